@@ -16,7 +16,7 @@ use crate::known::echo;
 use crate::options::RedactOptions;
 use crate::personal::{self, Class, Policy};
 use crate::texts;
-use crate::value::spread::{Evidence, may_spread, trimmed};
+use crate::value::spread::{SpreadEvidence, may_spread, trimmed};
 use crate::vocabulary::WORDS;
 
 /// Passes over the result: hiding one secret may uncover the edge of another.
@@ -53,7 +53,7 @@ impl Redactor {
         let mut values = Vec::new();
         let mut take = |value: &str| {
             let value = trimmed(value);
-            if may_spread(value, Evidence::Rule) {
+            if may_spread(value, SpreadEvidence::Rule) {
                 values.push(value.to_owned());
             }
         };
@@ -230,8 +230,8 @@ impl Engine {
         let mut found: Vec<(Detector, Range<usize>)> = Vec::new();
         let mut failures = Failures::default();
         let mut last_name = 0;
-        let mut cookies = cookie::Reader::default();
-        let mut cues = cue::Reader::default();
+        let mut cookies = cookie::CookieReader::default();
+        let mut cues = cue::CueReader::default();
         let mut rows = 0..0;
         for hit in self.keywords.find_overlapping_iter(text) {
             for &detector in &self.detectors[hit.pattern().as_usize()] {

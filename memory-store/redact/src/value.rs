@@ -2,7 +2,7 @@
 //! against; each that holds adds its points. Reasons that decide alone come first, and the rest is not asked then.
 
 use crate::vocabulary::WORDS;
-use spread::Evidence;
+use spread::SpreadEvidence;
 
 pub(crate) mod drawn;
 pub(crate) mod segments;
@@ -24,7 +24,7 @@ pub(crate) enum Promise {
 
 /// Place of a value, which decides what it has to look like.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Place {
+pub(crate) enum ValuePlace {
     /// Beside a name, without a word or sign between them.
     Beside(Promise),
     /// Behind a name and a word or sign that gives it.
@@ -46,20 +46,20 @@ pub(crate) enum Place {
     /// Where what is around it opens something: any style in which passwords and keys are made.
     Styled,
     /// In other texts than the one where it was found.
-    Elsewhere(Evidence),
+    Elsewhere(SpreadEvidence),
 }
 
 /// Verdict about a value.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Verdict {
+pub(crate) struct ValueVerdict {
     points: i32,
     /// Reasons that hold, by their place in the table.
     held: u32,
     #[cfg_attr(not(test), expect(dead_code, reason = "for people who ask why, and for tests"))]
-    table: &'static [Reason],
+    table: &'static [ValueReason],
 }
 
-impl Verdict {
+impl ValueVerdict {
     /// Returns whether the value is taken for a secret.
     pub(crate) fn is_secret(self) -> bool {
         self.points >= ENOUGH
@@ -75,17 +75,17 @@ impl Verdict {
 
 /// Reason for or against a value.
 #[derive(Debug)]
-pub(crate) struct Reason {
+pub(crate) struct ValueReason {
     /// Feature of the value, in words.
     #[cfg_attr(not(test), expect(dead_code, reason = "for people who ask why, and for tests"))]
     what: &'static str,
     points: i32,
-    holds: fn(&Asked<'_>) -> bool,
+    holds: fn(&JudgedValue<'_>) -> bool,
 }
 
 /// Value with the context of its place.
 #[derive(Clone, Copy)]
-struct Asked<'t> {
+struct JudgedValue<'t> {
     bytes: &'t [u8],
     promise: Promise,
     /// True if a word or sign gives it, or if its name has capitals alone.
@@ -100,37 +100,37 @@ const ENOUGH: i32 = 2;
 /// Points of a reason that decides alone.
 const DECISIVE: i32 = 100;
 
-const fn yes(what: &'static str, holds: fn(&Asked<'_>) -> bool) -> Reason {
-    Reason { what, points: DECISIVE, holds }
+const fn yes(what: &'static str, holds: fn(&JudgedValue<'_>) -> bool) -> ValueReason {
+    ValueReason { what, points: DECISIVE, holds }
 }
 
-const fn no(what: &'static str, holds: fn(&Asked<'_>) -> bool) -> Reason {
-    Reason { what, points: -DECISIVE, holds }
+const fn no(what: &'static str, holds: fn(&JudgedValue<'_>) -> bool) -> ValueReason {
+    ValueReason { what, points: -DECISIVE, holds }
 }
 
 /// Signs that passwords have and names in code have not.
 pub(crate) const SIGNS: &[u8] = b"&!#%^*?~+@$";
 
 /// Judges a value in its place.
-pub(crate) fn judge(value: &[u8], place: Place) -> Verdict {
-    use Place::*;
-    let asked = |promise, is_given| Asked { bytes: value, promise, is_given, next: b' ' };
-    let (table, asked): (&'static [Reason], Asked<'_>) = match place {
+pub(crate) fn judge(value: &[u8], place: ValuePlace) -> ValueVerdict {
+    use ValuePlace::*;
+    let asked = |promise, is_given| JudgedValue { bytes: value, promise, is_given, next: b' ' };
+    let (table, asked): (&'static [ValueReason], JudgedValue<'_>) = match place {
         Beside(promise) => (&NAMED, asked(promise, false)),
         Given(promise) => (&NAMED, asked(promise, true)),
         Told(promise) => (&TOLD, asked(promise, true)),
         Quoted(promise, upper) => (&QUOTED, asked(promise, upper)),
         Setting(promise) => (&SETTING, asked(promise, true)),
-        Bare(promise, next, is_tight) => (&BARE, Asked { next, ..asked(promise, is_tight) }),
+        Bare(promise, next, is_tight) => (&BARE, JudgedValue { next, ..asked(promise, is_tight) }),
         Near => (&NEAR, asked(Promise::Password, false)),
         Cue => (&CUE, asked(Promise::Password, false)),
         Rule => (&RULE, asked(Promise::Password, true)),
         Styled => (&STYLED, asked(Promise::Password, true)),
         Elsewhere(evidence) => {
-            (&spread::TABLE, asked(Promise::Password, evidence == Evidence::Answer))
+            (&spread::TABLE, asked(Promise::Password, evidence == SpreadEvidence::Answer))
         }
     };
-    let mut verdict = Verdict { table, ..Verdict::default() };
+    let mut verdict = ValueVerdict { table, ..ValueVerdict::default() };
     for (at, reason) in table.iter().enumerate() {
         if (reason.holds)(&asked) {
             verdict.points += reason.points;
@@ -144,7 +144,7 @@ pub(crate) fn judge(value: &[u8], place: Place) -> Verdict {
 }
 
 /// Beside a name.
-static NAMED: [Reason; 13] = [
+static NAMED: [ValueReason; 13] = [
     // `xqzkvpwrtm`
     yes("letters drawn at random", |it| {
         const LETTERS_MIN: usize = 8;
@@ -200,9 +200,9 @@ static NAMED: [Reason; 13] = [
 ];
 
 /// Behind a name and a word that gives the value.
-static TOLD: [Reason; 3] = [
+static TOLD: [ValueReason; 3] = [
     yes("looks like what its name promises", |it| {
-        it.promise != Promise::SomeKey && judge(it.bytes, Place::Given(it.promise)).is_secret()
+        it.promise != Promise::SomeKey && judge(it.bytes, ValuePlace::Given(it.promise)).is_secret()
     }),
     yes("a long random part", |it| {
         const KEY_BYTES_MIN: usize = 24;
@@ -223,12 +223,12 @@ static TOLD: [Reason; 3] = [
         const SHORT_BYTES_MIN: usize = 12;
         it.promise == Promise::Key
             && it.bytes.len() >= SHORT_BYTES_MIN
-            && judge(it.bytes, Place::Beside(Promise::Password)).is_secret()
+            && judge(it.bytes, ValuePlace::Beside(Promise::Password)).is_secret()
     }),
 ];
 
 /// In quotes.
-static QUOTED: [Reason; 8] = [
+static QUOTED: [ValueReason; 8] = [
     yes("a phrase of plain words", |it| {
         let is_constant = it.is_given && it.is_password() && it.bytes.len() >= 8;
         let is_phrase =
@@ -261,7 +261,7 @@ static QUOTED: [Reason; 8] = [
 ];
 
 /// Behind `NAME=` in a file of settings.
-static SETTING: [Reason; 2] = [
+static SETTING: [ValueReason; 2] = [
     yes("a password", |it| {
         it.is_password() && it.bytes.len() >= 3 && !spread::is_trade_word(it.bytes)
     }),
@@ -274,7 +274,7 @@ static SETTING: [Reason; 2] = [
 ];
 
 /// Without quotes, where code may stand.
-static BARE: [Reason; 8] = [
+static BARE: [ValueReason; 8] = [
     no("a call, an index, a reference, a type", |it| {
         let is_type = it.bytes.starts_with(b"__");
         b"([{<".contains(&it.next) || b"&*!?@#.".contains(&it.bytes[0]) || is_type
@@ -307,7 +307,7 @@ static BARE: [Reason; 8] = [
 ];
 
 /// Behind a name in its line, whatever is between.
-static NEAR: [Reason; 1] = [yes("drawn at random where code may stand", |it| {
+static NEAR: [ValueReason; 1] = [yes("drawn at random where code may stand", |it| {
     const TURNS_MIN: usize = 4;
     kind_turns(it.bytes) >= TURNS_MIN
         && drawn::is_drawn_in_code(it.bytes)
@@ -315,7 +315,7 @@ static NEAR: [Reason; 1] = [yes("drawn at random where code may stand", |it| {
 })];
 
 /// Beside a word about a way in: as names in code never look, and with no signs of code.
-static CUE: [Reason; 5] = [
+static CUE: [ValueReason; 5] = [
     no("too short, too long, or signs of code", |it| {
         const BYTES: std::ops::RangeInclusive<usize> = 10..=56;
         let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || is_cue_sign(*byte);
@@ -344,12 +344,12 @@ static CUE: [Reason; 5] = [
         });
         is_encoded || it.bytes.starts_with(b"0x") || is_id(it.bytes)
     }),
-    yes("drawn at random where code may stand", |it| judge(it.bytes, Place::Near).is_secret()),
+    yes("drawn at random where code may stand", |it| judge(it.bytes, ValuePlace::Near).is_secret()),
 ];
 
 /// Where only the place indicates a secret.
-static RULE: [Reason; 2] = [
-    yes("looks like a password", |it| judge(it.bytes, Place::Given(Promise::Password)).is_secret()),
+static RULE: [ValueReason; 2] = [
+    yes("looks like a password", |it| judge(it.bytes, ValuePlace::Given(Promise::Password)).is_secret()),
     yes("looks like a token", |it| {
         let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=_-.:".contains(byte);
         shape::has_random_part(it.bytes, 20)
@@ -360,7 +360,7 @@ static RULE: [Reason; 2] = [
 ];
 
 /// Where what is around a value opens something: words drawn by lot, digits of a hash, words with a sign or a number.
-static STYLED: [Reason; 6] = [
+static STYLED: [ValueReason; 6] = [
     no("too short, a stand-in or another thing", |it| {
         it.bytes.len() < 8 || stand_in::is_other_thing(it.bytes) || shape::is_numeric(it.bytes)
     }),
@@ -372,7 +372,7 @@ static STYLED: [Reason; 6] = [
         it.bytes.len() >= DIGITS_MIN && digits >= 4 && it.bytes.iter().all(is_digit)
     }),
     yes("looks like a password", |it| {
-        judge(it.bytes, Place::Beside(Promise::Password)).is_secret()
+        judge(it.bytes, ValuePlace::Beside(Promise::Password)).is_secret()
     }),
     yes("random letters and digits", |it| {
         it.bytes.len() >= 10
@@ -382,7 +382,7 @@ static STYLED: [Reason; 6] = [
     yes("words with a number", |it| drawn::is_chosen(it.bytes) || are_words_with_number(it.bytes)),
 ];
 
-impl<'t> Asked<'t> {
+impl<'t> JudgedValue<'t> {
     fn is_password(&self) -> bool {
         self.promise == Promise::Password
     }

@@ -75,7 +75,7 @@ pub fn write(
         of,
         id: &prompt.id,
         gold: prompt.is_gold,
-        names: &Judgement::names(),
+        names: &PassageJudgement::names(),
         features: &ranked.judgement.features,
         passages: passages.collect(),
     })

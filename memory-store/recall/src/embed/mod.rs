@@ -6,7 +6,7 @@
 
 pub mod build;
 mod header;
-mod map;
+mod piece;
 pub mod model;
 mod rows;
 mod shared;

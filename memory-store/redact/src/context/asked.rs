@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use crate::engine::Redactor;
 use crate::finding::{ASSIGNMENT, Finding, united};
-use crate::value::spread::{Evidence, may_spread, trimmed};
-use crate::value::{Place, judge, stand_in};
+use crate::value::spread::{SpreadEvidence, may_spread, trimmed};
+use crate::value::{ValuePlace, judge, stand_in};
 use crate::vocabulary::WORDS;
 use memory_store_base::text::{self, rarity};
 
@@ -91,7 +91,7 @@ impl Redactor {
             }
         };
         let answered = hidden.iter().map(|value| trimmed(value));
-        let answered = answered.filter(|value| may_spread(value, Evidence::Answer));
+        let answered = answered.filter(|value| may_spread(value, SpreadEvidence::Answer));
         let recognised = answered.map(str::to_owned).chain(more).collect();
         Answer { text, hidden, recognised }
     }
@@ -191,7 +191,7 @@ fn is_about_ids(question: &str) -> bool {
 /// Words of an answer that look drawn at random though nobody asked for such a thing.
 fn drawn(answer: &str) -> Vec<Finding> {
     let words = words(answer).into_iter();
-    let drawn = words.filter(|word| judge(answer[word.clone()].as_bytes(), Place::Cue).is_secret());
+    let drawn = words.filter(|word| judge(answer[word.clone()].as_bytes(), ValuePlace::Cue).is_secret());
     drawn.map(|range| Finding { rule: ANSWER, range }).collect()
 }
 
@@ -262,7 +262,7 @@ fn telling(answer: &str) -> Vec<Finding> {
         let value = &answer[(*word).clone()];
         let is_commit =
             value.len() == COMMIT_BYTES && value.bytes().all(|byte| byte.is_ascii_hexdigit());
-        may_spread(value, Evidence::Rule) && !is_commit && !is_algorithm(value)
+        may_spread(value, SpreadEvidence::Rule) && !is_commit && !is_algorithm(value)
     };
     let words = words(answer);
     let telling = words.iter().filter(is_telling).cloned();

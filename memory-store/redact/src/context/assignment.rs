@@ -9,7 +9,7 @@ mod said;
 use std::ops::Range;
 
 use crate::context::cue;
-use crate::value::{self, Place, Promise, judge, shape, stand_in, word};
+use crate::value::{self, ValuePlace, Promise, judge, shape, stand_in, word};
 use crate::vocabulary::WORDS;
 use promise::{promise, promise_at, promise_in_prose};
 
@@ -139,11 +139,11 @@ fn assigned(text: &[u8], name: &Range<usize>, is_dense: bool) -> Option<Range<us
             .then(|| if quoted { value } else { to_its_end(text, value, join, judged) });
     }
     let place = match (quoted, join) {
-        (true, _) | (false, Join::Element) => Place::Quoted(promise, upper),
-        (false, Join::Env | Join::Connection) => Place::Setting(promise),
+        (true, _) | (false, Join::Element) => ValuePlace::Quoted(promise, upper),
+        (false, Join::Env | Join::Connection) => ValuePlace::Setting(promise),
         (false, Join::Tight | Join::Loose) => {
             let next = text.get(value.end).copied().unwrap_or(b' ');
-            Place::Bare(promise, next, join == Join::Tight)
+            ValuePlace::Bare(promise, next, join == Join::Tight)
         }
     };
     let secret = judge(content, place).is_secret();

@@ -2,7 +2,7 @@
 //! folder or a project as often, and the name of a program is also that of a host, a container or a file.
 
 use crate::value::{shape, stand_in};
-use crate::vocabulary::{WORDS, Words};
+use crate::vocabulary::{WORDS, WordList};
 
 /// Bytes before a command that show whether one may stand there.
 const BEFORE_BYTES_MAX: usize = 240;
@@ -142,7 +142,7 @@ fn stands_behind(segment: &[u8]) -> bool {
     if last.starts_with(b"-") {
         return false;
     }
-    let behind = |known: &Words| words.iter().position(|word| known.has(word));
+    let behind = |known: &WordList| words.iter().position(|word| known.has(word));
     let is_inside = || {
         let container = behind(&WORDS.command_container)?;
         let inside = container

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::context::{command, rows};
 use crate::personal::checksum;
-use crate::value::{Place, Promise, drawn, judge, shape, stand_in};
+use crate::value::{ValuePlace, Promise, drawn, judge, shape, stand_in};
 use crate::vocabulary::WORDS;
 
 /// Bytes after a keyword that are searched at first; a match that reaches this far is searched
@@ -65,7 +65,7 @@ pub(crate) struct Rule {
     #[serde(default)]
     mixed: bool,
     /// The checksum that the format has.
-    check: Option<checksum::Kind>,
+    check: Option<checksum::ChecksumKind>,
     /// True if it is a command, which counts only where one may stand, and whose value may be something else.
     #[serde(default)]
     command: bool,
@@ -238,18 +238,18 @@ impl Rule {
 
     fn accepts(&self, secret: &[u8]) -> bool {
         match self.check.map(|kind| kind.verify(secret)) {
-            Some(checksum::Verdict::Right) => return true,
-            Some(checksum::Verdict::Wrong) => return false,
-            Some(checksum::Verdict::Unsure) | None => {}
+            Some(checksum::ChecksumVerdict::Right) => return true,
+            Some(checksum::ChecksumVerdict::Wrong) => return false,
+            Some(checksum::ChecksumVerdict::Unsure) | None => {}
         }
         (self.even_placeholders || !stand_in::is_placeholder(secret))
             && (!self.worded || self.command || !stand_in::is_stop_word(secret))
             && shape::entropy(secret) >= self.entropy
             && (!self.mixed || has_all_kinds(secret))
-            && (!self.told || judge(secret, Place::Rule).is_secret())
-            && (!self.chosen || judge(secret, Place::Rule).is_secret() || drawn::is_chosen(secret))
-            && (!self.styled || judge(secret, Place::Styled).is_secret())
-            && (!self.drawn || judge(secret, Place::Beside(Promise::Password)).is_secret())
+            && (!self.told || judge(secret, ValuePlace::Rule).is_secret())
+            && (!self.chosen || judge(secret, ValuePlace::Rule).is_secret() || drawn::is_chosen(secret))
+            && (!self.styled || judge(secret, ValuePlace::Styled).is_secret())
+            && (!self.drawn || judge(secret, ValuePlace::Beside(Promise::Password)).is_secret())
     }
 
     fn regex(&self) -> Option<&Regex> {

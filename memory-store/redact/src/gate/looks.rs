@@ -2,7 +2,7 @@
 
 use memory_store_base::text::{self, is_unspaced, rarity};
 
-use crate::value::spread::{Evidence, may_spread, trimmed};
+use crate::value::spread::{SpreadEvidence, may_spread, trimmed};
 use crate::value::{drawn, segments, shape, stand_in};
 use crate::vocabulary::WORDS;
 
@@ -72,7 +72,7 @@ impl Looks {
         }
         let is_drawn = bytes.len() >= DRAWN_BYTES_MIN
             && !is_numbered_name(bytes)
-            && may_spread(trimmed(value), Evidence::Rule)
+            && may_spread(trimmed(value), SpreadEvidence::Rule)
             && drawn::is_drawn(bytes);
         if is_drawn {
             return Some(if has_kind(bytes) { Self::DrawnId } else { Self::Drawn });
@@ -349,7 +349,7 @@ fn encoded(value: &[u8]) -> Option<Looks> {
         has(u8::is_ascii_digit) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
     let is_random = || {
         let text = str::from_utf8(value).unwrap_or_default();
-        may_spread(trimmed(text), Evidence::Rule) && shape::has_random_part(value, 16)
+        may_spread(trimmed(text), SpreadEvidence::Rule) && shape::has_random_part(value, 16)
     };
     (is_base64
         && is_mixed

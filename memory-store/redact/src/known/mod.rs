@@ -69,7 +69,7 @@ impl View {
         !scopes.contains(&Scope::Harmless) && scopes.iter().any(is_one)
     }
 
-    fn finds(self, hashes: &Hashes, hash: &str) -> bool {
+    fn finds(self, hashes: &ValueHashes, hash: &str) -> bool {
         hashes.get(hash).is_some_and(|scopes| self.has(scopes))
     }
 }
@@ -83,21 +83,21 @@ pub struct Known {
 
 struct Shared {
     key: [u8; KEY_BYTES],
-    table: RwLock<Table>,
+    table: RwLock<KnownTable>,
 }
 
 /// Scopes of values by their hashes.
-type Hashes = HashMap<String, BTreeSet<Scope>>;
+type ValueHashes = HashMap<String, BTreeSet<Scope>>;
 
 #[derive(Default)]
-struct Table {
-    values: BTreeMap<Value, BTreeSet<Scope>>,
+struct KnownTable {
+    values: BTreeMap<KnownValue, BTreeSet<Scope>>,
     /// Number of changes since it was read.
     revision: usize,
     /// Numbers of values by scope.
     counts: BTreeMap<Scope, usize>,
     /// The hashes of the values by that of their first word, and by their bytes: text is hashed once for each length.
-    by_word: HashMap<u64, BTreeMap<usize, Hashes>>,
+    by_word: HashMap<u64, BTreeMap<usize, ValueHashes>>,
     /// Flags by length: values that begin with a word of so many bytes.
     lengths: Vec<bool>,
     /// The least of them.
@@ -106,7 +106,7 @@ struct Table {
 
 /// Stored form of a value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-struct Value {
+struct KnownValue {
     /// Bytes of its first word.
     word_bytes: usize,
     /// Bytes of all of it.
@@ -156,7 +156,7 @@ impl Known {
     /// Returns how many values are known that are hidden in all texts.
     pub fn len(&self) -> usize {
         let count =
-            |table: &Table| table.values.values().filter(|scopes| View::Stored.has(scopes)).count();
+            |table: &KnownTable| table.values.values().filter(|scopes| View::Stored.has(scopes)).count();
         self.read(|_, table| count(table)).unwrap_or_default()
     }
 
@@ -167,7 +167,7 @@ impl Known {
 
     /// Returns whether there is nothing that this reader hides.
     pub fn hides_nothing(&self) -> bool {
-        let has = |table: &Table| table.values.values().any(|scopes| self.view.has(scopes));
+        let has = |table: &KnownTable| table.values.values().any(|scopes| self.view.has(scopes));
         !self.read(|_, table| has(table)).unwrap_or_default()
     }
 
@@ -245,15 +245,15 @@ impl Known {
         format!("{clean} {hash}").trim_end().to_owned()
     }
 
-    fn read<T>(&self, with: impl FnOnce(&Shared, &Table) -> T) -> Option<T> {
+    fn read<T>(&self, with: impl FnOnce(&Shared, &KnownTable) -> T) -> Option<T> {
         let shared = self.shared.as_deref()?;
         shared.table.read().ok().map(|table| with(shared, &table))
     }
 }
 
 impl Shared {
-    fn value(&self, value: &[u8], word_bytes: usize) -> Value {
-        Value {
+    fn value(&self, value: &[u8], word_bytes: usize) -> KnownValue {
+        KnownValue {
             word_bytes,
             bytes: value.len(),
             word: self.word(&value[..word_bytes]),
@@ -293,7 +293,7 @@ impl Shared {
     }
 }
 
-impl Table {
+impl KnownTable {
     /// Returns whether another value of this scope may be remembered: what one session holds takes no room from others.
     fn has_room(&self, scope: Scope) -> bool {
         let of = |scope: Scope| self.counts.get(&scope).copied().unwrap_or_default();
@@ -309,7 +309,7 @@ impl Table {
         }
     }
 
-    fn insert(&mut self, value: Value, scope: Scope) -> bool {
+    fn insert(&mut self, value: KnownValue, scope: Scope) -> bool {
         if !self.values.entry(value.clone()).or_default().insert(scope) {
             return false;
         }
@@ -326,7 +326,7 @@ impl Table {
     }
 
     /// Gives a value that is there this scope and no other.
-    fn settle(&mut self, value: Value, scope: Scope) -> bool {
+    fn settle(&mut self, value: KnownValue, scope: Scope) -> bool {
         let Some(scopes) = self.values.get_mut(&value) else { return false };
         if *scopes == BTreeSet::from([scope]) {
             return false;
@@ -370,7 +370,7 @@ impl Table {
                     continue;
                 }
                 let Some(values) = self.by_word.get(&shared.word(&text[word])) else { continue };
-                let fits = |(bytes, hashes): &(&usize, &Hashes)| {
+                let fits = |(bytes, hashes): &(&usize, &ValueHashes)| {
                     let end = start + **bytes;
                     let ends = !is_word_at(text, end);
                     end <= text.len() && ends && view.finds(hashes, &shared.all(&text[start..end]))
@@ -420,7 +420,7 @@ impl Table {
                 else {
                     continue;
                 };
-                let fits = |(bytes, hashes): &(&usize, &Hashes)| {
+                let fits = |(bytes, hashes): &(&usize, &ValueHashes)| {
                     let end = start + **bytes;
                     end <= text.len() && view.finds(hashes, &shared.all(&text[start..end]))
                 };

@@ -1,7 +1,7 @@
 //! Which values may be looked for elsewhere: those that mean nothing else there. A password that is a word,
 //! a name of a program or a number would take everyday text with it.
 
-use super::{Asked, Place, Reason, drawn, judge, segments, shape, stand_in};
+use super::{JudgedValue, ValuePlace, ValueReason, drawn, judge, segments, shape, stand_in};
 use crate::vocabulary::WORDS;
 use memory_store_base::text::{rarity, tokens};
 
@@ -17,7 +17,7 @@ const EVERYDAY_DIGITS_MAX: usize = 4;
 
 /// Certainty that a value is a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Evidence {
+pub(crate) enum SpreadEvidence {
     /// A rule found it by its look and by what stands beside it.
     Rule,
     /// The user gave it when asked for a secret: a rare word may be one.
@@ -27,7 +27,7 @@ pub(crate) enum Evidence {
 /// Reasons to look for a value in other texts: entropy, kinds of characters and words that no language has count for it;
 /// names in code, paths, versions, times, everyday words and placeholders count against it. Nothing outweighs what is
 /// drawn by lot as a whole.
-pub(super) static TABLE: [Reason; 15] = [
+pub(super) static TABLE: [ValueReason; 15] = [
     reason("a number that nobody counted", 20, |it| drawn::is_drawn_number(it.bytes)),
     reason("parts that are drawn at random", 20, |it| drawn::is_drawn_phrase(it.bytes)),
     reason("rare words drawn by lot", 20, |it| drawn::is_joined_phrase(it.bytes)),
@@ -57,17 +57,17 @@ pub(super) static TABLE: [Reason; 15] = [
     reason("words and digits that were asked for", 12, |it| it.is_given && is_mixed_name(it.bytes)),
 ];
 
-const fn reason(what: &'static str, points: i32, holds: fn(&Asked<'_>) -> bool) -> Reason {
-    Reason { what, points, holds }
+const fn reason(what: &'static str, points: i32, holds: fn(&JudgedValue<'_>) -> bool) -> ValueReason {
+    ValueReason { what, points, holds }
 }
 
-fn text<'t>(it: &Asked<'t>) -> &'t str {
+fn text<'t>(it: &JudgedValue<'t>) -> &'t str {
     str::from_utf8(it.bytes).unwrap_or_default()
 }
 
 /// Returns whether a value that was recognised may be looked for elsewhere.
-pub(crate) fn may_spread(value: &str, evidence: Evidence) -> bool {
-    judge(value.as_bytes(), Place::Elsewhere(evidence)).is_secret()
+pub(crate) fn may_spread(value: &str, evidence: SpreadEvidence) -> bool {
+    judge(value.as_bytes(), ValuePlace::Elsewhere(evidence)).is_secret()
 }
 
 /// A value without the signs around it.
@@ -279,9 +279,9 @@ mod tests {
             "4.18.0-rc2",
         ] {
             assert!(
-                !may_spread(value, Evidence::Rule),
+                !may_spread(value, SpreadEvidence::Rule),
                 "{value}: {:?}",
-                judge(value.as_bytes(), Place::Elsewhere(Evidence::Rule))
+                judge(value.as_bytes(), ValuePlace::Elsewhere(SpreadEvidence::Rule))
                     .reasons()
                     .collect::<Vec<_>>()
             );
@@ -306,9 +306,9 @@ mod tests {
             "QwZkRtPlMnBx",
         ] {
             assert!(
-                may_spread(value, Evidence::Rule),
+                may_spread(value, SpreadEvidence::Rule),
                 "{value}: {:?}",
-                judge(value.as_bytes(), Place::Elsewhere(Evidence::Rule))
+                judge(value.as_bytes(), ValuePlace::Elsewhere(SpreadEvidence::Rule))
                     .reasons()
                     .collect::<Vec<_>>()
             );
@@ -318,10 +318,10 @@ mod tests {
     #[test]
     fn a_rare_word_that_was_asked_for_is_a_secret() {
         for value in ["quillthornbasket", "mailgrove-77-xu"] {
-            assert!(may_spread(value, Evidence::Answer), "{value}");
+            assert!(may_spread(value, SpreadEvidence::Answer), "{value}");
         }
         for value in ["development", "encryption", "keyring", "changeme", "postgres16", "skip"] {
-            assert!(!may_spread(value, Evidence::Answer), "{value}");
+            assert!(!may_spread(value, SpreadEvidence::Answer), "{value}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::value::{self, Place, Promise, SIGNS, drawn, judge};
+use crate::value::{self, ValuePlace, Promise, SIGNS, drawn, judge};
 
 /// The longest value that is looked at.
 pub(crate) const VALUE_BYTES_MAX: usize = 128;
@@ -172,7 +172,7 @@ pub(crate) fn with_signs(text: &[u8], at: usize) -> Option<Range<usize>> {
         || [b"&&".as_slice(), b"?."].iter().any(|sign| memchr::memmem::find(told, sign).is_some());
     let has_sign = told.iter().any(|byte| SIGNS.contains(byte));
     let begins = value.start == at && told.first().is_some_and(u8::is_ascii_alphanumeric);
-    (begins && has_sign && !is_code && judge(told, Place::Beside(Promise::Password)).is_secret())
+    (begins && has_sign && !is_code && judge(told, ValuePlace::Beside(Promise::Password)).is_secret())
         .then_some(value)
 }
 
