@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use memory_store::embed::wordpiece::Cut;
+use memory_store::embed::wordpiece::WordCut;
 use memory_store::embed::{DIMENSIONS, Space, Table, Vector, build, model};
 
 const PIECES: [&str; 6] = ["[UNK]", "red", "green", "##er", "rare", "grey"];
@@ -22,7 +22,7 @@ fn rows() -> Vec<f32> {
 }
 
 fn file() -> Vec<u8> {
-    let cut = Cut { humps: true, digits: false };
+    let cut = WordCut { humps: true, digits: false };
     build::table_file(&PIECES, &rows(), Space([7; 16]), cut)
 }
 

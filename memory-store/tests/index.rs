@@ -10,7 +10,7 @@ use memory_store::index::journal::{self, Entry};
 use memory_store::index::segment::Segment;
 use memory_store::layout::Tree;
 use memory_store::memory::PathRef;
-use memory_store::recall::{CandidateOutcome, Collection, SilenceReason, Search, Tier, Topic};
+use memory_store::recall::{CandidateOutcome, Collection, Search, SilenceReason, Tier, Topic};
 use memory_store::redact::Redactor;
 use memory_store::signature::error_signature;
 use memory_store::store::Store;

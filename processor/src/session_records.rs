@@ -125,9 +125,9 @@ pub fn passed<'a>(
             }
         }
     }
-    let passed = seen
-        .into_iter()
-        .filter(|((line, _), _)| suspicion("", line, TextOrigin::Own).is_none() && !hides_secret(line));
+    let passed = seen.into_iter().filter(|((line, _), _)| {
+        suspicion("", line, TextOrigin::Own).is_none() && !hides_secret(line)
+    });
     let mut passed: Vec<PassedCommand> = passed
         .map(|((line, folder), (sessions, known))| PassedCommand {
             line: line.to_owned(),

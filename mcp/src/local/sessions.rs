@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use memory_store::Timestamp;
 use memory_store::layout::Tree;
-use memory_store::recall::render::{RenderedPiece, Rendered};
+use memory_store::recall::render::{Rendered, RenderedPiece};
 use memory_store::recall::{Hit, Recall, SESSION_CHARS_MIN, Search, Tier, render};
 use memory_store::text::excerpt;
 use memory_store::thinking;

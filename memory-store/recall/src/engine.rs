@@ -13,7 +13,7 @@ use crate::rank::start_rank::{Standing, StartGroup, worth};
 use crate::rank::trace::{self, CandidateOutcome};
 use crate::rank::{exact, gate, score};
 use crate::render::BRIEF_CHARS;
-use crate::search::hit::{Hit, SilenceReason, Recalled, holding_again};
+use crate::search::hit::{Hit, Recalled, SilenceReason, holding_again};
 use crate::search::reader::{Recall, Successor};
 use crate::search::request::Search;
 use crate::search::{passed_commands, tiers};
@@ -75,7 +75,11 @@ impl Recall {
             query = followed.query;
         }
         let places = self.sources.settings.prompt_memories as usize;
-        self.answer(candidates, &query, &Conditions { places, gated: true, is_open: false, now, skip })
+        self.answer(
+            candidates,
+            &query,
+            &Conditions { places, gated: true, is_open: false, now, skip },
+        )
     }
 
     /// Takes a prompt apart, with its mistyped words as they were meant, and looks its terms up: none of one that only
@@ -109,7 +113,11 @@ impl Recall {
         let candidates =
             exact::file(&self.sources, &query, path, topic.unwrap_or(&Topic::default), now);
         let places = self.sources.settings.tool_memories as usize;
-        self.answer(candidates, &query, &Conditions { places, gated: true, is_open: false, now, skip })
+        self.answer(
+            candidates,
+            &query,
+            &Conditions { places, gated: true, is_open: false, now, skip },
+        )
     }
 
     /// Finds the memories that help against the error of a command.
@@ -141,7 +149,11 @@ impl Recall {
         gate::hold_other_fixes(&mut candidates);
         gate::open_for_near_cures(&mut candidates);
         let places = self.sources.settings.tool_memories as usize;
-        self.answer(candidates, &query, &Conditions { places, gated: true, is_open: false, now, skip })
+        self.answer(
+            candidates,
+            &query,
+            &Conditions { places, gated: true, is_open: false, now, skip },
+        )
     }
 
     /// Ranks memories for a prompt as [`Recall::prompt`] does, and returns the best `places` of
@@ -232,13 +244,22 @@ impl Recall {
     }
 
     /// Turns candidates into hits: best first, gate, collapse, cut, places.
-    fn answer(&self, mut candidates: Vec<Candidate>, query: &Query, asked: &Conditions<'_>) -> Recalled {
+    fn answer(
+        &self,
+        mut candidates: Vec<Candidate>,
+        query: &Query,
+        asked: &Conditions<'_>,
+    ) -> Recalled {
         if self.sources.docs() == 0 {
             return self.silent(SilenceReason::Empty);
         }
         if candidates.is_empty() {
             let no_words = query.terms.is_empty();
-            return self.silent(if no_words { SilenceReason::NoWords } else { SilenceReason::NoCandidate });
+            return self.silent(if no_words {
+                SilenceReason::NoWords
+            } else {
+                SilenceReason::NoCandidate
+            });
         }
         score::sort(&mut candidates);
         let is_open = !asked.gated || gate::is_open(&candidates, &|held| self.is_held(held));
@@ -280,7 +301,8 @@ impl Recall {
         }
         if recalled.hits.is_empty() {
             let passed = candidates.iter().any(Candidate::passes);
-            recalled.silent = Some(if passed { SilenceReason::Skipped } else { SilenceReason::Gate });
+            recalled.silent =
+                Some(if passed { SilenceReason::Skipped } else { SilenceReason::Gate });
         }
         self.finish(recalled)
     }

@@ -4,6 +4,7 @@
 use crate::vocabulary::WORDS;
 use spread::SpreadEvidence;
 
+pub(crate) mod chosen;
 pub(crate) mod drawn;
 pub(crate) mod segments;
 pub(crate) mod shape;
@@ -158,7 +159,7 @@ static NAMED: [ValueReason; 13] = [
         it.is_password() && has_braces_inside(it.unpadded())
     }),
     yes("drawn at random", |it| it.is_password() && is_drawn_beside_name(it.unpadded())),
-    yes("words drawn by lot", |it| it.is_password() && drawn::is_joined_phrase(it.unpadded())),
+    yes("words drawn by lot", |it| it.is_password() && chosen::is_joined_phrase(it.unpadded())),
     no("no digit, or no letter", |it| {
         let has = |is_kind: fn(&u8) -> bool| it.unpadded().iter().any(is_kind);
         !has(u8::is_ascii_alphabetic) || !has(u8::is_ascii_digit)
@@ -190,7 +191,7 @@ static NAMED: [ValueReason; 13] = [
         let value = it.unpadded();
         let is_compound = value.iter().any(|byte| b"-_.:".contains(byte));
         let has_sign = value.iter().any(|byte| SIGNS.contains(byte));
-        let is_telling = || has_sign || is_mixed(value) || turns(value) >= 3;
+        let is_telling = || has_sign || drawn::is_mixed(value) || turns(value) >= 3;
         it.is_password()
             && !it.is_given
             && (has_sign || !is_compound)
@@ -245,7 +246,7 @@ static QUOTED: [ValueReason; 8] = [
             it.promise == Promise::Key && it.bytes.contains(&b'#') && !it.bytes.starts_with(b"#");
         shape::is_several_words(it.bytes)
             && !is_telling
-            && !(it.promise != Promise::SomeKey && drawn::is_joined_phrase(it.bytes))
+            && !(it.promise != Promise::SomeKey && chosen::is_joined_phrase(it.bytes))
     }),
     no("a word", |it| {
         let is_small = || it.bytes.iter().all(u8::is_ascii_lowercase);
@@ -293,7 +294,7 @@ static BARE: [ValueReason; 8] = [
     yes("letters and digits", |it| {
         let value = it.unstopped();
         let has = |is_kind: fn(&u8) -> bool| value.iter().any(is_kind);
-        let is_drawn = || shape::is_random(value, 12) || is_mixed(value);
+        let is_drawn = || shape::is_random(value, 12) || drawn::is_mixed(value);
         !shape::is_numeric(value)
             && has(u8::is_ascii_digit)
             && has(u8::is_ascii_alphabetic)
@@ -302,7 +303,8 @@ static BARE: [ValueReason; 8] = [
     }),
     yes("words drawn by lot, or a number and a sign at the end", |it| {
         let value = it.unstopped();
-        !shape::is_numeric(value) && (drawn::is_joined_phrase(value) || ends_as_chosen(value))
+        !shape::is_numeric(value)
+            && (chosen::is_joined_phrase(value) || chosen::ends_as_chosen(value))
     }),
 ];
 
@@ -349,7 +351,9 @@ static CUE: [ValueReason; 5] = [
 
 /// Where only the place indicates a secret.
 static RULE: [ValueReason; 2] = [
-    yes("looks like a password", |it| judge(it.bytes, ValuePlace::Given(Promise::Password)).is_secret()),
+    yes("looks like a password", |it| {
+        judge(it.bytes, ValuePlace::Given(Promise::Password)).is_secret()
+    }),
     yes("looks like a token", |it| {
         let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=_-.:".contains(byte);
         shape::has_random_part(it.bytes, 20)
@@ -364,7 +368,7 @@ static STYLED: [ValueReason; 6] = [
     no("too short, a stand-in or another thing", |it| {
         it.bytes.len() < 8 || stand_in::is_other_thing(it.bytes) || shape::is_numeric(it.bytes)
     }),
-    yes("words drawn by lot", |it| drawn::is_joined_phrase(it.bytes)),
+    yes("words drawn by lot", |it| chosen::is_joined_phrase(it.bytes)),
     yes("a long run of hexadecimal digits", |it| {
         const DIGITS_MIN: usize = 20;
         let is_digit = |byte: &u8| byte.is_ascii_hexdigit() || *byte == b'-';
@@ -379,7 +383,9 @@ static STYLED: [ValueReason; 6] = [
             && it.bytes.iter().all(u8::is_ascii_alphanumeric)
             && turns(it.bytes) >= 3
     }),
-    yes("words with a number", |it| drawn::is_chosen(it.bytes) || are_words_with_number(it.bytes)),
+    yes("words with a number", |it| {
+        chosen::is_chosen(it.bytes) || chosen::are_words_with_number(it.bytes)
+    }),
 ];
 
 impl<'t> JudgedValue<'t> {
@@ -418,66 +424,12 @@ fn kind_turns(value: &[u8]) -> usize {
     value.windows(2).filter(|pair| kind(pair[0]) != kind(pair[1])).count()
 }
 
-/// Returns whether letters change their case as in no name, and there is a digit.
-pub(crate) fn is_mixed(value: &[u8]) -> bool {
-    const BYTES_MIN: usize = 8;
-    value.len() >= BYTES_MIN
-        && value.iter().any(u8::is_ascii_digit)
-        && shape::case_changes(value) >= 2
-        && !drawn::is_name_with_digits(value)
-}
-
 /// Returns whether a value looks drawn at random where a name promises a secret; signs of code make it less likely.
 pub(crate) fn is_drawn_beside_name(value: &[u8]) -> bool {
     let is_code = value.iter().any(|byte| b"(){}[]<>|,;=/:&".contains(byte));
-    let is_drawn = if is_code { drawn::is_drawn_in_code(value) } else { drawn::is_mixed(value) };
+    let is_drawn =
+        if is_code { drawn::is_drawn_in_code(value) } else { drawn::is_drawn_and_mixed(value) };
     is_drawn && !is_chain(value) && word::length(value) == value.len()
-}
-
-/// Returns whether a value in quotes is one that people choose, or words drawn by lot.
-pub(crate) fn is_chosen_or_drawn(value: &[u8]) -> bool {
-    drawn::is_chosen(value) || drawn::is_joined_phrase(value)
-}
-
-/// `word` and a few digits, as people choose a password; no version of a thing is that long.
-pub(crate) fn is_numbered(value: &[u8]) -> bool {
-    const LETTERS_MIN: usize = 8;
-    let letters = value.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
-    letters >= LETTERS_MIN
-        && (2..=4).contains(&(value.len() - letters))
-        && value[letters..].iter().all(u8::is_ascii_digit)
-        && shape::case_changes(value) == 0
-}
-
-/// `GraniteBadger33`, `Granite~badger_33`, `Granite+badger.33`: two words or more with a number behind them, a capital
-/// or a sign between them that names do not have.
-pub(crate) fn are_words_with_number(value: &[u8]) -> bool {
-    const LETTERS_MIN: usize = 3;
-    const DIGITS: std::ops::RangeInclusive<usize> = 2..=4;
-    let segments: Vec<&[u8]> = segments::segments(value).collect();
-    let Some((number, words)) = segments.split_last() else { return false };
-    let is_word = |word: &&[u8]| word.len() >= LETTERS_MIN && !word[0].is_ascii_digit();
-    let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || !byte.is_ascii();
-    let is_part = |byte: &u8| is_letter(byte) || b"!#$%^&*+=~?_.-".contains(byte);
-    let has_sign = value.iter().any(|byte| b"!#$%^&*+=~?".contains(byte));
-    DIGITS.contains(&number.len())
-        && number.iter().all(u8::is_ascii_digit)
-        && words.len() >= 2
-        && words.iter().all(is_word)
-        && value.iter().all(is_part)
-        && is_letter(&value[0])
-        && (has_sign || value[0].is_ascii_uppercase() || !value[0].is_ascii())
-}
-
-/// `Granitebadger3311`: words that technical texts do not join, and a number, as people choose a password.
-pub(crate) fn is_long_word_with_number(value: &[u8]) -> bool {
-    const LETTERS_MIN: usize = 10;
-    let letters = value.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
-    letters >= LETTERS_MIN
-        && (3..=4).contains(&(value.len() - letters))
-        && value[letters..].iter().all(u8::is_ascii_digit)
-        && value[1..letters].iter().all(u8::is_ascii_lowercase)
-        && !segments::has_word(&value[..letters])
 }
 
 /// Returns whether a password that a sentence gives is a number.
@@ -507,16 +459,6 @@ pub(crate) fn has_braces_inside(value: &[u8]) -> bool {
         && value.split(|byte| !byte.is_ascii_alphanumeric()).any(shape::is_scrambled)
         && !stand_in::is_placeholder(value)
         && !stand_in::is_fake(value)
-}
-
-/// `Dragon-Lantern89*`: people put a number and a sign at the end, code has none there.
-fn ends_as_chosen(value: &[u8]) -> bool {
-    const DIGITS_MIN: usize = 2;
-    let Some((sign, value)) = value.split_last() else { return false };
-    let digits = value.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
-    b"!*#$%?^~+".contains(sign)
-        && digits >= DIGITS_MIN
-        && value[..value.len() - digits].iter().any(u8::is_ascii_alphabetic)
 }
 
 /// Returns whether this has more signs than a name or an expression: `A,.:-*@?!`.

@@ -4,7 +4,7 @@
 use std::io::Write;
 
 use memory_store::recall::passages::{Already, MEMORIES_ENOUGH};
-use memory_store::recall::{CandidateOutcome, Hit, SilenceReason, Recalled, Traced};
+use memory_store::recall::{CandidateOutcome, Hit, Recalled, SilenceReason, Traced};
 use serde::Serialize;
 
 use super::reasons::{self, InjectionOccasion};

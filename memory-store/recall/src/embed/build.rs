@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use super::header::{ALIGNMENT, FREE, HEADER, ModelHeader, ROW_FRAME, TABLE_MAGIC, TRANSFORMER_MAGIC};
+use super::header::{
+    ALIGNMENT, FREE, HEADER, ModelHeader, ROW_FRAME, TABLE_MAGIC, TRANSFORMER_MAGIC,
+};
 use super::model::{self, EmbedderModel};
 use super::rows::{bucket, fingerprint, slot};
 use super::transformer::{WIDTH, Weights};

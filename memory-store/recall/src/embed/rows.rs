@@ -12,11 +12,11 @@ use std::sync::Arc;
 
 use super::header::{FREE, HEADER, ModelHeader, damaged};
 use super::piece::FilePiece;
-use memory_store_base::fs::disk::MappedFile;
 use super::wordpiece::{PIECE_BYTES_MAX, WordPieces};
 use crate::bytes::{Cursor, checksum};
-use memory_store_base::fs::disk::read_exact_at;
 use memory_store_base::error::{At, Result};
+use memory_store_base::fs::disk::MappedFile;
+use memory_store_base::fs::disk::read_exact_at;
 
 /// The rows of an open file, with `N` values each.
 #[derive(Debug)]

@@ -165,7 +165,12 @@ impl Segment {
     }
 
     /// The `most` entries of a list that are most like the query, in any order.
-    fn best_listed(&self, list: GroupList, weights: &FineWeights, most: usize) -> Result<Vec<SeenNodes>> {
+    fn best_listed(
+        &self,
+        list: GroupList,
+        weights: &FineWeights,
+        most: usize,
+    ) -> Result<Vec<SeenNodes>> {
         let mut best: BinaryHeap<Reverse<SeenNodes>> = BinaryHeap::with_capacity(most + 1);
         let mut each = |number, code: &[u8; FINE]| {
             let seen = Reverse((weights.dot(code), Reverse(number)));

@@ -14,9 +14,9 @@ use super::format::{
 use super::manifest::{Collection, SegmentRef};
 use super::pages::EntryPage;
 use super::record::{Entry, Record};
-use super::vectors::{VectorHead, ROW_CODE, RowCode};
-use memory_store_base::fs::disk::read_exact_at;
+use super::vectors::{ROW_CODE, RowCode, VectorHead};
 use memory_store_base::error::{At, Error, Result};
+use memory_store_base::fs::disk::read_exact_at;
 use memory_store_base::id::MemoryId;
 
 /// A segment up to this size is read whole: one call is cheaper than many.

@@ -11,7 +11,7 @@ use super::format::{Cursor, DOC_ENTRY, SectionKind, is_believed};
 use super::hub;
 use super::listed::{ENTRY, SUM, in_group};
 use super::segment::Segment;
-use crate::bytes::kernel::{self, CODE, Code, FINE, Fine, FineWeights, Sum, KernelWeights};
+use crate::bytes::kernel::{self, CODE, Code, FINE, Fine, FineWeights, KernelWeights, Sum};
 use crate::embed::{DIMENSIONS, Encoder, Space, Vector};
 use memory_store_base::error::{Error, Result};
 use memory_store_base::settings::IndexSearch;

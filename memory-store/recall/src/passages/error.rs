@@ -4,7 +4,7 @@
 //! those that have the words of one of its lines.
 
 use super::passage::hit;
-use super::rank::{RankedPassages, RankedPassage};
+use super::rank::{RankedPassage, RankedPassages};
 use crate::index::record::FLAG_HELD;
 use crate::index::segment::Segment;
 use crate::query::Query;

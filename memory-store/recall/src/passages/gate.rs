@@ -112,7 +112,11 @@ pub(crate) fn threshold(gate: Option<PassageGate>) -> f32 {
 }
 
 /// Judges a query by the passages that were ranked for it, best first.
-pub(crate) fn judge(query: &Query, found: &FoundTerms<'_>, passages: &[RankedPassage]) -> PassageJudgement {
+pub(crate) fn judge(
+    query: &Query,
+    found: &FoundTerms<'_>,
+    passages: &[RankedPassage],
+) -> PassageJudgement {
     let Some(best) = passages.first() else { return PassageJudgement::default() };
     let rarity = Rarity::new(query, found);
     let covered = passages.iter().map(|passage| rarity.share(&passage.candidate.shared));

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::error::{keep_quoting, of_error};
 use super::gate;
 use super::passage::{hit, segments};
-use super::rank::{RankedPassages, RankedPassage, is_echo, rank};
+use super::rank::{RankedPassage, RankedPassages, is_echo, rank};
 use crate::index::document::turn_in_id;
 use crate::query::Query;
 use crate::rank::near_duplicates::Kept;

@@ -15,4 +15,4 @@ pub(crate) mod search;
 pub use gate::{FEATURES, PassageJudgement, calibrated};
 pub use given::{Already, MEMORIES_ENOUGH};
 pub use passage::may_be_given;
-pub use rank::{RankedPassages, RankedPassage};
+pub use rank::{RankedPassage, RankedPassages};

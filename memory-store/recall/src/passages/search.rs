@@ -3,7 +3,7 @@
 
 use super::gate;
 use super::passage::{hit, segments};
-use super::rank::{RankedPassages, RankedPassage, rank_candidates};
+use super::rank::{RankedPassage, RankedPassages, rank_candidates};
 use crate::index::document::{passage_id, session_bits, turn_in_id};
 use crate::index::record::FLAG_HELD;
 use crate::index::segment::Segment;
@@ -14,7 +14,7 @@ use crate::rank::candidate::Candidate;
 use crate::rank::score;
 use crate::search::filter::{Matcher, SearchedPart};
 use crate::search::hit::{Hit, Recalled};
-use crate::search::memories::{NOT_ALL, RANKED_MAX, PreparedSearch, candidates, show, unranked};
+use crate::search::memories::{NOT_ALL, PreparedSearch, RANKED_MAX, candidates, show, unranked};
 use crate::search::reader::Recall;
 use crate::search::request::{Search, Tier};
 use crate::search::sources::{At, Collection, IndexSource, Sources};
@@ -50,8 +50,11 @@ pub(crate) fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recall
         look_for_thinking(recall);
     }
     let passages = Sources::of_passages(segments(&recall.sources, is_thinking), recall.settings());
-    let parts: Vec<SearchedPart<'_>> =
-        passages.list.iter().map(|source| SearchedPart { segment: source.segment(), loose: &[] }).collect();
+    let parts: Vec<SearchedPart<'_>> = passages
+        .list
+        .iter()
+        .map(|source| SearchedPart { segment: source.segment(), loose: &[] })
+        .collect();
     let read_all = |typos: &mut Typos| read_all(recall, &passages, typos);
     let mut wanted = PreparedSearch::new(recall, search, now, &parts, &read_all);
     wanted.without_conditions_of_memories();

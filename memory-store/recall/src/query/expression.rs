@@ -83,7 +83,9 @@ pub(crate) fn parse(text: &str, now: Timestamp, exact: bool) -> Result<Expressio
         return Ok(Expression { words: text.to_owned(), ..Expression::default() });
     }
     let pieces = pieces(text, now, exact)?;
-    let operators = pieces.iter().any(|piece| matches!(piece, ExpressionToken::And | ExpressionToken::Or | ExpressionToken::Not));
+    let operators = pieces.iter().any(|piece| {
+        matches!(piece, ExpressionToken::And | ExpressionToken::Or | ExpressionToken::Not)
+    });
     let words = ranking(&pieces, operators);
     let must = if operators {
         let mut reader = ExpressionReader { pieces: &pieces, at: 0, depth: 0 };
@@ -211,7 +213,11 @@ fn excludes(after: &str) -> bool {
 }
 
 /// Reads one piece, and returns what follows it.
-fn piece<'a>(text: &'a str, now: Timestamp, pieces: &mut Vec<ExpressionToken>) -> Result<&'a str, String> {
+fn piece<'a>(
+    text: &'a str,
+    now: Timestamp,
+    pieces: &mut Vec<ExpressionToken>,
+) -> Result<&'a str, String> {
     if let Some((phrase, rest)) = quoted(text) {
         if !phrase.trim().is_empty() {
             pieces.push(ExpressionToken::Phrase(phrase.trim().to_owned()));
@@ -330,7 +336,9 @@ fn ranking(pieces: &[ExpressionToken], operators: bool) -> String {
     let mut excluded = false;
     for piece in pieces {
         match piece {
-            ExpressionToken::Word(text) | ExpressionToken::Phrase(text) if !excluded => words.push(text),
+            ExpressionToken::Word(text) | ExpressionToken::Phrase(text) if !excluded => {
+                words.push(text)
+            }
             ExpressionToken::Not if operators => {
                 excluded = true;
                 continue;
@@ -370,7 +378,10 @@ fn requirements(pieces: &[ExpressionToken], exact: bool) -> Vec<Node> {
                 }
                 None
             }
-            ExpressionToken::Word(_) | ExpressionToken::Phrase(_) | ExpressionToken::Open | ExpressionToken::Close => None,
+            ExpressionToken::Word(_)
+            | ExpressionToken::Phrase(_)
+            | ExpressionToken::Open
+            | ExpressionToken::Close => None,
             ExpressionToken::And | ExpressionToken::Or | ExpressionToken::Not => None,
         };
         all.extend(node.map(|node| if excluded { Node::Not(Box::new(node)) } else { node }));
@@ -436,7 +447,8 @@ impl ExpressionReader<'_> {
             ExpressionToken::Filter(filter) => Some(Node::Filter(filter.clone())),
             ExpressionToken::Not | ExpressionToken::Minus => match self.pieces.get(self.at) {
                 // An operator where something should stand.
-                Some(ExpressionToken::And | ExpressionToken::Or | ExpressionToken::Close) | None => None,
+                Some(ExpressionToken::And | ExpressionToken::Or | ExpressionToken::Close)
+                | None => None,
                 Some(_) if self.depth < DEPTH_MAX => {
                     self.depth += 1;
                     let node = self.one().map(|node| Node::Not(Box::new(node)));
@@ -453,7 +465,10 @@ impl ExpressionReader<'_> {
                 self.at += usize::from(self.pieces.get(self.at) == Some(&ExpressionToken::Close));
                 node
             }
-            ExpressionToken::Open | ExpressionToken::Close | ExpressionToken::And | ExpressionToken::Or => None,
+            ExpressionToken::Open
+            | ExpressionToken::Close
+            | ExpressionToken::And
+            | ExpressionToken::Or => None,
         }
     }
 }

@@ -264,7 +264,8 @@ fn name(sources: &Sources, candidates: &mut Vec<Candidate>, at: At, named: Named
         }
     };
     let candidate = &mut candidates[place];
-    if !matches!(candidate.named, Some(NamedBy::Path(_) | NamedBy::Command(_) | NamedBy::Signature)) {
+    if !matches!(candidate.named, Some(NamedBy::Path(_) | NamedBy::Command(_) | NamedBy::Signature))
+    {
         candidate.named = Some(named);
         candidate.fused += worth;
     }

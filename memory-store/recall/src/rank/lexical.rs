@@ -6,7 +6,7 @@ use crate::index::format::{IMPACT_MAX, impact, impact_weight};
 use crate::index::segment::{Segment, Slot};
 use crate::query::{self, Pair, Query, Term, project_name};
 use crate::rank::candidate::Candidate;
-use crate::rank::posting_window::{BEST_PARAGRAPHS, PostingList, Scored, WINDOW, PostingWindow};
+use crate::rank::posting_window::{BEST_PARAGRAPHS, PostingList, PostingWindow, Scored, WINDOW};
 use crate::search::sources::{At, IndexSource, Sources};
 use memory_store_base::text::rarity::{self, inverse_frequency};
 

@@ -145,7 +145,8 @@ impl Recall {
         if query.terms.is_empty() {
             return Vec::new();
         }
-        let found = FoundTerms::look_up_all(sources, &query.terms).with_pairs(sources, &query.pairs);
+        let found =
+            FoundTerms::look_up_all(sources, &query.terms).with_pairs(sources, &query.pairs);
         let mut candidates = score::find(sources, &query, &found, SAME_TITLE_MAX);
         candidates.retain(|candidate| {
             candidate.entry.kind == kind as u8

@@ -121,7 +121,12 @@ impl PreparedSearch {
     }
 
     /// Puts words that occur in the place of words that nobody wrote.
-    fn correct(&mut self, recall: &Recall, parts: &[SearchedPart<'_>], read_all: &dyn Fn(&mut Typos)) {
+    fn correct(
+        &mut self,
+        recall: &Recall,
+        parts: &[SearchedPart<'_>],
+        read_all: &dyn Fn(&mut Typos),
+    ) {
         let words = text::words(&self.words);
         if words.len() > WORDS_MAX {
             return;
@@ -187,7 +192,8 @@ pub(super) fn memories(recall: &Recall, search: &Search, now: Timestamp) -> Reca
         .iter()
         .map(|source| SearchedPart { segment: source.segment(), loose: &source.loose })
         .collect();
-    let wanted = PreparedSearch::new(recall, search, now, &parts, &|typos| read_all(sources, typos));
+    let wanted =
+        PreparedSearch::new(recall, search, now, &parts, &|typos| read_all(sources, typos));
     let mut recalled = found(recall, search, &wanted, &parts, now);
     if recalled.hits.is_empty()
         && let Some(less) = wanted.without_wishes()

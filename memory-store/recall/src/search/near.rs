@@ -23,7 +23,8 @@ impl Recall {
         }
         self.open_transformer(sources);
         let query = self.with_vector(query, sources);
-        let found = FoundTerms::look_up_all(sources, &query.terms).with_pairs(sources, &query.pairs);
+        let found =
+            FoundTerms::look_up_all(sources, &query.terms).with_pairs(sources, &query.pairs);
         let mut candidates = score::find(sources, &query, &found, CANDIDATES_MAX);
         score::fuse(sources, &query, &found, &mut candidates, now);
         score::sort(&mut candidates);

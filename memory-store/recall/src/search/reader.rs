@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::hit::{Hit, SilenceReason, Recalled};
+use super::hit::{Hit, Recalled, SilenceReason};
 use super::sources::{At, Collection, Sources};
 use crate::custom_embedder::Ask;
 use crate::embed::{Embed, SharedTransformer, Table, Transformer};

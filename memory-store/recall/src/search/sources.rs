@@ -178,7 +178,8 @@ impl Sources {
     pub(crate) fn of_passages(segments: Vec<Segment>, settings: &Settings) -> Self {
         let too_many = segments.len().saturating_sub(usize::from(u8::MAX));
         let segments = segments.into_iter().skip(too_many);
-        let list = segments.map(|segment| IndexSource::bare(Collection::Passages, segment)).collect();
+        let list =
+            segments.map(|segment| IndexSource::bare(Collection::Passages, segment)).collect();
         Self { list, settings: settings.clone(), ..Self::default() }
     }
 

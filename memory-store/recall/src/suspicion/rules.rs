@@ -325,7 +325,12 @@ fn matches(
 }
 
 /// Returns where the words end that make all steps in any order, all in the sentence of the first one.
-fn together(steps: &[RuleStep], words: &[Word], marks: &[Vec<RuleMark>], first: usize) -> Option<usize> {
+fn together(
+    steps: &[RuleStep],
+    words: &[Word],
+    marks: &[Vec<RuleMark>],
+    first: usize,
+) -> Option<usize> {
     const AROUND: usize = 14;
     let sentence = words[first].sentence;
     let near = first.saturating_sub(AROUND)..(first + AROUND).min(words.len());

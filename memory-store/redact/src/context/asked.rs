@@ -191,7 +191,8 @@ fn is_about_ids(question: &str) -> bool {
 /// Words of an answer that look drawn at random though nobody asked for such a thing.
 fn drawn(answer: &str) -> Vec<Finding> {
     let words = words(answer).into_iter();
-    let drawn = words.filter(|word| judge(answer[word.clone()].as_bytes(), ValuePlace::Cue).is_secret());
+    let drawn =
+        words.filter(|word| judge(answer[word.clone()].as_bytes(), ValuePlace::Cue).is_secret());
     drawn.map(|range| Finding { rule: ANSWER, range }).collect()
 }
 

@@ -9,7 +9,7 @@ mod said;
 use std::ops::Range;
 
 use crate::context::cue;
-use crate::value::{self, ValuePlace, Promise, judge, shape, stand_in, word};
+use crate::value::{self, Promise, ValuePlace, drawn, judge, shape, stand_in, word};
 use crate::vocabulary::WORDS;
 use promise::{promise, promise_at, promise_in_prose};
 
@@ -93,7 +93,7 @@ fn part_of_name(text: &[u8], name: &Range<usize>, hit: &Range<usize>) -> Option<
     let is_drawn = turns.count() >= TURNS_MIN
         && value.iter().any(u8::is_ascii_uppercase)
         && value.iter().any(u8::is_ascii_lowercase);
-    let is_drawn = is_drawn || value::is_mixed(value) && shape::is_random(value, BYTES_MIN);
+    let is_drawn = is_drawn || drawn::is_mixed(value) && shape::is_random(value, BYTES_MIN);
     (length >= BYTES_MIN && is_drawn).then_some(at..at + length)
 }
 
@@ -203,7 +203,7 @@ fn is_verdict(text: &[u8], name: &Range<usize>) -> bool {
         && text.get(name.end) != Some(&b'=')
         && (is_test
             || text[..name.start].ends_with(b"--- ")
-            || !(value::is_mixed(told) && shape::is_random(told, 10)))
+            || !(drawn::is_mixed(told) && shape::is_random(told, 10)))
 }
 
 /// Returns whether `pwd` says where somebody works, or is a word of a setting that is about it.

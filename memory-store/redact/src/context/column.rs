@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::context::assignment;
-use crate::value::{ValuePlace, Promise, drawn, judge, stand_in};
+use crate::value::{Promise, ValuePlace, chosen, judge, stand_in};
 use crate::vocabulary::WORDS;
 
 /// Rows that are looked at below a heading.
@@ -229,7 +229,7 @@ fn words(text: &[u8], line: Range<usize>) -> Vec<Range<usize>> {
 
 /// Returns whether a whole cell below the name of a secret is one.
 fn is_cell(value: &[u8]) -> bool {
-    judge(value, ValuePlace::Rule).is_secret() || drawn::is_chosen(value)
+    judge(value, ValuePlace::Rule).is_secret() || chosen::is_chosen(value)
 }
 
 /// Finds the column of a table of AsciiDoc, whose cells may each have a line.

@@ -201,7 +201,10 @@ fn behind_name(text: &[u8], hit: &Range<usize>) -> Option<(usize, CookiePlace)> 
             let next = skip(text, at, SPACES_MAX, b" \t\r\n\\\"'");
             let value = text[next..].strip_prefix(b"value");
             let behind = value.map(|_| skip(text, next + "value".len(), SPACES_MAX, b" \t\\\"':="));
-            Some((behind.map_or(skip(text, at, SPACES_MAX, b" \t"), |at| at - 1), CookiePlace::Value))
+            Some((
+                behind.map_or(skip(text, at, SPACES_MAX, b" \t"), |at| at - 1),
+                CookiePlace::Value,
+            ))
         }
         b":" => Some((skip(text, at, SPACES_MAX, b" \t"), CookiePlace::Header)),
         _ => Some((skip(text, at, SPACES_MAX, b" \t"), CookiePlace::Value)),

@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use crate::gate::sentence;
-use crate::value::{self, ValuePlace, drawn, judge, word};
+use crate::value::{ValuePlace, chosen, judge, word};
 use crate::vocabulary::WORDS;
 
 /// Text before and behind a cue in which its value may stand.
@@ -182,8 +182,8 @@ fn values(text: &[u8], window: Range<usize>) -> Vec<Range<usize>> {
         let chosen = quoted_choice(text, start);
         let is_told = judge(told, ValuePlace::Cue).is_secret()
             || chosen.is_some()
-            || drawn::is_lone_phrase(told) && !text[end..].starts_with(b"::")
-            || (value::is_long_word_with_number(told)
+            || chosen::is_lone_phrase(told) && !text[end..].starts_with(b"::")
+            || (chosen::is_long_word_with_number(told)
                 || word::is_chosen_with_sign(text, &found_at))
                 && is_given(&text[window.start.min(start)..start]);
         let value = chosen.unwrap_or(found_at);
@@ -197,7 +197,7 @@ fn values(text: &[u8], window: Range<usize>) -> Vec<Range<usize>> {
 /// The value in quotes at a place that people choose, with the sign at its end.
 fn quoted_choice(text: &[u8], start: usize) -> Option<Range<usize>> {
     let value = word::quoted(text, start)?;
-    drawn::is_chosen(&text[value.clone()]).then_some(value)
+    chosen::is_chosen(&text[value.clone()]).then_some(value)
 }
 
 /// Returns whether the words before a value say that it is given.

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::context::{command, rows};
 use crate::personal::checksum;
-use crate::value::{ValuePlace, Promise, drawn, judge, shape, stand_in};
+use crate::value::{Promise, ValuePlace, chosen, judge, shape, stand_in};
 use crate::vocabulary::WORDS;
 
 /// Bytes after a keyword that are searched at first; a match that reaches this far is searched
@@ -247,7 +247,9 @@ impl Rule {
             && shape::entropy(secret) >= self.entropy
             && (!self.mixed || has_all_kinds(secret))
             && (!self.told || judge(secret, ValuePlace::Rule).is_secret())
-            && (!self.chosen || judge(secret, ValuePlace::Rule).is_secret() || drawn::is_chosen(secret))
+            && (!self.chosen
+                || judge(secret, ValuePlace::Rule).is_secret()
+                || chosen::is_chosen(secret))
             && (!self.styled || judge(secret, ValuePlace::Styled).is_secret())
             && (!self.drawn || judge(secret, ValuePlace::Beside(Promise::Password)).is_secret())
     }

@@ -61,11 +61,15 @@ struct Forms {
 static FORMS: LazyLock<Forms> = LazyLock::new(|| {
     // Proved by the test `each_form_finds_its_example`.
     let regex = |text: &String| Regex::new(text).expect("the patterns are valid");
-    let form =
-        |row: GateRow| GateForm { pattern: regex(&row.pattern), near: row.near.as_ref().map(regex), row };
+    let form = |row: GateRow| GateForm {
+        pattern: regex(&row.pattern),
+        near: row.near.as_ref().map(regex),
+        row,
+    };
     let list: Vec<GateForm> = rows::of::<Vec<GateRow>>("suspect").into_iter().map(form).collect();
     let patterns = PatternFilter::new(list.iter().map(|form| form.row.pattern.as_str()));
-    let near = PatternFilter::new(list.iter().map(|form| form.row.near.as_deref().unwrap_or_default()));
+    let near =
+        PatternFilter::new(list.iter().map(|form| form.row.near.as_deref().unwrap_or_default()));
     Forms { list, patterns, near }
 });
 

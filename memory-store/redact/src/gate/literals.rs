@@ -96,7 +96,11 @@ fn of_class(class: &Class) -> Literals {
             '\u{212A}' if has('k') => None,
             c if has(c.to_ascii_lowercase()) && has(c.to_ascii_uppercase()) => {
                 let is_letter = c.is_ascii_alphabetic();
-                Some(if is_letter { LiteralUnit::Letter(c.to_ascii_lowercase()) } else { LiteralUnit::Char(c) })
+                Some(if is_letter {
+                    LiteralUnit::Letter(c.to_ascii_lowercase())
+                } else {
+                    LiteralUnit::Char(c)
+                })
             }
             c => Some(LiteralUnit::Char(c)),
         })
@@ -225,7 +229,8 @@ impl PatternFilter {
 
 /// Returns the text of a literal, and its use.
 fn used(pattern: usize, literal: &[LiteralUnit]) -> (String, Use) {
-    let units: Literal = literal.iter().copied().filter(|it| *it != LiteralUnit::Boundary).collect();
+    let units: Literal =
+        literal.iter().copied().filter(|it| *it != LiteralUnit::Boundary).collect();
     let text: String = units.iter().map(|unit| unit.char().to_ascii_lowercase()).collect();
     let is_word = |unit: Option<&LiteralUnit>| unit.is_some_and(|unit| is_of_word(unit.char()));
     let begins_word = literal.first() == Some(&LiteralUnit::Boundary) && is_word(units.first());

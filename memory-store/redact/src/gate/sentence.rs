@@ -10,7 +10,7 @@ use super::forms;
 use super::looks::{Looks, is_joined_words, is_named_thing, is_plain, is_plain_phrase, is_year};
 use super::words::{last_words, lowered, quoted, sentences, with_end, words};
 use crate::finding::PLACEHOLDER_OPEN;
-use crate::value::{self, ValuePlace, Promise, judge, word};
+use crate::value::{Promise, ValuePlace, chosen, judge, word};
 use crate::vocabulary::{WORDS, WordClasses};
 
 /// A part of a text that looks like a credential though no rule of redaction hides it.
@@ -314,7 +314,8 @@ pub(crate) fn clear(line: &str) -> Vec<Range<usize>> {
         let mut sentence = None;
         for word in words(line, &part).into_iter().filter(|word| may_be_clear(&line[word.clone()]))
         {
-            let sentence = sentence.get_or_insert_with(|| ScoredSentence::of(line, part.clone(), ""));
+            let sentence =
+                sentence.get_or_insert_with(|| ScoredSentence::of(line, part.clone(), ""));
             let suspect = sentence.judge(&word).map(|suspect| behind_name(line, suspect));
             let is_clear =
                 |suspect: &Suspect| is_clear(&line[suspect.range.clone()], suspect.points);
@@ -353,7 +354,7 @@ fn is_clear(value: &str, points: i32) -> bool {
     let Some(looks) = Looks::of(value) else { return false };
     let bytes = value.as_bytes();
     // `Granite~badger_33` is no name in code, whose words have capitals or signs, not both and a number behind them.
-    let is_made = || value::are_words_with_number(value.as_bytes());
+    let is_made = || chosen::are_words_with_number(value.as_bytes());
     let points_min = match looks {
         Looks::CodeSign | Looks::Words if is_made() => 3,
         Looks::Sign | Looks::CodeSign | Looks::Drawn | Looks::Words | Looks::Spelled => 4,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{KEY_BYTES, Known, Scope, VALUES_MAX, KnownValue};
+use super::{KEY_BYTES, Known, KnownValue, Scope, VALUES_MAX};
 use crate::value::spread::VALUE_BYTES_MAX;
 use memory_store_base::error::{At, Result};
 use memory_store_base::fs::disk::{

@@ -155,8 +155,9 @@ impl Known {
 
     /// Returns how many values are known that are hidden in all texts.
     pub fn len(&self) -> usize {
-        let count =
-            |table: &KnownTable| table.values.values().filter(|scopes| View::Stored.has(scopes)).count();
+        let count = |table: &KnownTable| {
+            table.values.values().filter(|scopes| View::Stored.has(scopes)).count()
+        };
         self.read(|_, table| count(table)).unwrap_or_default()
     }
 

@@ -7,8 +7,6 @@ use super::segments::{
 };
 use super::shape;
 use super::stand_in::stands_for_something;
-use crate::vocabulary::WORDS;
-use memory_store_base::text::{self, rarity};
 
 /// Returns whether a value without spaces looks drawn at random.
 pub(crate) fn is_drawn(value: &[u8]) -> bool {
@@ -20,8 +18,17 @@ pub(crate) fn is_drawn_in_code(value: &[u8]) -> bool {
     looks_drawn_in_code(value) && !stands_for_something(value)
 }
 
-/// Returns whether a value looks drawn at random and mixes digits and letters within a part.
+/// Returns whether letters change their case as in no name, and there is a digit.
 pub(crate) fn is_mixed(value: &[u8]) -> bool {
+    const BYTES_MIN: usize = 8;
+    value.len() >= BYTES_MIN
+        && value.iter().any(u8::is_ascii_digit)
+        && shape::case_changes(value) >= 2
+        && !is_name_with_digits(value)
+}
+
+/// Returns whether a value looks drawn at random and mixes digits and letters within a part.
+pub(crate) fn is_drawn_and_mixed(value: &[u8]) -> bool {
     value.iter().any(u8::is_ascii_digit)
         && value.split(|byte| !is_letter_or_digit(*byte)).any(mixes)
         && is_drawn(value)
@@ -81,94 +88,6 @@ pub(crate) fn is_drawn_phrase(value: &[u8]) -> bool {
         && parts().all(is_part)
         && parts().any(|part| mixes(part) && part.iter().any(u8::is_ascii_digit))
         && shape::entropy(value) >= 3.0
-}
-
-/// Returns whether these are words drawn by lot and joined by one sign, as password managers make them (Reinhold,
-/// Diceware): `granite-maple-pepper-coffee-33`. Names in code are joined so too, of words that technical texts have.
-pub(crate) fn is_joined_phrase(value: &[u8]) -> bool {
-    const PARTS: std::ops::RangeInclusive<usize> = 4..=8;
-    const LETTERS: std::ops::RangeInclusive<usize> = 3..=10;
-    const END_BYTES_MAX: usize = 4;
-    // Rarity in technical texts of three words in four, and of each: `correct` has 4.2, `not` and `the` have less.
-    const IDF_UNCOMMON: f32 = 6.0;
-    const IDF_MIN: f32 = 3.5;
-    let Some(sign) = value.iter().copied().find(|byte| b"-_.".contains(byte)) else { return false };
-    let mut parts: Vec<&[u8]> = value.split(|byte| *byte == sign).collect();
-    // A number, a sign or a letter that somebody asked for may stand at the end.
-    let is_letter = |byte: &u8| byte.is_ascii_alphabetic();
-    if let Some(last) = parts.pop() {
-        let small = last.iter().skip(1).take_while(|byte| byte.is_ascii_lowercase()).count();
-        let letters = if last.first().is_some_and(is_letter) { small + 1 } else { 0 };
-        if last.len() - letters > END_BYTES_MAX {
-            return false;
-        }
-        parts.extend(Some(&last[..letters]).filter(|letters| !letters.is_empty()));
-    }
-    let is_told = |part: &&[u8]| {
-        LETTERS.contains(&part.len())
-            && part.iter().all(is_letter)
-            && part[1..].iter().all(u8::is_ascii_lowercase)
-    };
-    let uncommon = parts.iter().filter(|part| is_rarer(part, IDF_UNCOMMON)).count();
-    let differ = parts.iter().enumerate().all(|(at, part)| !parts[..at].contains(part));
-    PARTS.contains(&parts.len())
-        && parts.iter().all(is_told)
-        && differ
-        && !parts.iter().any(|part| WORDS.naming.has(part))
-        && uncommon * 4 >= parts.len() * 3
-        && parts.iter().all(|part| is_rarer(part, IDF_MIN))
-}
-
-/// Signs that people put behind the number of a password, or between a word and its number.
-const CHOSEN_SIGNS: &[u8] = b"!*#$%?^~+.";
-
-/// Returns whether a value is made as people choose a password that has to have a sign: `Copper-Tiger1987!`,
-/// `Granite$482`. Where text stands, a sentence may end so, which makes it a password in quotes only.
-pub(crate) fn is_chosen(value: &[u8]) -> bool {
-    const LETTERS_MIN: usize = 4;
-    const LETTERS_MAX: usize = 24;
-    const DIGITS: std::ops::RangeInclusive<usize> = 2..=4;
-    const INNER_DIGITS_MIN: usize = 3;
-    let is_sign = |byte: &u8| CHOSEN_SIGNS.contains(byte);
-    let core = value.split_last().filter(|(last, _)| is_sign(last)).map(|(_, core)| core);
-    let has_end = core.is_some();
-    let core = core.unwrap_or(value);
-    let digits = core.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
-    let words = &core[..core.len() - digits];
-    let has_inner = words.last().is_some_and(is_sign) && digits >= INNER_DIGITS_MIN;
-    let words = if has_inner { &words[..words.len() - 1] } else { words };
-    let is_word = |word: &[u8]| word.len() >= 3 && word.iter().all(u8::is_ascii_alphabetic);
-    let is_dotted =
-        value.contains(&b'.') && !value.iter().any(|byte| *byte != b'.' && is_sign(byte));
-    (LETTERS_MIN..=LETTERS_MAX).contains(&words.len())
-        && DIGITS.contains(&digits)
-        && (has_end || has_inner)
-        && words.split(|byte| *byte == b'-').all(is_word)
-        // `marked1.` ends a sentence.
-        && !(is_dotted && (digits < INNER_DIGITS_MIN || !words.iter().any(u8::is_ascii_uppercase)))
-        && !stands_for_something(value)
-}
-
-/// Returns whether these are words drawn by lot though a name of several words may stand there: joined by dashes, none
-/// of them short or common.
-pub(crate) fn is_lone_phrase(value: &[u8]) -> bool {
-    const LETTERS_MIN: usize = 4;
-    const IDF_MIN: f32 = 4.0;
-    const END_BYTES_MAX: usize = 4;
-    let is_word = |part: &[u8]| {
-        let letters = part.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
-        let is_end = part.len() <= END_BYTES_MAX && part.iter().any(u8::is_ascii_digit);
-        is_end || letters >= LETTERS_MIN && is_rarer(&part[..letters], IDF_MIN)
-    };
-    memchr::memchr_iter(b'-', value).nth(2).is_some()
-        && value.split(|byte| *byte == b'-').all(is_word)
-        && is_joined_phrase(value)
-}
-
-/// Returns whether technical texts have a word at most so often.
-fn is_rarer(word: &[u8], idf: f32) -> bool {
-    let Ok(word) = str::from_utf8(word) else { return false };
-    text::tokens(word).iter().all(|token| rarity::idf(text::term_hash(&token.term)) >= idf)
 }
 
 #[cfg(test)]

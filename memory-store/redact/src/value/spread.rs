@@ -1,7 +1,9 @@
 //! Which values may be looked for elsewhere: those that mean nothing else there. A password that is a word,
 //! a name of a program or a number would take everyday text with it.
 
-use super::{JudgedValue, ValuePlace, ValueReason, drawn, judge, segments, shape, stand_in};
+use super::{
+    JudgedValue, ValuePlace, ValueReason, chosen, drawn, judge, segments, shape, stand_in,
+};
 use crate::vocabulary::WORDS;
 use memory_store_base::text::{rarity, tokens};
 
@@ -30,7 +32,7 @@ pub(crate) enum SpreadEvidence {
 pub(super) static TABLE: [ValueReason; 15] = [
     reason("a number that nobody counted", 20, |it| drawn::is_drawn_number(it.bytes)),
     reason("parts that are drawn at random", 20, |it| drawn::is_drawn_phrase(it.bytes)),
-    reason("rare words drawn by lot", 20, |it| drawn::is_joined_phrase(it.bytes)),
+    reason("rare words drawn by lot", 20, |it| chosen::is_joined_phrase(it.bytes)),
     reason("too short or too long", -10, |it| {
         !(VALUE_BYTES_MIN..=VALUE_BYTES_MAX).contains(&it.bytes.len())
     }),
@@ -57,7 +59,11 @@ pub(super) static TABLE: [ValueReason; 15] = [
     reason("words and digits that were asked for", 12, |it| it.is_given && is_mixed_name(it.bytes)),
 ];
 
-const fn reason(what: &'static str, points: i32, holds: fn(&JudgedValue<'_>) -> bool) -> ValueReason {
+const fn reason(
+    what: &'static str,
+    points: i32,
+    holds: fn(&JudgedValue<'_>) -> bool,
+) -> ValueReason {
     ValueReason { what, points, holds }
 }
 
@@ -130,7 +136,7 @@ fn is_identifier(value: &[u8]) -> bool {
     const WORDS_PERCENT_MIN: usize = 60;
     let is_part =
         |byte: &u8| byte.is_ascii_alphanumeric() || !byte.is_ascii() || SIGNS.contains(byte);
-    if !value.iter().all(is_part) || is_word_with_number(value) {
+    if !value.iter().all(is_part) || chosen::is_word_with_number(value) {
         return false;
     }
     let (mut all, mut in_words) = (0, 0);
@@ -169,21 +175,6 @@ fn is_natural(word: &[u8]) -> bool {
         && runs(true) <= VOWELS_MAX
         && !word.ends_with(b"q")
         && !word.windows(2).any(is_unnatural)
-}
-
-/// `Brightotter7714`: one long word that technical texts do not have, and a number, as people choose a password.
-fn is_word_with_number(value: &[u8]) -> bool {
-    const LETTERS_MIN: usize = 9;
-    const DIGITS: usize = 4;
-    let letters = value.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
-    let number = &value[letters..];
-    letters >= LETTERS_MIN
-        && value[1..letters].iter().all(u8::is_ascii_lowercase)
-        && number.len() == DIGITS
-        && number.iter().all(u8::is_ascii_digit)
-        && !number.starts_with(b"19")
-        && !number.starts_with(b"20")
-        && !segments::has_word(&value[..letters])
 }
 
 /// Returns whether there are letters and digits, and signs among them that names, paths and versions have not.

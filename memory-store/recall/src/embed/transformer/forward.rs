@@ -13,7 +13,11 @@ const BLOCK: usize = 32;
 
 /// Returns the mean of what becomes of a text's tokens, at most [`super::TOKENS_MAX`], scaled to
 /// length one.
-pub(crate) fn pooled(path: Path, weights: &Weights, tokens: &[EmbeddingRow<WIDTH>]) -> [f32; WIDTH] {
+pub(crate) fn pooled(
+    path: Path,
+    weights: &Weights,
+    tokens: &[EmbeddingRow<WIDTH>],
+) -> [f32; WIDTH] {
     match path {
         Path::Portable => run::<Portable>(weights, tokens),
         // SAFETY: this path is only chosen on a processor with AVX2.

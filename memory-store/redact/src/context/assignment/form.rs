@@ -12,7 +12,7 @@ use regex::bytes::{Regex, RegexBuilder};
 use serde::Deserialize;
 
 use crate::context::rows;
-use crate::value::{ValuePlace, Promise, drawn, judge, shape, stand_in, word};
+use crate::value::{Promise, ValuePlace, chosen, judge, shape, stand_in, word};
 
 /// Text behind a name, and before one, in which its value may stand.
 const AFTER_BYTES_MAX: usize = 640;
@@ -181,7 +181,8 @@ impl ProseJudge {
         let upper = !name.iter().any(u8::is_ascii_lowercase);
         match self {
             Self::Quoted => {
-                !shape::is_numeric(value) && judge(value, ValuePlace::Quoted(promise, upper)).is_secret()
+                !shape::is_numeric(value)
+                    && judge(value, ValuePlace::Quoted(promise, upper)).is_secret()
             }
             Self::Argument => {
                 let is_plain = value.iter().all(u8::is_ascii_lowercase);
@@ -190,7 +191,7 @@ impl ProseJudge {
                     .is_some_and(|word| matches!(word.as_str(), "set" | "with"));
                 let has_digit = value.iter().any(u8::is_ascii_digit);
                 let is_told = has_digit || is_plain && sets && value.len() >= 8;
-                (is_told || drawn::is_joined_phrase(value))
+                (is_told || chosen::is_joined_phrase(value))
                     && !value.contains(&b' ')
                     && !shape::is_numeric(value)
                     && judge(value, ValuePlace::Quoted(promise, upper)).is_secret()
@@ -207,7 +208,7 @@ impl ProseJudge {
             }
             Self::Drawn => judge(trimmed(value), ValuePlace::Beside(promise)).is_secret(),
             Self::Wrapped => {
-                judge(value, ValuePlace::Told(promise)).is_secret() || drawn::is_chosen(value)
+                judge(value, ValuePlace::Told(promise)).is_secret() || chosen::is_chosen(value)
             }
             Self::Styled => judge(value, ValuePlace::Styled).is_secret(),
             Self::Bytes => are_drawn_bytes(value),

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::promise::promise_in_prose;
 use crate::value::word::{self, VALUE_BYTES_MAX};
-use crate::value::{self, ValuePlace, Promise, drawn, judge, stand_in};
+use crate::value::{self, Promise, ValuePlace, chosen, drawn, judge, stand_in};
 use crate::vocabulary::WORDS;
 
 /// Signs of Markdown that may stand right behind the name.
@@ -128,8 +128,9 @@ fn told(
         }
         let is_given = || {
             word::is_chosen_with_sign(text, &value)
-                || promise != Promise::SomeKey && judge(told, ValuePlace::Beside(promise)).is_secret()
-                || promise == Promise::Password && value::is_numbered(told)
+                || promise != Promise::SomeKey
+                    && judge(told, ValuePlace::Beside(promise)).is_secret()
+                || promise == Promise::Password && chosen::is_numbered(told)
         };
         let is_far = || {
             is_abroad
@@ -299,12 +300,12 @@ pub(super) fn near(text: &[u8], at: usize, promise: Promise) -> Option<Range<usi
         let end = start + word::length(&rest[start..line]);
         let value = &rest[start..end];
         let chosen = word::quoted(rest, start)
-            .filter(|value| value::is_chosen_or_drawn(&rest[value.clone()]));
+            .filter(|value| chosen::is_chosen_or_drawn(&rest[value.clone()]));
         let is_drawn = value.len() >= bytes_min
             && judge(value, ValuePlace::Near).is_secret()
             && !stand_in::is_path(value);
         let chosen = chosen.or_else(|| chosen_word(rest, start, line));
-        if is_drawn || chosen.is_some() || drawn::is_lone_phrase(value) {
+        if is_drawn || chosen.is_some() || chosen::is_lone_phrase(value) {
             let end = chosen.map_or(end, |value| value.end);
             let is_content = WORDS.content.occur_in(&rest[..(start + CONTENT_BYTES).min(line)]);
             return (!is_content).then_some(at + start..at + end);
@@ -332,7 +333,7 @@ fn chosen_word(text: &[u8], start: usize, line: usize) -> Option<Range<usize>> {
     let length = length - value.iter().rev().take_while(|byte| b".,;:\"')".contains(byte)).count();
     let lead = &text[start.saturating_sub(LEAD_BYTES)..start];
     let word = lead.strip_suffix(b" ")?.rsplit(|byte| b" (".contains(byte)).next()?;
-    (drawn::is_chosen(&value[..length])
+    (chosen::is_chosen(&value[..length])
         && (is_one_of(&GIVING, word) || WORDS.copula_told.has(word)))
     .then_some(start..start + length)
 }
