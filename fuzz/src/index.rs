@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use memory_store::bytes::believe_checksums;
-use memory_store::embed::model::Model;
+use memory_store::embed::model::EmbedderModel;
 use memory_store::index::Index;
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::recall::{Recall, Search, Tier};
@@ -59,7 +59,7 @@ impl Golden {
 /// A folder with the table, but not the transformer, which takes most of a search's time.
 fn models(folder: &Path) -> PathBuf {
     let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../memory-store/assets");
-    let names = Model::read(&assets).expect("the shipped model");
+    let names = EmbedderModel::read(&assets).expect("the shipped model");
     let models = folder.join("models");
     fs::create_dir_all(&models).expect("a folder");
     let table = fs::canonicalize(assets.join(&names.table)).expect("the shipped table");

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use memory_store::file::MemoryFile;
-use memory_store::suspicion::{Origin, suspicion};
+use memory_store::suspicion::{TextOrigin, suspicion};
 
 /// A file is read or refused. What was read can be written as a new file that says the same, and a
 /// change of the file changes nothing else.
@@ -11,7 +11,7 @@ pub(crate) fn run(bytes: &[u8]) {
     let path = Path::new("memory.md");
     let Ok(mut file) = MemoryFile::parse(path, bytes.to_vec()) else { return };
     let memory = file.memory.clone();
-    suspicion(&memory.title, &memory.body, Origin::Repository);
+    suspicion(&memory.title, &memory.body, TextOrigin::Repository);
     if let Ok(new) = MemoryFile::new(memory.clone()) {
         let read =
             MemoryFile::parse(path, new.text().as_bytes().to_vec()).expect("it was just written");

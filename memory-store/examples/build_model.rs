@@ -25,7 +25,7 @@ use memory_store::embed::build;
 use memory_store::embed::transformer::{
     HEAD, INNER, Layer, Linear, Norm, POSITIONS, Projection, WIDTH, Weights,
 };
-use memory_store::embed::wordpiece::Cut;
+use memory_store::embed::wordpiece::WordCut;
 use memory_store::embed::{DIMENSIONS, Table, Transformer};
 use serde_json::Value;
 
@@ -144,7 +144,7 @@ fn table(vocabulary: &str, rows: &str, model: &str, cut: &str, out: &str) -> Res
     let vocabulary = fs::read_to_string(vocabulary)?;
     let space = Transformer::open_file(Path::new(model))?.space();
     let cut = match cut {
-        "0" | "1" | "2" | "3" => Cut { humps: "13".contains(cut), digits: "23".contains(cut) },
+        "0" | "1" | "2" | "3" => WordCut { humps: "13".contains(cut), digits: "23".contains(cut) },
         _ => return Err("CUT is 0 to 3".into()),
     };
     let file = build::table_file(&pieces(&vocabulary), &floats(&fs::read(rows)?), space, cut);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use memory_store::embed::wordpiece::Cut;
+use memory_store::embed::wordpiece::WordCut;
 use memory_store::embed::{DIMENSIONS, Space, Table, Vector, build, model};
 
 const PIECES: [&str; 6] = ["[UNK]", "red", "green", "##er", "rare", "grey"];
@@ -22,7 +22,7 @@ fn rows() -> Vec<f32> {
 }
 
 fn file() -> Vec<u8> {
-    let cut = Cut { humps: true, digits: false };
+    let cut = WordCut { humps: true, digits: false };
     build::table_file(&PIECES, &rows(), Space([7; 16]), cut)
 }
 
@@ -88,14 +88,14 @@ fn a_model_is_found_by_its_folder() {
     assert!(error.contains("MODEL: "), "{error}");
 
     let placed = build::place(dir.path(), &file(), b"no transformer").unwrap();
-    assert_eq!(model::Model::read(dir.path()).unwrap(), placed);
+    assert_eq!(model::EmbedderModel::read(dir.path()).unwrap(), placed);
     assert!(placed.table.starts_with("table-v1-") && placed.table.len() == 29, "{}", placed.table);
     let red = Table::open(dir.path()).unwrap().embed("red").unwrap();
     assert_eq!(red, Table::load(dir.path()).unwrap().embed("red").unwrap());
 
-    assert_eq!(model::Model::verify(dir.path()).unwrap(), placed);
+    assert_eq!(model::EmbedderModel::verify(dir.path()).unwrap(), placed);
     std::fs::write(dir.path().join(&placed.transformer), b"another one").unwrap();
-    let error = model::Model::verify(dir.path()).unwrap_err().to_string();
+    let error = model::EmbedderModel::verify(dir.path()).unwrap_err().to_string();
     assert!(error.contains("its content is not what its name says"), "{error}");
 
     std::fs::remove_file(dir.path().join(&placed.table)).unwrap();

@@ -10,7 +10,7 @@ use memory_store::index::journal::{self, Entry};
 use memory_store::index::segment::Segment;
 use memory_store::layout::Tree;
 use memory_store::memory::PathRef;
-use memory_store::recall::{CandidateOutcome, Collection, Reason, Search, Tier, Topic};
+use memory_store::recall::{CandidateOutcome, Collection, Search, SilenceReason, Tier, Topic};
 use memory_store::redact::Redactor;
 use memory_store::signature::error_signature;
 use memory_store::store::Store;
@@ -51,7 +51,7 @@ fn a_memory_is_not_given_twice_and_a_superseded_one_never() {
     let id = found.hits[0].id;
     let again = recall.prompt(prompt, None, NOW, &|known| known == id);
     assert!(again.hits.is_empty());
-    assert_eq!(again.silent, Some(Reason::Skipped));
+    assert_eq!(again.silent, Some(SilenceReason::Skipped));
 }
 
 #[test]
@@ -621,7 +621,7 @@ fn a_memory_that_no_longer_holds_is_not_given() {
         (titles(&found.hits).len(), found.silent)
     };
     assert_eq!(asked(NOW), (1, None));
-    assert_eq!(asked(Timestamp(NOW.0 + 2)), (0, Some(Reason::Skipped)));
+    assert_eq!(asked(Timestamp(NOW.0 + 2)), (0, Some(SilenceReason::Skipped)));
     old.valid_until = Some(Timestamp(NOW.0 - 1));
     fixture.write(old);
     let docs = fixture.publish().memories;

@@ -5,7 +5,7 @@ use std::fs;
 
 use crate::common::vectors::{Shipped, assets};
 use crate::common::{Fixture, NOW, id, memory};
-use memory_store::embed::model::{self, Model};
+use memory_store::embed::model::{self, EmbedderModel};
 use memory_store::index::document::Passage;
 use memory_store::recall::{Recalled, Search, Tier};
 use memory_store::time::DAY_MS;
@@ -158,7 +158,7 @@ fn a_transformer_that_cannot_be_read_is_said_and_the_table_asked() {
     let publisher = fixture.publisher(&shipped);
     fixture.publish_with(publisher, &fixture.list(), None);
     let models = tempfile::tempdir().unwrap();
-    let model = Model::read(&assets()).unwrap();
+    let model = EmbedderModel::read(&assets()).unwrap();
     for name in [model::FILE_NAME, &model.table] {
         fs::copy(assets().join(name), models.path().join(name)).unwrap();
     }

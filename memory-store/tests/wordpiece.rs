@@ -1,6 +1,6 @@
 //! The tokeniser against the reference: `scripts/build-wordpiece-tables` asked it about these texts.
 
-use memory_store::embed::wordpiece::{Cut, PIECE_BYTES_MAX};
+use memory_store::embed::wordpiece::{PIECE_BYTES_MAX, WordCut};
 use memory_store::embed::{DIMENSIONS, Space, Table, build};
 use serde::Deserialize;
 
@@ -21,7 +21,7 @@ fn table(pieces: &[&str]) -> (tempfile::TempDir, Table) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("table.bin");
     let rows = vec![1.0; pieces.len() * DIMENSIONS];
-    let file = build::table_file(pieces, &rows, Space([0; 16]), Cut::default());
+    let file = build::table_file(pieces, &rows, Space([0; 16]), WordCut::default());
     std::fs::write(&path, file).unwrap();
     let table = Table::open_file(&path).unwrap();
     (dir, table)

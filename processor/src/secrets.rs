@@ -141,7 +141,7 @@ impl Secrets {
 
     /// Text that is only compared, without its secrets: where it has one, a hash tells it from others.
     pub fn comparable(&self, text: &str, redactor: &Redactor) -> Result<String> {
-        let clean = self.known.comparable(text, redactor);
+        let clean = self.known.comparable(text, &redactor.redact(text));
         if clean != text && !self.home.known_secrets.exists() {
             // The next run is to make the same hash.
             let pending = Pending { unclean: self.is_unclean(), ..self.written().pending.clone() };

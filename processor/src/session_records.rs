@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use memory_store::layout::ProjectDir;
 use memory_store::passed_commands::PassedCommand;
 use memory_store::signature::{classify, error_signature};
-use memory_store::suspicion::{Origin, suspicion};
+use memory_store::suspicion::{TextOrigin, suspicion};
 use memory_store::text::placeholder::hides_secret;
 
 use crate::collect::expired::Expired;
@@ -94,7 +94,7 @@ pub fn often<'a>(sessions: impl Iterator<Item = (&'a str, &'a SessionRecord)>) -
         .into_iter()
         .map(|((line, folder), sessions)| (sessions.len(), line, folder))
         .filter(|(sessions, line, _)| {
-            *sessions >= SESSIONS_MIN && suspicion("", line, Origin::Own).is_none()
+            *sessions >= SESSIONS_MIN && suspicion("", line, TextOrigin::Own).is_none()
         })
         .collect();
     often.sort_by(|one, other| other.0.cmp(&one.0).then_with(|| one.cmp(other)));
@@ -125,9 +125,9 @@ pub fn passed<'a>(
             }
         }
     }
-    let passed = seen
-        .into_iter()
-        .filter(|((line, _), _)| suspicion("", line, Origin::Own).is_none() && !hides_secret(line));
+    let passed = seen.into_iter().filter(|((line, _), _)| {
+        suspicion("", line, TextOrigin::Own).is_none() && !hides_secret(line)
+    });
     let mut passed: Vec<PassedCommand> = passed
         .map(|((line, folder), (sessions, known))| PassedCommand {
             line: line.to_owned(),

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::scripts::{Sealed, eventful};
 use memory_store::embed::transformer::{Norm, POSITIONS, Projection, WIDTH, Weights};
-use memory_store::embed::wordpiece::Cut;
+use memory_store::embed::wordpiece::WordCut;
 use memory_store::embed::{DIMENSIONS, Encoder, Table, build};
 use memory_store::index::Index;
 use memory_store::index::segment::Segment;
@@ -46,7 +46,7 @@ fn place_model(dir: &Path, seed: u32) {
     fs::write(&beside, &transformer).unwrap();
     let space = memory_store::embed::Transformer::open_file(&beside).unwrap().space();
     let rows = numbers(pieces.len() * DIMENSIONS);
-    let table = build::table_file(&pieces, &rows, space, Cut::default());
+    let table = build::table_file(&pieces, &rows, space, WordCut::default());
     build::place(dir, &table, &transformer).unwrap();
 }
 
@@ -86,7 +86,7 @@ fn home(sealed: &Sealed) -> ProjectDir {
 
 fn remove_transformer(sealed: &Sealed) {
     let models = sealed.dirs.models.as_ref().unwrap();
-    let model = memory_store::embed::model::Model::read(models).unwrap();
+    let model = memory_store::embed::model::EmbedderModel::read(models).unwrap();
     fs::remove_file(models.join(model.transformer)).unwrap();
 }
 
@@ -223,7 +223,7 @@ fn a_model_that_comes_later_is_taken_up_and_one_that_is_replaced_too() {
 fn a_damaged_table_is_told_and_words_serve() {
     let sealed = sealed();
     let models = sealed.dirs.models.as_ref().unwrap();
-    let model = memory_store::embed::model::Model::read(models).unwrap();
+    let model = memory_store::embed::model::EmbedderModel::read(models).unwrap();
     fs::write(models.join(model.table), b"TLTABLE").unwrap();
     let report = sync(&sealed.options()).unwrap();
     assert!(report.warnings.iter().any(|text| text.contains("by words alone")), "{report:?}");

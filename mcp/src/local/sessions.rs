@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use memory_store::Timestamp;
 use memory_store::layout::Tree;
-use memory_store::recall::render::{Piece, Rendered};
+use memory_store::recall::render::{Rendered, RenderedPiece};
 use memory_store::recall::{Hit, Recall, SESSION_CHARS_MIN, Search, Tier, render};
 use memory_store::text::excerpt;
 use memory_store::thinking;
@@ -234,7 +234,7 @@ impl Local {
 #[derive(Default)]
 struct Given {
     hits: Vec<Hit>,
-    pieces: Vec<Piece>,
+    pieces: Vec<RenderedPiece>,
 }
 
 /// Returns the place of a session in a list: the latest come first.
@@ -333,7 +333,7 @@ fn read(
         }
         // A line of an outline is not the turn.
         if !outlines {
-            pieces.push(Piece { id: turn.id, range: text.len()..text.len() + line.len() });
+            pieces.push(RenderedPiece { id: turn.id, range: text.len()..text.len() + line.len() });
         }
         text.push_str(&line);
         cut.extend(is_cut.then(|| hit.turn.to_string()));

@@ -6,14 +6,14 @@ use crate::passages;
 use crate::query::follow_up::{Followed, Topic};
 use crate::query::{Query, misspelled};
 use crate::rank::candidate::Candidate;
-use crate::rank::lexical::Found;
+use crate::rank::lexical::FoundTerms;
 use crate::rank::near_duplicates::{Kept, SAME, likeness};
 use crate::rank::staleness::Staleness;
 use crate::rank::start_rank::{Standing, StartGroup, worth};
 use crate::rank::trace::{self, CandidateOutcome};
 use crate::rank::{exact, gate, score};
 use crate::render::BRIEF_CHARS;
-use crate::search::hit::{Hit, Reason, Recalled, holding_again};
+use crate::search::hit::{Hit, Recalled, SilenceReason, holding_again};
 use crate::search::reader::{Recall, Successor};
 use crate::search::request::Search;
 use crate::search::{passed_commands, tiers};
@@ -62,33 +62,37 @@ impl Recall {
     ) -> Recalled {
         let (query, found) = self.asked(text);
         if query.only_acknowledges {
-            return self.silent(Reason::Acknowledgement);
+            return self.silent(SilenceReason::Acknowledgement);
         }
         let mut query = self.with_likenesses(self.with_vector(query, &self.sources));
         let before =
             topic.map_or_else(Topic::default, |topic| std::mem::replace(topic, topic.then(&query)));
         let mut candidates = self.for_prompt(&query, found, now);
         if let Some(followed) = Followed::new(&query, &before) {
-            let found = Found::look_up(&self.sources, &followed.query.terms);
+            let found = FoundTerms::look_up(&self.sources, &followed.query.terms);
             let more = self.for_prompt(&followed.query, found, now);
             candidates = followed.join(candidates, more);
             query = followed.query;
         }
         let places = self.sources.settings.prompt_memories as usize;
-        self.answer(candidates, &query, &Asked { places, gated: true, is_open: false, now, skip })
+        self.answer(
+            candidates,
+            &query,
+            &Conditions { places, gated: true, is_open: false, now, skip },
+        )
     }
 
     /// Takes a prompt apart, with its mistyped words as they were meant, and looks its terms up: none of one that only
     /// acknowledges.
-    fn asked(&self, text: &str) -> (Query, Found<'_>) {
+    fn asked(&self, text: &str) -> (Query, FoundTerms<'_>) {
         let query = Query::prompt(text);
         let terms = if query.only_acknowledges { &[][..] } else { &query.terms };
-        let found = Found::look_up(&self.sources, terms);
+        let found = FoundTerms::look_up(&self.sources, terms);
         let table = || self.open_table(&self.sources);
         match misspelled::respelled(&self.sources, text, terms, &found, table) {
             Some(respelled) => {
                 let query = Query::prompt(&respelled);
-                let found = Found::look_up(&self.sources, &query.terms);
+                let found = FoundTerms::look_up(&self.sources, &query.terms);
                 (query, found)
             }
             None => (query, found),
@@ -109,7 +113,11 @@ impl Recall {
         let candidates =
             exact::file(&self.sources, &query, path, topic.unwrap_or(&Topic::default), now);
         let places = self.sources.settings.tool_memories as usize;
-        self.answer(candidates, &query, &Asked { places, gated: true, is_open: false, now, skip })
+        self.answer(
+            candidates,
+            &query,
+            &Conditions { places, gated: true, is_open: false, now, skip },
+        )
     }
 
     /// Finds the memories that help against the error of a command.
@@ -141,7 +149,11 @@ impl Recall {
         gate::hold_other_fixes(&mut candidates);
         gate::open_for_near_cures(&mut candidates);
         let places = self.sources.settings.tool_memories as usize;
-        self.answer(candidates, &query, &Asked { places, gated: true, is_open: false, now, skip })
+        self.answer(
+            candidates,
+            &query,
+            &Conditions { places, gated: true, is_open: false, now, skip },
+        )
     }
 
     /// Ranks memories for a prompt as [`Recall::prompt`] does, and returns the best `places` of
@@ -150,7 +162,7 @@ impl Recall {
         let (query, found) = self.asked(text);
         let query = self.with_vector(query, &self.sources);
         let candidates = self.for_prompt(&query, found, now);
-        let asked = Asked { places, gated: false, is_open: true, now, skip: &|_| false };
+        let asked = Conditions { places, gated: false, is_open: true, now, skip: &|_| false };
         self.answer(candidates, &query, &asked)
     }
 
@@ -219,7 +231,7 @@ impl Recall {
     }
 
     /// Returns candidates for a prompt: by its words, and by the paths that it names.
-    fn for_prompt(&self, query: &Query, found: Found<'_>, now: Timestamp) -> Vec<Candidate> {
+    fn for_prompt(&self, query: &Query, found: FoundTerms<'_>, now: Timestamp) -> Vec<Candidate> {
         let mut candidates = score::candidates_of(&self.sources, query, found, now);
         exact::add(&self.sources, query, &mut candidates);
         exact::add_warnings(&self.sources, query, &mut candidates, &|at| self.may_answer(at, now));
@@ -232,17 +244,26 @@ impl Recall {
     }
 
     /// Turns candidates into hits: best first, gate, collapse, cut, places.
-    fn answer(&self, mut candidates: Vec<Candidate>, query: &Query, asked: &Asked<'_>) -> Recalled {
+    fn answer(
+        &self,
+        mut candidates: Vec<Candidate>,
+        query: &Query,
+        asked: &Conditions<'_>,
+    ) -> Recalled {
         if self.sources.docs() == 0 {
-            return self.silent(Reason::Empty);
+            return self.silent(SilenceReason::Empty);
         }
         if candidates.is_empty() {
             let no_words = query.terms.is_empty();
-            return self.silent(if no_words { Reason::NoWords } else { Reason::NoCandidate });
+            return self.silent(if no_words {
+                SilenceReason::NoWords
+            } else {
+                SilenceReason::NoCandidate
+            });
         }
         score::sort(&mut candidates);
         let is_open = !asked.gated || gate::is_open(&candidates, &|held| self.is_held(held));
-        let asked = &Asked { is_open, ..*asked };
+        let asked = &Conditions { is_open, ..*asked };
         let mut recalled = self.new_answer();
         let mut kept = Kept::default();
         let mut best = None;
@@ -280,7 +301,8 @@ impl Recall {
         }
         if recalled.hits.is_empty() {
             let passed = candidates.iter().any(Candidate::passes);
-            recalled.silent = Some(if passed { Reason::Skipped } else { Reason::Gate });
+            recalled.silent =
+                Some(if passed { SilenceReason::Skipped } else { SilenceReason::Gate });
         }
         self.finish(recalled)
     }
@@ -290,7 +312,7 @@ impl Recall {
         candidate: &Candidate,
         best: Option<f32>,
         hits: usize,
-        asked: &Asked<'_>,
+        asked: &Conditions<'_>,
     ) -> CandidateOutcome {
         // A trap of a command comes by its name alone.
         let gated = asked.gated && !candidate.warns();
@@ -316,7 +338,7 @@ impl Recall {
         &self,
         candidate: &Candidate,
         query: &Query,
-        asked: &Asked<'_>,
+        asked: &Conditions<'_>,
         recalled: &mut Recalled,
     ) -> Result<Hit, CandidateOutcome> {
         let hit = self.read(candidate, asked.now, recalled)?;
@@ -340,7 +362,7 @@ impl Recall {
 
 /// Conditions of a question besides the query.
 #[derive(Clone, Copy)]
-struct Asked<'a> {
+struct Conditions<'a> {
     places: usize,
     /// True if only what helps is given, and not all that was found.
     gated: bool,

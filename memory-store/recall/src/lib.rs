@@ -31,7 +31,7 @@ pub use rank::candidate::Features;
 pub use rank::near_duplicates::{SAME, likeness};
 pub use rank::trace::{CandidateOutcome, Traced};
 pub use rank::{staleness, start_rank};
-pub use search::hit::{Hit, Reason, Recalled};
+pub use search::hit::{Hit, Recalled, SilenceReason};
 pub use search::judged::Judged;
 pub use search::listed::IndexedFile;
 pub use search::reader::Recall;

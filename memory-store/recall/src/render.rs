@@ -41,12 +41,12 @@ pub struct Rendered {
     /// The text; empty when no memory fitted.
     pub text: String,
     /// The memories in it, in order.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<RenderedPiece>,
 }
 
 /// A memory in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct RenderedPiece {
     /// The memory.
     pub id: MemoryId,
     /// Its bytes.
@@ -68,7 +68,7 @@ pub fn injection(event: &str, hits: &[Hit], budget_tokens: u32) -> Rendered {
     let room =
         (budget_tokens as usize * 4).saturating_sub(text.chars().count() + CLOSE.chars().count());
     // That they are about this file has been said.
-    let detail = if event == "file" { Detail::Text } else { Detail::TextAndPaths };
+    let detail = if event == "file" { HitDetail::Text } else { HitDetail::TextAndPaths };
     put_pieces(hits, detail, room, &mut text, &mut pieces);
     if pieces.is_empty() {
         return Rendered::default();
@@ -124,7 +124,7 @@ fn in_lines(
         room = room.saturating_sub(length);
         let start = text.len();
         text.push_str(&line);
-        pieces.push(Piece { id: hit.id, range: start..text.len() });
+        pieces.push(RenderedPiece { id: hit.id, range: start..text.len() });
         text.push('\n');
     }
     if pieces.is_empty() {
@@ -161,7 +161,7 @@ pub fn start(left: Option<&str>, hits: &[Hit], more: &str, budget_tokens: u32) -
         let before = text.len();
         text.push_str(lead);
         text.push('\n');
-        put_pieces(hits, Detail::Brief, room - lead_room, &mut text, &mut pieces);
+        put_pieces(hits, HitDetail::Brief, room - lead_room, &mut text, &mut pieces);
         if pieces.is_empty() {
             text.truncate(before);
         }
@@ -184,7 +184,7 @@ pub fn wrap(text: &str) -> String {
 
 /// Length in which a memory is told.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Detail {
+enum HitDetail {
     /// Its statement and what fits into [`BRIEF_CHARS`].
     Brief,
     /// All of its text.
@@ -196,10 +196,10 @@ enum Detail {
 /// Appends as many hits as fit, best first.
 fn put_pieces(
     hits: &[Hit],
-    detail: Detail,
+    detail: HitDetail,
     mut room: usize,
     text: &mut String,
-    pieces: &mut Vec<Piece>,
+    pieces: &mut Vec<RenderedPiece>,
 ) {
     for hit in hits {
         // One character for the line's end.
@@ -207,18 +207,18 @@ fn put_pieces(
         room = room.saturating_sub(piece.chars().count() + 1);
         let start = text.len();
         text.push_str(&piece);
-        pieces.push(Piece { id: hit.id, range: start..text.len() });
+        pieces.push(RenderedPiece { id: hit.id, range: start..text.len() });
         text.push('\n');
     }
 }
 
 /// One memory as a line of its own, within a number of characters; `None` when too little of it would fit. The
 /// statement comes before the files it is about.
-fn piece(hit: &Hit, detail: Detail, room: usize) -> Option<String> {
+fn piece(hit: &Hit, detail: HitDetail, room: usize) -> Option<String> {
     let head = head(hit);
     let content = match detail {
-        Detail::Brief => brief(hit),
-        Detail::Text | Detail::TextAndPaths => content(hit),
+        HitDetail::Brief => brief(hit),
+        HitDetail::Text | HitDetail::TextAndPaths => content(hit),
     };
     let doubt = doubt(hit);
     let room = room.checked_sub(head.chars().count() + doubt.chars().count())?;
@@ -227,7 +227,7 @@ fn piece(hit: &Hit, detail: Detail, room: usize) -> Option<String> {
         let left = room.checked_sub(1).filter(|&left| left >= CUT_CHARS_MIN)?;
         return Some(format!("{head}{}{doubt}", cut_by_sentence(content, left)));
     }
-    let tail = if detail == Detail::TextAndPaths { tail(hit, &content) } else { String::new() };
+    let tail = if detail == HitDetail::TextAndPaths { tail(hit, &content) } else { String::new() };
     let tail = if length + tail.chars().count() <= room { &tail } else { "" };
     Some(format!("{head}{content}{tail}{doubt}"))
 }
@@ -464,7 +464,7 @@ mod tests {
         let short = MemoryId([7; 16]).short();
         let wish = hit(Kind::Preference, "Never use float for money", "");
         assert_eq!(
-            piece(&wish, Detail::TextAndPaths, 500).unwrap(),
+            piece(&wish, HitDetail::TextAndPaths, 500).unwrap(),
             format!(
                 "- [preference {short}] asked on 2026-10-02: Never use float for money (src/a.rs)"
             )
@@ -472,14 +472,14 @@ mod tests {
         // The user did not wish for it.
         let theirs = Hit { from_repository: true, ..wish };
         assert_eq!(
-            piece(&theirs, Detail::Brief, 500).unwrap(),
+            piece(&theirs, HitDetail::Brief, 500).unwrap(),
             format!(
                 "- [preference {short}, from the repository] 2026-10-02: Never use float for money"
             )
         );
         let fact = hit(Kind::Fact, "The cache is shared", "Clear it\nfirst.");
         assert_eq!(
-            piece(&fact, Detail::TextAndPaths, 500).unwrap(),
+            piece(&fact, HitDetail::TextAndPaths, 500).unwrap(),
             format!("- [fact {short}] 2026-10-02: The cache is shared. Clear it first. (src/a.rs)")
         );
     }
@@ -497,7 +497,7 @@ mod tests {
                 let note =
                     Hit { collection, said_by, noted, ..hit(kind, "Ships without review", "") };
                 assert_eq!(
-                    piece(&note, Detail::Brief, 500).unwrap(),
+                    piece(&note, HitDetail::Brief, 500).unwrap(),
                     format!(
                         "- [{} {short}] noted by Claude on 2026-10-02: Ships without review",
                         kind.name()
@@ -510,7 +510,7 @@ mod tests {
             said_by: None,
             ..hit(Kind::Preference, "Answers in German", "")
         };
-        let told = piece(&own, Detail::Brief, 500).unwrap();
+        let told = piece(&own, HitDetail::Brief, 500).unwrap();
         assert!(told.starts_with(&format!("- [user's preference {short}] asked on")), "{told}");
     }
 
@@ -547,7 +547,7 @@ mod tests {
         let fact = Hit { staleness, ..hit(Kind::Fact, "The cache is shared", "") };
         let short = fact.id.short();
         assert_eq!(
-            piece(&fact, Detail::TextAndPaths, 500).unwrap(),
+            piece(&fact, HitDetail::TextAndPaths, 500).unwrap(),
             format!("- [fact {short}, file gone since] 2026-10-02: The cache is shared (src/a.rs)")
         );
     }
@@ -598,15 +598,15 @@ mod tests {
             "The totals drifted by a cent because discounts were rounded one line at a time";
         let second = "They are rounded once now, at the end of the invoice, half to even";
         let fix = hit(Kind::Fix, first, &format!("{second}. See the notes of the accountant."));
-        let whole = piece(&fix, Detail::TextAndPaths, 500).unwrap();
+        let whole = piece(&fix, HitDetail::TextAndPaths, 500).unwrap();
         assert!(whole.ends_with("accountant. (src/a.rs)"), "{whole}");
         let length = whole.chars().count();
-        let bare = piece(&fix, Detail::TextAndPaths, length - 1).unwrap();
+        let bare = piece(&fix, HitDetail::TextAndPaths, length - 1).unwrap();
         assert!(bare.ends_with("accountant."), "{bare}");
-        assert_eq!(piece(&fix, Detail::Text, 500).unwrap(), bare);
-        let cut = piece(&fix, Detail::TextAndPaths, bare.chars().count() - 1).unwrap();
+        assert_eq!(piece(&fix, HitDetail::Text, 500).unwrap(), bare);
+        let cut = piece(&fix, HitDetail::TextAndPaths, bare.chars().count() - 1).unwrap();
         assert!(cut.ends_with(&format!("{second}. …")), "{cut}");
-        let half = piece(&fix, Detail::TextAndPaths, 160).unwrap();
+        let half = piece(&fix, HitDetail::TextAndPaths, 160).unwrap();
         assert!(half.ends_with(&format!("{first}. …")), "{half}");
         assert_eq!(cut_by_sentence("short e.g. this. And that".into(), 18), "short e.g. this. …");
         assert_eq!(
@@ -620,7 +620,7 @@ mod tests {
         let text = "It stops at the first failure; the rest is told by the server, e.g. on Monday. \
                     What it prints goes to the log that the build server keeps for two weeks.";
         let fact = hit(Kind::Fact, "`make check` runs the tests", text);
-        let line = piece(&fact, Detail::Brief, 500).unwrap();
+        let line = piece(&fact, HitDetail::Brief, 500).unwrap();
         assert!(
             line.ends_with(
                 "tests. It stops at the first failure; the rest is told by the server, e.g. on Monday."
@@ -628,16 +628,16 @@ mod tests {
             "{line}"
         );
         let command = hit(Kind::Command, "`make check` runs the tests (in `api`)", "It passed.");
-        assert!(piece(&command, Detail::Brief, 500).unwrap().ends_with("tests (in `api`)"));
+        assert!(piece(&command, HitDetail::Brief, 500).unwrap().ends_with("tests (in `api`)"));
         let quoted = "The user: \"Good. And from now on run it before each and every commit that \
                       touches the parser, the printer or the tests of one of both.\"";
         let wish = hit(Kind::Preference, "Run clippy, always", quoted);
-        assert!(piece(&wish, Detail::Brief, 500).unwrap().ends_with("Run clippy, always."));
+        assert!(piece(&wish, HitDetail::Brief, 500).unwrap().ends_with("Run clippy, always."));
         let long = "a rule that needs many words to be told and has no end ".repeat(4);
         let rule = hit(Kind::Convention, "Money is never a float", &long);
-        assert!(piece(&rule, Detail::Brief, 500).unwrap().ends_with(": Money is never a float"));
+        assert!(piece(&rule, HitDetail::Brief, 500).unwrap().ends_with(": Money is never a float"));
         let untitled = hit(Kind::Convention, "", &long);
-        assert!(piece(&untitled, Detail::Brief, 500).unwrap().ends_with('…'));
+        assert!(piece(&untitled, HitDetail::Brief, 500).unwrap().ends_with('…'));
     }
 
     #[test]

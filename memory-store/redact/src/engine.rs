@@ -12,11 +12,11 @@ use crate::finding::{
     ACCOUNT, ASSIGNMENT, COOKIE, DENIED, ENCODED, ENCODED_KEY, Finding, KNOWN, LOGIN, NAME,
     PRIVATE_KEY, PRIVATE_TEXT, WITH_LOGIN, placeholder, placeholders, touches, united,
 };
-use crate::known::{self, echo};
+use crate::known::echo;
 use crate::options::RedactOptions;
 use crate::personal::{self, Class, Policy};
 use crate::texts;
-use crate::value::spread::{Evidence, may_spread};
+use crate::value::spread::{SpreadEvidence, may_spread, trimmed};
 use crate::vocabulary::WORDS;
 
 /// Passes over the result: hiding one secret may uncover the edge of another.
@@ -52,8 +52,8 @@ impl Redactor {
         let found = self.findings(text);
         let mut values = Vec::new();
         let mut take = |value: &str| {
-            let value = known::trimmed(value);
-            if may_spread(value, Evidence::Rule) {
+            let value = trimmed(value);
+            if may_spread(value, SpreadEvidence::Rule) {
                 values.push(value.to_owned());
             }
         };
@@ -230,8 +230,8 @@ impl Engine {
         let mut found: Vec<(Detector, Range<usize>)> = Vec::new();
         let mut failures = Failures::default();
         let mut last_name = 0;
-        let mut cookies = cookie::Reader::default();
-        let mut cues = cue::Reader::default();
+        let mut cookies = cookie::CookieReader::default();
+        let mut cues = cue::CueReader::default();
         let mut rows = 0..0;
         for hit in self.keywords.find_overlapping_iter(text) {
             for &detector in &self.detectors[hit.pattern().as_usize()] {

@@ -2,11 +2,14 @@
 //! against; each that holds adds its points. Reasons that decide alone come first, and the rest is not asked then.
 
 use crate::vocabulary::WORDS;
-use spread::Evidence;
+use spread::SpreadEvidence;
 
+pub(crate) mod chosen;
 pub(crate) mod drawn;
+pub(crate) mod segments;
 pub(crate) mod shape;
 pub(crate) mod spread;
+pub(crate) mod stand_in;
 pub(crate) mod word;
 
 /// Promise of the name or sentence beside a value.
@@ -22,7 +25,7 @@ pub(crate) enum Promise {
 
 /// Place of a value, which decides what it has to look like.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Place {
+pub(crate) enum ValuePlace {
     /// Beside a name, without a word or sign between them.
     Beside(Promise),
     /// Behind a name and a word or sign that gives it.
@@ -44,20 +47,20 @@ pub(crate) enum Place {
     /// Where what is around it opens something: any style in which passwords and keys are made.
     Styled,
     /// In other texts than the one where it was found.
-    Elsewhere(Evidence),
+    Elsewhere(SpreadEvidence),
 }
 
 /// Verdict about a value.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Verdict {
+pub(crate) struct ValueVerdict {
     points: i32,
     /// Reasons that hold, by their place in the table.
     held: u32,
     #[cfg_attr(not(test), expect(dead_code, reason = "for people who ask why, and for tests"))]
-    table: &'static [Reason],
+    table: &'static [ValueReason],
 }
 
-impl Verdict {
+impl ValueVerdict {
     /// Returns whether the value is taken for a secret.
     pub(crate) fn is_secret(self) -> bool {
         self.points >= ENOUGH
@@ -73,17 +76,17 @@ impl Verdict {
 
 /// Reason for or against a value.
 #[derive(Debug)]
-pub(crate) struct Reason {
+pub(crate) struct ValueReason {
     /// Feature of the value, in words.
     #[cfg_attr(not(test), expect(dead_code, reason = "for people who ask why, and for tests"))]
     what: &'static str,
     points: i32,
-    holds: fn(&Asked<'_>) -> bool,
+    holds: fn(&JudgedValue<'_>) -> bool,
 }
 
 /// Value with the context of its place.
 #[derive(Clone, Copy)]
-struct Asked<'t> {
+struct JudgedValue<'t> {
     bytes: &'t [u8],
     promise: Promise,
     /// True if a word or sign gives it, or if its name has capitals alone.
@@ -98,37 +101,37 @@ const ENOUGH: i32 = 2;
 /// Points of a reason that decides alone.
 const DECISIVE: i32 = 100;
 
-const fn yes(what: &'static str, holds: fn(&Asked<'_>) -> bool) -> Reason {
-    Reason { what, points: DECISIVE, holds }
+const fn yes(what: &'static str, holds: fn(&JudgedValue<'_>) -> bool) -> ValueReason {
+    ValueReason { what, points: DECISIVE, holds }
 }
 
-const fn no(what: &'static str, holds: fn(&Asked<'_>) -> bool) -> Reason {
-    Reason { what, points: -DECISIVE, holds }
+const fn no(what: &'static str, holds: fn(&JudgedValue<'_>) -> bool) -> ValueReason {
+    ValueReason { what, points: -DECISIVE, holds }
 }
 
 /// Signs that passwords have and names in code have not.
 pub(crate) const SIGNS: &[u8] = b"&!#%^*?~+@$";
 
 /// Judges a value in its place.
-pub(crate) fn judge(value: &[u8], place: Place) -> Verdict {
-    use Place::*;
-    let asked = |promise, is_given| Asked { bytes: value, promise, is_given, next: b' ' };
-    let (table, asked): (&'static [Reason], Asked<'_>) = match place {
+pub(crate) fn judge(value: &[u8], place: ValuePlace) -> ValueVerdict {
+    use ValuePlace::*;
+    let asked = |promise, is_given| JudgedValue { bytes: value, promise, is_given, next: b' ' };
+    let (table, asked): (&'static [ValueReason], JudgedValue<'_>) = match place {
         Beside(promise) => (&NAMED, asked(promise, false)),
         Given(promise) => (&NAMED, asked(promise, true)),
         Told(promise) => (&TOLD, asked(promise, true)),
         Quoted(promise, upper) => (&QUOTED, asked(promise, upper)),
         Setting(promise) => (&SETTING, asked(promise, true)),
-        Bare(promise, next, is_tight) => (&BARE, Asked { next, ..asked(promise, is_tight) }),
+        Bare(promise, next, is_tight) => (&BARE, JudgedValue { next, ..asked(promise, is_tight) }),
         Near => (&NEAR, asked(Promise::Password, false)),
         Cue => (&CUE, asked(Promise::Password, false)),
         Rule => (&RULE, asked(Promise::Password, true)),
         Styled => (&STYLED, asked(Promise::Password, true)),
         Elsewhere(evidence) => {
-            (&spread::TABLE, asked(Promise::Password, evidence == Evidence::Answer))
+            (&spread::TABLE, asked(Promise::Password, evidence == SpreadEvidence::Answer))
         }
     };
-    let mut verdict = Verdict { table, ..Verdict::default() };
+    let mut verdict = ValueVerdict { table, ..ValueVerdict::default() };
     for (at, reason) in table.iter().enumerate() {
         if (reason.holds)(&asked) {
             verdict.points += reason.points;
@@ -142,7 +145,7 @@ pub(crate) fn judge(value: &[u8], place: Place) -> Verdict {
 }
 
 /// Beside a name.
-static NAMED: [Reason; 13] = [
+static NAMED: [ValueReason; 13] = [
     // `xqzkvpwrtm`
     yes("letters drawn at random", |it| {
         const LETTERS_MIN: usize = 8;
@@ -156,7 +159,7 @@ static NAMED: [Reason; 13] = [
         it.is_password() && has_braces_inside(it.unpadded())
     }),
     yes("drawn at random", |it| it.is_password() && is_drawn_beside_name(it.unpadded())),
-    yes("words drawn by lot", |it| it.is_password() && drawn::is_joined_phrase(it.unpadded())),
+    yes("words drawn by lot", |it| it.is_password() && chosen::is_joined_phrase(it.unpadded())),
     no("no digit, or no letter", |it| {
         let has = |is_kind: fn(&u8) -> bool| it.unpadded().iter().any(is_kind);
         !has(u8::is_ascii_alphabetic) || !has(u8::is_ascii_digit)
@@ -168,9 +171,9 @@ static NAMED: [Reason; 13] = [
     }),
     no("a placeholder, a version or an algorithm", |it| {
         let value = it.unpadded();
-        is_stand_in(value)
-            || shape::is_version_or_colour(value)
-            || shape::is_numbered_algorithm(value)
+        stand_in::is_stand_in(value)
+            || stand_in::is_version_or_colour(value)
+            || stand_in::is_numbered_algorithm(value)
     }),
     no("a name in code", |it| drawn::is_name_with_digits(it.unpadded()) || is_chain(it.unpadded())),
     no("no key of random letters and digits", |it| {
@@ -188,7 +191,7 @@ static NAMED: [Reason; 13] = [
         let value = it.unpadded();
         let is_compound = value.iter().any(|byte| b"-_.:".contains(byte));
         let has_sign = value.iter().any(|byte| SIGNS.contains(byte));
-        let is_telling = || has_sign || is_mixed(value) || turns(value) >= 3;
+        let is_telling = || has_sign || drawn::is_mixed(value) || turns(value) >= 3;
         it.is_password()
             && !it.is_given
             && (has_sign || !is_compound)
@@ -198,9 +201,9 @@ static NAMED: [Reason; 13] = [
 ];
 
 /// Behind a name and a word that gives the value.
-static TOLD: [Reason; 3] = [
+static TOLD: [ValueReason; 3] = [
     yes("looks like what its name promises", |it| {
-        it.promise != Promise::SomeKey && judge(it.bytes, Place::Given(it.promise)).is_secret()
+        it.promise != Promise::SomeKey && judge(it.bytes, ValuePlace::Given(it.promise)).is_secret()
     }),
     yes("a long random part", |it| {
         const KEY_BYTES_MIN: usize = 24;
@@ -214,19 +217,19 @@ static TOLD: [Reason; 3] = [
         is_kind
             && it.bytes.len() >= KEY_BYTES_MIN
             && it.bytes.iter().all(is_key)
-            && !shape::is_path(it.bytes)
+            && !stand_in::is_path(it.bytes)
             && shape::has_random_part(it.bytes, KEY_BYTES_MIN)
     }),
     yes("looks like a password", |it| {
         const SHORT_BYTES_MIN: usize = 12;
         it.promise == Promise::Key
             && it.bytes.len() >= SHORT_BYTES_MIN
-            && judge(it.bytes, Place::Beside(Promise::Password)).is_secret()
+            && judge(it.bytes, ValuePlace::Beside(Promise::Password)).is_secret()
     }),
 ];
 
 /// In quotes.
-static QUOTED: [Reason; 8] = [
+static QUOTED: [ValueReason; 8] = [
     yes("a phrase of plain words", |it| {
         let is_constant = it.is_given && it.is_password() && it.bytes.len() >= 8;
         let is_phrase =
@@ -243,7 +246,7 @@ static QUOTED: [Reason; 8] = [
             it.promise == Promise::Key && it.bytes.contains(&b'#') && !it.bytes.starts_with(b"#");
         shape::is_several_words(it.bytes)
             && !is_telling
-            && !(it.promise != Promise::SomeKey && drawn::is_joined_phrase(it.bytes))
+            && !(it.promise != Promise::SomeKey && chosen::is_joined_phrase(it.bytes))
     }),
     no("a word", |it| {
         let is_small = || it.bytes.iter().all(u8::is_ascii_lowercase);
@@ -259,7 +262,7 @@ static QUOTED: [Reason; 8] = [
 ];
 
 /// Behind `NAME=` in a file of settings.
-static SETTING: [Reason; 2] = [
+static SETTING: [ValueReason; 2] = [
     yes("a password", |it| {
         it.is_password() && it.bytes.len() >= 3 && !spread::is_trade_word(it.bytes)
     }),
@@ -272,7 +275,7 @@ static SETTING: [Reason; 2] = [
 ];
 
 /// Without quotes, where code may stand.
-static BARE: [Reason; 8] = [
+static BARE: [ValueReason; 8] = [
     no("a call, an index, a reference, a type", |it| {
         let is_type = it.bytes.starts_with(b"__");
         b"([{<".contains(&it.next) || b"&*!?@#.".contains(&it.bytes[0]) || is_type
@@ -291,7 +294,7 @@ static BARE: [Reason; 8] = [
     yes("letters and digits", |it| {
         let value = it.unstopped();
         let has = |is_kind: fn(&u8) -> bool| value.iter().any(is_kind);
-        let is_drawn = || shape::is_random(value, 12) || is_mixed(value);
+        let is_drawn = || shape::is_random(value, 12) || drawn::is_mixed(value);
         !shape::is_numeric(value)
             && has(u8::is_ascii_digit)
             && has(u8::is_ascii_alphabetic)
@@ -300,12 +303,13 @@ static BARE: [Reason; 8] = [
     }),
     yes("words drawn by lot, or a number and a sign at the end", |it| {
         let value = it.unstopped();
-        !shape::is_numeric(value) && (drawn::is_joined_phrase(value) || ends_as_chosen(value))
+        !shape::is_numeric(value)
+            && (chosen::is_joined_phrase(value) || chosen::ends_as_chosen(value))
     }),
 ];
 
 /// Behind a name in its line, whatever is between.
-static NEAR: [Reason; 1] = [yes("drawn at random where code may stand", |it| {
+static NEAR: [ValueReason; 1] = [yes("drawn at random where code may stand", |it| {
     const TURNS_MIN: usize = 4;
     kind_turns(it.bytes) >= TURNS_MIN
         && drawn::is_drawn_in_code(it.bytes)
@@ -313,7 +317,7 @@ static NEAR: [Reason; 1] = [yes("drawn at random where code may stand", |it| {
 })];
 
 /// Beside a word about a way in: as names in code never look, and with no signs of code.
-static CUE: [Reason; 5] = [
+static CUE: [ValueReason; 5] = [
     no("too short, too long, or signs of code", |it| {
         const BYTES: std::ops::RangeInclusive<usize> = 10..=56;
         let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || is_cue_sign(*byte);
@@ -335,34 +339,36 @@ static CUE: [Reason; 5] = [
         !it.bytes.split(|byte| is_cue_sign(*byte)).any(is_scrambled)
     }),
     // `SaslScram256Auth`, `ApikeysV2alpha1`
-    no("a name of words", |it| drawn::has_word(it.bytes) || is_name_of_words(it.bytes)),
+    no("a name of words", |it| segments::has_word(it.bytes) || is_name_of_words(it.bytes)),
     no("an id or an escape", |it| {
         let is_encoded = it.bytes.windows(3).any(|escape| {
             escape[0] == b'%' && escape[1].is_ascii_hexdigit() && escape[2].is_ascii_hexdigit()
         });
         is_encoded || it.bytes.starts_with(b"0x") || is_id(it.bytes)
     }),
-    yes("drawn at random where code may stand", |it| judge(it.bytes, Place::Near).is_secret()),
+    yes("drawn at random where code may stand", |it| judge(it.bytes, ValuePlace::Near).is_secret()),
 ];
 
 /// Where only the place indicates a secret.
-static RULE: [Reason; 2] = [
-    yes("looks like a password", |it| judge(it.bytes, Place::Given(Promise::Password)).is_secret()),
+static RULE: [ValueReason; 2] = [
+    yes("looks like a password", |it| {
+        judge(it.bytes, ValuePlace::Given(Promise::Password)).is_secret()
+    }),
     yes("looks like a token", |it| {
         let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=_-.:".contains(byte);
         shape::has_random_part(it.bytes, 20)
             && it.bytes.iter().all(is_token)
-            && !shape::is_placeholder(it.bytes)
-            && !shape::is_path(it.bytes)
+            && !stand_in::is_placeholder(it.bytes)
+            && !stand_in::is_path(it.bytes)
     }),
 ];
 
 /// Where what is around a value opens something: words drawn by lot, digits of a hash, words with a sign or a number.
-static STYLED: [Reason; 6] = [
+static STYLED: [ValueReason; 6] = [
     no("too short, a stand-in or another thing", |it| {
-        it.bytes.len() < 8 || is_other_thing(it.bytes) || shape::is_numeric(it.bytes)
+        it.bytes.len() < 8 || stand_in::is_other_thing(it.bytes) || shape::is_numeric(it.bytes)
     }),
-    yes("words drawn by lot", |it| drawn::is_joined_phrase(it.bytes)),
+    yes("words drawn by lot", |it| chosen::is_joined_phrase(it.bytes)),
     yes("a long run of hexadecimal digits", |it| {
         const DIGITS_MIN: usize = 20;
         let is_digit = |byte: &u8| byte.is_ascii_hexdigit() || *byte == b'-';
@@ -370,17 +376,19 @@ static STYLED: [Reason; 6] = [
         it.bytes.len() >= DIGITS_MIN && digits >= 4 && it.bytes.iter().all(is_digit)
     }),
     yes("looks like a password", |it| {
-        judge(it.bytes, Place::Beside(Promise::Password)).is_secret()
+        judge(it.bytes, ValuePlace::Beside(Promise::Password)).is_secret()
     }),
     yes("random letters and digits", |it| {
         it.bytes.len() >= 10
             && it.bytes.iter().all(u8::is_ascii_alphanumeric)
             && turns(it.bytes) >= 3
     }),
-    yes("words with a number", |it| drawn::is_chosen(it.bytes) || are_words_with_number(it.bytes)),
+    yes("words with a number", |it| {
+        chosen::is_chosen(it.bytes) || chosen::are_words_with_number(it.bytes)
+    }),
 ];
 
-impl<'t> Asked<'t> {
+impl<'t> JudgedValue<'t> {
     fn is_password(&self) -> bool {
         self.promise == Promise::Password
     }
@@ -401,16 +409,6 @@ impl<'t> Asked<'t> {
     }
 }
 
-/// Returns whether this is a placeholder, a made-up value or a word that means nothing.
-pub(crate) fn is_stand_in(value: &[u8]) -> bool {
-    shape::is_placeholder(value) || shape::is_fake(value) || shape::is_stop_word(value)
-}
-
-/// Returns whether this is a stand-in, a path, a range of versions or a colour.
-pub(crate) fn is_other_thing(value: &[u8]) -> bool {
-    is_stand_in(value) || shape::is_path(value) || shape::is_version_or_colour(value)
-}
-
 /// Returns how often digits and letters follow each other.
 fn turns(value: &[u8]) -> usize {
     let is_turn = |pair: &&[u8]| {
@@ -426,66 +424,12 @@ fn kind_turns(value: &[u8]) -> usize {
     value.windows(2).filter(|pair| kind(pair[0]) != kind(pair[1])).count()
 }
 
-/// Returns whether letters change their case as in no name, and there is a digit.
-pub(crate) fn is_mixed(value: &[u8]) -> bool {
-    const BYTES_MIN: usize = 8;
-    value.len() >= BYTES_MIN
-        && value.iter().any(u8::is_ascii_digit)
-        && shape::case_changes(value) >= 2
-        && !drawn::is_name_with_digits(value)
-}
-
 /// Returns whether a value looks drawn at random where a name promises a secret; signs of code make it less likely.
 pub(crate) fn is_drawn_beside_name(value: &[u8]) -> bool {
     let is_code = value.iter().any(|byte| b"(){}[]<>|,;=/:&".contains(byte));
-    let is_drawn = if is_code { drawn::is_drawn_in_code(value) } else { drawn::is_mixed(value) };
+    let is_drawn =
+        if is_code { drawn::is_drawn_in_code(value) } else { drawn::is_drawn_and_mixed(value) };
     is_drawn && !is_chain(value) && word::length(value) == value.len()
-}
-
-/// Returns whether a value in quotes is one that people choose, or words drawn by lot.
-pub(crate) fn is_chosen_or_drawn(value: &[u8]) -> bool {
-    drawn::is_chosen(value) || drawn::is_joined_phrase(value)
-}
-
-/// `word` and a few digits, as people choose a password; no version of a thing is that long.
-pub(crate) fn is_numbered(value: &[u8]) -> bool {
-    const LETTERS_MIN: usize = 8;
-    let letters = value.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
-    letters >= LETTERS_MIN
-        && (2..=4).contains(&(value.len() - letters))
-        && value[letters..].iter().all(u8::is_ascii_digit)
-        && shape::case_changes(value) == 0
-}
-
-/// `GraniteBadger33`, `Granite~badger_33`, `Granite+badger.33`: two words or more with a number behind them, a capital
-/// or a sign between them that names do not have.
-pub(crate) fn are_words_with_number(value: &[u8]) -> bool {
-    const LETTERS_MIN: usize = 3;
-    const DIGITS: std::ops::RangeInclusive<usize> = 2..=4;
-    let segments: Vec<&[u8]> = drawn::segments(value).collect();
-    let Some((number, words)) = segments.split_last() else { return false };
-    let is_word = |word: &&[u8]| word.len() >= LETTERS_MIN && !word[0].is_ascii_digit();
-    let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || !byte.is_ascii();
-    let is_part = |byte: &u8| is_letter(byte) || b"!#$%^&*+=~?_.-".contains(byte);
-    let has_sign = value.iter().any(|byte| b"!#$%^&*+=~?".contains(byte));
-    DIGITS.contains(&number.len())
-        && number.iter().all(u8::is_ascii_digit)
-        && words.len() >= 2
-        && words.iter().all(is_word)
-        && value.iter().all(is_part)
-        && is_letter(&value[0])
-        && (has_sign || value[0].is_ascii_uppercase() || !value[0].is_ascii())
-}
-
-/// `Granitebadger3311`: words that technical texts do not join, and a number, as people choose a password.
-pub(crate) fn is_long_word_with_number(value: &[u8]) -> bool {
-    const LETTERS_MIN: usize = 10;
-    let letters = value.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
-    letters >= LETTERS_MIN
-        && (3..=4).contains(&(value.len() - letters))
-        && value[letters..].iter().all(u8::is_ascii_digit)
-        && value[1..letters].iter().all(u8::is_ascii_lowercase)
-        && !drawn::has_word(&value[..letters])
 }
 
 /// Returns whether a password that a sentence gives is a number.
@@ -493,7 +437,7 @@ pub(crate) fn is_told_number(value: &[u8], promise: Promise) -> bool {
     promise == Promise::Password
         && (6..=20).contains(&value.len())
         && value.iter().all(u8::is_ascii_digit)
-        && !shape::is_placeholder(value)
+        && !stand_in::is_placeholder(value)
 }
 
 /// Returns whether a value has the signs of a template in the midst of what looks drawn at random: `aB3${x}9Kq`. Types
@@ -513,18 +457,8 @@ pub(crate) fn has_braces_inside(value: &[u8]) -> bool {
         && core.len() >= BYTES_MIN
         && shape::case_changes(&core) >= 2
         && value.split(|byte| !byte.is_ascii_alphanumeric()).any(shape::is_scrambled)
-        && !shape::is_placeholder(value)
-        && !shape::is_fake(value)
-}
-
-/// `Dragon-Lantern89*`: people put a number and a sign at the end, code has none there.
-fn ends_as_chosen(value: &[u8]) -> bool {
-    const DIGITS_MIN: usize = 2;
-    let Some((sign, value)) = value.split_last() else { return false };
-    let digits = value.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
-    b"!*#$%?^~+".contains(sign)
-        && digits >= DIGITS_MIN
-        && value[..value.len() - digits].iter().any(u8::is_ascii_alphabetic)
+        && !stand_in::is_placeholder(value)
+        && !stand_in::is_fake(value)
 }
 
 /// Returns whether this has more signs than a name or an expression: `A,.:-*@?!`.

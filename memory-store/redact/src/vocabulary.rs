@@ -8,7 +8,7 @@ use memory_store_base::text::is_unspaced;
 use serde::Deserialize;
 
 /// Words of one role.
-pub(crate) struct Words {
+pub(crate) struct WordList {
     /// Words of a text, as they are in the file.
     whole: Vec<String>,
     /// Those that may stand anywhere in a text.
@@ -27,7 +27,7 @@ struct Language {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct VocabularyFile {
     language: Vec<Language>,
 }
 
@@ -36,12 +36,12 @@ macro_rules! vocabulary {
     ($($role:ident: $purpose:literal,)+) => {
         /// Words of all roles.
         pub(crate) struct Vocabulary {
-            $(#[doc = $purpose] pub(crate) $role: Words,)+
+            $(#[doc = $purpose] pub(crate) $role: WordList,)+
         }
 
         impl Vocabulary {
             fn new(mut lists: BTreeMap<String, Vec<String>>) -> Self {
-                Self { $($role: Words::new(lists.remove(stringify!($role)).unwrap_or_default()),)+ }
+                Self { $($role: WordList::new(lists.remove(stringify!($role)).unwrap_or_default()),)+ }
             }
 
             #[cfg(test)]
@@ -53,62 +53,62 @@ macro_rules! vocabulary {
 vocabulary! {
     placeholder: "Parts of text that somebody put where a secret belongs.",
     reference: "Beginnings of references to a secret that lies elsewhere.",
-    stop: "Words that stand where a secret would, and mean nothing.",
-    fake: "Words in values that are made up.",
-    everyday: "Words that name users, programs, places and stages, and stand where passwords stand in examples.",
+    stop: "WordList that stand where a secret would, and mean nothing.",
+    fake: "WordList in values that are made up.",
+    everyday: "WordList that name users, programs, places and stages, and stand where passwords stand in examples.",
     hash_name: "Names of ways to hash, before their strength.",
     algorithm: "Beginnings of names of algorithms that work with secrets.",
-    naming: "Words by which a secret is named in a joined phrase.",
-    content: "Words in the name of a content or of a state.",
+    naming: "WordList by which a secret is named in a joined phrase.",
+    content: "WordList in the name of a content or of a state.",
     name_part: "Parts of names around which assignments are looked for.",
     name_abroad: "Names of secrets that are not ASCII, which are read in prose only.",
     name_foreign: "Ends of names of passwords that are no English.",
     password_end: "Ends of names of passwords.",
     password_stem: "Names of passwords in languages that change the end of a word.",
     key_end: "Ends of names of keys and tokens.",
-    key_of: "Words before `key` that make a secret of it.",
-    pass_of: "Words before `pass` that make a name of a password, where no sign stands between them.",
-    open_key_of: "Words before `key` that open nothing.",
-    text_token: "Words before `token` that make a token of text of it.",
-    name_suffix: "Words that follow the telling one in a name: `API_KEY_PROD`.",
-    message: "Words of messages about passwords and keys.",
-    copula_told: "Words between a name and the value that it has.",
+    key_of: "WordList before `key` that make a secret of it.",
+    pass_of: "WordList before `pass` that make a name of a password, where no sign stands between them.",
+    open_key_of: "WordList before `key` that open nothing.",
+    text_token: "WordList before `token` that make a token of text of it.",
+    name_suffix: "WordList that follow the telling one in a name: `API_KEY_PROD`.",
+    message: "WordList of messages about passwords and keys.",
+    copula_told: "WordList between a name and the value that it has.",
     copula_foreign: "Copulas that are other words in English, looked for behind names that are not English.",
-    filler: "Words behind a copula that mean nothing more.",
+    filler: "WordList behind a copula that mean nothing more.",
     setting: "Verbs for a password in sentences that go on with `to`.",
-    towards: "Words before the value that something is set to, or was before.",
+    towards: "WordList before the value that something is set to, or was before.",
     particle: "Copulas directly behind the name, in scripts without spaces.",
-    phrase_prose: "Words of which sentences about a password are made, but no passphrase.",
+    phrase_prose: "WordList of which sentences about a password are made, but no passphrase.",
     column_field: "Names of fields beside a password in a line that heads others.",
     command_lead: "Commands that begin other commands, and words after which one stands.",
     command_prefix: "Commands that begin other ones, with options before these.",
     command_runner: "Commands whose `run` is followed by a name that somebody gave.",
     command_container: "Commands that run others somewhere else.",
-    command_inside: "Words of such commands before the other one.",
+    command_inside: "WordList of such commands before the other one.",
     command_other: "Commands with options of the same letters, which are no argument of one that asks for a password.",
-    command_prose: "Words of a sentence about a command.",
-    option_noun: "Words for an option that follow it in a sentence.",
+    command_prose: "WordList of a sentence about a command.",
+    option_noun: "WordList for an option that follow it in a sentence.",
     option_name: "Names of options that begin with the letter of the password, where it is joined to it.",
-    cookie_part: "Words around which cookies are looked for.",
+    cookie_part: "WordList around which cookies are looked for.",
     cookie_attribute: "Attributes of cookies, which are no values.",
     cookie_telling: "Parts of names of cookies that let somebody in.",
-    cue: "Words about a way in, beside which values are looked for.",
+    cue: "WordList about a way in, beside which values are looked for.",
     cue_abroad: "Such words that are not ASCII, which are looked for in texts that are not.",
-    cue_giving: "Words right before a value that a sentence gives.",
+    cue_giving: "WordList right before a value that a sentence gives.",
     cue_id: "Names of things that look drawn at random and open nothing.",
     question_secret: "Names of secrets in questions.",
-    question_open_key: "Words before `key` in a question that make something else of it.",
-    question_way_in: "Words of questions about a way in, whose answers may hold a secret.",
-    question_about: "Words of questions about secrets that ask for none.",
+    question_open_key: "WordList before `key` in a question that make something else of it.",
+    question_way_in: "WordList of questions about a way in, whose answers may hold a secret.",
+    question_about: "WordList of questions about secrets that ask for none.",
     question_id: "Names of things in questions that look drawn at random as well.",
-    requesting: "Words that ask for a thing in a sentence that is no question, or report it as missing.",
-    wanting: "Words of questions that ask for a thing.",
-    yes_or_no: "Words that begin questions answered with yes or no.",
-    correcting: "Words by which a person takes back what the last prompt contained.",
+    requesting: "WordList that ask for a thing in a sentence that is no question, or report it as missing.",
+    wanting: "WordList of questions that ask for a thing.",
+    yes_or_no: "WordList that begin questions answered with yes or no.",
+    correcting: "WordList by which a person takes back what the last prompt contained.",
     answer_prose: "Answers that give nothing, and words of which sentences are made.",
     local_host: "Names of hosts and users that are everybody's.",
-    card_number: "Words before the number of a card.",
-    phone_number: "Words before a number that is dialled.",
+    card_number: "WordList before the number of a card.",
+    phone_number: "WordList before a number that is dialled.",
     modifier_key: "Keys of a keyboard that are held while another is pressed.",
     sample_part: "Parts of names of files that show which settings there are, and contain no secret of anybody.",
     gate_role: "Names of secrets: a value right behind one is probably it.",
@@ -117,10 +117,10 @@ vocabulary! {
     gate_opening: "Locks and what they guard: doors, safes, vaults, devices.",
     gate_vault: "Locks that a phrase of plain words opens.",
     gate_opens: "Verbs for opening one.",
-    gate_with: "Words between such a verb and the value.",
+    gate_with: "WordList between such a verb and the value.",
     gate_giving: "Verbs for entering a value, right before it.",
     gate_copula: "Other words right before a value.",
-    gate_after: "Words right behind such a value.",
+    gate_after: "WordList right behind such a value.",
     gate_prefixes: "Beginnings of public ids.",
     gate_kinds: "Things that look random, or are named by words and numbers, and open nothing: right before a value.",
     gate_units: "What a number counts, right behind it.",
@@ -132,7 +132,7 @@ pub(crate) static WORDS: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary::new
 /// Reads the lists of all languages by role.
 fn lists() -> BTreeMap<String, Vec<String>> {
     // Proved by the test `each_list_has_a_role`.
-    let file: File = toml::from_str(include_str!("../data/vocabulary.toml"))
+    let file: VocabularyFile = toml::from_str(include_str!("../data/vocabulary.toml"))
         .expect("the built-in vocabulary is valid");
     let mut lists: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (role, words) in file.language.into_iter().flat_map(|language| language.lists) {
@@ -141,7 +141,7 @@ fn lists() -> BTreeMap<String, Vec<String>> {
     lists
 }
 
-impl Words {
+impl WordList {
     fn new(words: Vec<String>) -> Self {
         let (parts, whole) = words.into_iter().partition(|word| word.starts_with('…'));
         let bare = |word: String| word.trim_start_matches('…').to_owned();
@@ -264,12 +264,12 @@ struct WordClass {
 
 impl WordClasses {
     /// Adds the words of a list, each of which begins a word of a text.
-    pub(crate) fn add(&mut self, words: &Words, bit: u8) {
+    pub(crate) fn add(&mut self, words: &WordList, bit: u8) {
         words.iter().for_each(|word| self.words.entry(word.to_owned()).or_default().begins |= bit);
     }
 
     /// Adds the words of a list, without their spaces, which may be anywhere in a text.
-    pub(crate) fn add_anywhere(&mut self, words: &Words, bit: u8) {
+    pub(crate) fn add_anywhere(&mut self, words: &WordList, bit: u8) {
         let words = words.iter().map(|word| word.trim_end().to_owned());
         words.for_each(|word| self.words.entry(word).or_default().anywhere |= bit);
     }

@@ -11,7 +11,7 @@
 //! - [`Trust::held_as`] for a memory whose label is known: the plan of a session's start, and which of two files counts.
 //!
 //! A reader of an index adds what came since it was written: settings that are stricter by now, and files that no
-//! index has judged (`memory-store/recall/src/lib.rs` `holds`).
+//! index has judged (`memory-store/recall/src/search/reader.rs` `holds`).
 
 use std::fmt;
 

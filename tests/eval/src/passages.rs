@@ -3,7 +3,7 @@
 use anyhow::Result;
 use memory_store::Timestamp;
 use memory_store::recall::background_prompts;
-use memory_store::recall::passages::Judgement;
+use memory_store::recall::passages::PassageJudgement;
 use serde::Serialize;
 
 use crate::gold::{Query, Way};
@@ -75,7 +75,7 @@ pub fn write(
         of,
         id: &prompt.id,
         gold: prompt.is_gold,
-        names: &Judgement::names(),
+        names: &PassageJudgement::names(),
         features: &ranked.judgement.features,
         passages: passages.collect(),
     })

@@ -4,7 +4,7 @@
 use std::io::Write;
 
 use memory_store::recall::passages::{Already, MEMORIES_ENOUGH};
-use memory_store::recall::{CandidateOutcome, Hit, Reason, Recalled, Traced};
+use memory_store::recall::{CandidateOutcome, Hit, Recalled, SilenceReason, Traced};
 use serde::Serialize;
 
 use super::reasons::{self, InjectionOccasion};
@@ -239,13 +239,13 @@ pub fn is_beside(traced: &Traced) -> bool {
 }
 
 /// Why nothing was given, in words.
-pub fn reason(reason: Reason) -> &'static str {
+pub fn reason(reason: SilenceReason) -> &'static str {
     match reason {
-        Reason::Empty => "there are no memories",
-        Reason::NoWords => "it has no words to look for",
-        Reason::Acknowledgement => "it only acknowledges",
-        Reason::NoCandidate => "nothing shares a word with it",
-        Reason::Gate => "nothing answers it well enough",
-        Reason::Skipped => "what answers it has been shown, or its file changed",
+        SilenceReason::Empty => "there are no memories",
+        SilenceReason::NoWords => "it has no words to look for",
+        SilenceReason::Acknowledgement => "it only acknowledges",
+        SilenceReason::NoCandidate => "nothing shares a word with it",
+        SilenceReason::Gate => "nothing answers it well enough",
+        SilenceReason::Skipped => "what answers it has been shown, or its file changed",
     }
 }

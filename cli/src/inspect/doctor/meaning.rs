@@ -4,7 +4,7 @@ use std::fmt;
 
 use memory_store::Error;
 use memory_store::embed::Table;
-use memory_store::embed::model::Model;
+use memory_store::embed::model::EmbedderModel;
 use memory_store::index::Index;
 use memory_store::layout::Tree;
 
@@ -66,7 +66,7 @@ pub fn check(world: &World, tree: Option<&Tree>) -> HealthCheck {
     let Some(dir) = &world.dirs.models else {
         return HealthCheck::care(NAME, "no folder for model files", by_words());
     };
-    match Model::verify(dir) {
+    match EmbedderModel::verify(dir) {
         Err(error) if Table::open(dir).is_ok() => {
             HealthCheck::care(NAME, reason(&error), again("searches go by the quicker table"))
         }

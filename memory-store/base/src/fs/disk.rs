@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, Write as _};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -224,9 +225,75 @@ pub fn read_exact_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<()> {
     std::os::unix::fs::FileExt::read_exact_at(file, bytes, at)
 }
 
+/// Reads from a place in a file into a buffer, as much as one call returns (`pread`).
+pub fn read_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, bytes, at)
+}
+
 /// Writes bytes to a place in a file (`pwrite`).
 pub fn write_all_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
     std::os::unix::fs::FileExt::write_all_at(file, bytes, at)
+}
+
+/// A file mapped into memory, so that programs that read the same one share its bytes.
+#[derive(Debug)]
+pub struct MappedFile {
+    start: *mut libc::c_void,
+    bytes: usize,
+}
+
+// SAFETY: the bytes are only read, by whoever has the map, and are unmapped when nobody has it any more.
+unsafe impl Send for MappedFile {}
+// SAFETY: as above.
+unsafe impl Sync for MappedFile {}
+
+impl MappedFile {
+    /// Maps a file for reading (`mmap`). It must be replaced as a whole and never written in place.
+    pub fn open(path: &Path) -> Result<Self> {
+        use std::os::fd::AsRawFd;
+
+        let file = File::open(path).at(path)?;
+        let bytes = usize::try_from(file.metadata().at(path)?.len()).unwrap_or(usize::MAX);
+        if bytes == 0 {
+            return Ok(Self { start: std::ptr::null_mut(), bytes });
+        }
+        // SAFETY: a new mapping at a place that the system chooses; the file may be closed afterwards.
+        let start = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                bytes,
+                libc::PROT_READ,
+                libc::MAP_PRIVATE,
+                file.as_raw_fd(),
+                0,
+            )
+        };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error()).at(path);
+        }
+        Ok(Self { start, bytes })
+    }
+}
+
+impl Deref for MappedFile {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        if self.bytes == 0 {
+            return &[];
+        }
+        // SAFETY: so many bytes are mapped there until `self` is dropped.
+        unsafe { std::slice::from_raw_parts(self.start.cast::<u8>(), self.bytes) }
+    }
+}
+
+impl Drop for MappedFile {
+    fn drop(&mut self) {
+        if self.bytes > 0 {
+            // SAFETY: the mapping that `open` made; nobody can have a slice of it any more.
+            unsafe { libc::munmap(self.start, self.bytes) };
+        }
+    }
 }
 
 /// Returns whether a file system refuses a call because it does not support it (`EINVAL`, `ENOTSUP`).

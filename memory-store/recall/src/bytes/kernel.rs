@@ -188,13 +188,13 @@ pub(crate) fn differing(a: &[u8; CODE], b: &[u8; CODE]) -> u32 {
 /// another says more about their angle than two codes do: on sentence vectors it finds with half the
 /// candidates what the codes alone find.
 #[derive(Clone, Debug)]
-pub(crate) struct Weights {
+pub(crate) struct KernelWeights {
     /// The components in the order in which the kernels meet their bits.
     places: [i8; DIMENSIONS],
     total: i32,
 }
 
-impl Weights {
+impl KernelWeights {
     /// Makes a vector ready.
     pub(crate) fn of(vector: &Vector) -> Self {
         // A kernel fills a lane with two bytes of the code in turns, and looks at one bit of each.
@@ -602,7 +602,7 @@ mod tests {
 
         #[test]
         fn kernels_agree_on_signs(vector in any_components(), code: [u8; CODE]) {
-            let weights = Weights::of(&Vector(vector));
+            let weights = KernelWeights::of(&Vector(vector));
             prop_assert_eq!(weights.set(&code), portable::set(&weights.places, &code));
             let signs: i32 = (0..DIMENSIONS)
                 .map(|at| match code[at / 8] >> (at % 8) & 1 {

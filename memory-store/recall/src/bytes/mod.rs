@@ -3,7 +3,6 @@
 mod checksum;
 mod cursor;
 pub(crate) mod kernel;
-mod read_at;
 mod vector;
 
 pub use checksum::{believe_checksums, checksum};
@@ -11,5 +10,4 @@ pub(crate) use checksum::{fits, is_believed};
 pub(crate) use cursor::{Cursor, put_bytes};
 pub use cursor::{put_varint, take_varint};
 pub use kernel::mixed;
-pub(crate) use read_at::read_at;
 pub use vector::{DIMENSIONS, Encoder, Space, Vector, dot};

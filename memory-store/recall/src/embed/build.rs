@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
-use super::header::{ALIGNMENT, FREE, HEADER, Header, ROW_FRAME, TABLE_MAGIC, TRANSFORMER_MAGIC};
-use super::model::{self, Model};
+use super::header::{
+    ALIGNMENT, FREE, HEADER, ModelHeader, ROW_FRAME, TABLE_MAGIC, TRANSFORMER_MAGIC,
+};
+use super::model::{self, EmbedderModel};
 use super::rows::{bucket, fingerprint, slot};
 use super::transformer::{WIDTH, Weights};
-use super::wordpiece::{Cut, hash};
+use super::wordpiece::{WordCut, hash};
 use crate::bytes::checksum;
 use crate::bytes::{DIMENSIONS, Space};
 use memory_store_base::error::{At, Result};
@@ -20,8 +22,8 @@ const PIECES_PER_BUCKET: usize = 5;
 ///
 /// # Panics
 /// When the rows do not fit the pieces, or two pieces are the same.
-pub fn table_file(pieces: &[&str], rows: &[f32], space: Space, cut: Cut) -> Vec<u8> {
-    let index = Index::new(pieces);
+pub fn table_file(pieces: &[&str], rows: &[f32], space: Space, cut: WordCut) -> Vec<u8> {
+    let index = TokenIndex::new(pieces);
     let mut out = index.with_rows(rows, DIMENSIONS);
     let header = index.header(TABLE_MAGIC, DIMENSIONS, space, cut, &out, out.len());
     out[..HEADER].copy_from_slice(&header.encode());
@@ -34,12 +36,12 @@ pub fn table_file(pieces: &[&str], rows: &[f32], space: Space, cut: Cut) -> Vec<
 /// # Panics
 /// When the rows do not fit the pieces, or two pieces are the same.
 pub fn transformer_file(pieces: &[&str], rows: &[f32], weights: &Weights) -> Vec<u8> {
-    let index = Index::new(pieces);
+    let index = TokenIndex::new(pieces);
     let mut out = index.with_rows(rows, WIDTH);
     let start = out.len();
     weights.encode(&mut out);
     let space = space_of(&out);
-    let header = index.header(TRANSFORMER_MAGIC, WIDTH, space, Cut::default(), &out, start);
+    let header = index.header(TRANSFORMER_MAGIC, WIDTH, space, WordCut::default(), &out, start);
     out[..HEADER].copy_from_slice(&header.encode());
     out
 }
@@ -52,8 +54,8 @@ fn space_of(file: &[u8]) -> Space {
 }
 
 /// Puts a model into a folder: its files under names that carry their hash, and then `MODEL`.
-pub fn place(dir: &Path, table: &[u8], transformer: &[u8]) -> Result<Model> {
-    let model = Model {
+pub fn place(dir: &Path, table: &[u8], transformer: &[u8]) -> Result<EmbedderModel> {
+    let model = EmbedderModel {
         table: file_name("table", table),
         transformer: file_name("transformer", transformer),
     };
@@ -78,7 +80,7 @@ pub(crate) fn file_name(name: &str, bytes: &[u8]) -> String {
 }
 
 /// Position of each piece's row.
-struct Index {
+struct TokenIndex {
     hashes: Vec<u64>,
     slots: Vec<u32>,
     slot_count: u32,
@@ -86,7 +88,7 @@ struct Index {
     piece_bytes_max: u16,
 }
 
-impl Index {
+impl TokenIndex {
     fn new(pieces: &[&str]) -> Self {
         let hashes: Vec<u64> = pieces.iter().map(|piece| hash(piece)).collect();
         // Some rows stay free, so that the last pieces find one.
@@ -151,12 +153,12 @@ impl Index {
         magic: [u8; 8],
         width: usize,
         space: Space,
-        cut: Cut,
+        cut: WordCut,
         file: &[u8],
         weights: usize,
-    ) -> Header {
+    ) -> ModelHeader {
         let index = self.bytes();
-        Header {
+        ModelHeader {
             magic,
             values: width as u16,
             cut,

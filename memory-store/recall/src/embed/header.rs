@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::wordpiece::Cut;
+use super::wordpiece::WordCut;
 use crate::bytes::Space;
 use crate::bytes::{Cursor, checksum};
 use memory_store_base::error::{Error, Result};
@@ -36,13 +36,13 @@ const VALUES_MAX: u16 = 4096;
 
 /// Header of either file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Header {
+pub(crate) struct ModelHeader {
     /// Which file it is.
     pub magic: [u8; 8],
     /// Values of a row.
     pub values: u16,
     /// Rule for cutting words.
-    pub cut: Cut,
+    pub cut: WordCut,
     /// Tokens of the vocabulary.
     pub tokens: u32,
     /// Rows, some of which are free.
@@ -67,7 +67,7 @@ pub(crate) struct Header {
     pub weights_checksum: u32,
 }
 
-impl Header {
+impl ModelHeader {
     /// Bytes of the buckets and fingerprints.
     pub(crate) fn index_bytes(&self) -> usize {
         self.buckets as usize * 2 + (self.slots as usize).div_ceil(2)
@@ -138,7 +138,7 @@ impl Header {
     fn fields(magic: [u8; 8], mut cursor: Cursor<'_>) -> Option<Self> {
         let _minor = cursor.u16()?;
         let values = cursor.u16()?;
-        let cut = Cut::of_bits(cursor.u16()?)?;
+        let cut = WordCut::of_bits(cursor.u16()?)?;
         let (tokens, slots, buckets) = (cursor.u32()?, cursor.u32()?, cursor.u32()?);
         let (piece_bytes_max, _reserved) = (cursor.u16()?, cursor.u16()?);
         let space = Space(cursor.array()?);

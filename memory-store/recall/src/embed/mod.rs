@@ -6,8 +6,8 @@
 
 pub mod build;
 mod header;
-mod map;
 pub mod model;
+mod piece;
 mod rows;
 mod shared;
 mod table;

@@ -21,14 +21,14 @@ const BYTES_MAX: u64 = 4096;
 
 /// The names of the embedder's files in the folder of models.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Model {
+pub struct EmbedderModel {
     /// The table of token vectors.
     pub table: String,
     /// The transformer.
     pub transformer: String,
 }
 
-impl Model {
+impl EmbedderModel {
     /// Reads which files `dir` has.
     ///
     /// # Errors
@@ -81,10 +81,10 @@ fn is_file_name(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<Model> {
+    fn read(text: &str) -> Result<EmbedderModel> {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join(FILE_NAME), text).unwrap();
-        Model::read(dir.path())
+        EmbedderModel::read(dir.path())
     }
 
     #[test]

@@ -10,18 +10,20 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::header::{FREE, HEADER, Header, damaged};
-use super::map::{Map, Piece};
-use super::wordpiece::{PIECE_BYTES_MAX, Vocabulary};
-use crate::bytes::{Cursor, checksum, read_at};
+use super::header::{FREE, HEADER, ModelHeader, damaged};
+use super::piece::FilePiece;
+use super::wordpiece::{PIECE_BYTES_MAX, WordPieces};
+use crate::bytes::{Cursor, checksum};
 use memory_store_base::error::{At, Result};
+use memory_store_base::fs::disk::MappedFile;
+use memory_store_base::fs::disk::read_exact_at;
 
 /// The rows of an open file, with `N` values each.
 #[derive(Debug)]
 pub(crate) struct Rows<const N: usize> {
     path: PathBuf,
     source: RowSource,
-    header: Header,
+    header: ModelHeader,
     /// The displacements of the buckets, 2 bytes each, then the fingerprints of the rows, 4 bits
     /// each.
     index: Vec<u8>,
@@ -35,12 +37,12 @@ enum RowSource {
     /// Read at once: whoever embeds many texts needs them all.
     Memory(Vec<u8>),
     /// Mapped: others need them, too.
-    Mapped(Arc<Map>),
+    Mapped(Arc<MappedFile>),
 }
 
 /// A token's row.
 #[derive(Clone, Debug)]
-pub(crate) struct Row<const N: usize> {
+pub(crate) struct EmbeddingRow<const N: usize> {
     /// The token's number.
     pub number: u32,
     /// Factor of the values.
@@ -56,23 +58,23 @@ impl<const N: usize> Rows<N> {
         let bytes = file.metadata().at(path)?.len();
         let mut head = [0; HEADER];
         let there = usize::try_from(bytes).unwrap_or(HEADER).min(HEADER);
-        read_at(&file, &mut head[..there], 0).at(path)?;
-        let header = Header::decode(path, &head[..there], magic, bytes)?;
+        read_exact_at(&file, &mut head[..there], 0).at(path)?;
+        let header = ModelHeader::decode(path, &head[..there], magic, bytes)?;
         let mut index = vec![0; header.index_bytes()];
-        read_at(&file, &mut index, header.index).at(path)?;
+        read_exact_at(&file, &mut index, header.index).at(path)?;
         Self::new(path, RowSource::File(file), header, index)
     }
 
     /// Opens a file that starts with `magic` and reads all of it.
     pub(crate) fn load(path: &Path, magic: [u8; 8]) -> Result<Self> {
         let bytes = std::fs::read(path).at(path)?;
-        let header = Header::decode(path, &bytes, magic, bytes.len() as u64)?;
+        let header = ModelHeader::decode(path, &bytes, magic, bytes.len() as u64)?;
         let start = header.index as usize;
         let index = bytes[start..start + header.index_bytes()].to_vec();
         Self::new(path, RowSource::Memory(bytes), header, index)
     }
 
-    fn new(path: &Path, source: RowSource, header: Header, index: Vec<u8>) -> Result<Self> {
+    fn new(path: &Path, source: RowSource, header: ModelHeader, index: Vec<u8>) -> Result<Self> {
         if usize::from(header.values) != N {
             let message = format!("rows of {} values, expected {N}", header.values);
             return Err(damaged(path, message));
@@ -87,31 +89,31 @@ impl<const N: usize> Rows<N> {
     }
 
     /// Returns the file's header.
-    pub(crate) fn header(&self) -> &Header {
+    pub(crate) fn header(&self) -> &ModelHeader {
         &self.header
     }
 
     /// Opens a file that starts with `magic` and maps all of it.
     pub(crate) fn map(path: &Path, magic: [u8; 8]) -> Result<Self> {
-        let map = Map::open(path)?;
-        let header = Header::decode(path, &map, magic, map.len() as u64)?;
+        let map = MappedFile::open(path)?;
+        let header = ModelHeader::decode(path, &map, magic, map.len() as u64)?;
         let start = header.index as usize;
         let index = map[start..start + header.index_bytes()].to_vec();
         Self::new(path, RowSource::Mapped(Arc::new(map)), header, index)
     }
 
     /// The weights of a file that was mapped.
-    pub(crate) fn weights(&self) -> Piece {
+    pub(crate) fn weights(&self) -> FilePiece {
         match &self.source {
             RowSource::Mapped(map) => {
-                Piece::Mapped(Arc::clone(map), self.header.weights as usize..map.len())
+                FilePiece::Mapped(Arc::clone(map), self.header.weights as usize..map.len())
             }
-            RowSource::Memory(_) | RowSource::File(_) => Piece::Owned(Vec::new()),
+            RowSource::Memory(_) | RowSource::File(_) => FilePiece::Owned(Vec::new()),
         }
     }
 
     /// Reads the row in a slot: whose hash it is, and the row; `None` for a free one.
-    fn row(&self, slot: u32) -> Result<Option<(u64, Row<N>)>> {
+    fn row(&self, slot: u32) -> Result<Option<(u64, EmbeddingRow<N>)>> {
         let length = self.header.row_bytes();
         let offset = self.header.rows + u64::from(slot) * length as u64;
         match &self.source {
@@ -121,20 +123,20 @@ impl<const N: usize> Rows<N> {
                 // The header's soundness bounds this; the buffer is on the stack for hooks.
                 let mut buffer = [0; N_MAX];
                 let row = &mut buffer[..length];
-                read_at(file, row, offset).at(&self.path)?;
+                read_exact_at(file, row, offset).at(&self.path)?;
                 self.parse(row)
             }
         }
     }
 
-    fn parse(&self, bytes: &[u8]) -> Result<Option<(u64, Row<N>)>> {
+    fn parse(&self, bytes: &[u8]) -> Result<Option<(u64, EmbeddingRow<N>)>> {
         let parsed = bytes.split_last_chunk::<4>().and_then(|(body, check)| {
             let fits = u32::from_le_bytes(*check) == checksum(body);
             let mut cursor = Cursor(if fits { body } else { &[] });
             let (hash, number) = (cursor.u64()?, cursor.u32()?);
             let scale = cursor.f32()?;
             let values = cursor.array::<N>()?.map(|byte| byte as i8);
-            Some((hash, Row { number, scale, values }))
+            Some((hash, EmbeddingRow { number, scale, values }))
         });
         match parsed {
             Some((_, row)) if row.number == FREE => Ok(None),
@@ -147,10 +149,10 @@ impl<const N: usize> Rows<N> {
 /// Bytes of the longest row that is read from a file.
 const N_MAX: usize = 512;
 
-impl<const N: usize> Vocabulary for Rows<N> {
-    type Token = Row<N>;
+impl<const N: usize> WordPieces for Rows<N> {
+    type Token = EmbeddingRow<N>;
 
-    fn find(&self, hash: u64) -> Result<Option<Row<N>>> {
+    fn find(&self, hash: u64) -> Result<Option<EmbeddingRow<N>>> {
         let (buckets, slots) = (self.header.buckets, self.header.slots);
         let displacement = &self.index[bucket(hash, buckets) as usize * 2..][..2];
         let displacement = u16::from_le_bytes([displacement[0], displacement[1]]);

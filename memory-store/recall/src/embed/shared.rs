@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Transformer;
-use super::model::Model;
+use super::model::EmbedderModel;
 use memory_store_base::error::Result;
 
 /// The transformer of a process that answers many questions.
@@ -18,7 +18,7 @@ impl SharedTransformer {
     /// # Errors
     /// As [`Transformer::open`].
     pub(crate) fn get(&self, dir: &Path) -> Result<Arc<Transformer>> {
-        let path = dir.join(Model::read(dir)?.transformer);
+        let path = dir.join(EmbedderModel::read(dir)?.transformer);
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((known, transformer)) = &*open
             && *known == path

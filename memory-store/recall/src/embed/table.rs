@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use super::header::TABLE_MAGIC;
-use super::model::Model;
+use super::model::EmbedderModel;
 use super::rows::Rows;
 use super::wordpiece::each_token;
 use super::{Embed, Vectors};
@@ -30,7 +30,7 @@ impl Table {
     /// # Errors
     /// When it is missing, damaged or of another format: then recall goes by words alone.
     pub fn open(dir: &Path) -> Result<Self> {
-        Self::open_file(&dir.join(Model::read(dir)?.table))
+        Self::open_file(&dir.join(EmbedderModel::read(dir)?.table))
     }
 
     /// Opens the table that came with the programs, when there is a sound one.
@@ -45,7 +45,7 @@ impl Table {
 
     /// Opens the table of the model in `dir` and reads all of it, to embed many texts.
     pub fn load(dir: &Path) -> Result<Self> {
-        Ok(Self(Rows::load(&dir.join(Model::read(dir)?.table), TABLE_MAGIC)?))
+        Ok(Self(Rows::load(&dir.join(EmbedderModel::read(dir)?.table), TABLE_MAGIC)?))
     }
 
     /// The space of its vectors.

@@ -38,7 +38,7 @@ impl Segment {
 }
 
 /// Place of a list of postings.
-enum Place<'a> {
+enum BucketPlace<'a> {
     /// In its bucket.
     Inside { offset: u64, postings: &'a [u8] },
     /// Before all buckets.
@@ -52,16 +52,16 @@ fn find(bucket: &[u8], hash: u64, start: u64) -> Option<Option<Slot>> {
         let key = rest.array::<KEY>()?;
         let (count, length) = (rest.varint()?, rest.varint()?);
         let place = match length > INSIDE_MAX {
-            true => Place::Outside { offset: rest.varint()?, checksum: rest.u32()? },
+            true => BucketPlace::Outside { offset: rest.varint()?, checksum: rest.u32()? },
             false => {
                 let offset = start + (bucket.len() - rest.0.len()) as u64;
-                Place::Inside { offset, postings: rest.take(length as usize)? }
+                BucketPlace::Inside { offset, postings: rest.take(length as usize)? }
             }
         };
         if key == key_of(hash) {
             let (offset, checksum) = match place {
-                Place::Inside { offset, postings } => (offset, checksum(postings)),
-                Place::Outside { offset, checksum } => (offset, checksum),
+                BucketPlace::Inside { offset, postings } => (offset, checksum(postings)),
+                BucketPlace::Outside { offset, checksum } => (offset, checksum),
             };
             // Each item has a byte at least, and readers make room for as many as are counted.
             let count = u32::try_from(count).ok().filter(|&count| u64::from(count) <= length)?;

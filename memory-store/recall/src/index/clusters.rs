@@ -8,7 +8,7 @@
 use std::cmp::Reverse;
 
 use super::format::SectionKind;
-use super::listed::{ENTRY, Group, List, SUM, in_group, put_group};
+use super::listed::{ENTRY, Group, GroupList, SUM, in_group, put_group};
 use super::segment::Segment;
 use super::vectors::{Embedded, Near, NearestSoFar, QueryVector, coder};
 use crate::bytes::kernel::{self, Fine, FineWeights};
@@ -108,7 +108,7 @@ impl Segment {
         let senseless = || self.damaged("the clusters of passages make no sense");
         let (kind, group) = (SectionKind::Clusters, Group::LARGE);
         let count = group.count(self.length(kind)).filter(|&it| it <= u64::from(self.docs()));
-        let list = List { kind, offset: 0, count: count.ok_or_else(senseless)?, group };
+        let list = GroupList { kind, offset: 0, count: count.ok_or_else(senseless)?, group };
         let mut clusters: Vec<Cluster> = Vec::with_capacity(list.count as usize);
         let whole = self.each_listed(list, &mut |first, centre| {
             let (likeness, number) = (weights.dot(centre), clusters.len() as u32);

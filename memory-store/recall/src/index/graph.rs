@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::format::{Cursor, SectionKind};
-use super::listed::{Group, List};
+use super::listed::{Group, GroupList};
 use super::segment::Segment;
 use super::vectors::{Near, guarded};
 use crate::bytes::kernel::{FINE, FineWeights};
@@ -84,7 +84,7 @@ impl<'a> GraphNode<'a> {
 
 /// A node that was seen: how like the query its code is, and its number. Of equal ones the lower
 /// number comes first.
-pub(super) type Seen = (i32, Reverse<u32>);
+pub(super) type SeenNodes = (i32, Reverse<u32>);
 
 impl Segment {
     /// Returns whether its vectors have a graph.
@@ -157,7 +157,7 @@ impl Segment {
             .ok_or_else(|| {
                 self.damaged("the list of documents outside the graph makes no sense")
             })?;
-        let list = List { kind: SectionKind::Unlinked, offset: 0, count, group };
+        let list = GroupList { kind: SectionKind::Unlinked, offset: 0, count, group };
         let best = self.best_listed(list, weights, most)?;
         let best = best.into_iter().map(|(likeness, Reverse(doc))| (likeness, doc));
         docs.extend(best.filter(|&(_, doc)| doc < self.docs()));
@@ -165,8 +165,13 @@ impl Segment {
     }
 
     /// The `most` entries of a list that are most like the query, in any order.
-    fn best_listed(&self, list: List, weights: &FineWeights, most: usize) -> Result<Vec<Seen>> {
-        let mut best: BinaryHeap<Reverse<Seen>> = BinaryHeap::with_capacity(most + 1);
+    fn best_listed(
+        &self,
+        list: GroupList,
+        weights: &FineWeights,
+        most: usize,
+    ) -> Result<Vec<SeenNodes>> {
+        let mut best: BinaryHeap<Reverse<SeenNodes>> = BinaryHeap::with_capacity(most + 1);
         let mut each = |number, code: &[u8; FINE]| {
             let seen = Reverse((weights.dot(code), Reverse(number)));
             if best.len() < most {
@@ -182,9 +187,9 @@ impl Segment {
     }
 
     /// The seeds that are most like the query.
-    pub(super) fn starts(&self, head: &GraphHead, weights: &FineWeights) -> Result<Vec<Seen>> {
+    pub(super) fn starts(&self, head: &GraphHead, weights: &FineWeights) -> Result<Vec<SeenNodes>> {
         let (kind, offset) = (SectionKind::Seeds, SEEDS_HEAD as u64);
-        let list = List { kind, offset, count: u64::from(head.seeds), group: Group::LARGE };
+        let list = GroupList { kind, offset, count: u64::from(head.seeds), group: Group::LARGE };
         self.best_listed(list, weights, STARTS)
     }
 
@@ -214,9 +219,9 @@ pub(super) struct GraphSearch {
     nodes: u32,
     places: usize,
     /// Nodes that were not read yet, the most promising on top.
-    open: BinaryHeap<Seen>,
+    open: BinaryHeap<SeenNodes>,
     /// The best nodes so far, the worst of them on top.
-    kept: BinaryHeap<Reverse<Seen>>,
+    kept: BinaryHeap<Reverse<SeenNodes>>,
 }
 
 impl GraphSearch {

@@ -8,7 +8,6 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
-use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -19,6 +18,8 @@ use super::format::{Cursor, FRAME_MAGIC, checksum, fits};
 use super::manifest::Manifest;
 use crate::embed::Vectors;
 use memory_store_base::error::{At, Result};
+use memory_store_base::fs::disk::{read_at, read_exact_at};
+use memory_store_base::fs::file_stamp::file_number;
 use memory_store_base::id::MemoryId;
 
 /// Bytes of a journal that are read; a longer one is overdue for folding.
@@ -136,7 +137,7 @@ impl KnownJournals {
 
     fn read(&self, path: PathBuf, file: &File, start: u64) -> Result<Journal> {
         let metadata = file.metadata().at(&path)?;
-        let identity = (metadata.dev(), metadata.ino());
+        let identity = file_number(&metadata);
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
         let known = self.all().get(&folder).cloned();
         let known = known
@@ -152,7 +153,7 @@ impl KnownJournals {
         let mut last = [0; LAST_BYTES];
         let is_long = end >= start + LAST_BYTES as u64;
         if !journal.damaged && is_long {
-            file.read_exact_at(&mut last, end - LAST_BYTES as u64).at(&path)?;
+            read_exact_at(file, &mut last, end - LAST_BYTES as u64).at(&path)?;
             let entries = journal.entries.clone();
             let known = KnownJournal { path, file: identity, start, end, last, entries };
             self.keep(folder, Arc::new(known));
@@ -188,12 +189,12 @@ impl KnownJournal {
         let room = usize::try_from(BYTES_MAX.saturating_sub(from)).unwrap_or_default();
         // One read is enough for what a call or two appended.
         let mut bytes = vec![0; FOLLOWED_BYTES.min(room)];
-        let count = file.read_at(&mut bytes, from)?;
+        let count = read_at(file, &mut bytes, from)?;
         bytes.truncate(count);
         if count == FOLLOWED_BYTES {
             let mut rest = vec![0; room - count];
             let mut read = 0;
-            while let more @ 1.. = file.read_at(&mut rest[read..], from + (count + read) as u64)? {
+            while let more @ 1.. = read_at(file, &mut rest[read..], from + (count + read) as u64)? {
                 read += more;
             }
             bytes.extend_from_slice(&rest[..read]);

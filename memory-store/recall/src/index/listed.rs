@@ -57,7 +57,7 @@ pub(super) fn put_group(out: &mut Vec<u8>, group: &[(u32, Fine)]) {
 
 /// Place of a list in a segment.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct List {
+pub(super) struct GroupList {
     /// The section that it is in.
     pub kind: SectionKind,
     /// Where in the section it starts.
@@ -72,10 +72,10 @@ impl Segment {
     /// Calls `each` with the number of every entry of a list, and with its code. `None` when a sum does not fit.
     pub(super) fn each_listed(
         &self,
-        list: List,
+        list: GroupList,
         each: &mut dyn FnMut(u32, &[u8; FINE]),
     ) -> Result<Option<()>> {
-        let List { kind, mut offset, mut count, group } = list;
+        let GroupList { kind, mut offset, mut count, group } = list;
         let at_once = BUFFER / group.bytes() * group.0;
         let mut buffer = [0; BUFFER];
         while count > 0 {

@@ -23,7 +23,7 @@ const RECORD_BYTES_MAX: u32 = 1 << 20;
 
 /// The page that was read last: neighbouring passages lie in the same.
 #[derive(Debug, Default)]
-pub(super) struct Page {
+pub(super) struct EntryPage {
     number: Option<u64>,
     bytes: Vec<u8>,
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::format::{Cursor, DOC_ENTRY, checksum, fits, put_bytes, put_varint};
 use crate::rank::staleness::Staleness;
+use memory_store_base::fs::dir::path_of_bytes;
 use memory_store_base::id::MemoryId;
 use memory_store_base::kind::Kind;
 use memory_store_base::memory::{CUES_MAX, SaidBy, Scope, Status};
@@ -375,8 +376,7 @@ fn number(value: &[u8]) -> Option<i64> {
 }
 
 fn path(value: &[u8]) -> Option<PathBuf> {
-    use std::os::unix::ffi::OsStrExt;
-    Some(PathBuf::from(std::ffi::OsStr::from_bytes(value)))
+    Some(path_of_bytes(value))
 }
 
 fn scope_number(scope: Scope) -> i64 {

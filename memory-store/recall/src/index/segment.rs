@@ -12,11 +12,11 @@ use super::format::{
     SectionKind, TABLE_ENTRY, check_major, damaged, fits,
 };
 use super::manifest::{Collection, SegmentRef};
-use super::pages::Page;
+use super::pages::EntryPage;
 use super::record::{Entry, Record};
-use super::vectors::{Head, ROW_CODE, RowCode};
-use crate::bytes::read_at;
+use super::vectors::{ROW_CODE, RowCode, VectorHead};
 use memory_store_base::error::{At, Error, Result};
+use memory_store_base::fs::disk::read_exact_at;
 use memory_store_base::id::MemoryId;
 
 /// A segment up to this size is read whole: one call is cheaper than many.
@@ -59,8 +59,8 @@ pub struct Segment {
     sections: [Section; KINDS],
     entries: RefCell<Entries>,
     pub(super) codes: RefCell<Vec<(u32, RowCode)>>,
-    pub(super) page: RefCell<Page>,
-    pub(super) vector_head: OnceCell<Head>,
+    pub(super) page: RefCell<EntryPage>,
+    pub(super) vector_head: OnceCell<VectorHead>,
     dead: Vec<u32>,
 }
 
@@ -157,11 +157,11 @@ impl Segment {
         }
         let (source, head) = if reference.bytes <= WHOLE_BYTES_MAX {
             let mut bytes = vec![0; reference.bytes as usize];
-            read_at(&file, &mut bytes, 0).at(&path)?;
+            read_exact_at(&file, &mut bytes, 0).at(&path)?;
             (SegmentBytes::Whole(bytes), Vec::new())
         } else {
             let mut head = vec![0; HEAD_BYTES];
-            read_at(&file, &mut head, 0).at(&path)?;
+            read_exact_at(&file, &mut head, 0).at(&path)?;
             (SegmentBytes::File(file), head)
         };
         Self::from_source(path, source, &head, reference)
@@ -171,8 +171,8 @@ impl Segment {
     pub(super) fn of_file(path: &Path) -> Result<Self> {
         let file = File::open(path).at(path)?;
         let mut head = vec![0; SEGMENT_HEADER];
-        read_at(&file, &mut head, 0).at(path)?;
-        let Header { collection, bytes, docs, .. } = Header::decode(path, &head)?;
+        read_exact_at(&file, &mut head, 0).at(path)?;
+        let SegmentHeader { collection, bytes, docs, .. } = SegmentHeader::decode(path, &head)?;
         let collection = Collection::from_number(collection)
             .ok_or_else(|| damaged(path, "the header makes no sense"))?;
         let reference = SegmentRef { collection, generation: 0, bytes, docs, dead: Vec::new() };
@@ -194,7 +194,7 @@ impl Segment {
             SegmentBytes::Whole(bytes) => bytes,
             SegmentBytes::File(_) => head,
         };
-        let header = Header::decode(&path, head)?;
+        let header = SegmentHeader::decode(&path, head)?;
         let agrees = header.bytes == reference.bytes
             && header.docs == reference.docs
             && header.collection == reference.collection as u8;
@@ -206,7 +206,7 @@ impl Segment {
             (_, Some(table)) => Cow::Borrowed(table),
             (SegmentBytes::File(file), None) => {
                 let mut table = vec![0; table_end - SEGMENT_HEADER];
-                read_at(file, &mut table, SEGMENT_HEADER as u64).at(&path)?;
+                read_exact_at(file, &mut table, SEGMENT_HEADER as u64).at(&path)?;
                 Cow::Owned(table)
             }
             (SegmentBytes::Whole(_), None) => {
@@ -457,19 +457,19 @@ impl Segment {
                 bytes.len() as u64
             }
             SegmentBytes::File(file) => {
-                read_at(file, &mut head, 0).at(&self.path)?;
+                read_exact_at(file, &mut head, 0).at(&self.path)?;
                 let mut piece = vec![0; VERIFY_BYTES];
                 let mut at = SEGMENT_HEADER as u64;
                 while at < self.bytes {
                     let length = (self.bytes - at).min(VERIFY_BYTES as u64) as usize;
-                    read_at(file, &mut piece[..length], at).at(&self.path)?;
+                    read_exact_at(file, &mut piece[..length], at).at(&self.path)?;
                     hasher.update(&piece[..length]);
                     at += length as u64;
                 }
                 at
             }
         };
-        let header = Header::decode(&self.path, &head)?;
+        let header = SegmentHeader::decode(&self.path, &head)?;
         let fits = length == header.bytes && hasher.finalize().as_bytes()[..16] == header.hash;
         if fits { Ok(()) } else { Err(self.damaged("the file's hash does not fit")) }
     }
@@ -572,7 +572,7 @@ impl Segment {
                 .ok_or_else(|| self.damaged("the file is cut off")),
             SegmentBytes::File(file) => {
                 let mut bytes = vec![0; length as usize];
-                read_at(file, &mut bytes, start).at(&self.path)?;
+                read_exact_at(file, &mut bytes, start).at(&self.path)?;
                 Ok(Cow::Owned(bytes))
             }
         }
@@ -592,7 +592,7 @@ impl Segment {
                 buffer.copy_from_slice(part.ok_or_else(|| self.damaged("the file is cut off"))?);
                 Ok(())
             }
-            SegmentBytes::File(file) => read_at(file, buffer, start).at(&self.path),
+            SegmentBytes::File(file) => read_exact_at(file, buffer, start).at(&self.path),
         }
     }
 
@@ -611,7 +611,7 @@ impl Segment {
 }
 
 /// A segment's header.
-pub(super) struct Header {
+pub(super) struct SegmentHeader {
     pub collection: u8,
     pub bytes: u64,
     pub docs: u32,
@@ -621,7 +621,7 @@ pub(super) struct Header {
     pub table_checksum: u32,
 }
 
-impl Header {
+impl SegmentHeader {
     pub(crate) fn encode(&self) -> [u8; SEGMENT_HEADER] {
         let mut out = Vec::with_capacity(SEGMENT_HEADER);
         out.extend_from_slice(&SEGMENT_MAGIC);
@@ -735,7 +735,7 @@ mod tests {
         let document = Document::of_record(id, Kind::Fact, 0.5, false, Timestamp(0), record);
         let mut bytes = testing::segment_bytes(std::slice::from_ref(&document));
         let hash = document.terms[0].0;
-        let mut header = Header::decode(Path::new("test.seg"), &bytes).unwrap();
+        let mut header = SegmentHeader::decode(Path::new("test.seg"), &bytes).unwrap();
         let table = SEGMENT_HEADER..SEGMENT_HEADER + header.sections as usize * TABLE_ENTRY;
         let renamed = [(SectionKind::PathSlots, 32), (SectionKind::PathBlocks, u32::MAX)];
         for (kind, unknown) in renamed {

@@ -11,7 +11,7 @@ use super::format::{Cursor, DOC_ENTRY, SectionKind, is_believed};
 use super::hub;
 use super::listed::{ENTRY, SUM, in_group};
 use super::segment::Segment;
-use crate::bytes::kernel::{self, CODE, Code, FINE, Fine, FineWeights, Sum, Weights};
+use crate::bytes::kernel::{self, CODE, Code, FINE, Fine, FineWeights, KernelWeights, Sum};
 use crate::embed::{DIMENSIONS, Encoder, Space, Vector};
 use memory_store_base::error::{Error, Result};
 use memory_store_base::settings::IndexSearch;
@@ -80,7 +80,7 @@ pub struct Near {
 
 /// Description of a segment's vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Head {
+pub struct VectorHead {
     /// The space they lie in.
     pub space: Space,
     /// Number of documents with a vector.
@@ -89,7 +89,7 @@ pub struct Head {
     pub transformed: u32,
 }
 
-impl Head {
+impl VectorHead {
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(HEAD);
         out.extend_from_slice(&self.space.0);
@@ -195,7 +195,7 @@ impl<'a> QueryVector<'a> {
 
 impl Segment {
     /// Reads the description of the documents' vectors; `None` if there are none.
-    pub fn vector_head(&self) -> Result<Option<Head>> {
+    pub fn vector_head(&self) -> Result<Option<VectorHead>> {
         if let Some(head) = self.vector_head.get() {
             return Ok(Some(*head));
         }
@@ -207,7 +207,7 @@ impl Segment {
         let head = (section == HEAD as u64)
             .then(|| self.read(SectionKind::VectorHead, 0, section))
             .transpose()?
-            .and_then(|bytes| Head::decode(&bytes))
+            .and_then(|bytes| VectorHead::decode(&bytes))
             .filter(|head| head.transformed <= head.count && u64::from(head.count) <= docs)
             .filter(|_| {
                 let has_vectors = self.length(SectionKind::Vectors) == docs * STRIDE as u64
@@ -392,7 +392,7 @@ impl Segment {
     /// Compares the codes of all documents, and the vectors of those whose codes are most like the
     /// query.
     fn nearest_by_code(&self, query: &Vector, count: usize) -> Result<Vec<Near>> {
-        let (code, weights) = (Code::of(query), Weights::of(query));
+        let (code, weights) = (Code::of(query), KernelWeights::of(query));
         let rescored = rescored(count);
         let mut least = Least::new(rescored.saturating_mul(WEIGHED));
         // The best so far, and some more before they are sorted out.
@@ -666,7 +666,7 @@ pub(super) mod tests {
 
     #[test]
     fn many_vectors_that_the_transformer_made_are_for_a_graph() {
-        let head = |count, transformed| Head { space: SPACE, count, transformed };
+        let head = |count, transformed| VectorHead { space: SPACE, count, transformed };
         assert!(head(50_000, 37_500).is_for_graph());
         assert!(!head(50_000, 37_499).is_for_graph());
         assert!(!head(49_999, 49_999).is_for_graph());
@@ -796,7 +796,7 @@ pub(super) mod tests {
             item[256] %= 4;
             let guard = |part: &[u8]| [part, &kernel::sum(part).to_le_bytes()].concat();
             let (head, item) = (guard(&head), guard(&item));
-            prop_assert_eq!(&Head::decode(&head).unwrap().space.0[..], &head[..16]);
+            prop_assert_eq!(&VectorHead::decode(&head).unwrap().space.0[..], &head[..16]);
             let query = vector(1);
             let near = QueryVector::new(&query).near(0, &Item::decode(&item).unwrap());
             prop_assert!(near.is_none_or(|near| near.cosine.is_finite()));

@@ -16,8 +16,8 @@ use super::manifest::Collection;
 use super::pages;
 use super::pairs;
 use super::record::BESIDE_MAX;
-use super::segment::{Header, Segment};
-use super::vectors::{self, CODES_GUARDED, Embedded, Head, ROW_CODE, STRIDE};
+use super::segment::{Segment, SegmentHeader};
+use super::vectors::{self, CODES_GUARDED, Embedded, ROW_CODE, STRIDE, VectorHead};
 use crate::bytes::kernel::{self, CODE, Code, FINE, Fine};
 use crate::embed::{Encoder, Space, Vector};
 use crate::signature::{command_hash, signature_hash};
@@ -186,7 +186,7 @@ fn assemble(
     out[SEGMENT_HEADER..SEGMENT_HEADER + table.len()].copy_from_slice(&table);
     let mut hash = [0; 16];
     hash.copy_from_slice(&blake3::hash(&out[SEGMENT_HEADER..]).as_bytes()[..16]);
-    let header = Header {
+    let header = SegmentHeader {
         collection: collection as u8,
         bytes: out.len() as u64,
         docs,
@@ -329,7 +329,7 @@ fn vectors(collection: Collection, embedded: &[Option<&Embedded>], space: Space)
     }
     let transformed = embedded.iter().flatten();
     let transformed = transformed.filter(|embedded| embedded.encoder == Encoder::Transformer);
-    let head = Head { space, count, transformed: transformed.count() as u32 }.encode();
+    let head = VectorHead { space, count, transformed: transformed.count() as u32 }.encode();
     if collection == Collection::Passages {
         let (fine, (clusters, members)) = (fine(&embedded), clusters::sections(&embedded));
         return VectorSections { head, fine, clusters, members, ..VectorSections::default() };

@@ -4,12 +4,12 @@
 //! those that have the words of one of its lines.
 
 use super::passage::hit;
-use super::rank::{Ranked, RankedPassage};
+use super::rank::{RankedPassage, RankedPassages};
 use crate::index::record::FLAG_HELD;
 use crate::index::segment::Segment;
 use crate::query::Query;
 use crate::search::hit::Hit;
-use crate::search::sources::{Source, Sources};
+use crate::search::sources::{IndexSource, Sources};
 use crate::signature::{error_signature, names_cause, signature_hash};
 use memory_store_base::error::Result;
 use memory_store_base::id::MemoryId;
@@ -41,7 +41,7 @@ pub(crate) fn of_error(
     }
     let hash = signature_hash(&signature);
     let mut found: Vec<Hit> = Vec::new();
-    for segment in passages.list.iter().filter_map(Source::segment) {
+    for segment in passages.list.iter().filter_map(IndexSource::segment) {
         match with_signature(segment, hash, skip) {
             Ok(hits) => found.extend(hits),
             Err(error) => passages.note(&error),
@@ -58,8 +58,8 @@ pub(crate) fn of_error(
 }
 
 /// Keeps the passages that have most of what a line of the error says, and returns true, or all where none has.
-pub(crate) fn keep_quoting(query: &Query, ranked: &mut Ranked) -> bool {
-    let Ranked { passages, counted, .. } = ranked;
+pub(crate) fn keep_quoting(query: &Query, ranked: &mut RankedPassages) -> bool {
+    let RankedPassages { passages, counted, .. } = ranked;
     let quotes = |passage: &RankedPassage| {
         query.lines.iter().any(|line| share_of(line, passage, query, counted) >= LINE_SHARE_MIN)
     };

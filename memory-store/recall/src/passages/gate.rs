@@ -15,7 +15,7 @@ use crate::index::manifest::PassageGate;
 use crate::index::segment::Segment;
 use crate::query::Query;
 use crate::rank::background;
-use crate::rank::lexical::Found;
+use crate::rank::lexical::FoundTerms;
 use crate::search::sources::{Effort, Sources};
 use memory_store_base::settings::Settings;
 use memory_store_base::text::rarity::IDF_MAX;
@@ -83,14 +83,14 @@ const NEAREST: usize = 5;
 
 /// The gate's view of a query.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Judgement {
+pub struct PassageJudgement {
     /// The features, in the order of [`names`](Self::names).
     pub features: [f32; FEATURES],
     /// Their weighted sum.
     pub score: f32,
 }
 
-impl Judgement {
+impl PassageJudgement {
     /// Names of the features.
     pub fn names() -> [&'static str; FEATURES] {
         TABLE.each_ref().map(|feature| feature.name)
@@ -112,8 +112,12 @@ pub(crate) fn threshold(gate: Option<PassageGate>) -> f32 {
 }
 
 /// Judges a query by the passages that were ranked for it, best first.
-pub(crate) fn judge(query: &Query, found: &Found<'_>, passages: &[RankedPassage]) -> Judgement {
-    let Some(best) = passages.first() else { return Judgement::default() };
+pub(crate) fn judge(
+    query: &Query,
+    found: &FoundTerms<'_>,
+    passages: &[RankedPassage],
+) -> PassageJudgement {
+    let Some(best) = passages.first() else { return PassageJudgement::default() };
     let rarity = Rarity::new(query, found);
     let covered = passages.iter().map(|passage| rarity.share(&passage.candidate.shared));
     let shared = passages.iter().flat_map(|passage| rarity.counted(&passage.candidate.shared));
@@ -142,7 +146,7 @@ pub(crate) fn judge(query: &Query, found: &Found<'_>, passages: &[RankedPassage]
     };
     let count = rarity.terms().count();
     let absent = rarity.terms().filter(|&number| found.absent[number]).count();
-    Judgement::of([
+    PassageJudgement::of([
         near,
         covered.fold(0.0, f32::max),
         passages.iter().map(|passage| passage.words).fold(0.0, f32::max),

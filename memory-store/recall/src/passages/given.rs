@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::error::{keep_quoting, of_error};
 use super::gate;
 use super::passage::{hit, segments};
-use super::rank::{Ranked, RankedPassage, is_echo, rank};
+use super::rank::{RankedPassage, RankedPassages, is_echo, rank};
 use crate::index::document::turn_in_id;
 use crate::query::Query;
 use crate::rank::near_duplicates::Kept;
@@ -68,7 +68,7 @@ impl Recall {
     }
 
     /// Ranks passages for a prompt as [`Recall::passages`] does, with what is needed to fit ranking and gate.
-    pub fn ranked_passages(&self, text: &str, now: Timestamp) -> (Ranked, Vec<Hit>) {
+    pub fn ranked_passages(&self, text: &str, now: Timestamp) -> (RankedPassages, Vec<Hit>) {
         let passages = self.open_passages();
         let query = self.with_vector(Query::prompt(text), &passages);
         let ranked = rank(&passages, &query, now, &|_| true);
@@ -158,7 +158,7 @@ impl Recall {
         &self,
         passages: &Sources,
         query: &Query,
-        ranked: &Ranked,
+        ranked: &RankedPassages,
         already: &Already<'_>,
         places: usize,
         prompt: Option<&str>,

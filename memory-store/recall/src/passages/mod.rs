@@ -12,7 +12,7 @@ mod rank;
 mod rarity;
 pub(crate) mod search;
 
-pub use gate::{FEATURES, Judgement, calibrated};
+pub use gate::{FEATURES, PassageJudgement, calibrated};
 pub use given::{Already, MEMORIES_ENOUGH};
 pub use passage::may_be_given;
-pub use rank::{Ranked, RankedPassage};
+pub use rank::{RankedPassage, RankedPassages};

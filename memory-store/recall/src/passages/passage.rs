@@ -5,7 +5,7 @@ use crate::index::record::{Entry, FLAG_HELD, Record};
 use crate::index::segment::Segment;
 use crate::search::hit::Hit;
 use crate::search::sources::Sources;
-use crate::suspicion::{Origin, suspicion};
+use crate::suspicion::{TextOrigin, suspicion};
 use memory_store_base::id::MemoryId;
 use memory_store_base::kind::Kind;
 use memory_store_base::layout::TreeDir;
@@ -51,7 +51,7 @@ pub(crate) fn is_there(sources: &Sources, id: MemoryId) -> bool {
 /// hook would read the rules for longer than it does everything else.
 pub fn may_be_given(text: &str) -> bool {
     // Where one secret was hidden, another that looks like none may stand beside it.
-    suspicion("", text, Origin::Own).is_none() && !hides_secret(text)
+    suspicion("", text, TextOrigin::Own).is_none() && !hides_secret(text)
 }
 
 /// A passage as an answer.

@@ -6,12 +6,12 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use super::gate::{self, Judgement};
+use super::gate::{self, PassageJudgement};
 use super::rarity::Rarity;
 use crate::index::record::FLAG_HELD;
 use crate::query::Query;
 use crate::rank::candidate::Candidate;
-use crate::rank::lexical::Found;
+use crate::rank::lexical::FoundTerms;
 use crate::rank::near_duplicates::{SAME, share_in};
 use crate::rank::{exact, score};
 use crate::search::sources::{At, Sources};
@@ -92,13 +92,13 @@ impl RankedPassage {
 
 /// Passages for a query, best first, and what the gate makes of it.
 #[derive(Clone, Debug, Default)]
-pub struct Ranked {
+pub struct RankedPassages {
     /// The passages.
     pub passages: Vec<RankedPassage>,
     /// Which terms of the query are looked for: not those that many passages have.
     pub(crate) counted: Vec<bool>,
     /// The gate's view of the query.
-    pub judgement: Judgement,
+    pub judgement: PassageJudgement,
     /// Scores of passages that may not be given.
     pub(crate) left_out: Vec<(MemoryId, f32)>,
 }
@@ -110,11 +110,11 @@ pub(crate) fn rank(
     query: &Query,
     now: Timestamp,
     may_be_given: &dyn Fn(MemoryId) -> bool,
-) -> Ranked {
+) -> RankedPassages {
     if query.terms.is_empty() || sources.docs() == 0 {
-        return Ranked::default();
+        return RankedPassages::default();
     }
-    let found = Found::look_up(sources, &query.terms);
+    let found = FoundTerms::look_up(sources, &query.terms);
     let mut candidates = score::find(sources, query, &found, FOUND_MAX);
     candidates.retain(|it| !it.entry.has(FLAG_HELD));
     let all = ordered(sources, query, &found, candidates, now);
@@ -123,31 +123,31 @@ pub(crate) fn rank(
     remove_echoes(sources, query, &found, &mut passages);
     passages.truncate(RANKED_MAX);
     let left_out = left_out.iter().map(|passage| (passage.id(), passage.score)).collect();
-    Ranked { left_out, ..judged(query, &found, passages) }
+    RankedPassages { left_out, ..judged(query, &found, passages) }
 }
 
 /// Ranks candidates for a query whose terms were looked up.
 pub(crate) fn rank_candidates(
     sources: &Sources,
     query: &Query,
-    found: &Found<'_>,
+    found: &FoundTerms<'_>,
     candidates: Vec<Candidate>,
     now: Timestamp,
-) -> Ranked {
+) -> RankedPassages {
     judged(query, found, ordered(sources, query, found, candidates, now))
 }
 
-fn judged(query: &Query, found: &Found<'_>, passages: Vec<RankedPassage>) -> Ranked {
+fn judged(query: &Query, found: &FoundTerms<'_>, passages: Vec<RankedPassage>) -> RankedPassages {
     let judgement = gate::judge(query, found, &passages);
     let counted = found.uncounted.iter().map(|uncounted| !uncounted).collect();
-    Ranked { passages, counted, judgement, left_out: Vec::new() }
+    RankedPassages { passages, counted, judgement, left_out: Vec::new() }
 }
 
 /// Scores candidates and puts them in order.
 fn ordered(
     sources: &Sources,
     query: &Query,
-    found: &Found<'_>,
+    found: &FoundTerms<'_>,
     candidates: Vec<Candidate>,
     now: Timestamp,
 ) -> Vec<RankedPassage> {
@@ -181,7 +181,7 @@ fn ordered(
 fn remove_echoes(
     sources: &Sources,
     query: &Query,
-    found: &Found<'_>,
+    found: &FoundTerms<'_>,
     passages: &mut Vec<RankedPassage>,
 ) {
     let rarity = Rarity::new(query, found);
@@ -244,7 +244,7 @@ mod tests {
         let (known, other) = (judged("quagga gateway port"), judged("rename the file handle"));
         assert!(known.score > other.score, "{known:?}, {other:?}");
         assert!(known.features.iter().all(|feature| feature.is_finite()));
-        assert_eq!(judged("giraffe").score, Judgement::default().score);
+        assert_eq!(judged("giraffe").score, PassageJudgement::default().score);
     }
 
     const ALONE: Option<Way> = Some(Way::Alone(IndexSearch::Auto));

@@ -1,17 +1,17 @@
 //! Rarity of the words of a query in technical text at large, and the share of it that passages have.
 
 use crate::query::Query;
-use crate::rank::lexical::Found;
+use crate::rank::lexical::FoundTerms;
 
 /// Rarity of the query's terms that count, squared, so that one rare word weighs more than some common ones.
 pub(crate) struct Rarity<'a> {
     query: &'a Query,
-    found: &'a Found<'a>,
+    found: &'a FoundTerms<'a>,
     all: f32,
 }
 
 impl<'a> Rarity<'a> {
-    pub(crate) fn new(query: &'a Query, found: &'a Found<'a>) -> Self {
+    pub(crate) fn new(query: &'a Query, found: &'a FoundTerms<'a>) -> Self {
         let rarity = Self { query, found, all: 0.0 };
         let all = rarity.terms().map(|number| rarity.squared(number)).sum();
         Self { all, ..rarity }

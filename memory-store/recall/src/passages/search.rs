@@ -3,7 +3,7 @@
 
 use super::gate;
 use super::passage::{hit, segments};
-use super::rank::{Ranked, RankedPassage, rank_candidates};
+use super::rank::{RankedPassage, RankedPassages, rank_candidates};
 use crate::index::document::{passage_id, session_bits, turn_in_id};
 use crate::index::record::FLAG_HELD;
 use crate::index::segment::Segment;
@@ -12,12 +12,12 @@ use crate::query::typo::Typos;
 use crate::query::{Query, time_expression};
 use crate::rank::candidate::Candidate;
 use crate::rank::score;
-use crate::search::filter::{Matcher, Part};
+use crate::search::filter::{Matcher, SearchedPart};
 use crate::search::hit::{Hit, Recalled};
-use crate::search::memories::{NOT_ALL, RANKED_MAX, Wanted, candidates, show, unranked};
+use crate::search::memories::{NOT_ALL, PreparedSearch, RANKED_MAX, candidates, show, unranked};
 use crate::search::reader::Recall;
 use crate::search::request::{Search, Tier};
-use crate::search::sources::{At, Collection, Source, Sources};
+use crate::search::sources::{At, Collection, IndexSource, Sources};
 use memory_store_base::error::Result;
 use memory_store_base::id::MemoryId;
 use memory_store_base::layout::TreeDir;
@@ -50,12 +50,15 @@ pub(crate) fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recall
         look_for_thinking(recall);
     }
     let passages = Sources::of_passages(segments(&recall.sources, is_thinking), recall.settings());
-    let parts: Vec<Part<'_>> =
-        passages.list.iter().map(|source| Part { segment: source.segment(), loose: &[] }).collect();
+    let parts: Vec<SearchedPart<'_>> = passages
+        .list
+        .iter()
+        .map(|source| SearchedPart { segment: source.segment(), loose: &[] })
+        .collect();
     let read_all = |typos: &mut Typos| read_all(recall, &passages, typos);
-    let mut wanted = Wanted::new(recall, search, now, &parts, &read_all);
+    let mut wanted = PreparedSearch::new(recall, search, now, &parts, &read_all);
     wanted.without_conditions_of_memories();
-    let found = |wanted: &Wanted| {
+    let found = |wanted: &PreparedSearch| {
         let mut hits = found(recall, search, wanted, &passages, &parts, now);
         if is_thinking {
             hits.iter_mut().for_each(|hit| hit.collection = Collection::Thinking);
@@ -94,9 +97,9 @@ fn look_for_thinking(recall: &Recall) {
 fn found(
     recall: &Recall,
     search: &Search,
-    wanted: &Wanted,
+    wanted: &PreparedSearch,
     passages: &Sources,
-    parts: &[Part<'_>],
+    parts: &[SearchedPart<'_>],
     now: Timestamp,
 ) -> Vec<Hit> {
     let matcher = Matcher::new(&wanted.must, parts, &|error| passages.note(error));
@@ -189,7 +192,7 @@ fn with_all_files(passages: &Sources, mut hit: Hit) -> Hit {
 }
 
 /// Returns whether the passages have to do with what is searched for.
-fn is_known(ranked: &Ranked, threshold: f32) -> bool {
+fn is_known(ranked: &RankedPassages, threshold: f32) -> bool {
     let is_near = |passage: &RankedPassage| passage.cosine.is_some_and(|it| it >= NEAR_ENOUGH);
     ranked.judgement.score > threshold - SEARCH_EASE
         || ranked.judgement.features[gate::COVERED] >= COVERED_ENOUGH
@@ -197,7 +200,7 @@ fn is_known(ranked: &Ranked, threshold: f32) -> bool {
 }
 
 /// Returns the passages best first, without those that share no word and are not even near in meaning.
-fn in_order(ranked: Ranked, words: &str, now: Timestamp) -> Vec<Candidate> {
+fn in_order(ranked: RankedPassages, words: &str, now: Timestamp) -> Vec<Candidate> {
     let is_far = |passage: &RankedPassage| {
         passage.candidate.shared.is_empty() && passage.cosine.is_some_and(|near| near < NEAR_MIN)
     };
@@ -324,7 +327,7 @@ pub(crate) fn passage(sources: &Sources, id: MemoryId) -> Option<Hit> {
 pub(crate) fn turn_at(passages: &Sources, session: &str, at: Timestamp) -> Option<([u8; 10], u32)> {
     let bits = session_bits(session, None);
     let mut last = None;
-    for segment in passages.list.iter().filter_map(Source::segment) {
+    for segment in passages.list.iter().filter_map(IndexSource::segment) {
         let begun = begun_by(segment, bits, at).unwrap_or_else(|error| {
             passages.note(&error);
             None
@@ -369,7 +372,7 @@ fn read_one(passages: &Sources, id: MemoryId) -> Option<Hit> {
 /// Shows the texts of passages, the newest segments first.
 fn read_all(recall: &Recall, passages: &Sources, typos: &mut Typos) {
     let mut left = READ_MAX;
-    for segment in passages.list.iter().rev().filter_map(Source::segment) {
+    for segment in passages.list.iter().rev().filter_map(IndexSource::segment) {
         for doc in 0..segment.docs().min(left) {
             match segment.entry(doc).and_then(|entry| segment.record(&entry)) {
                 Ok(record) => show(&record, typos),

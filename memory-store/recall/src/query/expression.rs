@@ -83,10 +83,12 @@ pub(crate) fn parse(text: &str, now: Timestamp, exact: bool) -> Result<Expressio
         return Ok(Expression { words: text.to_owned(), ..Expression::default() });
     }
     let pieces = pieces(text, now, exact)?;
-    let operators = pieces.iter().any(|piece| matches!(piece, Token::And | Token::Or | Token::Not));
+    let operators = pieces.iter().any(|piece| {
+        matches!(piece, ExpressionToken::And | ExpressionToken::Or | ExpressionToken::Not)
+    });
     let words = ranking(&pieces, operators);
     let must = if operators {
-        let mut reader = Reader { pieces: &pieces, at: 0, depth: 0 };
+        let mut reader = ExpressionReader { pieces: &pieces, at: 0, depth: 0 };
         let mut all = Vec::new();
         while reader.at < pieces.len() {
             // A parenthesis too many is passed over.
@@ -98,8 +100,8 @@ pub(crate) fn parse(text: &str, now: Timestamp, exact: bool) -> Result<Expressio
     } else {
         requirements(&pieces, exact)
     };
-    let is_word = |piece: &Token| match piece {
-        Token::Word(word) => mistyped_filter(word).map(str::to_owned),
+    let is_word = |piece: &ExpressionToken| match piece {
+        ExpressionToken::Word(word) => mistyped_filter(word).map(str::to_owned),
         _ => None,
     };
     let mistyped = pieces.iter().filter_map(is_word).collect();
@@ -152,7 +154,7 @@ impl Node {
 
 /// A search without what it is written with.
 #[derive(Clone, Debug, PartialEq)]
-enum Token {
+enum ExpressionToken {
     Word(String),
     Phrase(String),
     Filter(Filter),
@@ -164,13 +166,13 @@ enum Token {
     Not,
 }
 
-fn pieces(text: &str, now: Timestamp, exact: bool) -> Result<Vec<Token>, String> {
+fn pieces(text: &str, now: Timestamp, exact: bool) -> Result<Vec<ExpressionToken>, String> {
     let mut pieces = Vec::new();
     let mut rest = text.trim_start();
     while !rest.is_empty() {
         rest = match rest.strip_prefix('-') {
             Some(after) if exact && excludes(after) => {
-                pieces.push(Token::Minus);
+                pieces.push(ExpressionToken::Minus);
                 after
             }
             _ => rest,
@@ -184,18 +186,18 @@ fn pieces(text: &str, now: Timestamp, exact: bool) -> Result<Vec<Token>, String>
 }
 
 /// Takes operators in front of words in capitals for words: `NOT NULL`, `INSERT OR REPLACE`.
-fn quieten(pieces: &mut [Token]) {
+fn quieten(pieces: &mut [ExpressionToken]) {
     for at in 0..pieces.len() {
         let name = match pieces[at] {
-            Token::And => "AND",
-            Token::Or => "OR",
-            Token::Not => "NOT",
+            ExpressionToken::And => "AND",
+            ExpressionToken::Or => "OR",
+            ExpressionToken::Not => "NOT",
             _ => continue,
         };
         let shouts =
             |word: &str| word.chars().any(char::is_uppercase) && word == word.to_uppercase();
-        if matches!(pieces.get(at + 1), Some(Token::Word(word)) if shouts(word)) {
-            pieces[at] = Token::Word(name.to_owned());
+        if matches!(pieces.get(at + 1), Some(ExpressionToken::Word(word)) if shouts(word)) {
+            pieces[at] = ExpressionToken::Word(name.to_owned());
         }
     }
 }
@@ -211,25 +213,29 @@ fn excludes(after: &str) -> bool {
 }
 
 /// Reads one piece, and returns what follows it.
-fn piece<'a>(text: &'a str, now: Timestamp, pieces: &mut Vec<Token>) -> Result<&'a str, String> {
+fn piece<'a>(
+    text: &'a str,
+    now: Timestamp,
+    pieces: &mut Vec<ExpressionToken>,
+) -> Result<&'a str, String> {
     if let Some((phrase, rest)) = quoted(text) {
         if !phrase.trim().is_empty() {
-            pieces.push(Token::Phrase(phrase.trim().to_owned()));
+            pieces.push(ExpressionToken::Phrase(phrase.trim().to_owned()));
         }
         return Ok(rest);
     }
     if let Some(rest) = text.strip_prefix('(') {
-        pieces.push(Token::Open);
+        pieces.push(ExpressionToken::Open);
         return Ok(rest);
     }
     if let Some(rest) = text.strip_prefix(')') {
-        pieces.push(Token::Close);
+        pieces.push(ExpressionToken::Close);
         return Ok(rest);
     }
     if let Some((key, value, rest)) = keyed(text)
         && let Some(filter) = filter(key, value, now)?
     {
-        pieces.push(Token::Filter(filter));
+        pieces.push(ExpressionToken::Filter(filter));
         return Ok(rest);
     }
     let end = text.find(char::is_whitespace).unwrap_or(text.len());
@@ -239,10 +245,10 @@ fn piece<'a>(text: &'a str, now: Timestamp, pieces: &mut Vec<Token>) -> Result<&
     let opening = word.bytes().filter(|&byte| byte == b'(').count();
     let end = end - closing.saturating_sub(opening);
     pieces.push(match &text[..end] {
-        "AND" => Token::And,
-        "OR" => Token::Or,
-        "NOT" => Token::Not,
-        word => Token::Word(word.to_owned()),
+        "AND" => ExpressionToken::And,
+        "OR" => ExpressionToken::Or,
+        "NOT" => ExpressionToken::Not,
+        word => ExpressionToken::Word(word.to_owned()),
     });
     Ok(&text[end..])
 }
@@ -325,17 +331,19 @@ fn mistyped_filter(word: &str) -> Option<&str> {
 }
 
 /// The words that rank.
-fn ranking(pieces: &[Token], operators: bool) -> String {
+fn ranking(pieces: &[ExpressionToken], operators: bool) -> String {
     let mut words: Vec<&str> = Vec::new();
     let mut excluded = false;
     for piece in pieces {
         match piece {
-            Token::Word(text) | Token::Phrase(text) if !excluded => words.push(text),
-            Token::Not if operators => {
+            ExpressionToken::Word(text) | ExpressionToken::Phrase(text) if !excluded => {
+                words.push(text)
+            }
+            ExpressionToken::Not if operators => {
                 excluded = true;
                 continue;
             }
-            Token::Minus => {
+            ExpressionToken::Minus => {
                 excluded = true;
                 continue;
             }
@@ -350,28 +358,31 @@ fn ranking(pieces: &[Token], operators: bool) -> String {
 
 /// Without operators words only rank; phrases, filters and what is excluded must hold. Several
 /// values of one key are alternatives.
-fn requirements(pieces: &[Token], exact: bool) -> Vec<Node> {
+fn requirements(pieces: &[ExpressionToken], exact: bool) -> Vec<Node> {
     let mut all: Vec<Node> = Vec::new();
     let mut filters: Vec<Vec<Filter>> = Vec::new();
     let mut excluded = false;
     for piece in pieces {
         let node = match piece {
-            Token::Minus => {
+            ExpressionToken::Minus => {
                 excluded = true;
                 continue;
             }
-            Token::Word(text) if excluded => Some(Node::Word(text.clone())),
-            Token::Phrase(text) if exact => Some(Node::Phrase(text.clone())),
-            Token::Filter(filter) if excluded => Some(Node::Filter(filter.clone())),
-            Token::Filter(filter) => {
+            ExpressionToken::Word(text) if excluded => Some(Node::Word(text.clone())),
+            ExpressionToken::Phrase(text) if exact => Some(Node::Phrase(text.clone())),
+            ExpressionToken::Filter(filter) if excluded => Some(Node::Filter(filter.clone())),
+            ExpressionToken::Filter(filter) => {
                 match filters.iter_mut().find(|same| alternatives(&same[0], filter)) {
                     Some(same) => same.push(filter.clone()),
                     None => filters.push(vec![filter.clone()]),
                 }
                 None
             }
-            Token::Word(_) | Token::Phrase(_) | Token::Open | Token::Close => None,
-            Token::And | Token::Or | Token::Not => None,
+            ExpressionToken::Word(_)
+            | ExpressionToken::Phrase(_)
+            | ExpressionToken::Open
+            | ExpressionToken::Close => None,
+            ExpressionToken::And | ExpressionToken::Or | ExpressionToken::Not => None,
         };
         all.extend(node.map(|node| if excluded { Node::Not(Box::new(node)) } else { node }));
         excluded = false;
@@ -396,18 +407,18 @@ fn alternatives(a: &Filter, b: &Filter) -> bool {
 }
 
 /// Reads operators: NOT binds closest, then AND and words beside each other, then OR.
-struct Reader<'a> {
-    pieces: &'a [Token],
+struct ExpressionReader<'a> {
+    pieces: &'a [ExpressionToken],
     at: usize,
     depth: usize,
 }
 
-impl Reader<'_> {
+impl ExpressionReader<'_> {
     fn any(&mut self) -> Option<Node> {
         let mut nodes = Vec::new();
         loop {
             nodes.extend(self.all());
-            if self.pieces.get(self.at) != Some(&Token::Or) {
+            if self.pieces.get(self.at) != Some(&ExpressionToken::Or) {
                 break;
             }
             self.at += 1;
@@ -419,8 +430,8 @@ impl Reader<'_> {
         let mut nodes = Vec::new();
         loop {
             match self.pieces.get(self.at) {
-                Some(Token::And) => self.at += 1,
-                Some(Token::Or | Token::Close) | None => break,
+                Some(ExpressionToken::And) => self.at += 1,
+                Some(ExpressionToken::Or | ExpressionToken::Close) | None => break,
                 Some(_) => nodes.extend(self.one()),
             }
         }
@@ -431,12 +442,13 @@ impl Reader<'_> {
         let piece = self.pieces.get(self.at)?;
         self.at += 1;
         match piece {
-            Token::Word(text) => Some(Node::Word(text.clone())),
-            Token::Phrase(text) => Some(Node::Phrase(text.clone())),
-            Token::Filter(filter) => Some(Node::Filter(filter.clone())),
-            Token::Not | Token::Minus => match self.pieces.get(self.at) {
+            ExpressionToken::Word(text) => Some(Node::Word(text.clone())),
+            ExpressionToken::Phrase(text) => Some(Node::Phrase(text.clone())),
+            ExpressionToken::Filter(filter) => Some(Node::Filter(filter.clone())),
+            ExpressionToken::Not | ExpressionToken::Minus => match self.pieces.get(self.at) {
                 // An operator where something should stand.
-                Some(Token::And | Token::Or | Token::Close) | None => None,
+                Some(ExpressionToken::And | ExpressionToken::Or | ExpressionToken::Close)
+                | None => None,
                 Some(_) if self.depth < DEPTH_MAX => {
                     self.depth += 1;
                     let node = self.one().map(|node| Node::Not(Box::new(node)));
@@ -445,15 +457,18 @@ impl Reader<'_> {
                 }
                 Some(_) => None,
             },
-            Token::Open if self.depth < DEPTH_MAX => {
+            ExpressionToken::Open if self.depth < DEPTH_MAX => {
                 self.depth += 1;
                 let node = self.any();
                 self.depth -= 1;
                 // One that is not closed ends with the text.
-                self.at += usize::from(self.pieces.get(self.at) == Some(&Token::Close));
+                self.at += usize::from(self.pieces.get(self.at) == Some(&ExpressionToken::Close));
                 node
             }
-            Token::Open | Token::Close | Token::And | Token::Or => None,
+            ExpressionToken::Open
+            | ExpressionToken::Close
+            | ExpressionToken::And
+            | ExpressionToken::Or => None,
         }
     }
 }

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use crate::embed::Table;
 use crate::query::{LONG_BYTES, Term};
-use crate::rank::lexical::{self, Found};
+use crate::rank::lexical::{self, FoundTerms};
 use crate::search::sources::Sources;
 use memory_store_base::text::{self, rarity, term_hash};
 
@@ -28,7 +28,7 @@ pub(crate) fn respelled(
     sources: &Sources,
     prompt: &str,
     terms: &[Term],
-    found: &Found<'_>,
+    found: &FoundTerms<'_>,
     table: impl FnOnce() -> Option<Table>,
 ) -> Option<String> {
     // A long prompt has other words to go by, and most prompts have none that is nowhere.
@@ -75,7 +75,7 @@ fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
 }
 
 /// Returns the hashes of the terms, of letters alone, that neither technical text nor the store knows.
-fn nowhere(terms: &[Term], found: &Found<'_>) -> Vec<u64> {
+fn nowhere(terms: &[Term], found: &FoundTerms<'_>) -> Vec<u64> {
     let is_plain = |term: &&Term| term.text.bytes().all(|byte| byte.is_ascii_lowercase());
     let absent = terms.iter().zip(&found.absent).filter(|(_, absent)| **absent);
     let absent = absent.map(|(term, _)| term).filter(is_plain);

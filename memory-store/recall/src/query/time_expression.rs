@@ -40,7 +40,7 @@ impl Span {
 
 /// A time that a text names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct When {
+pub(crate) struct NamedTime {
     /// The meant span of time.
     pub span: Span,
     /// Place of the words, in bytes of the text, the preposition included.
@@ -52,7 +52,7 @@ pub(crate) fn favour(candidates: &mut [Candidate], text: &str, now: Timestamp) {
     if candidates.is_empty() {
         return;
     }
-    let Some(When { span, .. }) = find(text, now) else { return };
+    let Some(NamedTime { span, .. }) = find(text, now) else { return };
     for candidate in candidates {
         if span.has(candidate.entry.when) {
             candidate.fused += FAVOUR;
@@ -61,12 +61,12 @@ pub(crate) fn favour(candidates: &mut [Candidate], text: &str, now: Timestamp) {
 }
 
 /// Finds the first time that a text names, as seen from `now`.
-pub(crate) fn find(text: &str, now: Timestamp) -> Option<When> {
+pub(crate) fn find(text: &str, now: Timestamp) -> Option<NamedTime> {
     let words = words(text);
     let reader = TimeReader { words: &words, today: now.0.div_euclid(DAY_MS) };
     (0..words.len()).find_map(|at| {
         let (span, end) = reader.span(at)?;
-        Some(When { span, place: words[at].place.start..words[end - 1].place.end })
+        Some(NamedTime { span, place: words[at].place.start..words[end - 1].place.end })
     })
 }
 
@@ -125,7 +125,7 @@ struct TimeReader<'a> {
 
 /// A unit of time.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Unit {
+enum TimeUnit {
     Day,
     Week,
     Month,
@@ -295,32 +295,32 @@ impl TimeReader<'_> {
     }
 
     /// The unit of the calendar that lies `back` of them before the present one.
-    fn calendar(&self, unit: Unit, back: i64) -> Range<i64> {
+    fn calendar(&self, unit: TimeUnit, back: i64) -> Range<i64> {
         let (year, month, _) = civil(self.today);
         match unit {
-            Unit::Day => self.today - back..self.today - back + 1,
-            Unit::Week => {
+            TimeUnit::Day => self.today - back..self.today - back + 1,
+            TimeUnit::Week => {
                 let monday = self.today - self.weekday_of_today() - 7 * back;
                 monday..monday + 7
             }
-            Unit::Month => {
+            TimeUnit::Month => {
                 let months = year * 12 + month - 1 - back;
                 let (year, month) = (months.div_euclid(12), months.rem_euclid(12) + 1);
                 day_of(year, month, 1)..after_month(year, month)
             }
-            Unit::Year => day_of(year - back, 1, 1)..day_of(year - back + 1, 1, 1),
+            TimeUnit::Year => day_of(year - back, 1, 1)..day_of(year - back + 1, 1, 1),
         }
     }
 
     /// The day that lies `count` of a unit before today.
-    fn back(&self, unit: Unit, count: i64) -> i64 {
+    fn back(&self, unit: TimeUnit, count: i64) -> i64 {
         self.today
             - count
                 * match unit {
-                    Unit::Day => 1,
-                    Unit::Week => 7,
-                    Unit::Month => 30,
-                    Unit::Year => 365,
+                    TimeUnit::Day => 1,
+                    TimeUnit::Week => 7,
+                    TimeUnit::Month => 30,
+                    TimeUnit::Year => 365,
                 }
     }
 
@@ -368,13 +368,13 @@ fn after_month(year: i64, month: i64) -> i64 {
 }
 
 /// A unit, and whether it is in the plural.
-fn unit(word: &str) -> Option<(Unit, bool)> {
+fn unit(word: &str) -> Option<(TimeUnit, bool)> {
     let one = word.strip_suffix('s').unwrap_or(word);
     let unit = match one {
-        "day" => Unit::Day,
-        "week" => Unit::Week,
-        "month" => Unit::Month,
-        "year" => Unit::Year,
+        "day" => TimeUnit::Day,
+        "week" => TimeUnit::Week,
+        "month" => TimeUnit::Month,
+        "year" => TimeUnit::Year,
         _ => return None,
     };
     Some((unit, one.len() < word.len()))

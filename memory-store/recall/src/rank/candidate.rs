@@ -32,14 +32,14 @@ pub(crate) struct Candidate {
     /// Threshold of the gate.
     pub threshold: f32,
     /// Direct naming: by path, or by the signature of an error.
-    pub named: Option<Named>,
+    pub named: Option<NamedBy>,
     /// The terms it shares, by number.
     pub shared: Vec<u16>,
 }
 
 /// Direct naming of a document by a query.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Named {
+pub(crate) enum NamedBy {
     /// The query and the memory are about the same file.
     Path(String),
     /// The prompt names a command that the memory warns of.
@@ -106,7 +106,7 @@ impl Candidate {
     /// Returns whether it warns of a command that the prompt names. That is no evidence that the store knows what the
     /// prompt is about: most plans name what every change is checked with.
     pub(crate) fn warns(&self) -> bool {
-        matches!(self.named, Some(Named::Command(_)))
+        matches!(self.named, Some(NamedBy::Command(_)))
     }
 
     /// Returns whether it is a digest of a session and no judged memory.
@@ -126,11 +126,11 @@ impl Candidate {
         let words: Vec<&str> = words.iter().take(5).map(|term| term.text.as_str()).collect();
         let words = words.join(", ") + topic;
         match &self.named {
-            Some(Named::Path(path)) => format!("file {path}"),
-            Some(Named::Mention) => format!("mentions the file; words: {words}"),
-            Some(Named::Command(command)) => format!("the command `{command}`"),
-            Some(Named::Signature) => "the same error".to_owned(),
-            Some(Named::Phrase) => format!("quotes the error; words: {words}"),
+            Some(NamedBy::Path(path)) => format!("file {path}"),
+            Some(NamedBy::Mention) => format!("mentions the file; words: {words}"),
+            Some(NamedBy::Command(command)) => format!("the command `{command}`"),
+            Some(NamedBy::Signature) => "the same error".to_owned(),
+            Some(NamedBy::Phrase) => format!("quotes the error; words: {words}"),
             // A search by kinds, paths or times alone asks for no words, and compares no vectors.
             None if words.is_empty() && self.near.is_none() && self.likeness.is_none() => {
                 "asked for by kind, file or time".to_owned()

@@ -9,10 +9,10 @@ use crate::index::segment::Segment;
 use crate::query::follow_up::Topic;
 use crate::query::phrase::Phrases;
 use crate::query::{Query, Term};
-use crate::rank::candidate::{Candidate, Named};
-use crate::rank::lexical::Found;
+use crate::rank::candidate::{Candidate, NamedBy};
+use crate::rank::lexical::FoundTerms;
 use crate::rank::score;
-use crate::search::sources::{At, Source, Sources};
+use crate::search::sources::{At, IndexSource, Sources};
 use crate::signature::{command_hash, error_signature, names_cause, signature_hash};
 use memory_store_base::time::Timestamp;
 
@@ -60,7 +60,7 @@ enum Fit {
 pub(crate) fn add(sources: &Sources, query: &Query, candidates: &mut Vec<Candidate>) {
     for path in &query.paths {
         for at in named_by(sources, path) {
-            name(sources, candidates, at, Named::Path(path.clone()), PATH_IN_PROMPT);
+            name(sources, candidates, at, NamedBy::Path(path.clone()), PATH_IN_PROMPT);
         }
     }
 }
@@ -107,7 +107,7 @@ pub(crate) fn add_warnings(
         }
     }
     for (at, command) in given.into_iter().chain(pulled).take(WARNINGS_MAX) {
-        name(sources, candidates, at, Named::Command(command.to_owned()), COMMAND_IN_PROMPT);
+        name(sources, candidates, at, NamedBy::Command(command.to_owned()), COMMAND_IN_PROMPT);
     }
 }
 
@@ -159,7 +159,7 @@ pub(crate) fn of_error(sources: &Sources, error: &str) -> Vec<At> {
 /// Adds to an error's candidates those that have its signature.
 pub(crate) fn add_errors(sources: &Sources, known: &[At], candidates: &mut Vec<Candidate>) {
     for &at in known {
-        name(sources, candidates, at, Named::Signature, SAME_ERROR);
+        name(sources, candidates, at, NamedBy::Signature, SAME_ERROR);
     }
 }
 
@@ -182,7 +182,7 @@ pub(crate) fn add_quoting(
         .map(|candidate| candidate.at)
         .collect();
     for at in quoting {
-        name(sources, candidates, at, Named::Phrase, QUOTED_ERROR);
+        name(sources, candidates, at, NamedBy::Phrase, QUOTED_ERROR);
     }
 }
 
@@ -202,13 +202,13 @@ pub(crate) fn file(
     fits.dedup_by_key(|(at, _)| *at);
     // The other words only order what the names find; most files have no memory at all.
     let terms = if fits.is_empty() { usize::from(query.names) } else { query.terms.len() };
-    let found = Found::look_up(sources, &query.terms[..terms]);
+    let found = FoundTerms::look_up(sources, &query.terms[..terms]);
     let mut candidates = found.best(sources, query, usize::MAX, &[]);
     let best = candidates.iter().map(|candidate| candidate.lexical).fold(0.0, f32::max);
     for candidate in &mut candidates {
         candidate.fused = TIE * candidate.lexical / best.max(f32::MIN_POSITIVE);
         if candidate.shared.iter().any(|&term| term < query.names) {
-            candidate.named = Some(Named::Mention);
+            candidate.named = Some(NamedBy::Mention);
             candidate.fused += MENTION;
         }
     }
@@ -219,7 +219,7 @@ pub(crate) fn file(
             Fit::Glob => GLOB,
             Fit::Basename => BASENAME,
         };
-        name(sources, &mut candidates, at, Named::Path(path.to_owned()), worth);
+        name(sources, &mut candidates, at, NamedBy::Path(path.to_owned()), worth);
     }
     candidates.retain(|candidate| candidate.named.is_some());
     // One alone needs no order.
@@ -241,7 +241,7 @@ fn topic_shares(sources: &Sources, topic: &Topic, candidates: &[Candidate]) -> V
         return shares;
     }
     let query = Query { terms, ..Query::default() };
-    let found = Found::look_up(sources, &query.terms);
+    let found = FoundTerms::look_up(sources, &query.terms);
     let asked: Vec<At> = candidates.iter().map(|candidate| candidate.at).collect();
     for said in found.best(sources, &query, 0, &asked) {
         if let Some(number) = candidates.iter().position(|candidate| candidate.at == said.at) {
@@ -253,7 +253,7 @@ fn topic_shares(sources: &Sources, topic: &Topic, candidates: &[Candidate]) -> V
 }
 
 /// Marks a document as named, and adds it when it shares no word with the query.
-fn name(sources: &Sources, candidates: &mut Vec<Candidate>, at: At, named: Named, worth: f32) {
+fn name(sources: &Sources, candidates: &mut Vec<Candidate>, at: At, named: NamedBy, worth: f32) {
     let known = candidates.iter().position(|candidate| candidate.at == at);
     let place = match known {
         Some(place) => place,
@@ -264,7 +264,8 @@ fn name(sources: &Sources, candidates: &mut Vec<Candidate>, at: At, named: Named
         }
     };
     let candidate = &mut candidates[place];
-    if !matches!(candidate.named, Some(Named::Path(_) | Named::Command(_) | Named::Signature)) {
+    if !matches!(candidate.named, Some(NamedBy::Path(_) | NamedBy::Command(_) | NamedBy::Signature))
+    {
         candidate.named = Some(named);
         candidate.fused += worth;
     }
@@ -365,7 +366,7 @@ fn glob_from(pattern: &[u8], path: &[u8], steps: &mut u32) -> bool {
 }
 
 /// The documents of a source that have an error signature.
-fn with_signature(sources: &Sources, source: &Source, hash: u64) -> Vec<u32> {
+fn with_signature(sources: &Sources, source: &IndexSource, hash: u64) -> Vec<u32> {
     let mut docs = Vec::new();
     segment_docs(sources, source, hash, &mut docs);
     let first = source.segment().map_or(0, Segment::docs);
@@ -379,7 +380,7 @@ fn with_signature(sources: &Sources, source: &Source, hash: u64) -> Vec<u32> {
 }
 
 /// Adds the documents of a source's segment that have a signature or a command with this hash.
-fn segment_docs(sources: &Sources, source: &Source, hash: u64, docs: &mut Vec<u32>) {
+fn segment_docs(sources: &Sources, source: &IndexSource, hash: u64, docs: &mut Vec<u32>) {
     if let Some(segment) = source.segment()
         && let Err(error) = segment.errors(hash, |doc| docs.push(doc))
     {

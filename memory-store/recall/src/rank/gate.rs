@@ -11,7 +11,7 @@ use crate::index::manifest::Gate;
 use crate::index::record::{FLAG_HELD, FLAG_SAID, FLAG_SIGNATURES};
 use crate::query::Query;
 use crate::rank::candidate::{Candidate, Features};
-use crate::rank::lexical::Found;
+use crate::rank::lexical::FoundTerms;
 use crate::search::sources::Sources;
 use memory_store_base::kind::Kind;
 use memory_store_base::text::rarity;
@@ -60,7 +60,7 @@ impl Features {
 pub(crate) fn judge(
     sources: &Sources,
     query: &Query,
-    found: &Found<'_>,
+    found: &FoundTerms<'_>,
     candidate: &mut Candidate,
 ) {
     let gate = sources.source(candidate.at).gate.filter(|gate| gate.scale == SCALE);
@@ -173,7 +173,7 @@ pub(crate) fn hold_other_fixes(candidates: &mut [Candidate]) {
 /// Adds what one paragraph's terms and a memory share; `None` when it has no terms to go by.
 fn shared(
     query: &Query,
-    found: &Found<'_>,
+    found: &FoundTerms<'_>,
     paragraph: &[u16],
     shared: &[u16],
     common: Features,
@@ -229,7 +229,7 @@ mod tests {
     use super::*;
     use crate::index::document::Document;
     use crate::index::record::Record;
-    use crate::rank::candidate::Named;
+    use crate::rank::candidate::NamedBy;
     use crate::search::sources::At;
     use memory_store_base::id::MemoryId;
     use memory_store_base::time::Timestamp;
@@ -248,8 +248,8 @@ mod tests {
         let document = Document::of_record(id, Kind::Gotcha, 0.9, false, Timestamp(0), record);
         let mut candidates = [Candidate::new(At { source: 0, doc: 0 }, document.entry)];
         for (named, opens) in [
-            (Named::Command("npm run test".to_owned()), false),
-            (Named::Path("src/a.rs".to_owned()), true),
+            (NamedBy::Command("npm run test".to_owned()), false),
+            (NamedBy::Path("src/a.rs".to_owned()), true),
         ] {
             candidates[0].named = Some(named);
             assert_eq!(is_open(&candidates, &|_| false), opens);

@@ -6,8 +6,8 @@ use crate::index::format::{IMPACT_MAX, impact, impact_weight};
 use crate::index::segment::{Segment, Slot};
 use crate::query::{self, Pair, Query, Term, project_name};
 use crate::rank::candidate::Candidate;
-use crate::rank::posting_window::{BEST_PARAGRAPHS, List, Scored, WINDOW, Window};
-use crate::search::sources::{At, Source, Sources};
+use crate::rank::posting_window::{BEST_PARAGRAPHS, PostingList, PostingWindow, Scored, WINDOW};
+use crate::search::sources::{At, IndexSource, Sources};
 use memory_store_base::text::rarity::{self, inverse_frequency};
 
 /// A term is common when more documents than this have it, and more than one in [`COMMON_SHARE`].
@@ -21,7 +21,7 @@ const BACKGROUND: f32 = 0.3;
 const PAIR: f32 = 0.3;
 
 /// Postings of a query's terms in all sources.
-pub(crate) struct Found<'a> {
+pub(crate) struct FoundTerms<'a> {
     /// Weight of each term, and after the terms of each pair.
     weights: Vec<f32>,
     /// Number of terms.
@@ -37,10 +37,10 @@ pub(crate) struct Found<'a> {
     in_segments: Vec<Vec<bool>>,
     /// By source where each term occurs that was not passed over, and each pair; these have numbers
     /// past those of the terms.
-    sources: Vec<Vec<List<'a>>>,
+    sources: Vec<Vec<PostingList<'a>>>,
 }
 
-impl<'a> Found<'a> {
+impl<'a> FoundTerms<'a> {
     /// Looks the terms of a query up in all sources. Terms that many documents have say little and
     /// cost most: unless all are like that, they are passed over.
     pub(crate) fn look_up(sources: &'a Sources, terms: &[Term]) -> Self {
@@ -114,7 +114,7 @@ impl<'a> Found<'a> {
                 }
                 if !more.is_empty() {
                     count += more.len() as u32;
-                    lists.push(List { term: number, block: None, more });
+                    lists.push(PostingList { term: number, block: None, more });
                 }
             }
             self.weights.push(PAIR * inverse_frequency(docs, count));
@@ -143,7 +143,7 @@ impl<'a> Found<'a> {
             let mut damaged = || {
                 source.no_postings().iter().for_each(|error| sources.note(error));
             };
-            let mut window = Window::new(lists, source.docs());
+            let mut window = PostingWindow::new(lists, source.docs());
             for number in 0..source.docs().div_ceil(WINDOW) {
                 let ends = [number, number + 1].map(|number| number * WINDOW);
                 let ends = ends.map(|end| asked.partition_point(|&doc| doc < end));
@@ -247,7 +247,7 @@ fn counts_in(sources: &Sources, terms: &[Term], slots: &[Vec<Option<Slot>>]) -> 
 }
 
 /// Looks terms up in the segment of a source.
-fn slots(sources: &Sources, source: &Source, terms: &[Term]) -> Vec<Option<Slot>> {
+fn slots(sources: &Sources, source: &IndexSource, terms: &[Term]) -> Vec<Option<Slot>> {
     let look_up = |term: &Term| {
         source.segment()?.term(term.hash).unwrap_or_else(|error| {
             sources.note(&error);
@@ -260,11 +260,11 @@ fn slots(sources: &Sources, source: &Source, terms: &[Term]) -> Vec<Option<Slot>
 /// Reads where in a source the terms occur.
 fn lists<'a>(
     sources: &Sources,
-    source: &'a Source,
+    source: &'a IndexSource,
     terms: &[Term],
     slots: &[Option<Slot>],
     common: &[bool],
-) -> Vec<List<'a>> {
+) -> Vec<PostingList<'a>> {
     let first = source.segment().map_or(0, Segment::docs);
     let average = source.segment().map_or(0.0, Segment::average_length);
     let wanted = (0..).zip(terms).zip(slots).zip(common).filter(|(_, common)| !**common);
@@ -276,7 +276,7 @@ fn lists<'a>(
             let count = document.count(term.hash);
             (count > 0).then(|| (doc, impact_weight(impact(count, document.length(), average))))
         });
-        List { term: number, block, more: loose.collect() }
+        PostingList { term: number, block, more: loose.collect() }
     };
     wanted.map(list).filter(|list| list.docs() > 0).collect()
 }
@@ -297,7 +297,7 @@ fn order(a: &(At, Scored), b: &(At, Scored)) -> Ordering {
 
 impl Best {
     /// The documents of a window that are among the best.
-    fn entering(&self, window: &mut Window<'_>, source: &Source) -> Vec<u32> {
+    fn entering(&self, window: &mut PostingWindow<'_>, source: &IndexSource) -> Vec<u32> {
         let mut above = window.from(self.floor);
         above.retain(|&(_, doc)| !source.is_dead(doc));
         let order = |a: &(f32, u32), b: &(f32, u32)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
@@ -416,7 +416,7 @@ mod tests {
             (0..count).map(|number| document(number, &words(number))).collect();
         let query = Query::search("anchor copper jasper lantern");
         let sources = sources(&documents);
-        let found = Found::look_up_all(&sources, &query.terms);
+        let found = FoundTerms::look_up_all(&sources, &query.terms);
         let all = found.best(&sources, &query, usize::MAX, &[]);
         let said = |candidate: &Candidate| (candidate.lexical, candidate.shared.clone());
         let mut by_words = std::collections::BTreeMap::new();
@@ -446,7 +446,7 @@ mod tests {
     #[test]
     fn a_number_that_nobody_has_is_not_missed() {
         let sources = sources(&[document(0, &[0, 1, 2])]);
-        let known = |text: &str| Found::look_up(&sources, &Query::prompt(text).terms).known;
+        let known = |text: &str| FoundTerms::look_up(&sources, &Query::prompt(text).terms).known;
         assert_eq!(known("anchor basket"), 1.0);
         for number in ["7718", "0.4.2", "2026-11-03"] {
             assert_eq!(known(&format!("anchor basket {number}")), 1.0, "{number}");
@@ -463,7 +463,7 @@ mod tests {
         let sources = sources(&documents);
         let query = Query::search("anchor basket island copper falcon");
         let found = |query: &Query| {
-            let found = Found::look_up_all(&sources, &query.terms);
+            let found = FoundTerms::look_up_all(&sources, &query.terms);
             let found = found.with_pairs(&sources, &query.pairs).best(&sources, query, 9, &[]);
             found.iter().map(|found| (found.at.doc, found.lexical)).collect::<Vec<_>>()
         };
@@ -488,7 +488,7 @@ mod tests {
             let text = asked.iter().map(|&word| WORDS[word]).collect::<Vec<_>>().join(" ");
             let query = Query::search(&text);
             let sources = sources(&documents);
-            let found = Found::look_up_all(&sources, &query.terms).best(
+            let found = FoundTerms::look_up_all(&sources, &query.terms).best(
                 &sources,
                 &query,
                 usize::MAX,
@@ -652,7 +652,7 @@ mod tests {
         fn holds(query: &Query, max: usize, also: &[u32]) -> Result<(), TestCaseError> {
             let sources = STORE.sources();
             let found =
-                Found::look_up_all(&sources, &query.terms).with_pairs(&sources, &query.pairs);
+                FoundTerms::look_up_all(&sources, &query.terms).with_pairs(&sources, &query.pairs);
             let ats: Vec<At> = also.iter().map(|&doc| At { source: 0, doc }).collect();
             let best = found.best(&sources, query, max, &ats);
             let mut best: Vec<(f32, u32, Vec<u16>)> = best

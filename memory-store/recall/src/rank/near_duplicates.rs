@@ -19,7 +19,7 @@ const DIFFER: f32 = 0.5;
 
 /// The words of the hits kept so far, found when there is something to compare them with.
 #[derive(Debug, Default)]
-pub(crate) struct Kept(Vec<Words>);
+pub(crate) struct Kept(Vec<TextWords>);
 
 impl Kept {
     /// The one of those kept that says what a hit says; what is held stands for nothing that is not. To be
@@ -29,9 +29,9 @@ impl Kept {
             return None;
         }
         while let Some(next) = kept.get(self.0.len()) {
-            self.0.push(Words::of([&next.title, &next.text]));
+            self.0.push(TextWords::of([&next.title, &next.text]));
         }
-        let words = Words::of([&hit.title, &hit.text]);
+        let words = TextWords::of([&hit.title, &hit.text]);
         let stands = |better: &Hit| {
             (hit.held || !better.held) && (hit.from_repository || !better.from_repository)
         };
@@ -47,26 +47,26 @@ impl Kept {
 
 /// Returns how alike two texts are, 0 to 1; from [`SAME`] on one of them is left out of an answer.
 pub fn likeness(a: &str, b: &str) -> f32 {
-    Words::of([a]).likeness(&Words::of([b]))
+    TextWords::of([a]).likeness(&TextWords::of([b]))
 }
 
 /// Returns the share of a text's words that another one has, 0 to 1; from [`SAME`] on it adds nothing to it.
 pub(crate) fn share_in(text: &str, other: &str) -> f32 {
-    let [words, other] = [text, other].map(|text| Words::of([text]).all);
+    let [words, other] = [text, other].map(|text| TextWords::of([text]).all);
     shared(&words, &other) as f32 / words.len().max(1) as f32
 }
 
 /// The words of a text as numbers, in rising order, each once. Not the terms of an index: whether
 /// two texts say the same shows without stems, which cost more than finding the hits.
 #[derive(Debug, Default)]
-struct Words {
+struct TextWords {
     /// All but stop words and single letters.
     all: Vec<u64>,
     /// Distinguishing words, whole.
     telling: Vec<u64>,
 }
 
-impl Words {
+impl TextWords {
     fn of<'a>(texts: impl IntoIterator<Item = &'a (impl AsRef<str> + ?Sized + 'a)>) -> Self {
         let mut words = Self::default();
         for text in texts {
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     fn alike(a: &str, b: &str) -> bool {
-        Words::of([a]).likeness(&Words::of([b])) >= SAME
+        TextWords::of([a]).likeness(&TextWords::of([b])) >= SAME
     }
 
     #[test]
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn a_text_in_a_longer_one_is_a_duplicate_when_it_says_something() {
         let note = "The exporter writes amounts in cents and never as floats, since sums drifted";
-        let more = format!("{note}. Found on Monday by the accountant of the shop.");
+        let more = format!("{note}. FoundTerms on Monday by the accountant of the shop.");
         assert!(alike(note, &more) && alike(&more, note));
         assert!(!alike("amounts in cents", &more));
         let other = format!("{note} in src/export.rs");
@@ -188,13 +188,13 @@ mod tests {
 
     #[test]
     fn words_are_compared_in_any_script_and_case() {
-        let words = |text: &str| Words::of([text]).all;
+        let words = |text: &str| TextWords::of([text]).all;
         assert_eq!(
             words("The Größe, of `a_word`!"),
             words("GRÖSSE word".replace("SS", "ß").as_str())
         );
         assert_eq!(words("記憶を").len(), 3);
         assert!(words("a of the").is_empty());
-        assert_eq!(Words::of(["", ""]).likeness(&Words::of([""])), 1.0);
+        assert_eq!(TextWords::of(["", ""]).likeness(&TextWords::of([""])), 1.0);
     }
 }

@@ -5,7 +5,7 @@ use crate::index::clusters::nearest_in_clusters;
 use crate::index::hub;
 use crate::index::segment::Segment;
 use crate::index::vectors::{Embedded, Near, nearest};
-use crate::search::sources::{Source, Sources, Way};
+use crate::search::sources::{IndexSource, Sources, Way};
 use memory_store_base::error::Error;
 use memory_store_base::settings::IndexSearch;
 
@@ -35,7 +35,7 @@ pub(crate) struct Nearest {
 /// compare; among all sources with clusters so many together.
 pub(crate) fn of_all(sources: &Sources, probe: &Probe, count: usize) -> Vec<Nearest> {
     let ways = sources.ways();
-    let alone = |(source, way): (&Source, &Option<Way>)| match way {
+    let alone = |(source, way): (&IndexSource, &Option<Way>)| match way {
         Some(Way::Alone(search)) => source.nearest(sources, probe, count, *search),
         Some(Way::Clusters) | None => Nearest::default(),
     };
@@ -61,7 +61,7 @@ pub(crate) fn of_all(sources: &Sources, probe: &Probe, count: usize) -> Vec<Near
     all
 }
 
-impl Source {
+impl IndexSource {
     /// Finds the `count` documents whose vectors are nearest to a query's.
     pub(crate) fn nearest(
         &self,

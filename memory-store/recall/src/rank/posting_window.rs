@@ -14,7 +14,7 @@ pub(crate) const BEST_PARAGRAPHS: usize = 3;
 
 /// Postings of a term, or of a pair of words, in a source.
 #[derive(Debug)]
-pub(crate) struct List<'a> {
+pub(crate) struct PostingList<'a> {
     /// Its number among those of the query.
     pub term: u16,
     /// In the segment.
@@ -24,7 +24,7 @@ pub(crate) struct List<'a> {
 }
 
 /// A list that is being walked.
-struct Walk<'a> {
+struct PostingWalk<'a> {
     term: u16,
     postings: Option<Postings<'a>>,
     more: &'a [(u32, f32)],
@@ -48,8 +48,8 @@ pub(crate) struct Scored {
 }
 
 /// The documents that are being scored.
-pub(crate) struct Window<'a> {
-    walks: Vec<Walk<'a>>,
+pub(crate) struct PostingWindow<'a> {
+    walks: Vec<PostingWalk<'a>>,
     /// Number of the source's documents.
     docs: u32,
     /// The window's first document, and the first after it.
@@ -62,16 +62,16 @@ pub(crate) struct Window<'a> {
     places: Vec<u16>,
 }
 
-impl<'a> Window<'a> {
+impl<'a> PostingWindow<'a> {
     /// Before the first documents of a source, whose lists are ordered by term.
-    pub(crate) fn new(lists: &'a [List<'_>], docs: u32) -> Self {
-        let walk = |list: &'a List<'_>| Walk {
+    pub(crate) fn new(lists: &'a [PostingList<'_>], docs: u32) -> Self {
+        let walk = |list: &'a PostingList<'_>| PostingWalk {
             term: list.term,
             postings: list.block.as_ref().map(TermBlock::postings),
             more: &list.more,
         };
         let width = WINDOW.min(docs) as usize;
-        let all: usize = lists.iter().map(List::docs).sum();
+        let all: usize = lists.iter().map(PostingList::docs).sum();
         Self {
             walks: lists.iter().map(walk).collect(),
             docs,
@@ -189,7 +189,7 @@ impl<'a> Window<'a> {
     }
 }
 
-impl List<'_> {
+impl PostingList<'_> {
     /// Returns the number of documents with it.
     pub(crate) fn docs(&self) -> usize {
         self.block.as_ref().map_or(0, TermBlock::docs) + self.more.len()

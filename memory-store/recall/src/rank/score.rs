@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use crate::index::record::{FLAG_PATHS_ONLY, FLAG_STALE};
 use crate::query::Query;
 use crate::rank::candidate::Candidate;
-use crate::rank::lexical::Found;
+use crate::rank::lexical::FoundTerms;
 use crate::rank::start_rank::freshness;
 use crate::rank::{gate, nearest, session_context};
 use crate::search::sources::{At, Sources};
@@ -86,14 +86,14 @@ fn ordered(number: f32) -> i32 {
 /// Finds the documents that share terms with a query or are near it in meaning, scored. Memories
 /// that apply only where their paths are touched are left to the paths that a query names.
 pub(crate) fn candidates(sources: &Sources, query: &Query, now: Timestamp) -> Vec<Candidate> {
-    candidates_of(sources, query, Found::look_up(sources, &query.terms), now)
+    candidates_of(sources, query, FoundTerms::look_up(sources, &query.terms), now)
 }
 
 /// Finds candidates as [`candidates`] does, where the query's terms were looked up.
 pub(crate) fn candidates_of(
     sources: &Sources,
     query: &Query,
-    found: Found<'_>,
+    found: FoundTerms<'_>,
     now: Timestamp,
 ) -> Vec<Candidate> {
     let found = found.with_pairs(sources, &query.pairs);
@@ -114,7 +114,7 @@ pub(crate) fn candidates_of(
 pub(crate) fn find(
     sources: &Sources,
     query: &Query,
-    found: &Found<'_>,
+    found: &FoundTerms<'_>,
     max: usize,
 ) -> Vec<Candidate> {
     let likenesses = query.likenesses.as_ref();
@@ -132,7 +132,7 @@ pub(crate) fn find(
 fn find_also(
     sources: &Sources,
     query: &Query,
-    found: &Found<'_>,
+    found: &FoundTerms<'_>,
     max: usize,
     also: &mut Vec<At>,
 ) -> Vec<Candidate> {
@@ -167,7 +167,7 @@ fn find_also(
 pub(crate) fn fuse(
     sources: &Sources,
     query: &Query,
-    found: &Found<'_>,
+    found: &FoundTerms<'_>,
     candidates: &mut [Candidate],
     now: Timestamp,
 ) {

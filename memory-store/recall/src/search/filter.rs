@@ -14,12 +14,12 @@ use memory_store_base::error::Error;
 use memory_store_base::text::{self, Form, term_hash};
 
 /// A part of what is searched: a segment and documents beside it, which count on from its end.
-pub(crate) struct Part<'a> {
+pub(crate) struct SearchedPart<'a> {
     pub segment: Option<&'a Segment>,
     pub loose: &'a [Arc<Document>],
 }
 
-impl Part<'_> {
+impl SearchedPart<'_> {
     fn docs(&self) -> usize {
         self.segment.map_or(0, Segment::docs) as usize + self.loose.len()
     }
@@ -30,11 +30,11 @@ impl Part<'_> {
 struct Docs(Vec<Vec<u64>>);
 
 impl Docs {
-    fn none(parts: &[Part<'_>]) -> Self {
+    fn none(parts: &[SearchedPart<'_>]) -> Self {
         Self(parts.iter().map(|part| vec![0; part.docs().div_ceil(64)]).collect())
     }
 
-    fn all(parts: &[Part<'_>]) -> Self {
+    fn all(parts: &[SearchedPart<'_>]) -> Self {
         Self(parts.iter().map(|part| vec![u64::MAX; part.docs().div_ceil(64)]).collect())
     }
 
@@ -70,7 +70,7 @@ enum Holds {
 
 impl<'a> Matcher<'a> {
     /// Looks up the words of what must hold. Read errors go to `note`.
-    pub(crate) fn new(must: &'a [Node], parts: &[Part<'_>], note: &dyn Fn(&Error)) -> Self {
+    pub(crate) fn new(must: &'a [Node], parts: &[SearchedPart<'_>], note: &dyn Fn(&Error)) -> Self {
         let mut docs: Vec<(&str, Docs)> = Vec::new();
         for node in must {
             node.each_text(&mut |text| {
@@ -173,7 +173,7 @@ fn verbatim(text: &str) -> String {
 }
 
 /// The documents that have every word of a text. Text without words is everywhere.
-fn with_words(text: &str, parts: &[Part<'_>], note: &dyn Fn(&Error)) -> Docs {
+fn with_words(text: &str, parts: &[SearchedPart<'_>], note: &dyn Fn(&Error)) -> Docs {
     let mut docs = Docs::all(parts);
     // A code name is there when it is there as a whole, or when all of its parts are.
     let mut whole: Option<(Docs, Option<Docs>)> = None;
@@ -204,7 +204,7 @@ fn with_words(text: &str, parts: &[Part<'_>], note: &dyn Fn(&Error)) -> Docs {
     docs
 }
 
-fn with_term(hash: u64, parts: &[Part<'_>], note: &dyn Fn(&Error)) -> Docs {
+fn with_term(hash: u64, parts: &[SearchedPart<'_>], note: &dyn Fn(&Error)) -> Docs {
     let mut docs = Docs::none(parts);
     for (number, part) in parts.iter().enumerate() {
         if let Some(segment) = part.segment {
@@ -225,6 +225,6 @@ fn with_term(hash: u64, parts: &[Part<'_>], note: &dyn Fn(&Error)) -> Docs {
 }
 
 /// Returns whether a word is said anywhere.
-pub(crate) fn is_said(word: &str, parts: &[Part<'_>], note: &dyn Fn(&Error)) -> bool {
+pub(crate) fn is_said(word: &str, parts: &[SearchedPart<'_>], note: &dyn Fn(&Error)) -> bool {
     with_words(word, parts, note).0.iter().flatten().any(|&docs| docs != 0)
 }

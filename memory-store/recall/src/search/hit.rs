@@ -68,7 +68,7 @@ pub struct Hit {
 
 /// Why nothing was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
+pub enum SilenceReason {
     /// There are no memories.
     Empty,
     /// The text has no words that could be looked for.
@@ -101,7 +101,7 @@ pub struct Recalled {
     /// True if a memory that answers was left out because it was given before.
     pub given_before: bool,
     /// Why there are no hits.
-    pub silent: Option<Reason>,
+    pub silent: Option<SilenceReason>,
     /// Outcome of each candidate, if asked for.
     pub trace: Vec<Traced>,
 }

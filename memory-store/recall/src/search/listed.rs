@@ -7,7 +7,7 @@ use crate::index::document::Document;
 use crate::index::record::{FLAG_DRAFT, FLAG_SUPERSEDED};
 use crate::query::Query;
 use crate::rank::candidate::Candidate;
-use crate::rank::lexical::Found;
+use crate::rank::lexical::FoundTerms;
 use crate::rank::score;
 use crate::rank::trace::CandidateOutcome;
 use crate::search::hit::{Hit, Recalled};
@@ -26,7 +26,7 @@ const SAME_TITLE_MAX: usize = 512;
 
 /// Numbers of memories.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct MemoryCounts {
     /// The project's, by the number of their kind.
     pub kinds: [usize; Kind::ALL.len()],
     /// Number of those that wait for a review.
@@ -145,7 +145,8 @@ impl Recall {
         if query.terms.is_empty() {
             return Vec::new();
         }
-        let found = Found::look_up_all(sources, &query.terms).with_pairs(sources, &query.pairs);
+        let found =
+            FoundTerms::look_up_all(sources, &query.terms).with_pairs(sources, &query.pairs);
         let mut candidates = score::find(sources, &query, &found, SAME_TITLE_MAX);
         candidates.retain(|candidate| {
             candidate.entry.kind == kind as u8
@@ -210,8 +211,8 @@ impl Recall {
     }
 
     /// Counts the memories.
-    pub fn counts(&self) -> Counts {
-        let mut counts = Counts::default();
+    pub fn counts(&self) -> MemoryCounts {
+        let mut counts = MemoryCounts::default();
         for candidate in self.entries() {
             let Candidate { at, entry, .. } = &candidate;
             if self.sources.collection(*at) == Collection::User {

@@ -8,10 +8,10 @@ use crate::query::expression::{self, Expression, Filter, Node};
 use crate::query::time_expression::{self, Span};
 use crate::query::typo::Typos;
 use crate::rank::candidate::Candidate;
-use crate::rank::lexical::Found;
+use crate::rank::lexical::FoundTerms;
 use crate::rank::trace::{self, CandidateOutcome};
 use crate::rank::{exact, gate, near_duplicates, score};
-use crate::search::filter::{self, Matcher, Part};
+use crate::search::filter::{self, Matcher, SearchedPart};
 use crate::search::hit::{Hit, Recalled, holding_again};
 use crate::search::reader::{Recall, Successor};
 use crate::search::sources::{At, Sources};
@@ -37,7 +37,7 @@ const NEAR_BEST: f32 = 0.3;
 const TRACED_MAX: usize = 64;
 
 /// A search made ready: slips corrected, events replaced by their times.
-pub(crate) struct Wanted {
+pub(crate) struct PreparedSearch {
     /// The words that rank.
     pub words: String,
     /// Conditions.
@@ -48,13 +48,13 @@ pub(crate) struct Wanted {
     pub notes: Vec<String>,
 }
 
-impl Wanted {
+impl PreparedSearch {
     /// Makes a search ready for what is looked through. `read_all` shows the texts.
     pub(crate) fn new(
         recall: &Recall,
         search: &Search,
         now: Timestamp,
-        parts: &[Part<'_>],
+        parts: &[SearchedPart<'_>],
         read_all: &dyn Fn(&mut Typos),
     ) -> Self {
         let mut wanted = Self {
@@ -121,7 +121,12 @@ impl Wanted {
     }
 
     /// Puts words that occur in the place of words that nobody wrote.
-    fn correct(&mut self, recall: &Recall, parts: &[Part<'_>], read_all: &dyn Fn(&mut Typos)) {
+    fn correct(
+        &mut self,
+        recall: &Recall,
+        parts: &[SearchedPart<'_>],
+        read_all: &dyn Fn(&mut Typos),
+    ) {
         let words = text::words(&self.words);
         if words.len() > WORDS_MAX {
             return;
@@ -182,12 +187,13 @@ fn replace(node: &mut Node, word: &str, meant: &str) {
 /// Finds memories.
 pub(super) fn memories(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
     let sources = &recall.sources;
-    let parts: Vec<Part<'_>> = sources
+    let parts: Vec<SearchedPart<'_>> = sources
         .list
         .iter()
-        .map(|source| Part { segment: source.segment(), loose: &source.loose })
+        .map(|source| SearchedPart { segment: source.segment(), loose: &source.loose })
         .collect();
-    let wanted = Wanted::new(recall, search, now, &parts, &|typos| read_all(sources, typos));
+    let wanted =
+        PreparedSearch::new(recall, search, now, &parts, &|typos| read_all(sources, typos));
     let mut recalled = found(recall, search, &wanted, &parts, now);
     if recalled.hits.is_empty()
         && let Some(less) = wanted.without_wishes()
@@ -206,8 +212,8 @@ pub(crate) const NOT_ALL: &str = "Nothing has all that was asked for; these shar
 fn found(
     recall: &Recall,
     search: &Search,
-    wanted: &Wanted,
-    parts: &[Part<'_>],
+    wanted: &PreparedSearch,
+    parts: &[SearchedPart<'_>],
     now: Timestamp,
 ) -> Recalled {
     let sources = &recall.sources;
@@ -232,14 +238,14 @@ fn found(
 fn hits_of(
     recall: &Recall,
     search: &Search,
-    wanted: &Wanted,
+    wanted: &PreparedSearch,
     matcher: &Matcher<'_>,
     query: &Query,
-    ranked: Ranked<'_>,
+    ranked: RankedCandidates<'_>,
     now: Timestamp,
 ) -> Recalled {
     let sources = &recall.sources;
-    let Ranked { candidates, found, .. } = ranked;
+    let RankedCandidates { candidates, found, .. } = ranked;
     let mut recalled = recall.new_answer();
     recalled.notes.clone_from(&wanted.notes);
     let mut kept = near_duplicates::Kept::default();
@@ -312,11 +318,11 @@ fn hits_of(
 }
 
 /// Candidates of a search, with the places of its words.
-pub(crate) struct Ranked<'a> {
+pub(crate) struct RankedCandidates<'a> {
     /// Best first.
     pub candidates: Vec<Candidate>,
     /// `None` when no words were asked for.
-    pub found: Option<Found<'a>>,
+    pub found: Option<FoundTerms<'a>>,
     /// True if more documents share a word than there are candidates.
     is_cut: bool,
 }
@@ -325,23 +331,23 @@ pub(crate) struct Ranked<'a> {
 pub(crate) fn unranked<'a>(
     sources: &'a Sources,
     query: &Query,
-    wanted: &Wanted,
+    wanted: &PreparedSearch,
     max: usize,
-) -> Ranked<'a> {
+) -> RankedCandidates<'a> {
     let (found, mut candidates, is_cut) = sharing(sources, query, wanted, max);
     exact::add(sources, query, &mut candidates);
-    Ranked { candidates, found: Some(found), is_cut }
+    RankedCandidates { candidates, found: Some(found), is_cut }
 }
 
 /// Returns the places of the words, the candidates that share one, and whether there are more of these.
 fn sharing<'a>(
     sources: &'a Sources,
     query: &Query,
-    wanted: &Wanted,
+    wanted: &PreparedSearch,
     max: usize,
-) -> (Found<'a>, Vec<Candidate>, bool) {
+) -> (FoundTerms<'a>, Vec<Candidate>, bool) {
     let max = if wanted.must.is_empty() { max } else { usize::MAX };
-    let found = Found::look_up_all(sources, &query.terms).with_pairs(sources, &query.pairs);
+    let found = FoundTerms::look_up_all(sources, &query.terms).with_pairs(sources, &query.pairs);
     let candidates = score::find(sources, query, &found, max);
     let is_cut = max < RANKED_MAX && candidates.len() >= max;
     (found, candidates, is_cut)
@@ -353,13 +359,13 @@ pub(crate) fn candidates<'a>(
     recall: &Recall,
     sources: &'a Sources,
     query: &Query,
-    wanted: &Wanted,
+    wanted: &PreparedSearch,
     matcher: &Matcher<'_>,
     max: usize,
     now: Timestamp,
-) -> Ranked<'a> {
+) -> RankedCandidates<'a> {
     if query.terms.is_empty() {
-        return Ranked { candidates: newest(sources), found: None, is_cut: false };
+        return RankedCandidates { candidates: newest(sources), found: None, is_cut: false };
     }
     let (found, mut candidates, is_cut) = sharing(sources, query, wanted, max);
     score::fuse(sources, query, &found, &mut candidates, now);
@@ -379,7 +385,7 @@ pub(crate) fn candidates<'a>(
             !known.contains(&candidate.at) && matcher.may(usize::from(source), doc)
         }));
     }
-    Ranked { candidates, found: Some(found), is_cut }
+    RankedCandidates { candidates, found: Some(found), is_cut }
 }
 
 fn newest(sources: &Sources) -> Vec<Candidate> {

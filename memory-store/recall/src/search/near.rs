@@ -1,7 +1,7 @@
 //! Memories near a text that is about to become one: no gate, no operators, nothing collapsed.
 
 use crate::query::Query;
-use crate::rank::lexical::Found;
+use crate::rank::lexical::FoundTerms;
 use crate::rank::score;
 use crate::search::hit::{Hit, Recalled};
 use crate::search::reader::Recall;
@@ -23,7 +23,8 @@ impl Recall {
         }
         self.open_transformer(sources);
         let query = self.with_vector(query, sources);
-        let found = Found::look_up_all(sources, &query.terms).with_pairs(sources, &query.pairs);
+        let found =
+            FoundTerms::look_up_all(sources, &query.terms).with_pairs(sources, &query.pairs);
         let mut candidates = score::find(sources, &query, &found, CANDIDATES_MAX);
         score::fuse(sources, &query, &found, &mut candidates, now);
         score::sort(&mut candidates);

@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::hit::{Hit, Reason, Recalled};
+use super::hit::{Hit, Recalled, SilenceReason};
 use super::sources::{At, Collection, Sources};
 use crate::custom_embedder::Ask;
 use crate::embed::{Embed, SharedTransformer, Table, Transformer};
@@ -303,7 +303,7 @@ impl Recall {
         }
     }
 
-    pub(crate) fn silent(&self, reason: Reason) -> Recalled {
+    pub(crate) fn silent(&self, reason: SilenceReason) -> Recalled {
         self.finish(Recalled { silent: Some(reason), ..self.new_answer() })
     }
 

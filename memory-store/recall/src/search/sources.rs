@@ -46,7 +46,7 @@ pub(crate) struct At {
 
 /// One index with its journal.
 #[derive(Debug)]
-pub(crate) struct Source {
+pub(crate) struct IndexSource {
     pub collection: Collection,
     /// Files are named relative to this.
     root: PathBuf,
@@ -108,7 +108,7 @@ impl Default for Effort {
 /// All that recall looks through.
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
-    pub list: Vec<Source>,
+    pub list: Vec<IndexSource>,
     /// The settings in effect when the first index was published.
     pub settings: Settings,
     /// True if the user's settings file has changed since then.
@@ -170,7 +170,7 @@ impl Sources {
 
     /// Looks through one segment of memories.
     pub(crate) fn of_segment(segment: Segment) -> Self {
-        Self { list: vec![Source::bare(Collection::Memories, segment)], ..Self::default() }
+        Self { list: vec![IndexSource::bare(Collection::Memories, segment)], ..Self::default() }
     }
 
     /// Looks through segments of passages, the oldest first: the newest, as far as places can be told
@@ -178,7 +178,8 @@ impl Sources {
     pub(crate) fn of_passages(segments: Vec<Segment>, settings: &Settings) -> Self {
         let too_many = segments.len().saturating_sub(usize::from(u8::MAX));
         let segments = segments.into_iter().skip(too_many);
-        let list = segments.map(|segment| Source::bare(Collection::Passages, segment)).collect();
+        let list =
+            segments.map(|segment| IndexSource::bare(Collection::Passages, segment)).collect();
         Self { list, settings: settings.clone(), ..Self::default() }
     }
 
@@ -202,7 +203,7 @@ impl Sources {
             Ok(None) => (None, None),
             Err(error) => (None, Some(error)),
         };
-        let mut source = Source::new(collection, root, index);
+        let mut source = IndexSource::new(collection, root, index);
         // Without an index, or with one that names memories it cannot give, the files are read.
         if source.index.as_ref().is_none_or(|index| index.memories.is_none()) {
             let (documents, more) = fallback::read(root, &folders());
@@ -232,7 +233,7 @@ impl Sources {
 
     /// Returns the number of documents.
     pub(crate) fn docs(&self) -> u32 {
-        self.list.iter().map(Source::docs).sum()
+        self.list.iter().map(IndexSource::docs).sum()
     }
 
     /// Returns for each source how its vectors are searched; `None` where that would cost too much. The newest come
@@ -240,7 +241,7 @@ impl Sources {
     pub(crate) fn ways(&self) -> Vec<Option<Way>> {
         let mut left = self.effort.scanned;
         let set = self.settings.index.search;
-        let way = |source: &Source| {
+        let way = |source: &IndexSource| {
             let is_bounded = self.effort.clustered < u32::MAX;
             let segment = source.segment().filter(|_| is_bounded);
             if set == IndexSearch::Graph && segment.is_some_and(Segment::has_graph) {
@@ -263,7 +264,7 @@ impl Sources {
     pub(crate) fn hidden(&self) -> usize {
         match self.until {
             Some(_) => self.docs() as usize,
-            None => self.list.iter().map(Source::hidden).sum(),
+            None => self.list.iter().map(IndexSource::hidden).sum(),
         }
     }
 
@@ -278,7 +279,7 @@ impl Sources {
     }
 
     /// The source at a place.
-    pub(crate) fn source(&self, at: At) -> &Source {
+    pub(crate) fn source(&self, at: At) -> &IndexSource {
         &self.list[usize::from(at.source)]
     }
 
@@ -400,7 +401,7 @@ impl Sources {
     }
 }
 
-impl Source {
+impl IndexSource {
     fn new(collection: Collection, root: &Path, index: Option<Index>) -> Self {
         let gate = index.as_ref().map(|index| index.manifest.gate);
         let mut source = Self {

@@ -1,7 +1,7 @@
 //! Purpose of a command, by its program and verb.
 
 use super::command::{program_name, program_words};
-use super::shell::{self, Simple};
+use super::shell::{self, SimpleCommand};
 
 /// Purpose of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -146,7 +146,7 @@ pub fn classify(line: &str) -> Option<CommandClass> {
     shell::split(line).iter().find_map(class_of)
 }
 
-fn class_of(command: &Simple) -> Option<CommandClass> {
+fn class_of(command: &SimpleCommand) -> Option<CommandClass> {
     words_class(program_words(command))
 }
 

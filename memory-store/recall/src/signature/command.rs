@@ -1,6 +1,6 @@
 //! One form for command lines that do the same.
 
-use super::shell::{self, Simple};
+use super::shell::{self, SimpleCommand};
 
 /// Characters of a normalised command.
 const COMMAND_CHARS_MAX: usize = 240;
@@ -47,11 +47,11 @@ pub fn normalise_command(line: &str) -> String {
     joined.chars().take(COMMAND_CHARS_MAX).collect::<String>().trim_end().to_owned()
 }
 
-fn is_helper(command: &Simple) -> bool {
+fn is_helper(command: &SimpleCommand) -> bool {
     program_words(command).first().is_none_or(|program| HELPERS.contains(&program_name(program)))
 }
 
-fn one(command: &Simple) -> Option<String> {
+fn one(command: &SimpleCommand) -> Option<String> {
     let words = program_words(command);
     let (program, arguments) = words.split_first()?;
     let mut line = steady_program(program);
@@ -63,7 +63,7 @@ fn one(command: &Simple) -> Option<String> {
 }
 
 /// The words from the program on: without variables set in front and without wrappers.
-pub(super) fn program_words(command: &Simple) -> &[String] {
+pub(super) fn program_words(command: &SimpleCommand) -> &[String] {
     let mut words = command.words.as_slice();
     while let Some((first, rest)) = words.split_first() {
         if is_assignment(first) {

@@ -6,7 +6,7 @@ const LINE_BYTES_MAX: usize = 8 * 1024;
 
 /// One program with its arguments, and how it is joined to the one before.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Simple {
+pub struct SimpleCommand {
     /// Words as written, quotes kept.
     pub words: Vec<String>,
     /// True if it reads the output of the one before.
@@ -14,7 +14,7 @@ pub struct Simple {
 }
 
 /// Cuts a command line into its simple commands. Redirections and here-documents are dropped.
-pub fn split(line: &str) -> Vec<Simple> {
+pub fn split(line: &str) -> Vec<SimpleCommand> {
     let line = &line[..line.floor_char_boundary(LINE_BYTES_MAX)];
     let mut cutter = Cutter::default();
     let mut characters = line.chars().peekable();
@@ -56,8 +56,8 @@ type Characters<'a> = std::iter::Peekable<std::str::Chars<'a>>;
 
 #[derive(Default)]
 struct Cutter {
-    commands: Vec<Simple>,
-    current: Simple,
+    commands: Vec<SimpleCommand>,
+    current: SimpleCommand,
     word: String,
 }
 
@@ -90,7 +90,7 @@ impl Cutter {
 
     fn end_command(&mut self, next_is_piped: bool) {
         self.end_word();
-        let next = Simple { piped: next_is_piped, ..Simple::default() };
+        let next = SimpleCommand { piped: next_is_piped, ..SimpleCommand::default() };
         let done = std::mem::replace(&mut self.current, next);
         if !done.words.is_empty() {
             self.commands.push(done);

@@ -41,7 +41,7 @@ const CORE: [&str; 22] = [
 
 /// A reading of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Reading {
+pub(crate) struct DecodedReading {
     /// Text of the reading.
     pub text: String,
     /// Way of hiding, for people; empty for the text as it stands.
@@ -51,8 +51,8 @@ pub(crate) struct Reading {
 }
 
 /// Returns the text as it stands and all other readings of it that might say something.
-pub(crate) fn readings(text: &str) -> Vec<Reading> {
-    let mut readings = vec![Reading { text: text.to_owned(), way: "", line: 0 }];
+pub(crate) fn readings(text: &str) -> Vec<DecodedReading> {
+    let mut readings = vec![DecodedReading { text: text.to_owned(), way: "", line: 0 }];
     let mut bytes = text.len();
     let mut from = 0;
     for depth in 0..DEPTH_MAX {
@@ -77,7 +77,7 @@ pub(crate) fn readings(text: &str) -> Vec<Reading> {
 }
 
 /// Returns the decoded parts of a text, and other spellings of the text itself.
-fn others(text: &str, as_it_stands: bool) -> Vec<Reading> {
+fn others(text: &str, as_it_stands: bool) -> Vec<DecodedReading> {
     let mut found = decoded(text);
     if as_it_stands {
         found.extend(respelled(text));
@@ -86,11 +86,11 @@ fn others(text: &str, as_it_stands: bool) -> Vec<Reading> {
 }
 
 /// Readings of the whole text as something spelled in another way.
-fn respelled(text: &str) -> Vec<Reading> {
+fn respelled(text: &str) -> Vec<DecodedReading> {
     let mut found = Vec::new();
     let mut add = |text: Option<String>, way| {
         if let Some(text) = text {
-            found.push(Reading { text, way, line: 0 });
+            found.push(DecodedReading { text, way, line: 0 });
         }
     };
     add(spelled(text), "letter by letter");
@@ -225,24 +225,24 @@ fn leet(text: &str, one: char) -> Option<String> {
 }
 
 /// Returns the decoded parts of a text.
-fn decoded(text: &str) -> Vec<Reading> {
+fn decoded(text: &str) -> Vec<DecodedReading> {
     let mut found = Vec::new();
     for (whole, way) in [
         (percent(text), "percent encoding"),
         (entities(text), "character references"),
         (escapes(text), "escapes"),
     ] {
-        found.extend(whole.map(|text| Reading { text, way, line: 0 }));
+        found.extend(whole.map(|text| DecodedReading { text, way, line: 0 }));
     }
     for (line, run) in runs(text) {
         let hex = hexadecimal(&run).and_then(readable);
-        found.extend(hex.map(|text| Reading { text, way: "hexadecimal digits", line }));
+        found.extend(hex.map(|text| DecodedReading { text, way: "hexadecimal digits", line }));
         // The first part of a text may be missing, so that the rest is out of step.
         for skip in 0..4.min(run.len()) {
             let digits = run[skip..].trim_end_matches('=').as_bytes();
             let plain = base64::bytes(digits).collect::<Option<_>>().and_then(readable);
             if let Some(text) = plain {
-                found.push(Reading { text, way: "base64", line });
+                found.push(DecodedReading { text, way: "base64", line });
                 break;
             }
         }

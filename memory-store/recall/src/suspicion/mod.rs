@@ -31,7 +31,7 @@ const VERSION: u32 = 7;
 
 /// Origin of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Origin {
+pub enum TextOrigin {
     /// This machine derived, wrote or released it: what its project does is no attack on it.
     Own,
     /// Anybody may have written it.
@@ -44,7 +44,7 @@ pub struct Suspicion {
     /// Reason for the suspicion.
     pub reason: Reason,
     /// Place.
-    pub place: Place,
+    pub place: SuspiciousPlace,
 }
 
 /// Subject of an order to the model.
@@ -85,7 +85,7 @@ impl fmt::Display for Reason {
 
 /// Place in a text that is suspicious.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SuspiciousPlace {
     /// 0 for the title, otherwise the line of the text.
     pub line: usize,
     /// Way of hiding; empty when it stands there plainly.
@@ -94,7 +94,7 @@ pub struct Place {
     pub words: String,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SuspiciousPlace {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
             0 => formatter.write_str("title")?,
@@ -110,7 +110,7 @@ impl fmt::Display for Place {
 /// Judges what an index holds of a memory, by where that says it is from.
 pub fn of_record(record: &Record) -> Option<Suspicion> {
     let (title, body) = judged_text(record);
-    let of = if record.from_repository { Origin::Repository } else { Origin::Own };
+    let of = if record.from_repository { TextOrigin::Repository } else { TextOrigin::Own };
     suspicion(title, &body, of)
 }
 
@@ -137,7 +137,7 @@ pub fn fingerprint() -> [u8; 32] {
 
 /// Judges the name of something: of a file, a branch, a tag. It may be a sentence with signs for spaces.
 pub fn of_name(name: &str) -> Option<Suspicion> {
-    suspicion("", &prose(name), Origin::Own)
+    suspicion("", &prose(name), TextOrigin::Own)
 }
 
 /// Returns the sentences in a name: the steps of a path that have several words.
@@ -162,7 +162,7 @@ fn prose(name: &str) -> String {
 }
 
 /// Judges a text with a title by its origin: `None` when it may be given to a model.
-pub fn suspicion(title: &str, body: &str, of: Origin) -> Option<Suspicion> {
+pub fn suspicion(title: &str, body: &str, of: TextOrigin) -> Option<Suspicion> {
     let body = &body[..body.floor_char_boundary(TEXT_BYTES_MAX)];
     // The title is a line of its own, and a paragraph.
     let text = format!("{}\n\n{}", title.replace(['\n', '\r'], " "), body.trim_end());
@@ -179,14 +179,14 @@ pub fn suspicion(title: &str, body: &str, of: Origin) -> Option<Suspicion> {
     })
 }
 
-fn judge(text: &str, of: Origin) -> Option<Suspicion> {
+fn judge(text: &str, of: TextOrigin) -> Option<Suspicion> {
     let plain = without_mentions(&words::plain(text));
     if let Some(fake) = markup::fakes(&plain).first() {
         let line = plain[..fake.at].matches('\n').count();
         let words: String = plain[fake.at..].chars().take(EXCERPT_CHARS_MAX).collect();
         let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
         let reason = if fake.reason == "border" { Reason::Border } else { Reason::Markup };
-        return Some(Suspicion { reason, place: Place { line, way: "", words } });
+        return Some(Suspicion { reason, place: SuspiciousPlace { line, way: "", words } });
     }
     let words = words::words(&plain, &|text| RULES.known(text));
     let held = RULES.held(&words, of);
@@ -228,7 +228,7 @@ fn reason(name: &str) -> Reason {
     }
 }
 
-fn place(words: &[Word], held: &Held) -> Place {
+fn place(words: &[Word], held: &Held) -> SuspiciousPlace {
     let end = held.end.max(held.first + 1).min(words.len());
     let mut shown = String::new();
     for word in &words[held.first..end.max((held.first + 4).min(words.len()))] {
@@ -240,7 +240,7 @@ fn place(words: &[Word], held: &Held) -> Place {
         }
         shown.push_str(&word.text);
     }
-    Place { line: words[held.first].line, way: "", words: shown }
+    SuspiciousPlace { line: words[held.first].line, way: "", words: shown }
 }
 
 /// Leaves out short quotations from a text that talks about attacks or tests: there they are mentions.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
-use super::Origin;
+use super::TextOrigin;
 use super::words::Word;
 
 /// Words of a phrase in a class.
@@ -29,7 +29,7 @@ pub(crate) struct Held {
 
 /// A step of a pattern.
 #[derive(Clone, Debug)]
-enum Step {
+enum RuleStep {
     /// A word, or a few, of these classes.
     Any { classes: Vec<u16>, optional: bool },
     /// The next word is not one of these.
@@ -43,14 +43,14 @@ enum Step {
 }
 
 #[derive(Debug)]
-struct Rule {
+struct OrderRule {
     /// Whom it is for.
-    of: Origin,
+    of: TextOrigin,
     weight: u8,
     reason: &'static str,
     /// True if a negation before it takes it back.
     negated: bool,
-    steps: Vec<Step>,
+    steps: Vec<RuleStep>,
     /// True if the steps may stand in any order, within one sentence.
     anywhere: bool,
 }
@@ -58,7 +58,7 @@ struct Rule {
 /// All rules, ready to run.
 #[derive(Debug)]
 pub(crate) struct Rules {
-    rules: Vec<Rule>,
+    rules: Vec<OrderRule>,
     /// The classes of a word or phrase (`a_b`).
     exact: HashMap<&'static str, Vec<u16>>,
     stems: HashMap<&'static str, Vec<u16>>,
@@ -75,7 +75,7 @@ pub(crate) static RULES: LazyLock<Rules> = LazyLock::new(|| {
 });
 
 /// A class of a word, and how many words make it.
-type Mark = (u16, usize);
+type RuleMark = (u16, usize);
 
 impl Rules {
     /// Reads rules; the error says which line is wrong.
@@ -88,14 +88,14 @@ impl Rules {
             unspaced: HashMap::new(),
         };
         let mut classes: BTreeMap<&'static str, u16> = BTreeMap::new();
-        let mut of = Origin::Own;
+        let mut of = TextOrigin::Own;
         for (number, line) in text.lines().enumerate() {
             let line = line.trim();
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
             if line == FROM_REPOSITORY {
-                of = Origin::Repository;
+                of = TextOrigin::Repository;
                 continue;
             }
             let wrong = |what: &str| format!("line {}: {what}", number + 1);
@@ -113,13 +113,13 @@ impl Rules {
                 let steps = pattern
                     .split_whitespace()
                     .map(|step| rules.step(step, &mut classes).ok_or_else(|| wrong(step)))
-                    .collect::<Result<Vec<Step>, String>>()?;
+                    .collect::<Result<Vec<RuleStep>, String>>()?;
                 let (negated, reason) = match reason.strip_prefix('!') {
                     Some(reason) => (true, reason),
                     None => (false, reason),
                 };
                 rules.begin(&steps).ok_or_else(|| wrong("begins with no word"))?;
-                rules.rules.push(Rule { of, weight, reason, negated, steps, anywhere });
+                rules.rules.push(OrderRule { of, weight, reason, negated, steps, anywhere });
             }
         }
         for list in rules.unspaced.values_mut() {
@@ -156,25 +156,25 @@ impl Rules {
         &mut self,
         text: &'static str,
         classes: &mut BTreeMap<&'static str, u16>,
-    ) -> Option<Step> {
+    ) -> Option<RuleStep> {
         if text == "^" {
-            return Some(Step::Begin);
+            return Some(RuleStep::Begin);
         }
         if text == "$" {
-            return Some(Step::End);
+            return Some(RuleStep::End);
         }
         if let Some(words) = text.strip_prefix("..") {
-            return Some(Step::Gap { words: words.parse().ok()?, crosses: false });
+            return Some(RuleStep::Gap { words: words.parse().ok()?, crosses: false });
         }
         if let Some(words) = text.strip_prefix('~')
             && let Ok(words) = words.parse()
         {
-            return Some(Step::Gap { words, crosses: true });
+            return Some(RuleStep::Gap { words, crosses: true });
         }
         if let Some(text) = text.strip_prefix('!') {
             let class = self.class_of(text, classes);
             self.add(text, class);
-            return Some(Step::Not { classes: vec![class] });
+            return Some(RuleStep::Not { classes: vec![class] });
         }
         let (text, optional) = match text.strip_suffix('?') {
             Some(text) => (text, true),
@@ -192,16 +192,16 @@ impl Rules {
             };
             found.push(class);
         }
-        Some(Step::Any { classes: found, optional })
+        Some(RuleStep::Any { classes: found, optional })
     }
 
     /// Notes which classes a new rule may begin with.
-    fn begin(&mut self, steps: &[Step]) -> Option<()> {
+    fn begin(&mut self, steps: &[RuleStep]) -> Option<()> {
         let number = self.rules.len() as u16;
         for step in steps {
             match step {
-                Step::Begin => {}
-                Step::Any { classes, optional } => {
+                RuleStep::Begin => {}
+                RuleStep::Any { classes, optional } => {
                     for &class in classes {
                         self.by_class.entry(class).or_default().push(number);
                     }
@@ -209,7 +209,7 @@ impl Rules {
                         return Some(());
                     }
                 }
-                Step::Gap { .. } | Step::End | Step::Not { .. } => return None,
+                RuleStep::Gap { .. } | RuleStep::End | RuleStep::Not { .. } => return None,
             }
         }
         None
@@ -222,8 +222,8 @@ impl Rules {
     }
 
     /// The rules that hold for these words, of a text from there.
-    pub(crate) fn held(&self, words: &[Word], of: Origin) -> Vec<Held> {
-        let marks: Vec<Vec<Mark>> = (0..words.len()).map(|at| self.marks(words, at)).collect();
+    pub(crate) fn held(&self, words: &[Word], of: TextOrigin) -> Vec<Held> {
+        let marks: Vec<Vec<RuleMark>> = (0..words.len()).map(|at| self.marks(words, at)).collect();
         let mut held = Vec::new();
         for first in 0..words.len() {
             for &(class, _) in &marks[first] {
@@ -249,7 +249,7 @@ impl Rules {
         held
     }
 
-    fn marks(&self, words: &[Word], at: usize) -> Vec<Mark> {
+    fn marks(&self, words: &[Word], at: usize) -> Vec<RuleMark> {
         let mut marks = Vec::new();
         let mut phrase = String::new();
         for length in 1..=PHRASE_WORDS_MAX.min(words.len() - at) {
@@ -277,9 +277,9 @@ impl Rules {
 
 /// Returns where a pattern that begins at a word ends.
 fn matches(
-    steps: &[Step],
+    steps: &[RuleStep],
     words: &[Word],
-    marks: &[Vec<Mark>],
+    marks: &[Vec<RuleMark>],
     at: usize,
     first: usize,
 ) -> Option<usize> {
@@ -289,14 +289,14 @@ fn matches(
         at == 0 || words.get(at).is_none_or(|word| word.sentence == words[at - 1].sentence)
     };
     match step {
-        Step::Begin => (at >= words.len() || words[at].begins).then(|| go(at)).flatten(),
-        Step::Not { classes } => {
+        RuleStep::Begin => (at >= words.len() || words[at].begins).then(|| go(at)).flatten(),
+        RuleStep::Not { classes } => {
             let here = marks.get(at).into_iter().flatten();
             let is = here.into_iter().any(|(class, _)| classes.contains(class));
             (!is).then(|| go(at)).flatten()
         }
-        Step::End => (at == words.len()).then(|| go(at)).flatten(),
-        Step::Any { classes, optional } => {
+        RuleStep::End => (at == words.len()).then(|| go(at)).flatten(),
+        RuleStep::Any { classes, optional } => {
             let here = marks.get(at).into_iter().flatten();
             let adjacent = at == first || same(at);
             let found = here
@@ -304,7 +304,7 @@ fn matches(
                 .find_map(|&(_, length)| go(at + length));
             found.or_else(|| optional.then(|| go(at)).flatten())
         }
-        Step::Gap { words: gap, crosses } => {
+        RuleStep::Gap { words: gap, crosses } => {
             for skip in 0..=*gap {
                 if at + skip > words.len() {
                     break;
@@ -325,16 +325,21 @@ fn matches(
 }
 
 /// Returns where the words end that make all steps in any order, all in the sentence of the first one.
-fn together(steps: &[Step], words: &[Word], marks: &[Vec<Mark>], first: usize) -> Option<usize> {
+fn together(
+    steps: &[RuleStep],
+    words: &[Word],
+    marks: &[Vec<RuleMark>],
+    first: usize,
+) -> Option<usize> {
     const AROUND: usize = 14;
     let sentence = words[first].sentence;
     let near = first.saturating_sub(AROUND)..(first + AROUND).min(words.len());
     let near: Vec<usize> = near.filter(|at| words[*at].sentence == sentence).collect();
     let all = steps.iter().all(|step| match step {
-        Step::Any { classes, .. } => {
+        RuleStep::Any { classes, .. } => {
             near.iter().any(|at| marks[*at].iter().any(|(class, _)| classes.contains(class)))
         }
-        Step::Gap { .. } | Step::Begin | Step::End | Step::Not { .. } => true,
+        RuleStep::Gap { .. } | RuleStep::Begin | RuleStep::End | RuleStep::Not { .. } => true,
     });
     all.then(|| near.last().map_or(first, |last| last + 1))
 }
@@ -451,7 +456,7 @@ mod tests {
         fn held(rule: &'static str, text: &str) -> bool {
             let rules = Rules::parse(rule).unwrap();
             let words = words::words(&words::plain(text), &|text| rules.known(text));
-            !rules.held(&words, Origin::Own).is_empty()
+            !rules.held(&words, TextOrigin::Own).is_empty()
         }
         let rule = "@drop = drop let_go\n2 !run | @drop ..2 rule*|law";
         assert!(held(rule, "Please drop all the rules."));

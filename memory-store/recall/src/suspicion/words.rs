@@ -7,7 +7,7 @@ use unicode_normalization::char::is_combining_mark;
 
 use memory_store_base::text::{is_invisible, is_unspaced, placeholder};
 
-use super::{Origin, suspicion};
+use super::{TextOrigin, suspicion};
 
 /// Words of a text that are looked at.
 const WORDS_MAX: usize = 8192;
@@ -367,7 +367,7 @@ fn glued_colon(chunk: &str) -> Option<usize> {
 
 /// Returns whether the words of a placeholder's name are an order: anybody can write one in brackets.
 fn is_order(name: &str) -> bool {
-    suspicion("", &name.replace('-', " "), Origin::Repository).is_some()
+    suspicion("", &name.replace('-', " "), TextOrigin::Repository).is_some()
 }
 
 /// Words after which an order may begin.

@@ -6,9 +6,8 @@ use std::ops::Range;
 
 use crate::engine::Redactor;
 use crate::finding::{ASSIGNMENT, Finding, united};
-use crate::known::trimmed;
-use crate::value::spread::{Evidence, may_spread};
-use crate::value::{Place, judge, shape};
+use crate::value::spread::{SpreadEvidence, may_spread, trimmed};
+use crate::value::{ValuePlace, judge, stand_in};
 use crate::vocabulary::WORDS;
 use memory_store_base::text::{self, rarity};
 
@@ -92,7 +91,7 @@ impl Redactor {
             }
         };
         let answered = hidden.iter().map(|value| trimmed(value));
-        let answered = answered.filter(|value| may_spread(value, Evidence::Answer));
+        let answered = answered.filter(|value| may_spread(value, SpreadEvidence::Answer));
         let recognised = answered.map(str::to_owned).chain(more).collect();
         Answer { text, hidden, recognised }
     }
@@ -192,7 +191,8 @@ fn is_about_ids(question: &str) -> bool {
 /// Words of an answer that look drawn at random though nobody asked for such a thing.
 fn drawn(answer: &str) -> Vec<Finding> {
     let words = words(answer).into_iter();
-    let drawn = words.filter(|word| judge(answer[word.clone()].as_bytes(), Place::Cue).is_secret());
+    let drawn =
+        words.filter(|word| judge(answer[word.clone()].as_bytes(), ValuePlace::Cue).is_secret());
     drawn.map(|range| Finding { rule: ANSWER, range }).collect()
 }
 
@@ -263,7 +263,7 @@ fn telling(answer: &str) -> Vec<Finding> {
         let value = &answer[(*word).clone()];
         let is_commit =
             value.len() == COMMIT_BYTES && value.bytes().all(|byte| byte.is_ascii_hexdigit());
-        may_spread(value, Evidence::Rule) && !is_commit && !is_algorithm(value)
+        may_spread(value, SpreadEvidence::Rule) && !is_commit && !is_algorithm(value)
     };
     let words = words(answer);
     let telling = words.iter().filter(is_telling).cloned();
@@ -280,7 +280,7 @@ fn told(answer: &str) -> Vec<Finding> {
     };
     let is_all =
         !words.is_empty() && words.len() <= PHRASE_WORDS_MAX && !words.iter().any(is_prose);
-    if is_all && !shape::is_placeholder(answer.trim().as_bytes()) {
+    if is_all && !stand_in::is_placeholder(answer.trim().as_bytes()) {
         let (start, end) = (words[0].start, words[words.len() - 1].end);
         return vec![Finding { rule: ANSWER, range: start..end }];
     }

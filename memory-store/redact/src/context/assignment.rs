@@ -9,7 +9,7 @@ mod said;
 use std::ops::Range;
 
 use crate::context::cue;
-use crate::value::{self, Place, Promise, judge, shape, word};
+use crate::value::{self, Promise, ValuePlace, drawn, judge, shape, stand_in, word};
 use crate::vocabulary::WORDS;
 use promise::{promise, promise_at, promise_in_prose};
 
@@ -93,7 +93,7 @@ fn part_of_name(text: &[u8], name: &Range<usize>, hit: &Range<usize>) -> Option<
     let is_drawn = turns.count() >= TURNS_MIN
         && value.iter().any(u8::is_ascii_uppercase)
         && value.iter().any(u8::is_ascii_lowercase);
-    let is_drawn = is_drawn || value::is_mixed(value) && shape::is_random(value, BYTES_MIN);
+    let is_drawn = is_drawn || drawn::is_mixed(value) && shape::is_random(value, BYTES_MIN);
     (length >= BYTES_MIN && is_drawn).then_some(at..at + length)
 }
 
@@ -130,7 +130,7 @@ fn assigned(text: &[u8], name: &Range<usize>, is_dense: bool) -> Option<Range<us
     }
     let (value, quoted) = value_at(text, at, join, judged)?;
     let content = &text[value.start..value.end.min(value.start + judged)];
-    if value::is_other_thing(content) {
+    if stand_in::is_other_thing(content) {
         return None;
     }
     if promise == Promise::SomeKey {
@@ -139,11 +139,11 @@ fn assigned(text: &[u8], name: &Range<usize>, is_dense: bool) -> Option<Range<us
             .then(|| if quoted { value } else { to_its_end(text, value, join, judged) });
     }
     let place = match (quoted, join) {
-        (true, _) | (false, Join::Element) => Place::Quoted(promise, upper),
-        (false, Join::Env | Join::Connection) => Place::Setting(promise),
+        (true, _) | (false, Join::Element) => ValuePlace::Quoted(promise, upper),
+        (false, Join::Env | Join::Connection) => ValuePlace::Setting(promise),
         (false, Join::Tight | Join::Loose) => {
             let next = text.get(value.end).copied().unwrap_or(b' ');
-            Place::Bare(promise, next, join == Join::Tight)
+            ValuePlace::Bare(promise, next, join == Join::Tight)
         }
     };
     let secret = judge(content, place).is_secret();
@@ -203,7 +203,7 @@ fn is_verdict(text: &[u8], name: &Range<usize>) -> bool {
         && text.get(name.end) != Some(&b'=')
         && (is_test
             || text[..name.start].ends_with(b"--- ")
-            || !(value::is_mixed(told) && shape::is_random(told, 10)))
+            || !(drawn::is_mixed(told) && shape::is_random(told, 10)))
 }
 
 /// Returns whether `pwd` says where somebody works, or is a word of a setting that is about it.

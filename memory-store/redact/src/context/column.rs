@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::context::assignment;
-use crate::value::{Place, Promise, drawn, is_other_thing, judge};
+use crate::value::{Promise, ValuePlace, chosen, judge, stand_in};
 use crate::vocabulary::WORDS;
 
 /// Rows that are looked at below a heading.
@@ -72,10 +72,10 @@ fn inserted(text: &[u8], hit: &Range<usize>) -> Option<Column> {
         }
         let (items, end) = items(text, at + 1);
         let value = items.get(index).filter(|value| {
-            let place = Place::Quoted(Promise::Password, true);
+            let place = ValuePlace::Quoted(Promise::Password, true);
             let is_quoted = value.start > 0 && b"'\"".contains(&text[value.start - 1]);
             is_quoted
-                && !is_other_thing(&text[(*value).clone()])
+                && !stand_in::is_other_thing(&text[(*value).clone()])
                 && judge(&text[(*value).clone()], place).is_secret()
         });
         secrets.extend(value.cloned());
@@ -158,7 +158,7 @@ fn ruled(text: &[u8], hit: &Range<usize>) -> Option<Column> {
         let rest = &text[value.start..row.end];
         let length = rest.iter().take_while(|byte| !byte.is_ascii_whitespace()).count();
         let value = value.start..value.start + length;
-        Some(Some(value).filter(|value| judge(&text[value.clone()], Place::Rule).is_secret()))
+        Some(Some(value).filter(|value| judge(&text[value.clone()], ValuePlace::Rule).is_secret()))
     })
 }
 
@@ -229,7 +229,7 @@ fn words(text: &[u8], line: Range<usize>) -> Vec<Range<usize>> {
 
 /// Returns whether a whole cell below the name of a secret is one.
 fn is_cell(value: &[u8]) -> bool {
-    judge(value, Place::Rule).is_secret() || drawn::is_chosen(value)
+    judge(value, ValuePlace::Rule).is_secret() || chosen::is_chosen(value)
 }
 
 /// Finds the column of a table of AsciiDoc, whose cells may each have a line.
@@ -301,7 +301,7 @@ fn boxed(text: &[u8], hit: &Range<usize>) -> Option<Column> {
         }
         let mut row = cells(line);
         let cell = (row.len() == heading.len()).then(|| row.swap_remove(place));
-        Some(cell.filter(|cell| judge(&text[cell.clone()], Place::Rule).is_secret()))
+        Some(cell.filter(|cell| judge(&text[cell.clone()], ValuePlace::Rule).is_secret()))
     })
 }
 
@@ -338,7 +338,7 @@ fn table(text: &[u8], hit: &Range<usize>) -> Option<Column> {
                 break;
             }
             let cell = bare(text, &row[place]);
-            if judge(&text[cell.clone()], Place::Rule).is_secret() {
+            if judge(&text[cell.clone()], ValuePlace::Rule).is_secret() {
                 found.push(cell);
             }
         }
@@ -459,7 +459,7 @@ fn passwords(
             let end = if place + 1 == fields { end } else { row[place].end };
             let cell = bare(text, &(row[place].start..end));
             let cell = cell.start..cell.end.max(cell.start);
-            if judge(&text[cell.clone()], Place::Rule).is_secret() {
+            if judge(&text[cell.clone()], ValuePlace::Rule).is_secret() {
                 secrets.push(cell);
             }
         }

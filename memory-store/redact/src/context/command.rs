@@ -1,8 +1,8 @@
 //! Whether what a rule for a command line found is the password of a command. The letters `-p` mean a port, a
 //! folder or a project as often, and the name of a program is also that of a host, a container or a file.
 
-use crate::value::shape;
-use crate::vocabulary::{WORDS, Words};
+use crate::value::{shape, stand_in};
+use crate::vocabulary::{WORDS, WordList};
 
 /// Bytes before a command that show whether one may stand there.
 const BEFORE_BYTES_MAX: usize = 240;
@@ -31,7 +31,7 @@ pub(crate) fn is_password(before: &[u8], lead: &[u8], value: &[u8], is_worded: b
     if is_folder
         || is_ports(lead, value)
         || is_option(lead, value) && !is_random()
-        || is_worded && (shape::is_stop_word(value) || WORDS.option_noun.has(value))
+        || is_worded && (stand_in::is_stop_word(value) || WORDS.option_noun.has(value))
     {
         return false;
     }
@@ -142,7 +142,7 @@ fn stands_behind(segment: &[u8]) -> bool {
     if last.starts_with(b"-") {
         return false;
     }
-    let behind = |known: &Words| words.iter().position(|word| known.has(word));
+    let behind = |known: &WordList| words.iter().position(|word| known.has(word));
     let is_inside = || {
         let container = behind(&WORDS.command_container)?;
         let inside = container

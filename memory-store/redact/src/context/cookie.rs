@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use memchr::memmem;
 
-use crate::value::shape;
+use crate::value::{shape, stand_in};
 use crate::vocabulary::WORDS;
 
 /// The most letters of options that are joined to `-b`.
@@ -48,7 +48,7 @@ struct Cookies {
 
 /// Reads the cookies of a text from its start to its end, however often it says `cookie`.
 #[derive(Default)]
-pub(crate) struct Reader {
+pub(crate) struct CookieReader {
     /// End of the text that need not be read again.
     done: usize,
     /// End of the text that was read.
@@ -57,7 +57,7 @@ pub(crate) struct Reader {
     nested: usize,
 }
 
-impl Reader {
+impl CookieReader {
     /// The secret cookies around a keyword, which lies behind all before; `None` where nothing was read.
     pub(crate) fn next(&mut self, text: &[u8], hit: &Range<usize>) -> Option<Vec<Range<usize>>> {
         let is_nested = hit.start < self.read;
@@ -75,7 +75,7 @@ impl Reader {
 
 /// Container of the cookies.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum CookiePlace {
     /// A header: up to the end of its line.
     Header,
     /// An option or an assignment: one word, unless it is in quotes or brackets.
@@ -87,17 +87,17 @@ enum Place {
 /// Finds the secret cookies of the header, call or option whose name contains the keyword at `hit`.
 fn find(text: &[u8], hit: &Range<usize>) -> Option<Cookies> {
     let (at, place) = match text[hit.start] {
-        b'b' | b'B' => (option(text, hit)?, Place::Value),
+        b'b' | b'B' => (option(text, hit)?, CookiePlace::Value),
         b'"' => return exported(text, hit),
         b's' | b'S' | b'p' | b'P' => return named(text, hit),
         _ => behind_name(text, hit)?,
     };
-    let quote = (place == Place::Header).then(|| open_quote(&text[..hit.start])).flatten();
+    let quote = (place == CookiePlace::Header).then(|| open_quote(&text[..hit.start])).flatten();
     let range = extent(text, at, place, quote)?;
-    let secrets = secrets(text, &range, place == Place::Call);
+    let secrets = secrets(text, &range, place == CookiePlace::Call);
     let first = text.get(range.start);
     let is_quoted = matches!(first, Some(b'"' | b'\'' | b'`'));
-    let is_whole = place == Place::Header || place == Place::Value && is_quoted;
+    let is_whole = place == CookiePlace::Header || place == CookiePlace::Value && is_quoted;
     let is_cut = matches!(first, Some(b'[' | b'{'))
         && !matches!(text.get(range.end), Some(b']' | b'}' | b')'));
     // The last one of a list that is too long is read for itself.
@@ -127,7 +127,7 @@ fn named(text: &[u8], hit: &Range<usize>) -> Option<Cookies> {
     const WORD_BYTES_MAX: usize = 512;
     let name = &text[hit.start..hit.end - 1];
     let text = &text[..text.len().min(hit.end + WORD_BYTES_MAX)];
-    let range = extent(text, hit.end, Place::Value, None).filter(|_| name != b"sessionId")?;
+    let range = extent(text, hit.end, CookiePlace::Value, None).filter(|_| name != b"sessionId")?;
     let word = words(text, &range).next()?;
     let end = text[word.clone()].iter().position(|byte| b"?#".contains(byte));
     let value = word.start..end.map_or(word.end, |end| word.start + end);
@@ -171,19 +171,19 @@ fn open_quote(before: &[u8]) -> Option<u8> {
 }
 
 /// Returns where the cookies behind a name begin, and what they stand in.
-fn behind_name(text: &[u8], hit: &Range<usize>) -> Option<(usize, Place)> {
+fn behind_name(text: &[u8], hit: &Range<usize>) -> Option<(usize, CookiePlace)> {
     let is_flag = text[..hit.start].ends_with(b"--");
     let is_name = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-".contains(byte);
     let tail = text[hit.end..].iter().take(TAIL_BYTES_MAX).take_while(is_name).count();
     let name_end = hit.end + tail;
     match text.get(name_end..)? {
         // `cookies["sid"] = "..."`
-        [b'[', b'"' | b'\'', ..] => return Some((name_end + 1, Place::Call)),
+        [b'[', b'"' | b'\'', ..] => return Some((name_end + 1, CookiePlace::Call)),
         // Go: `http.Cookie{Name: "sid", Value: "..."}`
-        [b'{', ..] => return Some((name_end, Place::Call)),
+        [b'{', ..] => return Some((name_end, CookiePlace::Call)),
         [b'(' | b'.' | b':', ..] => {
             if let Some(at) = arguments(text, name_end) {
-                return Some((at, Place::Call));
+                return Some((at, CookiePlace::Call));
             }
         }
         _ => {}
@@ -193,7 +193,7 @@ fn behind_name(text: &[u8], hit: &Range<usize>) -> Option<(usize, Place)> {
     let signs = text[spaced..].iter().take(4).take_while(|byte| b":=>,|?+".contains(byte)).count();
     let at = spaced + signs;
     match &text[spaced..at] {
-        b"" if is_flag && spaced > closed => Some((skip(text, at, 1, b"$^"), Place::Value)),
+        b"" if is_flag && spaced > closed => Some((skip(text, at, 1, b"$^"), CookiePlace::Value)),
         b"" => None,
         b"," if closed == name_end => None,
         b"," => {
@@ -201,10 +201,13 @@ fn behind_name(text: &[u8], hit: &Range<usize>) -> Option<(usize, Place)> {
             let next = skip(text, at, SPACES_MAX, b" \t\r\n\\\"'");
             let value = text[next..].strip_prefix(b"value");
             let behind = value.map(|_| skip(text, next + "value".len(), SPACES_MAX, b" \t\\\"':="));
-            Some((behind.map_or(skip(text, at, SPACES_MAX, b" \t"), |at| at - 1), Place::Value))
+            Some((
+                behind.map_or(skip(text, at, SPACES_MAX, b" \t"), |at| at - 1),
+                CookiePlace::Value,
+            ))
         }
-        b":" => Some((skip(text, at, SPACES_MAX, b" \t"), Place::Header)),
-        _ => Some((skip(text, at, SPACES_MAX, b" \t"), Place::Value)),
+        b":" => Some((skip(text, at, SPACES_MAX, b" \t"), CookiePlace::Header)),
+        _ => Some((skip(text, at, SPACES_MAX, b" \t"), CookiePlace::Value)),
     }
 }
 
@@ -218,22 +221,22 @@ fn arguments(text: &[u8], from: usize) -> Option<usize> {
 }
 
 /// Returns how far the cookies go that begin at `at`: to the end of the quotes, brackets, line or word.
-fn extent(text: &[u8], at: usize, place: Place, quote: Option<u8>) -> Option<Range<usize>> {
+fn extent(text: &[u8], at: usize, place: CookiePlace, quote: Option<u8>) -> Option<Range<usize>> {
     let end_max = text.len().min(at + COOKIES_BYTES_MAX);
     let escapes = text.get(at..end_max)?.iter().take(4).take_while(|byte| **byte == b'\\').count();
     let open = at + escapes;
     let rest = &text[open..end_max];
     let length = match *rest.first()? {
         b'[' | b'{' | b'(' => bracketed(rest),
-        quote @ (b'"' | b'\'' | b'`') if place != Place::Call => {
+        quote @ (b'"' | b'\'' | b'`') if place != CookiePlace::Call => {
             let ends = |byte: &u8| *byte == quote || b"\n\r".contains(byte);
             1 + rest[1..].iter().position(ends).unwrap_or(rest.len() - 1)
         }
         _ if rest.starts_with(b"dict(") => bracketed(rest),
-        _ if place == Place::Value => {
+        _ if place == CookiePlace::Value => {
             rest.iter().position(u8::is_ascii_whitespace).unwrap_or(rest.len())
         }
-        _ if place == Place::Call => {
+        _ if place == CookiePlace::Call => {
             rest.iter().position(|byte| b"\n\r".contains(byte)).unwrap_or(rest.len())
         }
         _ => line_length(rest, quote),
@@ -354,9 +357,7 @@ fn is_secret(name: &[u8], value: &[u8]) -> bool {
         || name.len() > NAME_BYTES_MAX
         || is_attribute()
         || WORDS.content.occur_in(name)
-        || shape::is_placeholder(value)
-        || shape::is_fake(value)
-        || shape::is_stop_word(value)
+        || stand_in::is_stand_in(value)
         || shape::is_several_words(value)
     {
         return false;
@@ -384,7 +385,7 @@ mod tests {
     #[test]
     fn however_often_a_text_says_cookie_it_is_read_a_few_times() {
         let hits = |text: &str, word: &str| {
-            let mut reader = Reader::default();
+            let mut reader = CookieReader::default();
             let starts: Vec<usize> = text.match_indices(word).map(|(start, _)| start).collect();
             let mut read = |&start: &usize| {
                 reader.next(text.as_bytes(), &(start..start + word.len())).is_some()

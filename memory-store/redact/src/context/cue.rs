@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use crate::gate::sentence;
-use crate::value::{self, Place, drawn, judge, word};
+use crate::value::{ValuePlace, chosen, judge, word};
 use crate::vocabulary::WORDS;
 
 /// Text before and behind a cue in which its value may stand.
@@ -20,13 +20,13 @@ const VALUE_BYTES_MAX: usize = 56;
 
 /// Reads a text cue by cue, and each part of it once.
 #[derive(Default)]
-pub(crate) struct Reader {
+pub(crate) struct CueReader {
     read: usize,
     /// End of the line that was judged as a sentence.
     judged: usize,
 }
 
-impl Reader {
+impl CueReader {
     /// Finds the values near the cue at `hit` that were not read before.
     pub(crate) fn next(&mut self, text: &[u8], hit: &Range<usize>) -> Vec<Range<usize>> {
         if !begins_word(text, hit) {
@@ -107,10 +107,10 @@ pub(crate) fn abroad(text: &[u8]) -> Vec<Range<usize>> {
     if text.is_ascii() {
         return Vec::new();
     }
-    let mut reader = Reader::default();
+    let mut reader = CueReader::default();
     let cues = WORDS.cue_abroad.automaton().find_iter(text);
     let mut found: Vec<_> = cues.flat_map(|cue| reader.next(text, &cue.range())).collect();
-    let mut reader = Reader::default();
+    let mut reader = CueReader::default();
     let names = WORDS.name_abroad.automaton().find_iter(text);
     found.extend(names.flat_map(|name| reader.sentence(text, &name.range())));
     found
@@ -180,10 +180,10 @@ fn values(text: &[u8], window: Range<usize>) -> Vec<Range<usize>> {
         let found_at = start..end - signs;
         let told = &text[found_at.clone()];
         let chosen = quoted_choice(text, start);
-        let is_told = judge(told, Place::Cue).is_secret()
+        let is_told = judge(told, ValuePlace::Cue).is_secret()
             || chosen.is_some()
-            || drawn::is_lone_phrase(told) && !text[end..].starts_with(b"::")
-            || (value::is_long_word_with_number(told)
+            || chosen::is_lone_phrase(told) && !text[end..].starts_with(b"::")
+            || (chosen::is_long_word_with_number(told)
                 || word::is_chosen_with_sign(text, &found_at))
                 && is_given(&text[window.start.min(start)..start]);
         let value = chosen.unwrap_or(found_at);
@@ -197,7 +197,7 @@ fn values(text: &[u8], window: Range<usize>) -> Vec<Range<usize>> {
 /// The value in quotes at a place that people choose, with the sign at its end.
 fn quoted_choice(text: &[u8], start: usize) -> Option<Range<usize>> {
     let value = word::quoted(text, start)?;
-    drawn::is_chosen(&text[value.clone()]).then_some(value)
+    chosen::is_chosen(&text[value.clone()]).then_some(value)
 }
 
 /// Returns whether the words before a value say that it is given.

@@ -13,7 +13,7 @@ use crate::vocabulary::WORDS;
 /// Commands and files that contain secrets, as expressions in `contexts.toml`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Output {
+struct PrintedOutput {
     /// Names of secrets in the names of files, settings and variables; `NAME` stands for it in the others.
     name: String,
     /// Commands that print a secret and nothing else.
@@ -24,10 +24,10 @@ struct Output {
     files: Vec<String>,
 }
 
-static OUTPUT: LazyLock<Output> = LazyLock::new(|| rows::of("output"));
+static OUTPUT: LazyLock<PrintedOutput> = LazyLock::new(|| rows::of("output"));
 
 static PRINTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let Output { name, prints, .. } = &*OUTPUT;
+    let PrintedOutput { name, prints, .. } = &*OUTPUT;
     any_of(r"(?:^|[\s;&|($`])", &prints.join("|").replace("NAME", name), "")
 });
 

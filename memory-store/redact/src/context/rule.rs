@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::context::{command, rows};
 use crate::personal::checksum;
-use crate::value::{Place, Promise, drawn, judge, shape};
+use crate::value::{Promise, ValuePlace, chosen, judge, shape, stand_in};
 use crate::vocabulary::WORDS;
 
 /// Bytes after a keyword that are searched at first; a match that reaches this far is searched
@@ -65,7 +65,7 @@ pub(crate) struct Rule {
     #[serde(default)]
     mixed: bool,
     /// The checksum that the format has.
-    check: Option<checksum::Kind>,
+    check: Option<checksum::ChecksumKind>,
     /// True if it is a command, which counts only where one may stand, and whose value may be something else.
     #[serde(default)]
     command: bool,
@@ -229,26 +229,29 @@ impl Rule {
         let lead = &text[whole.start..secret.start];
         let user = text[whole.start..judged.start].strip_suffix(b":").unwrap_or_default();
         let user = user.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-        let are_words =
-            self.pair && shape::is_stop_word(user) && shape::is_stop_word(&text[judged.clone()]);
+        let are_words = self.pair
+            && stand_in::is_stop_word(user)
+            && stand_in::is_stop_word(&text[judged.clone()]);
         (!are_words && self.accepts(&text[judged]) && !(self.named && WORDS.content.occur_in(lead)))
             .then_some(secret)
     }
 
     fn accepts(&self, secret: &[u8]) -> bool {
         match self.check.map(|kind| kind.verify(secret)) {
-            Some(checksum::Verdict::Right) => return true,
-            Some(checksum::Verdict::Wrong) => return false,
-            Some(checksum::Verdict::Unsure) | None => {}
+            Some(checksum::ChecksumVerdict::Right) => return true,
+            Some(checksum::ChecksumVerdict::Wrong) => return false,
+            Some(checksum::ChecksumVerdict::Unsure) | None => {}
         }
-        (self.even_placeholders || !shape::is_placeholder(secret))
-            && (!self.worded || self.command || !shape::is_stop_word(secret))
+        (self.even_placeholders || !stand_in::is_placeholder(secret))
+            && (!self.worded || self.command || !stand_in::is_stop_word(secret))
             && shape::entropy(secret) >= self.entropy
             && (!self.mixed || has_all_kinds(secret))
-            && (!self.told || judge(secret, Place::Rule).is_secret())
-            && (!self.chosen || judge(secret, Place::Rule).is_secret() || drawn::is_chosen(secret))
-            && (!self.styled || judge(secret, Place::Styled).is_secret())
-            && (!self.drawn || judge(secret, Place::Beside(Promise::Password)).is_secret())
+            && (!self.told || judge(secret, ValuePlace::Rule).is_secret())
+            && (!self.chosen
+                || judge(secret, ValuePlace::Rule).is_secret()
+                || chosen::is_chosen(secret))
+            && (!self.styled || judge(secret, ValuePlace::Styled).is_secret())
+            && (!self.drawn || judge(secret, ValuePlace::Beside(Promise::Password)).is_secret())
     }
 
     fn regex(&self) -> Option<&Regex> {

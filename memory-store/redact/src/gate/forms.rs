@@ -8,21 +8,21 @@ use memory_store_base::text;
 use regex::Regex;
 use serde::Deserialize;
 
-use super::literals::Filter;
+use super::literals::PatternFilter;
 use super::looks::{self, Looks, is_rare, is_template};
 use crate::context::rows;
-use crate::value::{drawn, shape};
+use crate::value::{drawn, shape, stand_in};
 
 /// A row of `contexts.toml`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Row {
+struct GateRow {
     reason: String,
     /// Expression; its first group that takes part in a match is the value.
     pattern: String,
     /// Expression that matches elsewhere in the sentence.
     near: Option<String>,
-    value: Judge,
+    value: GateJudge,
     #[cfg_attr(not(test), expect(dead_code, reason = "a test reads it"))]
     example: String,
 }
@@ -30,7 +30,7 @@ struct Row {
 /// Test that a value has to pass.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Judge {
+enum GateJudge {
     /// Anything but a placeholder, a path or a number.
     Any,
     /// No word of plain language: with a digit or a sign, rare, or in quotes.
@@ -45,27 +45,31 @@ enum Judge {
     Address,
 }
 
-struct Form {
-    row: Row,
+struct GateForm {
+    row: GateRow,
     pattern: Regex,
     near: Option<Regex>,
 }
 
 /// The forms, with the search for those that may match a sentence.
 struct Forms {
-    list: Vec<Form>,
-    patterns: Filter,
-    near: Filter,
+    list: Vec<GateForm>,
+    patterns: PatternFilter,
+    near: PatternFilter,
 }
 
 static FORMS: LazyLock<Forms> = LazyLock::new(|| {
     // Proved by the test `each_form_finds_its_example`.
     let regex = |text: &String| Regex::new(text).expect("the patterns are valid");
-    let form =
-        |row: Row| Form { pattern: regex(&row.pattern), near: row.near.as_ref().map(regex), row };
-    let list: Vec<Form> = rows::of::<Vec<Row>>("suspect").into_iter().map(form).collect();
-    let patterns = Filter::new(list.iter().map(|form| form.row.pattern.as_str()));
-    let near = Filter::new(list.iter().map(|form| form.row.near.as_deref().unwrap_or_default()));
+    let form = |row: GateRow| GateForm {
+        pattern: regex(&row.pattern),
+        near: row.near.as_ref().map(regex),
+        row,
+    };
+    let list: Vec<GateForm> = rows::of::<Vec<GateRow>>("suspect").into_iter().map(form).collect();
+    let patterns = PatternFilter::new(list.iter().map(|form| form.row.pattern.as_str()));
+    let near =
+        PatternFilter::new(list.iter().map(|form| form.row.near.as_deref().unwrap_or_default()));
     Forms { list, patterns, near }
 });
 
@@ -87,8 +91,8 @@ pub(super) fn find(sentence: &str) -> Vec<(Range<usize>, &'static str)> {
 /// Finds values by those of the forms whose bit is set.
 fn find_of(sentence: &str, forms: u64) -> Vec<(Range<usize>, &'static str)> {
     let mut found = Vec::new();
-    let is_near = |form: &Form| form.near.as_ref().is_none_or(|near| near.is_match(sentence));
-    let is_set = |(at, _): &(usize, &Form)| forms >> at & 1 == 1;
+    let is_near = |form: &GateForm| form.near.as_ref().is_none_or(|near| near.is_match(sentence));
+    let is_set = |(at, _): &(usize, &GateForm)| forms >> at & 1 == 1;
     for (_, form) in FORMS.list.iter().enumerate().filter(is_set) {
         if !is_near(form) {
             continue;
@@ -108,7 +112,7 @@ pub(super) fn find_by_all(sentence: &str) -> (Vec<(Range<usize>, &'static str)>,
     (find_of(sentence, u64::MAX), FORMS.patterns.unfiltered())
 }
 
-impl Judge {
+impl GateJudge {
     /// Returns the part of a value that is the credential, if it is one.
     fn part_of(self, sentence: &str, range: Range<usize>) -> Option<Range<usize>> {
         let is_quote = |c: char| "\"'".contains(c);
@@ -147,8 +151,8 @@ fn is_refused(value: &str) -> bool {
     value.starts_with(['$', '%', '<', '{', '@', '-', '(', '[', '~'])
         || is_name && value.contains('_')
         || is_template(value)
-        || value.is_ascii() && drawn::stands_for_something(value.as_bytes())
-        || shape::is_numbered_algorithm(value.as_bytes())
+        || value.is_ascii() && stand_in::stands_for_something(value.as_bytes())
+        || stand_in::is_numbered_algorithm(value.as_bytes())
         || text::is_stop_word(&lowered)
         || crate::vocabulary::WORDS.gate_kinds.is_in_whole(&lowered)
 }

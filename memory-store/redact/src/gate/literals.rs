@@ -18,14 +18,14 @@ const FOLDED: [char; 2] = ['ſ', '\u{212A}'];
 
 /// A character of a literal, or the boundary of a word.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Unit {
+enum LiteralUnit {
     Char(char),
     /// An ASCII letter in any case.
     Letter(char),
     Boundary,
 }
 
-type Literal = Vec<Unit>;
+type Literal = Vec<LiteralUnit>;
 
 /// Literals of a part of a pattern.
 struct Literals {
@@ -46,11 +46,11 @@ impl Literals {
         match pattern.kind() {
             HirKind::Empty => Self::exact(vec![Vec::new()]),
             HirKind::Look(look) => Self::exact(vec![match look {
-                Look::WordUnicode => vec![Unit::Boundary],
+                Look::WordUnicode => vec![LiteralUnit::Boundary],
                 _ => Vec::new(),
             }]),
             HirKind::Literal(literal) => match str::from_utf8(&literal.0) {
-                Ok(text) => Self::exact(vec![text.chars().map(Unit::Char).collect()]),
+                Ok(text) => Self::exact(vec![text.chars().map(LiteralUnit::Char).collect()]),
                 Err(_) => Self::NONE,
             },
             HirKind::Class(class) => of_class(class),
@@ -90,15 +90,19 @@ fn of_class(class: &Class) -> Literals {
     }
     let has = |c: char| ranges.iter().any(|range| (range.start()..=range.end()).contains(&c));
     let chars = ranges.iter().flat_map(|range| range.start()..=range.end());
-    let mut units: Vec<Unit> = chars
+    let mut units: Vec<LiteralUnit> = chars
         .filter_map(|c| match c {
             'ſ' if has('s') => None,
             '\u{212A}' if has('k') => None,
             c if has(c.to_ascii_lowercase()) && has(c.to_ascii_uppercase()) => {
                 let is_letter = c.is_ascii_alphabetic();
-                Some(if is_letter { Unit::Letter(c.to_ascii_lowercase()) } else { Unit::Char(c) })
+                Some(if is_letter {
+                    LiteralUnit::Letter(c.to_ascii_lowercase())
+                } else {
+                    LiteralUnit::Char(c)
+                })
             }
-            c => Some(Unit::Char(c)),
+            c => Some(LiteralUnit::Char(c)),
         })
         .collect();
     units.sort_unstable();
@@ -142,12 +146,12 @@ fn better(one: Option<Vec<Literal>>, other: Option<Vec<Literal>>) -> Option<Vec<
 /// Returns how rare the most frequent of these literals is, as far as its length shows.
 fn weight(literals: &[Literal]) -> usize {
     let weight = |literal: &Literal| {
-        let unit = |unit: &Unit| match unit {
-            Unit::Char(c) if !c.is_ascii() => 3,
-            Unit::Char(' ') | Unit::Boundary => 1,
-            Unit::Char(_) | Unit::Letter(_) => 2,
+        let unit = |unit: &LiteralUnit| match unit {
+            LiteralUnit::Char(c) if !c.is_ascii() => 3,
+            LiteralUnit::Char(' ') | LiteralUnit::Boundary => 1,
+            LiteralUnit::Char(_) | LiteralUnit::Letter(_) => 2,
         };
-        let has_char = literal.iter().any(|unit| *unit != Unit::Boundary);
+        let has_char = literal.iter().any(|unit| *unit != LiteralUnit::Boundary);
         if has_char { literal.iter().map(unit).sum() } else { 0 }
     };
     literals.iter().map(weight).min().unwrap_or_default()
@@ -163,7 +167,7 @@ struct Use {
 }
 
 /// Search for the patterns that may match a text.
-pub(super) struct Filter {
+pub(super) struct PatternFilter {
     automaton: AhoCorasick,
     /// Uses by literal.
     uses: Vec<Vec<Use>>,
@@ -173,7 +177,7 @@ pub(super) struct Filter {
     all: u64,
 }
 
-impl Filter {
+impl PatternFilter {
     /// Makes the search for these patterns, of which there are at most 64.
     pub(super) fn new<'p>(patterns: impl Iterator<Item = &'p str>) -> Self {
         const WEIGHT_MIN: usize = 3;
@@ -224,16 +228,17 @@ impl Filter {
 }
 
 /// Returns the text of a literal, and its use.
-fn used(pattern: usize, literal: &[Unit]) -> (String, Use) {
-    let units: Literal = literal.iter().copied().filter(|it| *it != Unit::Boundary).collect();
+fn used(pattern: usize, literal: &[LiteralUnit]) -> (String, Use) {
+    let units: Literal =
+        literal.iter().copied().filter(|it| *it != LiteralUnit::Boundary).collect();
     let text: String = units.iter().map(|unit| unit.char().to_ascii_lowercase()).collect();
-    let is_word = |unit: Option<&Unit>| unit.is_some_and(|unit| is_of_word(unit.char()));
-    let begins_word = literal.first() == Some(&Unit::Boundary) && is_word(units.first());
-    let ends_word = literal.last() == Some(&Unit::Boundary) && is_word(units.last());
+    let is_word = |unit: Option<&LiteralUnit>| unit.is_some_and(|unit| is_of_word(unit.char()));
+    let begins_word = literal.first() == Some(&LiteralUnit::Boundary) && is_word(units.first());
+    let ends_word = literal.last() == Some(&LiteralUnit::Boundary) && is_word(units.last());
     (text, Use { pattern, units, begins_word, ends_word })
 }
 
-impl Unit {
+impl LiteralUnit {
     fn char(self) -> char {
         match self {
             Self::Char(c) | Self::Letter(c) => c,
@@ -245,9 +250,9 @@ impl Unit {
 impl Use {
     /// Returns whether an occurrence has the case of the literal and the boundaries of words around it.
     fn is_at(&self, text: &str, start: usize, end: usize) -> bool {
-        let is_cased = |(unit, c): (&Unit, char)| match unit {
-            Unit::Char(known) => *known == c,
-            Unit::Letter(_) | Unit::Boundary => true,
+        let is_cased = |(unit, c): (&LiteralUnit, char)| match unit {
+            LiteralUnit::Char(known) => *known == c,
+            LiteralUnit::Letter(_) | LiteralUnit::Boundary => true,
         };
         (!self.begins_word || !text[..start].ends_with(is_of_word))
             && (!self.ends_word || !text[end..].starts_with(is_of_word))
@@ -262,10 +267,10 @@ fn is_of_word(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Filter;
+    use super::PatternFilter;
 
     fn may(pattern: &str, text: &str) -> bool {
-        Filter::new([pattern].into_iter()).may_match(text) == 1
+        PatternFilter::new([pattern].into_iter()).may_match(text) == 1
     }
 
     #[test]

@@ -2,9 +2,8 @@
 
 use memory_store_base::text::{self, is_unspaced, rarity};
 
-use crate::known;
-use crate::value::spread::{Evidence, may_spread};
-use crate::value::{drawn, shape};
+use crate::value::spread::{SpreadEvidence, may_spread, trimmed};
+use crate::value::{drawn, segments, shape, stand_in};
 use crate::vocabulary::WORDS;
 
 /// Bytes of a word.
@@ -52,7 +51,9 @@ impl Looks {
             return Some(Self::Number);
         }
         let (letters, digits) = count(value);
-        if letters == 0 || shape::is_version_or_colour(bytes) || shape::is_numbered_algorithm(bytes)
+        if letters == 0
+            || stand_in::is_version_or_colour(bytes)
+            || stand_in::is_numbered_algorithm(bytes)
         {
             return None;
         }
@@ -71,7 +72,7 @@ impl Looks {
         }
         let is_drawn = bytes.len() >= DRAWN_BYTES_MIN
             && !is_numbered_name(bytes)
-            && may_spread(known::trimmed(value), Evidence::Rule)
+            && may_spread(trimmed(value), SpreadEvidence::Rule)
             && drawn::is_drawn(bytes);
         if is_drawn {
             return Some(if has_kind(bytes) { Self::DrawnId } else { Self::Drawn });
@@ -212,10 +213,8 @@ pub(super) fn is_named_thing(value: &str) -> bool {
         || has_public_prefix(value)
         || is_slug(value)
         || has_unit(value)
-        || shape::is_placeholder(bytes)
-        || shape::is_fake(bytes)
-        || shape::is_stop_word(bytes)
-        || shape::is_path(bytes)
+        || stand_in::is_stand_in(bytes)
+        || stand_in::is_path(bytes)
         || value.starts_with("eyJ") && !value.contains('.')
         || ["sha1-", "sha256-", "sha384-", "sha512-", "SHA256:", "sha256:", "data:", "h1:", "md5:"]
             .iter()
@@ -350,7 +349,7 @@ fn encoded(value: &[u8]) -> Option<Looks> {
         has(u8::is_ascii_digit) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
     let is_random = || {
         let text = str::from_utf8(value).unwrap_or_default();
-        may_spread(known::trimmed(text), Evidence::Rule) && shape::has_random_part(value, 16)
+        may_spread(trimmed(text), SpreadEvidence::Rule) && shape::has_random_part(value, 16)
     };
     (is_base64
         && is_mixed
@@ -378,7 +377,7 @@ fn is_chosen_words(value: &str, digits: usize) -> bool {
     let signs = bytes.iter().filter(|byte| is_sign(byte)).count();
     let is_plain = value.chars().all(|c| c.is_alphanumeric() || "-._".contains(c));
     let segments: Vec<&[u8]> =
-        drawn::segments(bytes).filter(|part| !part[0].is_ascii_digit()).collect();
+        segments::segments(bytes).filter(|part| !part[0].is_ascii_digit()).collect();
     let words = segments.iter().filter(|part| part.len() >= LETTERS_MIN).count();
     let rare =
         segments.iter().filter(|part| part.len() >= WORD_LETTERS_MIN && is_rare(part)).count();

@@ -11,7 +11,7 @@ use std::ops::Range;
 use crate::engine::Redactor;
 use crate::finding::{Finding, placeholders, touches, united};
 use looks::is_number;
-use sentence::{ENOUGH, Sentence};
+use sentence::{ENOUGH, ScoredSentence};
 use words::sentences;
 
 mod forms;
@@ -38,7 +38,7 @@ impl Redactor {
         let (mut weak, mut numbers, mut has_number) = (Vec::new(), Vec::new(), false);
         for part in sentences(text) {
             let has_hidden = touches(&hidden, &part);
-            let sentence = Sentence::of(text, part, around);
+            let sentence = ScoredSentence::of(text, part, around);
             let suspects = sentence.suspects();
             let is_code = |suspect: &Suspect| {
                 suspect.points >= ENOUGH && is_number(text[suspect.range.clone()].as_bytes())

@@ -10,7 +10,7 @@ use super::forms;
 use super::looks::{Looks, is_joined_words, is_named_thing, is_plain, is_plain_phrase, is_year};
 use super::words::{last_words, lowered, quoted, sentences, with_end, words};
 use crate::finding::PLACEHOLDER_OPEN;
-use crate::value::{self, Place, Promise, judge, word};
+use crate::value::{Promise, ValuePlace, chosen, judge, word};
 use crate::vocabulary::{WORDS, WordClasses};
 
 /// A part of a text that looks like a credential though no rule of redaction hides it.
@@ -38,7 +38,7 @@ impl Classes {
     const ACCESS: u8 = 1;
     const OPENING: u8 = 1 << 1;
     const VAULT: u8 = 1 << 2;
-    /// What a phrase is given by: the words of [`Sentence::opening_phrase`].
+    /// What a phrase is given by: the words of [`ScoredSentence::opening_phrase`].
     const PHRASE: u8 = 1 << 3;
 
     /// Returns the classes of a lowered text.
@@ -63,7 +63,7 @@ static CLASSES: LazyLock<WordClasses> = LazyLock::new(|| {
 });
 
 /// A sentence, or a line of a list, a table or code.
-pub(super) struct Sentence<'t> {
+pub(super) struct ScoredSentence<'t> {
     text: &'t str,
     range: Range<usize>,
     /// Text that belongs to it, such as a title.
@@ -72,7 +72,7 @@ pub(super) struct Sentence<'t> {
     around: OnceCell<Classes>,
 }
 
-impl<'t> Sentence<'t> {
+impl<'t> ScoredSentence<'t> {
     pub(super) fn of(text: &'t str, range: Range<usize>, title: &'t str) -> Self {
         Self { text, range, title, own: OnceCell::new(), around: OnceCell::new() }
     }
@@ -314,7 +314,8 @@ pub(crate) fn clear(line: &str) -> Vec<Range<usize>> {
         let mut sentence = None;
         for word in words(line, &part).into_iter().filter(|word| may_be_clear(&line[word.clone()]))
         {
-            let sentence = sentence.get_or_insert_with(|| Sentence::of(line, part.clone(), ""));
+            let sentence =
+                sentence.get_or_insert_with(|| ScoredSentence::of(line, part.clone(), ""));
             let suspect = sentence.judge(&word).map(|suspect| behind_name(line, suspect));
             let is_clear =
                 |suspect: &Suspect| is_clear(&line[suspect.range.clone()], suspect.points);
@@ -353,7 +354,7 @@ fn is_clear(value: &str, points: i32) -> bool {
     let Some(looks) = Looks::of(value) else { return false };
     let bytes = value.as_bytes();
     // `Granite~badger_33` is no name in code, whose words have capitals or signs, not both and a number behind them.
-    let is_made = || value::are_words_with_number(value.as_bytes());
+    let is_made = || chosen::are_words_with_number(value.as_bytes());
     let points_min = match looks {
         Looks::CodeSign | Looks::Words if is_made() => 3,
         Looks::Sign | Looks::CodeSign | Looks::Drawn | Looks::Words | Looks::Spelled => 4,
@@ -372,7 +373,7 @@ fn is_clear(value: &str, points: i32) -> bool {
         let is_sign = |at: usize| date[at] == b'-';
         is_sign(4) && is_sign(7) && date[..4].iter().all(u8::is_ascii_digit)
     });
-    let is_beside = || judge(bytes, Place::Beside(Promise::Password)).is_secret();
+    let is_beside = || judge(bytes, ValuePlace::Beside(Promise::Password)).is_secret();
     // `Argon2Id{salt`, from which the end was taken as the sign of a sentence.
     let count = |signs: &[char]| value.matches(signs).count();
     let (open, closed) = (count(&['{', '(', '[', '<']), count(&['}', ')', ']', '>']));

@@ -271,3 +271,32 @@ fn each_form_finds_its_example() {
         assert!(is_found, "{text}: {found:?}");
     }
 }
+
+#[test]
+fn no_text_loses_a_value_because_a_form_is_not_compared_with_it() {
+    const CORPORA: [&str; 3] = [
+        include_str!("../../../../tests/corpus/secrets.jsonl"),
+        include_str!("../../../../tests/corpus/look-alikes.jsonl"),
+        include_str!("../../../../tests/fixtures/everyday/credentials.jsonl"),
+    ];
+    // Of these groups of letters no literal is known.
+    const WITHOUT_LITERALS_MAX: u32 = 3;
+    let rows = CORPORA.iter().flat_map(|corpus| corpus.lines());
+    let rows = rows.map(|row| serde_json::from_str::<serde_json::Value>(row).unwrap());
+    let mut texts: Vec<String> =
+        rows.map(|row| row["text"].as_str().unwrap_or_default().to_owned()).collect();
+    texts.extend(forms::examples().map(|(example, _)| example.replace(['«', '»'], "")));
+    let tables = [GIVEN.as_slice(), &IN_FORMS];
+    texts.extend(tables.concat().iter().map(|(text, _)| (*text).to_owned()));
+    texts.extend([ORDINARY.as_slice(), &NOT_IN_FORMS].concat().iter().map(|it| (*it).to_owned()));
+    let mut found = 0;
+    for text in texts {
+        for text in [text.to_uppercase(), text.to_lowercase(), text] {
+            let (all, unfiltered) = forms::find_by_all(&text);
+            assert_eq!(forms::find(&text), all, "{text}");
+            assert!(unfiltered <= WITHOUT_LITERALS_MAX, "{unfiltered}");
+            found += all.len();
+        }
+    }
+    assert!(found >= 100, "{found}");
+}

@@ -7,7 +7,7 @@ use memchr::memmem;
 use regex::bytes::{Regex, RegexBuilder};
 
 use crate::finding::{ACCOUNT, Finding};
-use crate::value::shape;
+use crate::value::{shape, stand_in};
 use crate::vocabulary::WORDS;
 
 /// Secrets of one text that are looked for again.
@@ -110,7 +110,7 @@ pub(crate) fn companions(text: &[u8], found: &[Finding]) -> Vec<Finding> {
             let is_known = |known: &Finding| known.range == range;
             let is_tenant = value.as_bytes().ends_with(b".auth0.com")
                 || value.as_bytes().ends_with(b".okta.com");
-            if (is_tenant || !shape::is_placeholder(value.as_bytes()))
+            if (is_tenant || !stand_in::is_placeholder(value.as_bytes()))
                 && !shape::is_numeric(value.as_bytes())
                 && !is_local_name(value.as_bytes())
                 && !companions.iter().any(is_known)

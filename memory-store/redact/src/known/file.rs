@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{KEY_BYTES, Known, Scope, VALUES_MAX, Value};
+use super::{KEY_BYTES, Known, KnownValue, Scope, VALUES_MAX};
 use crate::value::spread::VALUE_BYTES_MAX;
 use memory_store_base::error::{At, Result};
 use memory_store_base::fs::disk::{
@@ -27,7 +27,7 @@ struct File {
     key: String,
     #[serde(flatten)]
     pending: Pending,
-    values: Vec<Value>,
+    values: Vec<KnownValue>,
     /// Values that are not hidden in all texts; version 0.1.0 skips them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     scoped: Vec<Scoped>,
@@ -37,7 +37,7 @@ struct File {
 #[derive(Serialize, Deserialize)]
 struct Scoped {
     #[serde(flatten)]
-    value: Value,
+    value: KnownValue,
     scope: Scope,
 }
 

@@ -14,7 +14,6 @@ pub(crate) mod echo;
 pub(crate) mod names;
 pub(crate) mod together;
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::{Arc, RwLock};
@@ -22,9 +21,8 @@ use std::sync::{Arc, RwLock};
 use serde::{Deserialize, Serialize};
 
 use crate::context::{encoded, joined};
-use crate::engine::Redactor;
 use crate::finding::{Finding, KNOWN};
-use crate::value::spread;
+use crate::value::spread::{self, trimmed};
 
 /// Values that are known of one project; later ones are hidden only where rules find them.
 pub(crate) const VALUES_MAX: usize = 10_000;
@@ -71,7 +69,7 @@ impl View {
         !scopes.contains(&Scope::Harmless) && scopes.iter().any(is_one)
     }
 
-    fn finds(self, hashes: &Hashes, hash: &str) -> bool {
+    fn finds(self, hashes: &ValueHashes, hash: &str) -> bool {
         hashes.get(hash).is_some_and(|scopes| self.has(scopes))
     }
 }
@@ -85,21 +83,21 @@ pub struct Known {
 
 struct Shared {
     key: [u8; KEY_BYTES],
-    table: RwLock<Table>,
+    table: RwLock<KnownTable>,
 }
 
 /// Scopes of values by their hashes.
-type Hashes = HashMap<String, BTreeSet<Scope>>;
+type ValueHashes = HashMap<String, BTreeSet<Scope>>;
 
 #[derive(Default)]
-struct Table {
-    values: BTreeMap<Value, BTreeSet<Scope>>,
+struct KnownTable {
+    values: BTreeMap<KnownValue, BTreeSet<Scope>>,
     /// Number of changes since it was read.
     revision: usize,
     /// Numbers of values by scope.
     counts: BTreeMap<Scope, usize>,
     /// The hashes of the values by that of their first word, and by their bytes: text is hashed once for each length.
-    by_word: HashMap<u64, BTreeMap<usize, Hashes>>,
+    by_word: HashMap<u64, BTreeMap<usize, ValueHashes>>,
     /// Flags by length: values that begin with a word of so many bytes.
     lengths: Vec<bool>,
     /// The least of them.
@@ -108,7 +106,7 @@ struct Table {
 
 /// Stored form of a value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-struct Value {
+struct KnownValue {
     /// Bytes of its first word.
     word_bytes: usize,
     /// Bytes of all of it.
@@ -157,8 +155,9 @@ impl Known {
 
     /// Returns how many values are known that are hidden in all texts.
     pub fn len(&self) -> usize {
-        let count =
-            |table: &Table| table.values.values().filter(|scopes| View::Stored.has(scopes)).count();
+        let count = |table: &KnownTable| {
+            table.values.values().filter(|scopes| View::Stored.has(scopes)).count()
+        };
         self.read(|_, table| count(table)).unwrap_or_default()
     }
 
@@ -169,7 +168,7 @@ impl Known {
 
     /// Returns whether there is nothing that this reader hides.
     pub fn hides_nothing(&self) -> bool {
-        let has = |table: &Table| table.values.values().any(|scopes| self.view.has(scopes));
+        let has = |table: &KnownTable| table.values.values().any(|scopes| self.view.has(scopes));
         !self.read(|_, table| has(table)).unwrap_or_default()
     }
 
@@ -237,26 +236,25 @@ impl Known {
         found.map(|range| Finding { rule: KNOWN, range }).collect()
     }
 
-    /// Text that is only compared, without its secrets: where it has one, a keyed hash tells it from others.
-    pub fn comparable(&self, text: &str, redactor: &Redactor) -> String {
-        match redactor.redact(text) {
-            Cow::Borrowed(same) => same.to_owned(),
-            Cow::Owned(clean) => {
-                let hash = self.read(|shared, _| shared.all(text.as_bytes())).unwrap_or_default();
-                format!("{clean} {hash}").trim_end().to_owned()
-            }
+    /// Returns a text that is only compared, without its secrets as `clean` is: where it has one, a keyed hash tells it
+    /// from others.
+    pub fn comparable(&self, text: &str, clean: &str) -> String {
+        if clean == text {
+            return clean.to_owned();
         }
+        let hash = self.read(|shared, _| shared.all(text.as_bytes())).unwrap_or_default();
+        format!("{clean} {hash}").trim_end().to_owned()
     }
 
-    fn read<T>(&self, with: impl FnOnce(&Shared, &Table) -> T) -> Option<T> {
+    fn read<T>(&self, with: impl FnOnce(&Shared, &KnownTable) -> T) -> Option<T> {
         let shared = self.shared.as_deref()?;
         shared.table.read().ok().map(|table| with(shared, &table))
     }
 }
 
 impl Shared {
-    fn value(&self, value: &[u8], word_bytes: usize) -> Value {
-        Value {
+    fn value(&self, value: &[u8], word_bytes: usize) -> KnownValue {
+        KnownValue {
             word_bytes,
             bytes: value.len(),
             word: self.word(&value[..word_bytes]),
@@ -296,7 +294,7 @@ impl Shared {
     }
 }
 
-impl Table {
+impl KnownTable {
     /// Returns whether another value of this scope may be remembered: what one session holds takes no room from others.
     fn has_room(&self, scope: Scope) -> bool {
         let of = |scope: Scope| self.counts.get(&scope).copied().unwrap_or_default();
@@ -312,7 +310,7 @@ impl Table {
         }
     }
 
-    fn insert(&mut self, value: Value, scope: Scope) -> bool {
+    fn insert(&mut self, value: KnownValue, scope: Scope) -> bool {
         if !self.values.entry(value.clone()).or_default().insert(scope) {
             return false;
         }
@@ -329,7 +327,7 @@ impl Table {
     }
 
     /// Gives a value that is there this scope and no other.
-    fn settle(&mut self, value: Value, scope: Scope) -> bool {
+    fn settle(&mut self, value: KnownValue, scope: Scope) -> bool {
         let Some(scopes) = self.values.get_mut(&value) else { return false };
         if *scopes == BTreeSet::from([scope]) {
             return false;
@@ -373,7 +371,7 @@ impl Table {
                     continue;
                 }
                 let Some(values) = self.by_word.get(&shared.word(&text[word])) else { continue };
-                let fits = |(bytes, hashes): &(&usize, &Hashes)| {
+                let fits = |(bytes, hashes): &(&usize, &ValueHashes)| {
                     let end = start + **bytes;
                     let ends = !is_word_at(text, end);
                     end <= text.len() && ends && view.finds(hashes, &shared.all(&text[start..end]))
@@ -423,7 +421,7 @@ impl Table {
                 else {
                     continue;
                 };
-                let fits = |(bytes, hashes): &(&usize, &Hashes)| {
+                let fits = |(bytes, hashes): &(&usize, &ValueHashes)| {
                     let end = start + **bytes;
                     end <= text.len() && view.finds(hashes, &shared.all(&text[start..end]))
                 };
@@ -507,14 +505,10 @@ fn slug(value: &[u8]) -> Vec<u8> {
     words(value).map(|word| &value[word]).collect::<Vec<_>>().join(&b'-')
 }
 
-/// A value without the signs around it.
-pub(crate) fn trimmed(value: &str) -> &str {
-    value.trim_matches(|c: char| c.is_ascii() && !c.is_ascii_alphanumeric())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::Redactor;
     use crate::options::RedactOptions;
 
     fn known(values: &[&str]) -> Redactor {

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::engine::{Redactor, is_learned};
 use crate::finding::Finding;
-use crate::value::shape;
+use crate::value::{shape, stand_in};
 
 /// Shorter values may be any word of the other texts.
 const VALUE_BYTES_MIN: usize = 5;
@@ -18,7 +18,7 @@ const VALUES_MAX: usize = 50;
 const SAID_BYTES_MAX: usize = 200;
 
 /// A value that one of the texts tells, and the rule that found it.
-struct Told {
+struct ToldValue {
     value: String,
     rule: &'static str,
 }
@@ -70,13 +70,13 @@ impl Redactor {
 }
 
 /// The values that the texts tell, but for everyday ones.
-fn told(texts: &[&mut String], found: &[Vec<Finding>]) -> Vec<Told> {
-    let mut told: Vec<Told> = Vec::new();
+fn told(texts: &[&mut String], found: &[Vec<Finding>]) -> Vec<ToldValue> {
+    let mut told: Vec<ToldValue> = Vec::new();
     for (text, found) in texts.iter().zip(found) {
         for finding in found.iter().filter(|finding| is_learned(finding.rule)) {
             let value = text[finding.range.clone()].to_ascii_lowercase();
             if may_repeat(&value) && !told.iter().any(|known| known.value == value) {
-                told.push(Told { value, rule: finding.rule });
+                told.push(ToldValue { value, rule: finding.rule });
             }
         }
     }
@@ -88,14 +88,14 @@ fn may_repeat(value: &str) -> bool {
     let bytes = value.as_bytes();
     bytes.len() >= VALUE_BYTES_MIN
         && !bytes.iter().any(u8::is_ascii_whitespace)
-        && !shape::is_stop_word(bytes)
-        && !shape::is_placeholder(bytes)
+        && !stand_in::is_stop_word(bytes)
+        && !stand_in::is_placeholder(bytes)
         && !shape::is_numeric(bytes)
         && !crate::value::spread::is_everyday(value)
 }
 
 /// Returns where these values stand alone in a text, in whatever case.
-fn echoes(text: &str, told: &[Told]) -> Vec<Finding> {
+fn echoes(text: &str, told: &[ToldValue]) -> Vec<Finding> {
     if told.is_empty() {
         return Vec::new();
     }
@@ -105,7 +105,7 @@ fn echoes(text: &str, told: &[Told]) -> Vec<Finding> {
         !is_word(lower[..range.start].chars().next_back())
             && !is_word(lower[range.end..].chars().next())
     };
-    let of_value = |told: &Told| {
+    let of_value = |told: &ToldValue| {
         let starts = memchr::memmem::find_iter(lower.as_bytes(), told.value.as_bytes());
         let ranges = starts.map(|start| start..start + told.value.len());
         let finding = |range| Finding { rule: told.rule, range };

@@ -5,7 +5,7 @@ use serde::Deserialize;
 /// Proof in a provider's secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Kind {
+pub(crate) enum ChecksumKind {
     /// The last six characters are the CRC-32 of those before them in base 62, after a prefix that
     /// ends with `_`. Not all issuers of the prefix do it, so that a wrong sum proves nothing.
     Crc32,
@@ -17,7 +17,7 @@ pub(crate) enum Kind {
 
 /// Result of a checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum ChecksumVerdict {
     /// It is right: chance is out of the question.
     Right,
     /// It is wrong: this is something else.
@@ -26,12 +26,12 @@ pub(crate) enum Verdict {
     Unsure,
 }
 
-impl Kind {
-    pub(crate) fn verify(self, secret: &[u8]) -> Verdict {
-        let sure = |right| if right { Verdict::Right } else { Verdict::Wrong };
+impl ChecksumKind {
+    pub(crate) fn verify(self, secret: &[u8]) -> ChecksumVerdict {
+        let sure = |right| if right { ChecksumVerdict::Right } else { ChecksumVerdict::Wrong };
         match self {
-            Self::Crc32 if crc32(secret) => Verdict::Right,
-            Self::Crc32 => Verdict::Unsure,
+            Self::Crc32 if crc32(secret) => ChecksumVerdict::Right,
+            Self::Crc32 => ChecksumVerdict::Unsure,
             Self::Bech32 => sure(bech32(secret).is_some()),
             Self::Base58 => sure(base58check(secret)),
         }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::personal::checksum::luhn;
-use crate::vocabulary::{WORDS, Words};
+use crate::vocabulary::{WORDS, WordList};
 
 /// Bytes before a number that are read for words that explain it.
 const LEAD_BYTES: usize = 40;
@@ -12,7 +12,7 @@ const LEAD_BYTES: usize = 40;
 pub(crate) const DIALLED_BYTES_MAX: usize = 26;
 
 /// A run of digits with single signs between them.
-struct Run {
+struct DigitRun {
     digits: Vec<u8>,
     /// The lengths of the groups between signs.
     groups: Vec<usize>,
@@ -20,7 +20,7 @@ struct Run {
 }
 
 /// Reads digits, and the signs of `signs` where a digit follows.
-fn run(text: &[u8], start: usize, signs: &[u8], digits_max: usize) -> Option<Run> {
+fn run(text: &[u8], start: usize, signs: &[u8], digits_max: usize) -> Option<DigitRun> {
     let mut digits = Vec::new();
     let mut groups = vec![0];
     let mut at = start;
@@ -47,11 +47,11 @@ fn run(text: &[u8], start: usize, signs: &[u8], digits_max: usize) -> Option<Run
         || text.get(at) == Some(&b'.') && text.get(at + 1).is_some_and(u8::is_ascii_digit);
     let before = start.checked_sub(1).map(|at| text[at]);
     let comes_from = before.is_some_and(|byte| b".-/#".contains(&byte));
-    (!goes_on && !comes_from).then_some(Run { digits, groups, end: at })
+    (!goes_on && !comes_from).then_some(DigitRun { digits, groups, end: at })
 }
 
 /// Returns whether one of the words stands shortly before.
-fn is_after(text: &[u8], start: usize, words: &Words) -> bool {
+fn is_after(text: &[u8], start: usize, words: &WordList) -> bool {
     words.occur_in(&text[start.saturating_sub(LEAD_BYTES)..start])
 }
 

@@ -2,77 +2,36 @@
 //! `hujfyb-9kynqe-byrBax`. Letters that make a word which technical texts know count against it, and so do names
 //! in code that are made of such words.
 
+use super::segments::{
+    Odd, has_word, is_letter_or_digit, looks_drawn, looks_drawn_in_code, mixes, segments,
+};
 use super::shape;
-use crate::vocabulary::WORDS;
-use memory_store_base::text::{self, rarity};
-
-/// Bytes of an odd value, at least and at most.
-const VALUE_BYTES_MIN: usize = 8;
-const VALUE_BYTES_MAX: usize = 128;
-
-/// Letters of a word, at least.
-const WORD_LETTERS_MIN: usize = 3;
+use super::stand_in::stands_for_something;
 
 /// Returns whether a value without spaces looks drawn at random.
 pub(crate) fn is_drawn(value: &[u8]) -> bool {
-    let Some(odd) = Odd::of(value) else { return false };
-    let is_mixed = value.iter().any(u8::is_ascii_digit) || shape::case_changes(value) > 0;
-    odd.bytes >= VALUE_BYTES_MIN - 1
-        && odd.bytes * 2 >= odd.core
-        && odd.letters >= 3
-        && (is_mixed || odd.has_consonants)
-        && !stands_for_something(value)
-        && shape::entropy(value) >= 2.6
+    looks_drawn(value) && !stands_for_something(value)
+}
+
+/// Returns whether a value looks drawn at random though code may stand there.
+pub(crate) fn is_drawn_in_code(value: &[u8]) -> bool {
+    looks_drawn_in_code(value) && !stands_for_something(value)
+}
+
+/// Returns whether letters change their case as in no name, and there is a digit.
+pub(crate) fn is_mixed(value: &[u8]) -> bool {
+    const BYTES_MIN: usize = 8;
+    value.len() >= BYTES_MIN
+        && value.iter().any(u8::is_ascii_digit)
+        && shape::case_changes(value) >= 2
+        && !is_name_with_digits(value)
 }
 
 /// Returns whether a value looks drawn at random and mixes digits and letters within a part.
-pub(crate) fn is_mixed(value: &[u8]) -> bool {
+pub(crate) fn is_drawn_and_mixed(value: &[u8]) -> bool {
     value.iter().any(u8::is_ascii_digit)
         && value.split(|byte| !is_letter_or_digit(*byte)).any(mixes)
         && is_drawn(value)
-}
-
-/// Returns whether a value looks drawn at random though code may stand there: it has digits and letters of both cases,
-/// and mixes them within parts between its signs.
-pub(crate) fn is_drawn_in_code(value: &[u8]) -> bool {
-    const MIXED_PARTS_BYTES_MIN: usize = 3;
-    const TURNS_MIN: usize = 5;
-    const CALLS: [&[u8]; 14] = [
-        b"()", b"[]", b"{}", b"=>", b"->", b"||", b"&&", b"::", b"?.", b"==", b"!=", b");", b"],",
-        b"${",
-    ];
-    // `Argon2Id{salt}`
-    let name = value.iter().take_while(|byte| is_letter_or_digit(**byte)).count();
-    let is_call = name > 1
-        && value.get(name).is_some_and(|byte| b"({[<".contains(byte))
-        && value.last().is_some_and(|byte| b")}]>".contains(byte));
-    let has = |is_kind: fn(&u8) -> bool| value.iter().any(is_kind);
-    let parts = value.split(|byte| !is_letter_or_digit(*byte));
-    let changes_case = value.windows(2).any(|pair| {
-        pair.iter().all(u8::is_ascii_alphabetic)
-            && pair[0].is_ascii_uppercase() != pair[1].is_ascii_uppercase()
-    });
-    // `m41PB2qs353f2` has its capitals between digits.
-    let turns = value
-        .windows(2)
-        .filter(|pair| pair.iter().all(u8::is_ascii_alphanumeric))
-        .filter(|pair| pair[0].is_ascii_digit() != pair[1].is_ascii_digit())
-        .count();
-    let mixed: usize = parts.filter(|part| mixes(part)).map(<[u8]>::len).sum();
-    has(u8::is_ascii_digit)
-        && has(u8::is_ascii_lowercase)
-        && has(u8::is_ascii_uppercase)
-        && !is_call
-        && (turns >= TURNS_MIN || changes_case)
-        && mixed >= MIXED_PARTS_BYTES_MIN
-        && !CALLS.iter().any(|call| memchr::memmem::find(value, call).is_some())
-        && is_drawn(value)
-}
-
-/// Returns whether a value is drawn at random where a name stands else, such as that of a variable.
-pub(crate) fn is_scrambled(value: &[u8]) -> bool {
-    const BYTES_MIN: usize = 10;
-    value.len() >= BYTES_MIN && is_drawn_in_code(value) && !has_word(value)
 }
 
 /// Returns whether this is a name in code with a digit inside: `RenderPass2D`, `Base64Encoded`, `PinEntryV2Activity`.
@@ -93,45 +52,6 @@ pub(crate) fn is_name_with_digits(value: &[u8]) -> bool {
         && name[0].is_ascii_uppercase()
         && name.iter().all(u8::is_ascii_alphanumeric)
         && Odd::of(name).is_some_and(|odd| odd.bytes * 2 <= odd.core)
-}
-
-/// Bytes of a value that belong to no word.
-struct Odd {
-    bytes: usize,
-    /// Letters among them.
-    letters: usize,
-    /// Letters and digits of the value.
-    core: usize,
-    /// True if letters follow each other as in no language.
-    has_consonants: bool,
-}
-
-impl Odd {
-    /// Counts them; `None` if no value has this length or these characters.
-    fn of(value: &[u8]) -> Option<Self> {
-        const CONSONANTS_MIN: usize = 5;
-        const DIGITS_MAX: usize = 4;
-        let is_value = (VALUE_BYTES_MIN..=VALUE_BYTES_MAX).contains(&value.len())
-            && value.iter().all(|byte| byte.is_ascii_graphic() || !byte.is_ascii());
-        if !is_value {
-            return None;
-        }
-        let mut odd = Self { bytes: 0, letters: 0, core: 0, has_consonants: false };
-        for segment in segments(value) {
-            odd.core += segment.len();
-            if is_word(segment) {
-                continue;
-            }
-            // A number is hardly odder for more digits.
-            let is_number = segment[0].is_ascii_digit();
-            odd.bytes += if is_number { segment.len().min(DIGITS_MAX) } else { segment.len() };
-            odd.letters += segment.iter().filter(|byte| !byte.is_ascii_digit()).count();
-            odd.has_consonants |= segment
-                .split(|byte| b"aeiouyAEIOUY0123456789".contains(byte))
-                .any(|run| run.len() >= CONSONANTS_MIN);
-        }
-        Some(odd)
-    }
 }
 
 /// Returns whether a value is a number that nobody counted or measured: no round one, no date, no time of a clock.
@@ -168,147 +88,6 @@ pub(crate) fn is_drawn_phrase(value: &[u8]) -> bool {
         && parts().all(is_part)
         && parts().any(|part| mixes(part) && part.iter().any(u8::is_ascii_digit))
         && shape::entropy(value) >= 3.0
-}
-
-/// Returns whether a part of a value is a word that technical texts know, and no short one.
-pub(crate) fn has_word(value: &[u8]) -> bool {
-    const LETTERS_MIN: usize = 4;
-    segments(value).any(|segment| segment.len() >= LETTERS_MIN && is_word(segment))
-}
-
-/// The runs of digits and of letters of a value; names in code are cut where a word begins with a capital.
-pub(crate) fn segments(value: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let parts = value.split(|byte| !is_letter_or_digit(*byte));
-    let goes_on = |byte: &u8, next: &u8| {
-        byte.is_ascii_digit() == next.is_ascii_digit()
-            && (!next.is_ascii_uppercase() || byte.is_ascii_uppercase())
-    };
-    parts.flat_map(move |part| part.chunk_by(goes_on)).flat_map(|run| {
-        // `HTTPServer` is two words.
-        let capitals = run.iter().take_while(|byte| byte.is_ascii_uppercase()).count();
-        let (acronym, word) =
-            run.split_at(if capitals > 1 && capitals < run.len() { capitals - 1 } else { 0 });
-        [acronym, word].into_iter().filter(|segment| !segment.is_empty())
-    })
-}
-
-fn is_letter_or_digit(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || !byte.is_ascii()
-}
-
-/// Returns whether letters make a word that technical texts know.
-fn is_word(segment: &[u8]) -> bool {
-    let Ok(word) = str::from_utf8(segment) else { return false };
-    segment.len() >= WORD_LETTERS_MIN
-        && !segment[0].is_ascii_digit()
-        && text::tokens(word).iter().all(|token| !rarity::is_unknown(&token.term))
-}
-
-/// Returns whether these are words drawn by lot and joined by one sign, as password managers make them (Reinhold,
-/// Diceware): `granite-maple-pepper-coffee-33`. Names in code are joined so too, of words that technical texts have.
-pub(crate) fn is_joined_phrase(value: &[u8]) -> bool {
-    const PARTS: std::ops::RangeInclusive<usize> = 4..=8;
-    const LETTERS: std::ops::RangeInclusive<usize> = 3..=10;
-    const END_BYTES_MAX: usize = 4;
-    // Rarity in technical texts of three words in four, and of each: `correct` has 4.2, `not` and `the` have less.
-    const IDF_UNCOMMON: f32 = 6.0;
-    const IDF_MIN: f32 = 3.5;
-    let Some(sign) = value.iter().copied().find(|byte| b"-_.".contains(byte)) else { return false };
-    let mut parts: Vec<&[u8]> = value.split(|byte| *byte == sign).collect();
-    // A number, a sign or a letter that somebody asked for may stand at the end.
-    let is_letter = |byte: &u8| byte.is_ascii_alphabetic();
-    if let Some(last) = parts.pop() {
-        let small = last.iter().skip(1).take_while(|byte| byte.is_ascii_lowercase()).count();
-        let letters = if last.first().is_some_and(is_letter) { small + 1 } else { 0 };
-        if last.len() - letters > END_BYTES_MAX {
-            return false;
-        }
-        parts.extend(Some(&last[..letters]).filter(|letters| !letters.is_empty()));
-    }
-    let is_told = |part: &&[u8]| {
-        LETTERS.contains(&part.len())
-            && part.iter().all(is_letter)
-            && part[1..].iter().all(u8::is_ascii_lowercase)
-    };
-    let uncommon = parts.iter().filter(|part| is_rarer(part, IDF_UNCOMMON)).count();
-    let differ = parts.iter().enumerate().all(|(at, part)| !parts[..at].contains(part));
-    PARTS.contains(&parts.len())
-        && parts.iter().all(is_told)
-        && differ
-        && !parts.iter().any(|part| WORDS.naming.has(part))
-        && uncommon * 4 >= parts.len() * 3
-        && parts.iter().all(|part| is_rarer(part, IDF_MIN))
-}
-
-/// Signs that people put behind the number of a password, or between a word and its number.
-const CHOSEN_SIGNS: &[u8] = b"!*#$%?^~+.";
-
-/// Returns whether a value is made as people choose a password that has to have a sign: `Copper-Tiger1987!`,
-/// `Granite$482`. Where text stands, a sentence may end so, which makes it a password in quotes only.
-pub(crate) fn is_chosen(value: &[u8]) -> bool {
-    const LETTERS_MIN: usize = 4;
-    const LETTERS_MAX: usize = 24;
-    const DIGITS: std::ops::RangeInclusive<usize> = 2..=4;
-    const INNER_DIGITS_MIN: usize = 3;
-    let is_sign = |byte: &u8| CHOSEN_SIGNS.contains(byte);
-    let core = value.split_last().filter(|(last, _)| is_sign(last)).map(|(_, core)| core);
-    let has_end = core.is_some();
-    let core = core.unwrap_or(value);
-    let digits = core.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
-    let words = &core[..core.len() - digits];
-    let has_inner = words.last().is_some_and(is_sign) && digits >= INNER_DIGITS_MIN;
-    let words = if has_inner { &words[..words.len() - 1] } else { words };
-    let is_word = |word: &[u8]| word.len() >= 3 && word.iter().all(u8::is_ascii_alphabetic);
-    let is_dotted =
-        value.contains(&b'.') && !value.iter().any(|byte| *byte != b'.' && is_sign(byte));
-    (LETTERS_MIN..=LETTERS_MAX).contains(&words.len())
-        && DIGITS.contains(&digits)
-        && (has_end || has_inner)
-        && words.split(|byte| *byte == b'-').all(is_word)
-        // `marked1.` ends a sentence.
-        && !(is_dotted && (digits < INNER_DIGITS_MIN || !words.iter().any(u8::is_ascii_uppercase)))
-        && !stands_for_something(value)
-}
-
-/// Returns whether these are words drawn by lot though a name of several words may stand there: joined by dashes, none
-/// of them short or common.
-pub(crate) fn is_lone_phrase(value: &[u8]) -> bool {
-    const LETTERS_MIN: usize = 4;
-    const IDF_MIN: f32 = 4.0;
-    const END_BYTES_MAX: usize = 4;
-    let is_word = |part: &[u8]| {
-        let letters = part.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
-        let is_end = part.len() <= END_BYTES_MAX && part.iter().any(u8::is_ascii_digit);
-        is_end || letters >= LETTERS_MIN && is_rarer(&part[..letters], IDF_MIN)
-    };
-    memchr::memchr_iter(b'-', value).nth(2).is_some()
-        && value.split(|byte| *byte == b'-').all(is_word)
-        && is_joined_phrase(value)
-}
-
-/// Returns whether technical texts have a word at most so often.
-fn is_rarer(word: &[u8], idf: f32) -> bool {
-    let Ok(word) = str::from_utf8(word) else { return false };
-    text::tokens(word).iter().all(|token| rarity::idf(text::term_hash(&token.term)) >= idf)
-}
-
-/// Returns whether a part has digits before letters, or capitals behind small letters.
-fn mixes(part: &[u8]) -> bool {
-    part.windows(2).any(|pair| {
-        pair[0].is_ascii_digit() && pair[1].is_ascii_alphabetic()
-            || pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase()
-    })
-}
-
-/// Returns whether this is a placeholder, a path, an address, a number or an id.
-pub(crate) fn stands_for_something(value: &[u8]) -> bool {
-    shape::is_placeholder(value)
-        || shape::is_fake(value)
-        || shape::is_stop_word(value)
-        || shape::is_numeric(value)
-        || shape::is_version_or_colour(value)
-        || shape::is_path(value)
-        || memchr::memmem::find(value, b"://").is_some()
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! Which values may be looked for elsewhere: those that mean nothing else there. A password that is a word,
 //! a name of a program or a number would take everyday text with it.
 
-use super::{Asked, Place, Reason, drawn, judge, shape};
+use super::{
+    JudgedValue, ValuePlace, ValueReason, chosen, drawn, judge, segments, shape, stand_in,
+};
 use crate::vocabulary::WORDS;
 use memory_store_base::text::{rarity, tokens};
 
@@ -17,7 +19,7 @@ const EVERYDAY_DIGITS_MAX: usize = 4;
 
 /// Certainty that a value is a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Evidence {
+pub(crate) enum SpreadEvidence {
     /// A rule found it by its look and by what stands beside it.
     Rule,
     /// The user gave it when asked for a secret: a rare word may be one.
@@ -27,10 +29,10 @@ pub(crate) enum Evidence {
 /// Reasons to look for a value in other texts: entropy, kinds of characters and words that no language has count for it;
 /// names in code, paths, versions, times, everyday words and placeholders count against it. Nothing outweighs what is
 /// drawn by lot as a whole.
-pub(super) static TABLE: [Reason; 15] = [
+pub(super) static TABLE: [ValueReason; 15] = [
     reason("a number that nobody counted", 20, |it| drawn::is_drawn_number(it.bytes)),
     reason("parts that are drawn at random", 20, |it| drawn::is_drawn_phrase(it.bytes)),
-    reason("rare words drawn by lot", 20, |it| drawn::is_joined_phrase(it.bytes)),
+    reason("rare words drawn by lot", 20, |it| chosen::is_joined_phrase(it.bytes)),
     reason("too short or too long", -10, |it| {
         !(VALUE_BYTES_MIN..=VALUE_BYTES_MAX).contains(&it.bytes.len())
     }),
@@ -57,17 +59,26 @@ pub(super) static TABLE: [Reason; 15] = [
     reason("words and digits that were asked for", 12, |it| it.is_given && is_mixed_name(it.bytes)),
 ];
 
-const fn reason(what: &'static str, points: i32, holds: fn(&Asked<'_>) -> bool) -> Reason {
-    Reason { what, points, holds }
+const fn reason(
+    what: &'static str,
+    points: i32,
+    holds: fn(&JudgedValue<'_>) -> bool,
+) -> ValueReason {
+    ValueReason { what, points, holds }
 }
 
-fn text<'t>(it: &Asked<'t>) -> &'t str {
+fn text<'t>(it: &JudgedValue<'t>) -> &'t str {
     str::from_utf8(it.bytes).unwrap_or_default()
 }
 
 /// Returns whether a value that was recognised may be looked for elsewhere.
-pub(crate) fn may_spread(value: &str, evidence: Evidence) -> bool {
-    judge(value.as_bytes(), Place::Elsewhere(evidence)).is_secret()
+pub(crate) fn may_spread(value: &str, evidence: SpreadEvidence) -> bool {
+    judge(value.as_bytes(), ValuePlace::Elsewhere(evidence)).is_secret()
+}
+
+/// A value without the signs around it.
+pub(crate) fn trimmed(value: &str) -> &str {
+    value.trim_matches(|c: char| c.is_ascii() && !c.is_ascii_alphanumeric())
 }
 
 /// Returns whether this is a placeholder, a number, a path, an address, a version, a time or a short hash of git's.
@@ -78,7 +89,7 @@ fn stands_for_something(value: &[u8]) -> bool {
             _ => byte.is_ascii_digit(),
         });
     let is_short_hash = value.len() <= 12 && value.iter().all(u8::is_ascii_hexdigit);
-    drawn::stands_for_something(value) || is_time || is_short_hash
+    stand_in::stands_for_something(value) || is_time || is_short_hash
 }
 
 fn parts(value: &str) -> impl Iterator<Item = &str> {
@@ -125,11 +136,11 @@ fn is_identifier(value: &[u8]) -> bool {
     const WORDS_PERCENT_MIN: usize = 60;
     let is_part =
         |byte: &u8| byte.is_ascii_alphanumeric() || !byte.is_ascii() || SIGNS.contains(byte);
-    if !value.iter().all(is_part) || is_word_with_number(value) {
+    if !value.iter().all(is_part) || chosen::is_word_with_number(value) {
         return false;
     }
     let (mut all, mut in_words) = (0, 0);
-    for segment in drawn::segments(value) {
+    for segment in segments::segments(value) {
         all += segment.len();
         if segment[0].is_ascii_digit() {
             if segment.len() > DIGITS_MAX {
@@ -164,21 +175,6 @@ fn is_natural(word: &[u8]) -> bool {
         && runs(true) <= VOWELS_MAX
         && !word.ends_with(b"q")
         && !word.windows(2).any(is_unnatural)
-}
-
-/// `Brightotter7714`: one long word that technical texts do not have, and a number, as people choose a password.
-fn is_word_with_number(value: &[u8]) -> bool {
-    const LETTERS_MIN: usize = 9;
-    const DIGITS: usize = 4;
-    let letters = value.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
-    let number = &value[letters..];
-    letters >= LETTERS_MIN
-        && value[1..letters].iter().all(u8::is_ascii_lowercase)
-        && number.len() == DIGITS
-        && number.iter().all(u8::is_ascii_digit)
-        && !number.starts_with(b"19")
-        && !number.starts_with(b"20")
-        && !drawn::has_word(&value[..letters])
 }
 
 /// Returns whether there are letters and digits, and signs among them that names, paths and versions have not.
@@ -274,9 +270,9 @@ mod tests {
             "4.18.0-rc2",
         ] {
             assert!(
-                !may_spread(value, Evidence::Rule),
+                !may_spread(value, SpreadEvidence::Rule),
                 "{value}: {:?}",
-                judge(value.as_bytes(), Place::Elsewhere(Evidence::Rule))
+                judge(value.as_bytes(), ValuePlace::Elsewhere(SpreadEvidence::Rule))
                     .reasons()
                     .collect::<Vec<_>>()
             );
@@ -301,9 +297,9 @@ mod tests {
             "QwZkRtPlMnBx",
         ] {
             assert!(
-                may_spread(value, Evidence::Rule),
+                may_spread(value, SpreadEvidence::Rule),
                 "{value}: {:?}",
-                judge(value.as_bytes(), Place::Elsewhere(Evidence::Rule))
+                judge(value.as_bytes(), ValuePlace::Elsewhere(SpreadEvidence::Rule))
                     .reasons()
                     .collect::<Vec<_>>()
             );
@@ -313,10 +309,10 @@ mod tests {
     #[test]
     fn a_rare_word_that_was_asked_for_is_a_secret() {
         for value in ["quillthornbasket", "mailgrove-77-xu"] {
-            assert!(may_spread(value, Evidence::Answer), "{value}");
+            assert!(may_spread(value, SpreadEvidence::Answer), "{value}");
         }
         for value in ["development", "encryption", "keyring", "changeme", "postgres16", "skip"] {
-            assert!(!may_spread(value, Evidence::Answer), "{value}");
+            assert!(!may_spread(value, SpreadEvidence::Answer), "{value}");
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Words of a text: where the one at a place ends, what is around it and behind it.
 
+use super::chosen;
 use std::ops::Range;
 
-use crate::value::{self, Place, Promise, SIGNS, drawn, judge};
+use crate::value::{self, Promise, SIGNS, ValuePlace, judge};
 
 /// The longest value that is looked at.
 pub(crate) const VALUE_BYTES_MAX: usize = 128;
@@ -25,7 +26,7 @@ pub(crate) fn is_chosen_with_sign(text: &[u8], value: &Range<usize>) -> bool {
     let next = text.get(value.end + 1);
     let ends = next.is_none_or(|next| next.is_ascii_whitespace() || b"\"'`,.;:)".contains(next));
     ends && text.get(value.end).is_some_and(|sign| SIGNS.contains(sign))
-        && drawn::is_chosen(&text[value.start..=value.end])
+        && chosen::is_chosen(&text[value.start..=value.end])
 }
 
 /// The value that begins at `start` behind a quote and ends before another one like it.
@@ -172,8 +173,11 @@ pub(crate) fn with_signs(text: &[u8], at: usize) -> Option<Range<usize>> {
         || [b"&&".as_slice(), b"?."].iter().any(|sign| memchr::memmem::find(told, sign).is_some());
     let has_sign = told.iter().any(|byte| SIGNS.contains(byte));
     let begins = value.start == at && told.first().is_some_and(u8::is_ascii_alphanumeric);
-    (begins && has_sign && !is_code && judge(told, Place::Beside(Promise::Password)).is_secret())
-        .then_some(value)
+    (begins
+        && has_sign
+        && !is_code
+        && judge(told, ValuePlace::Beside(Promise::Password)).is_secret())
+    .then_some(value)
 }
 
 /// Returns whether a word has digits and letters mixed, or signs between them: cheaper than to judge it.

@@ -2,7 +2,7 @@
 
 use memory_store::memory::CommandRecord;
 use memory_store::signature::classify;
-use memory_store::suspicion::{Origin, suspicion};
+use memory_store::suspicion::{TextOrigin, suspicion};
 use memory_store::{Kind, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -367,7 +367,7 @@ impl SessionRecord {
 
 /// Returns whether a text does not read like an order to a model.
 pub fn is_sound(text: &str) -> bool {
-    suspicion("", text, Origin::Own).is_none()
+    suspicion("", text, TextOrigin::Own).is_none()
 }
 
 /// Returns whether an item of a todo list is done.

@@ -19,7 +19,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use memory_store::custom_embedder::TextHash;
-use memory_store::embed::model::{self, Model};
+use memory_store::embed::model::{self, EmbedderModel};
 use memory_store::embed::{Encoder, Space, Table, Transformer, Vector};
 use memory_store::index::build::Vectors;
 use memory_store::layout::{ProjectDir, UserDirs};
@@ -97,7 +97,7 @@ impl Embedding {
     /// # Errors
     /// When it is not.
     pub fn find_transformer(&self) -> Result<()> {
-        let path = self.models.join(Model::read(&self.models)?.transformer);
+        let path = self.models.join(EmbedderModel::read(&self.models)?.transformer);
         std::fs::metadata(&path).map(drop).with_context(|| path.display().to_string())
     }
 

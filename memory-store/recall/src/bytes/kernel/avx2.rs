@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 
 use super::{BITS, CODE, DIMENSIONS, FINE, LANE};
 
-/// Which of four bytes of a code fill the lanes of two: see [`super::Weights::of`].
+/// Which of four bytes of a code fill the lanes of two: see [`super::KernelWeights::of`].
 const BYTES: [[u8; LANE]; 2] = [
     [0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1],
     [2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3],

@@ -3,7 +3,7 @@
 use super::kernel::{ACTIVATION_MAX, Kernel, PANEL, Path, Portable, TILE};
 use super::math::{ROUNDER, dot, exp, gelu, largest, sum};
 use super::weights::{HEAD, HEADS, INNER, Layer, Linear, Norm, WIDTH, Weights};
-use crate::embed::rows::Row;
+use crate::embed::rows::EmbeddingRow;
 
 /// Added to a variance before its root is taken, as the model was trained.
 const EPSILON: f32 = 1e-12;
@@ -13,7 +13,11 @@ const BLOCK: usize = 32;
 
 /// Returns the mean of what becomes of a text's tokens, at most [`super::TOKENS_MAX`], scaled to
 /// length one.
-pub(crate) fn pooled(path: Path, weights: &Weights, tokens: &[Row<WIDTH>]) -> [f32; WIDTH] {
+pub(crate) fn pooled(
+    path: Path,
+    weights: &Weights,
+    tokens: &[EmbeddingRow<WIDTH>],
+) -> [f32; WIDTH] {
     match path {
         Path::Portable => run::<Portable>(weights, tokens),
         // SAFETY: this path is only chosen on a processor with AVX2.
@@ -30,19 +34,19 @@ pub(crate) fn pooled(path: Path, weights: &Weights, tokens: &[Row<WIDTH>]) -> [f
 /// Runs the code compiled for wider vectors.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn run_avx2(weights: &Weights, tokens: &[Row<WIDTH>]) -> [f32; WIDTH] {
+fn run_avx2(weights: &Weights, tokens: &[EmbeddingRow<WIDTH>]) -> [f32; WIDTH] {
     run::<super::kernel::Avx2>(weights, tokens)
 }
 
 /// Runs the code compiled for vectors twice as wide as those of AVX2.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,avx512bw,avx512vnni")]
-fn run_vnni(weights: &Weights, tokens: &[Row<WIDTH>]) -> [f32; WIDTH] {
+fn run_vnni(weights: &Weights, tokens: &[EmbeddingRow<WIDTH>]) -> [f32; WIDTH] {
     run::<super::kernel::Vnni>(weights, tokens)
 }
 
 #[inline(always)]
-fn run<K: Kernel>(weights: &Weights, tokens: &[Row<WIDTH>]) -> [f32; WIDTH] {
+fn run<K: Kernel>(weights: &Weights, tokens: &[EmbeddingRow<WIDTH>]) -> [f32; WIDTH] {
     let mut hidden = vec![0.0f32; tokens.len() * WIDTH];
     let rows = hidden.as_chunks_mut::<WIDTH>().0.iter_mut();
     for ((row, token), position) in rows.zip(tokens).zip(weights.positions.as_chunks::<WIDTH>().0) {
@@ -51,7 +55,7 @@ fn run<K: Kernel>(weights: &Weights, tokens: &[Row<WIDTH>]) -> [f32; WIDTH] {
         }
         normalise(row, &weights.norm);
     }
-    let mut room = Room::new(tokens.len());
+    let mut room = ForwardRoom::new(tokens.len());
     for layer in &weights.layers {
         run_layer::<K>(layer, &mut hidden, &mut room);
     }
@@ -59,7 +63,7 @@ fn run<K: Kernel>(weights: &Weights, tokens: &[Row<WIDTH>]) -> [f32; WIDTH] {
 }
 
 /// Buffers that the layers share.
-struct Room {
+struct ForwardRoom {
     /// Quantised activations, two to a word, as [`Kernel::tile`] takes them: tile by tile, of each tile pair by pair.
     words: Vec<u32>,
     /// Scale of each row.
@@ -73,7 +77,7 @@ struct Room {
     shares: Vec<f32>,
 }
 
-impl Room {
+impl ForwardRoom {
     fn new(tokens: usize) -> Self {
         let padded = tokens.next_multiple_of(BLOCK);
         Self {
@@ -88,7 +92,7 @@ impl Room {
 }
 
 #[inline(always)]
-fn run_layer<K: Kernel>(layer: &Layer, hidden: &mut [f32], room: &mut Room) {
+fn run_layer<K: Kernel>(layer: &Layer, hidden: &mut [f32], room: &mut ForwardRoom) {
     let tokens = hidden.len() / WIDTH;
     quantise(hidden, WIDTH, room);
     let heads = &mut room.wide[..tokens * 3 * WIDTH];
@@ -114,7 +118,7 @@ fn run_layer<K: Kernel>(layer: &Layer, hidden: &mut [f32], room: &mut Room) {
 
 /// Quantises rows of `width` values, each by its own largest.
 #[inline(always)]
-fn quantise(values: &[f32], width: usize, room: &mut Room) {
+fn quantise(values: &[f32], width: usize, room: &mut ForwardRoom) {
     let tiles = room.words.chunks_mut(TILE * width / 2).zip(room.scales.chunks_mut(TILE));
     let mut quantised = [0u32; INNER / 2];
     for (values, (words, scales)) in values.chunks(TILE * width).zip(tiles) {
@@ -188,7 +192,7 @@ impl Tile<'_> {
 /// Lets every token look at every other ("Attention Is All You Need", Vaswani et al. 2017): from
 /// the queries, keys and values in `room.wide` to the heads' results in `room.change`.
 #[inline(always)]
-fn attend(room: &mut Room, tokens: usize) {
+fn attend(room: &mut ForwardRoom, tokens: usize) {
     let row =
         |token: usize, part: usize, head: usize| token * 3 * WIDTH + part * WIDTH + head * HEAD;
     for head in 0..HEADS {

@@ -20,9 +20,9 @@ use std::sync::Arc;
 
 use super::Embed;
 use super::header::{TRANSFORMER_MAGIC, damaged};
-use super::model::Model;
-use super::rows::{Row, Rows};
-use super::wordpiece::{Vocabulary, each_token, hash};
+use super::model::EmbedderModel;
+use super::rows::{EmbeddingRow, Rows};
+use super::wordpiece::{WordPieces, each_token, hash};
 use crate::bytes::checksum;
 use crate::bytes::{DIMENSIONS, Space, Vector};
 pub use kernel::Path as CodePath;
@@ -37,8 +37,8 @@ pub const TOKENS_MAX: usize = POSITIONS;
 pub struct Transformer {
     rows: Rows<WIDTH>,
     weights: Weights,
-    first: Row<WIDTH>,
-    last: Row<WIDTH>,
+    first: EmbeddingRow<WIDTH>,
+    last: EmbeddingRow<WIDTH>,
     /// Way through the computation; the results of all are the same.
     pub path: CodePath,
 }
@@ -49,7 +49,7 @@ impl Transformer {
     /// # Errors
     /// When it is missing, damaged or of another format.
     pub fn open(dir: &Path) -> Result<Self> {
-        Self::open_file(&dir.join(Model::read(dir)?.transformer))
+        Self::open_file(&dir.join(EmbedderModel::read(dir)?.transformer))
     }
 
     /// Opens a transformer's file: it is mapped, and read by all programs that do so together.
@@ -104,7 +104,7 @@ impl Transformer {
     }
 
     /// The rows of a text's tokens, with the special ones around them.
-    fn text_rows(&self, text: &str) -> Result<Vec<Row<WIDTH>>> {
+    fn text_rows(&self, text: &str) -> Result<Vec<EmbeddingRow<WIDTH>>> {
         let mut rows = vec![self.first.clone()];
         each_token(&self.rows, text, self.rows.header().cut, &mut |row| {
             rows.push(row);

@@ -6,7 +6,7 @@ use super::kernel::PANEL;
 use super::math;
 use crate::bytes::Cursor;
 use crate::bytes::DIMENSIONS;
-use crate::embed::map::Piece;
+use crate::embed::piece::FilePiece;
 
 /// Values of a token between layers.
 pub const WIDTH: usize = 384;
@@ -70,7 +70,7 @@ pub struct Linear {
     /// Addend of each channel.
     pub bias: Vec<f32>,
     /// The weights in the order of the kernels: see [`super::kernel::Kernel::tile`].
-    pub panels: Piece,
+    pub panels: FilePiece,
 }
 
 /// From the transformer's own vectors to the shared space: `matrix * (pooled - mean)`.
@@ -146,7 +146,7 @@ impl Projection {
 
 impl Weights {
     /// Reads the weights of a file; `None` when they make no sense.
-    pub(crate) fn decode(bytes: &Piece) -> Option<Self> {
+    pub(crate) fn decode(bytes: &FilePiece) -> Option<Self> {
         let mut reader = WeightReader { cursor: Cursor(bytes), all: bytes };
         let layers = reader.cursor.u32().filter(|&layers| layers <= LAYERS_MAX)?;
         let shape = [WIDTH, INNER, HEADS, POSITIONS, DIMENSIONS];
@@ -217,19 +217,19 @@ impl Layer {
 
 struct WeightReader<'a> {
     cursor: Cursor<'a>,
-    all: &'a Piece,
+    all: &'a FilePiece,
 }
 
 impl WeightReader<'_> {
     /// Takes bytes; those of a mapped file are not copied.
-    fn piece(&mut self, count: usize) -> Option<Piece> {
+    fn piece(&mut self, count: usize) -> Option<FilePiece> {
         let at = self.all.len() - self.cursor.0.len();
         let bytes = self.cursor.take(count)?;
         Some(match self.all {
-            Piece::Owned(_) => bytes.to_vec().into(),
-            Piece::Mapped(map, range) => {
+            FilePiece::Owned(_) => bytes.to_vec().into(),
+            FilePiece::Mapped(map, range) => {
                 let start = range.start + at;
-                Piece::Mapped(Arc::clone(map), start..start + count)
+                FilePiece::Mapped(Arc::clone(map), start..start + count)
             }
         })
     }

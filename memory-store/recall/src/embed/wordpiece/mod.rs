@@ -33,14 +33,14 @@ pub(crate) const UNKNOWN: &str = "[UNK]";
 /// Rule for cutting words besides spaces and punctuation. BERT's own tokeniser cuts nowhere else; code names fall into
 /// debris then, because letters become small first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cut {
+pub struct WordCut {
     /// At the humps of `camelCase` and `HTTPServer`.
     pub humps: bool,
     /// Between a letter and a digit that follows: `sha256`.
     pub digits: bool,
 }
 
-impl Cut {
+impl WordCut {
     /// The bits that stand for it in a file.
     pub(crate) const fn bits(self) -> u16 {
         self.humps as u16 | (self.digits as u16) << 1
@@ -56,7 +56,7 @@ impl Cut {
 }
 
 /// Lookup of pieces in a vocabulary.
-pub(crate) trait Vocabulary {
+pub(crate) trait WordPieces {
     /// The vocabulary's answer for a piece.
     type Token;
 
@@ -76,10 +76,10 @@ pub(crate) fn hash(piece: &str) -> u64 {
 ///
 /// # Errors
 /// Splits a text into pieces, and passes the vocabulary's answer for each.
-pub(crate) fn each_token<V: Vocabulary>(
+pub(crate) fn each_token<V: WordPieces>(
     vocabulary: &V,
     text: &str,
-    cut: Cut,
+    cut: WordCut,
     emit: &mut dyn FnMut(V::Token) -> ControlFlow<()>,
 ) -> Result<()> {
     let mut pieces = Vec::new();
@@ -98,7 +98,7 @@ pub(crate) fn each_token<V: Vocabulary>(
 }
 
 /// Cuts a word into pieces. `None` is a word that is too long.
-fn word_pieces<V: Vocabulary>(
+fn word_pieces<V: WordPieces>(
     vocabulary: &V,
     word: Option<&str>,
     pieces: &mut Vec<V::Token>,
@@ -124,7 +124,7 @@ fn word_pieces<V: Vocabulary>(
 }
 
 /// The longest piece at the start of `word`, and its length.
-fn longest<V: Vocabulary>(
+fn longest<V: WordPieces>(
     vocabulary: &V,
     prefix: &str,
     word: &str,
@@ -145,7 +145,7 @@ fn longest<V: Vocabulary>(
 }
 
 /// Calls `emit` with each word, `None` for one that is too long, until it breaks.
-fn each_word(text: &str, cut: Cut, emit: &mut dyn FnMut(Option<&str>) -> ControlFlow<()>) {
+fn each_word(text: &str, cut: WordCut, emit: &mut dyn FnMut(Option<&str>) -> ControlFlow<()>) {
     if text.is_ascii() {
         split(Clean::new(text, cut).map(|c| c.to_ascii_lowercase()), emit);
     } else {
@@ -187,14 +187,14 @@ fn split(
 /// where words are cut.
 struct Clean<'a> {
     rest: std::str::Chars<'a>,
-    cut: Cut,
+    cut: WordCut,
     last: char,
     /// Characters that come before the rest, in order; a zero is none.
     waiting: [char; 2],
 }
 
 impl<'a> Clean<'a> {
-    fn new(text: &'a str, cut: Cut) -> Self {
+    fn new(text: &'a str, cut: WordCut) -> Self {
         Self { rest: text.chars(), cut, last: ' ', waiting: ['\0'; 2] }
     }
 
@@ -258,7 +258,7 @@ mod tests {
         }
     }
 
-    impl Vocabulary for Pieces {
+    impl WordPieces for Pieces {
         type Token = &'static str;
 
         fn find(&self, hash: u64) -> Result<Option<&'static str>> {
@@ -270,7 +270,7 @@ mod tests {
         }
     }
 
-    fn words(text: &str, cut: Cut) -> Vec<String> {
+    fn words(text: &str, cut: WordCut) -> Vec<String> {
         let mut words = Vec::new();
         each_word(text, cut, &mut |word| {
             words.push(word.unwrap_or("…").to_owned());
@@ -282,7 +282,7 @@ mod tests {
     fn pieces(text: &str) -> Vec<&'static str> {
         let vocabulary = Pieces::new(&["[UNK]", "un", "##aff", "##able", "##a", "we", "!"]);
         let mut pieces = Vec::new();
-        each_token(&vocabulary, text, Cut::default(), &mut |piece| {
+        each_token(&vocabulary, text, WordCut::default(), &mut |piece| {
             pieces.push(piece);
             ControlFlow::Continue(())
         })
@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn words_are_clean_and_small() {
-        let plain = |text: &str| words(text, Cut::default());
+        let plain = |text: &str| words(text, WordCut::default());
         assert_eq!(plain(" Héllo,\tWÖRLD\u{200d}s!\r\n"), ["hello", ",", "worlds", "!"]);
         assert_eq!(plain("数据abc"), ["数", "据", "abc"]);
         assert_eq!(plain("a\u{0}b\u{fffd}c"), ["abc"]);
@@ -303,16 +303,16 @@ mod tests {
 
     #[test]
     fn code_names_are_cut_when_asked() {
-        let humps = Cut { humps: true, digits: false };
+        let humps = WordCut { humps: true, digits: false };
         assert_eq!(words("parseHTTPHeader2Map X", humps), ["parse", "http", "header2", "map", "x"]);
         assert_eq!(words("ÉtéÀVenir", humps), ["ete", "a", "venir"]);
-        let digits = Cut { humps: false, digits: true };
+        let digits = WordCut { humps: false, digits: true };
         assert_eq!(words("sha256 1st E0502", digits), ["sha", "256", "1st", "e", "0502"]);
-        assert_eq!(words("parseHTTP2", Cut::default()), ["parsehttp2"]);
+        assert_eq!(words("parseHTTP2", WordCut::default()), ["parsehttp2"]);
         for bits in 0..4 {
-            assert_eq!(Cut::of_bits(bits).unwrap().bits(), bits);
+            assert_eq!(WordCut::of_bits(bits).unwrap().bits(), bits);
         }
-        assert_eq!(Cut::of_bits(4), None);
+        assert_eq!(WordCut::of_bits(4), None);
     }
 
     #[test]
@@ -326,7 +326,7 @@ mod tests {
     fn it_stops_when_told() {
         let vocabulary = Pieces::new(&["a"]);
         let mut count = 0;
-        each_token(&vocabulary, "a a a a", Cut::default(), &mut |_| {
+        each_token(&vocabulary, "a a a a", WordCut::default(), &mut |_| {
             count += 1;
             if count == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })
@@ -337,7 +337,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn words_hold_neither_spaces_nor_capitals(text in "\\PC{0,80}", bits in 0u16..4) {
-            for word in words(&text, Cut::of_bits(bits).unwrap()) {
+            for word in words(&text, WordCut::of_bits(bits).unwrap()) {
                 proptest::prop_assert!(!word.is_empty());
                 proptest::prop_assert!(!word.contains(char::is_whitespace));
                 proptest::prop_assert!(!word.contains(|c: char| c.is_ascii_uppercase()));
@@ -350,9 +350,9 @@ mod tests {
         #[test]
         fn ascii_takes_the_short_way_to_the_same_words(text in "[ -~\t\n]{0,80}", bits in 0u16..4) {
             // A letter that decomposes to nothing ASCII sends the text the long way.
-            let mut long = words(&format!("{text} Ω"), Cut::of_bits(bits).unwrap());
+            let mut long = words(&format!("{text} Ω"), WordCut::of_bits(bits).unwrap());
             proptest::prop_assert_eq!(long.pop(), Some("ω".to_owned()));
-            proptest::prop_assert_eq!(words(&text, Cut::of_bits(bits).unwrap()), long);
+            proptest::prop_assert_eq!(words(&text, WordCut::of_bits(bits).unwrap()), long);
         }
     }
 }

@@ -12,7 +12,7 @@ use regex::bytes::{Regex, RegexBuilder};
 use serde::Deserialize;
 
 use crate::context::rows;
-use crate::value::{self, Place, Promise, drawn, judge, shape, word};
+use crate::value::{Promise, ValuePlace, chosen, judge, shape, stand_in, word};
 
 /// Text behind a name, and before one, in which its value may stand.
 const AFTER_BYTES_MAX: usize = 640;
@@ -21,7 +21,7 @@ const BEFORE_BYTES_MAX: usize = 400;
 /// Certainty of a form that a value follows, which decides what the value has to look like.
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq, Debug)]
 #[serde(rename_all = "lowercase")]
-enum Judge {
+enum ProseJudge {
     /// A literal in code or data: what a quoted value of an assignment has to look like.
     Quoted,
     /// An argument of a call, of which many are no values: with digits, or plain behind `set`.
@@ -41,7 +41,7 @@ enum Judge {
 /// Where the value of a form is.
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq, Debug)]
 #[serde(rename_all = "lowercase")]
-enum Side {
+enum ValueSide {
     /// Behind the name.
     Behind,
     /// In a call behind the name and an operator.
@@ -55,14 +55,14 @@ enum Side {
 /// One form: a row of `contexts.toml`.
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-struct Form {
-    place: Side,
+struct ProseForm {
+    place: ValueSide,
     /// Characters of which one begins what follows the name, or ends what stands before it.
     edge: String,
     /// Text that is near the name wherever the form is, so that most are told without the pattern.
     #[serde(default)]
     needs: String,
-    judge: Judge,
+    judge: ProseJudge,
     pattern: String,
     #[serde(skip)]
     regex: OnceLock<Option<Regex>>,
@@ -71,14 +71,14 @@ struct Form {
     finder: OnceLock<Finder<'static>>,
 }
 
-static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| rows::of("form"));
+static FORMS: LazyLock<Vec<ProseForm>> = LazyLock::new(|| rows::of("form"));
 
 /// Returns the forms of a place.
-fn forms(place: Side) -> impl Iterator<Item = &'static Form> {
+fn forms(place: ValueSide) -> impl Iterator<Item = &'static ProseForm> {
     FORMS.iter().filter(move |form| form.place == place)
 }
 
-impl Form {
+impl ProseForm {
     /// Returns whether a byte is a character of the edge, or the first byte of one.
     fn is_beside(&self, byte: u8) -> bool {
         (byte.is_ascii() || byte >= 0xC0) && self.edge.as_bytes().contains(&byte)
@@ -93,7 +93,7 @@ impl Form {
         let groups = regex.captures(text)?;
         let group = groups.name("secret")?.range();
         if promise == Promise::Password
-            && self.judge == Judge::Told
+            && self.judge == ProseJudge::Told
             && let Some(word) = word::drawn(text, group.start)
         {
             return Some(word);
@@ -111,9 +111,9 @@ pub(super) fn find(text: &[u8], name: &Range<usize>, promise: Promise) -> Option
     let said = &text[name.clone()];
     let after = &text[name.end..(name.end + AFTER_BYTES_MAX).min(text.len())];
     let follows = after.first().copied().unwrap_or(b'\n');
-    let find = |form: &Form| form.find(after, promise, said);
-    let mut behind = forms(Side::Behind).filter(|form| form.is_beside(follows));
-    let in_call = || is_operator(after).then(|| forms(Side::Call).find_map(find)).flatten();
+    let find = |form: &ProseForm| form.find(after, promise, said);
+    let mut behind = forms(ValueSide::Behind).filter(|form| form.is_beside(follows));
+    let in_call = || is_operator(after).then(|| forms(ValueSide::Call).find_map(find)).flatten();
     if let Some(value) = behind.find_map(find).or_else(in_call) {
         return Some(name.end + value.start..name.end + value.end);
     }
@@ -143,7 +143,7 @@ pub(super) fn bytes(
     }
     let promise = promise()?;
     let value =
-        forms(Side::Bytes).find_map(|form| form.find(after, promise, &text[name.clone()]))?;
+        forms(ValueSide::Bytes).find_map(|form| form.find(after, promise, &text[name.clone()]))?;
     Some(name.end + value.start..name.end + value.end)
 }
 
@@ -153,7 +153,7 @@ fn before(text: &[u8], name: &Range<usize>, promise: Promise) -> Option<Range<us
     let from = name.start.saturating_sub(BEFORE_BYTES_MAX);
     let before = &text[from..name.start];
     let precedes = before.last().copied().unwrap_or(b'\n');
-    forms(Side::Before)
+    forms(ValueSide::Before)
         .filter(|form| form.is_beside(precedes))
         .find_map(|form| form.find(before, promise, said))
         .map(|value| from + value.start..from + value.end)
@@ -172,16 +172,17 @@ fn compile(pattern: &str) -> Option<Regex> {
     RegexBuilder::new(&pattern).unicode(false).build().ok()
 }
 
-impl Judge {
+impl ProseJudge {
     fn accepts(self, value: &[u8], behind: &[u8], promise: Promise, name: &[u8]) -> bool {
         let value = value.trim_ascii_end();
-        if value.is_empty() || value::is_other_thing(value) {
+        if value.is_empty() || stand_in::is_other_thing(value) {
             return false;
         }
         let upper = !name.iter().any(u8::is_ascii_lowercase);
         match self {
             Self::Quoted => {
-                !shape::is_numeric(value) && judge(value, Place::Quoted(promise, upper)).is_secret()
+                !shape::is_numeric(value)
+                    && judge(value, ValuePlace::Quoted(promise, upper)).is_secret()
             }
             Self::Argument => {
                 let is_plain = value.iter().all(u8::is_ascii_lowercase);
@@ -190,10 +191,10 @@ impl Judge {
                     .is_some_and(|word| matches!(word.as_str(), "set" | "with"));
                 let has_digit = value.iter().any(u8::is_ascii_digit);
                 let is_told = has_digit || is_plain && sets && value.len() >= 8;
-                (is_told || drawn::is_joined_phrase(value))
+                (is_told || chosen::is_joined_phrase(value))
                     && !value.contains(&b' ')
                     && !shape::is_numeric(value)
-                    && judge(value, Place::Quoted(promise, upper)).is_secret()
+                    && judge(value, ValuePlace::Quoted(promise, upper)).is_secret()
             }
             Self::Told => {
                 let is_code = matches!(behind, [b'(' | b'[' | b'{', ..])
@@ -203,13 +204,13 @@ impl Judge {
                     && value[0].is_ascii_uppercase()
                     && !value.last().is_some_and(u8::is_ascii_digit);
                 let is_type = is_type || memchr::memmem::find(value, b"::").is_some();
-                !is_code && !is_type && judge(trimmed(value), Place::Told(promise)).is_secret()
+                !is_code && !is_type && judge(trimmed(value), ValuePlace::Told(promise)).is_secret()
             }
-            Self::Drawn => judge(trimmed(value), Place::Beside(promise)).is_secret(),
+            Self::Drawn => judge(trimmed(value), ValuePlace::Beside(promise)).is_secret(),
             Self::Wrapped => {
-                judge(value, Place::Told(promise)).is_secret() || drawn::is_chosen(value)
+                judge(value, ValuePlace::Told(promise)).is_secret() || chosen::is_chosen(value)
             }
-            Self::Styled => judge(value, Place::Styled).is_secret(),
+            Self::Styled => judge(value, ValuePlace::Styled).is_secret(),
             Self::Bytes => are_drawn_bytes(value),
         }
     }

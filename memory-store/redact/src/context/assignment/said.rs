@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::promise::promise_in_prose;
 use crate::value::word::{self, VALUE_BYTES_MAX};
-use crate::value::{self, Place, Promise, drawn, judge, shape};
+use crate::value::{self, Promise, ValuePlace, chosen, drawn, judge, stand_in};
 use crate::vocabulary::WORDS;
 
 /// Signs of Markdown that may stand right behind the name.
@@ -60,7 +60,7 @@ pub(super) fn by_means_of(text: &[u8], name: &Range<usize>) -> Option<Range<usiz
     let lead = text[..name.start].strip_suffix(b" ").filter(|_| is_means)?;
     let word = lead.iter().rev().take(VALUE_BYTES_MAX).take_while(|byte| byte.is_ascii_graphic());
     let value = word::bare(text, &(lead.len() - word.count()..lead.len()));
-    judge(&text[value.clone()], Place::Beside(Promise::Password)).is_secret().then_some(value)
+    judge(&text[value.clone()], ValuePlace::Beside(Promise::Password)).is_secret().then_some(value)
 }
 
 /// The length of a word that is joined to a name and says where it is used, before an assignment: `-db:`.
@@ -84,7 +84,7 @@ pub(super) fn assigned(text: &[u8], at: usize) -> Option<Range<usize>> {
     let start = word::skip_quote(text, at + spaces);
     let value = word::bare(text, &(start..start + word::length(&text[start..])));
     let told = &text[value.clone()];
-    (judge(told, Place::Given(Promise::Password)).is_secret()
+    (judge(told, ValuePlace::Given(Promise::Password)).is_secret()
         || value::is_told_number(told, Promise::Password))
     .then_some(value)
 }
@@ -128,15 +128,16 @@ fn told(
         }
         let is_given = || {
             word::is_chosen_with_sign(text, &value)
-                || promise != Promise::SomeKey && judge(told, Place::Beside(promise)).is_secret()
-                || promise == Promise::Password && value::is_numbered(told)
+                || promise != Promise::SomeKey
+                    && judge(told, ValuePlace::Beside(promise)).is_secret()
+                || promise == Promise::Password && chosen::is_numbered(told)
         };
         let is_far = || {
             is_abroad
                 && place <= PLACE_MAX
                 && promise == Promise::Password
                 && value::is_drawn_beside_name(told)
-                && judge(told, Place::Beside(promise)).is_secret()
+                && judge(told, ValuePlace::Beside(promise)).is_secret()
         };
         if place == 0 && is_given() || is_far() {
             return Some(value);
@@ -175,14 +176,14 @@ fn value_behind(text: &[u8], mut at: usize, promise: Promise) -> Option<Range<us
             promise == Promise::Password
                 && text[word.start] == b'"'
                 && text.get(value.end) == Some(&b'"')
-                && judge(told, Place::Quoted(promise, false)).is_secret()
-                && !shape::is_stop_word(told)
-                && !shape::is_placeholder(told)
+                && judge(told, ValuePlace::Quoted(promise, false)).is_secret()
+                && !stand_in::is_stop_word(told)
+                && !stand_in::is_placeholder(told)
         };
         if let Some(phrase) = drawn_phrase(text, word.start) {
             return Some(phrase);
         }
-        if judge(told, Place::Told(promise)).is_secret()
+        if judge(told, ValuePlace::Told(promise)).is_secret()
             || is_plain()
             || value::is_told_number(told, promise)
         {
@@ -258,7 +259,7 @@ pub(super) fn phrase(text: &[u8], at: usize, words_min: usize) -> Option<Range<u
             && letters.iter().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
             && !WORDS.message.has(word)
             && !WORDS.phrase_prose.has(word)
-            && !shape::is_stop_word(word)
+            && !stand_in::is_stop_word(word)
     };
     let mut start = rest[..line].iter().take_while(|byte| **byte == b' ').count();
     let first = start;
@@ -299,12 +300,12 @@ pub(super) fn near(text: &[u8], at: usize, promise: Promise) -> Option<Range<usi
         let end = start + word::length(&rest[start..line]);
         let value = &rest[start..end];
         let chosen = word::quoted(rest, start)
-            .filter(|value| value::is_chosen_or_drawn(&rest[value.clone()]));
+            .filter(|value| chosen::is_chosen_or_drawn(&rest[value.clone()]));
         let is_drawn = value.len() >= bytes_min
-            && judge(value, Place::Near).is_secret()
-            && !shape::is_path(value);
+            && judge(value, ValuePlace::Near).is_secret()
+            && !stand_in::is_path(value);
         let chosen = chosen.or_else(|| chosen_word(rest, start, line));
-        if is_drawn || chosen.is_some() || drawn::is_lone_phrase(value) {
+        if is_drawn || chosen.is_some() || chosen::is_lone_phrase(value) {
             let end = chosen.map_or(end, |value| value.end);
             let is_content = WORDS.content.occur_in(&rest[..(start + CONTENT_BYTES).min(line)]);
             return (!is_content).then_some(at + start..at + end);
@@ -332,7 +333,7 @@ fn chosen_word(text: &[u8], start: usize, line: usize) -> Option<Range<usize>> {
     let length = length - value.iter().rev().take_while(|byte| b".,;:\"')".contains(byte)).count();
     let lead = &text[start.saturating_sub(LEAD_BYTES)..start];
     let word = lead.strip_suffix(b" ")?.rsplit(|byte| b" (".contains(byte)).next()?;
-    (drawn::is_chosen(&value[..length])
+    (chosen::is_chosen(&value[..length])
         && (is_one_of(&GIVING, word) || WORDS.copula_told.has(word)))
     .then_some(start..start + length)
 }
