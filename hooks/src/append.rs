@@ -9,7 +9,6 @@ use std::path::Path;
 
 use memory_store_base::exchange::file_pool;
 use memory_store_base::fs::disk::{open_to_append, open_with_folders, private_options};
-use memory_store_base::fs::open_regular::Links;
 
 use crate::platform::rename_new;
 
@@ -25,12 +24,12 @@ pub fn open_new(path: &Path, claimant: u64) -> io::Result<File> {
             }
         }
     }
-    open_to_append(path, Links::Follow)
+    open_with_folders(path, private_options().read(true).append(true).create(true))
 }
 
 /// Appends bytes in one call, unless the file already has `len_max` bytes; returns its length.
 pub fn append(path: &Path, bytes: &[u8], len_max: u64) -> io::Result<u64> {
-    let mut file = open_to_append(path, Links::Follow)?;
+    let mut file = open_to_append(path)?;
     let len = file.metadata()?.len();
     if len >= len_max {
         return Ok(len);

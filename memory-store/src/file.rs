@@ -12,7 +12,6 @@ mod heading;
 mod merge;
 mod name;
 mod redacted;
-mod simple_yaml;
 mod split;
 mod yaml;
 

@@ -12,7 +12,6 @@ use std::time::Instant;
 
 use memory_store::MemoryId;
 use memory_store::fs::disk::open_to_append;
-use memory_store::fs::open_regular::Links;
 use memory_store::layout::{RECEIPTS_BYTES_MAX, SESSION_BYTES_MAX, Tree, path_hash};
 use memory_store::recall::{Hit, render};
 use serde_json::json;
@@ -146,7 +145,7 @@ fn read(path: &Path) -> io::Result<String> {
 
 /// Appends in one write, unless there is too much already.
 fn append(path: &Path, bytes: &[u8], len_max: u64) -> io::Result<()> {
-    let mut file = open_to_append(path, Links::Follow)?;
+    let mut file = open_to_append(path)?;
     if file.metadata()?.len() + bytes.len() as u64 > len_max {
         return Ok(());
     }

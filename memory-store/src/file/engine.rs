@@ -6,7 +6,6 @@ use std::collections::HashMap;
 use gray_matter::engine::Engine;
 use gray_matter::{Error, Matter, Pod};
 
-use super::simple_yaml;
 use super::yaml::{self, Node, Value};
 
 /// Front matter in which every scalar stays the text that was written.
@@ -21,11 +20,6 @@ impl Engine for PlainYaml {
 
 /// Reads the text between the fences.
 pub(super) fn read(front: &str) -> Result<Pod, String> {
-    simple_yaml::read(front).map_or_else(|| by_library(front), Ok)
-}
-
-/// Reads it whatever form it has.
-pub(super) fn by_library(front: &str) -> Result<Pod, String> {
     // Only the front matter is handed over: the body is ours to keep, byte for byte. The comments
     // around it keep blanks at its ends, which mean something in YAML, from being trimmed.
     let gap = if front.is_empty() || front.ends_with('\n') { "" } else { "\n" };

@@ -10,9 +10,8 @@ use serde::de::DeserializeOwned;
 
 use crate::bytes::checksum;
 use crate::error::{At, Error, Result};
-use crate::fs::disk::{Privacy, open_to_append, read_if_there, replace};
+use crate::fs::disk::{Privacy, open_with_folders, private_options, read_if_there, replace};
 use crate::fs::lines::ends_torn;
-use crate::fs::open_regular::Links;
 
 /// Bytes that a ledger may have: far more than any project's, so that reading is bounded.
 const LEDGER_BYTES_MAX: usize = 1 << 30;
@@ -78,7 +77,9 @@ pub(super) fn append<T: Serialize>(path: &Path, events: &[T]) -> Result<()> {
 
 /// Appends lines in one write.
 pub(super) fn write<T: Serialize>(path: &Path, events: &[T]) -> Result<Unsynced> {
-    let mut file = open_to_append(path, Links::Follow).at(path)?;
+    let mut options = private_options();
+    options.read(true).append(true).create(true);
+    let mut file = open_with_folders(path, &options).at(path)?;
     let mut bytes = Vec::new();
     if ends_torn(&mut file).at(path)? {
         bytes.push(b'\n');

@@ -10,8 +10,7 @@
 //!   server.
 //! - [`Trust::held_as`] for a memory whose label is known: the plan of a session's start, and which of two files counts.
 //!
-//! A reader of an index adds what came since it was written: settings that are stricter by now, and files that no
-//! index has judged (`memory-store/recall/src/lib.rs` `holds`).
+//! A reader of an index adds settings that are stricter by now (`memory-store/recall/src/lib.rs` `holds`).
 
 use std::fmt;
 

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::dir::Folder;
-use super::open_regular::Links;
 use crate::error::{At, Error, Result};
 
 /// Readers of a written file.
@@ -285,15 +284,14 @@ fn make_folders(folder: &Path, privacy: Privacy) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// Opens a file of ours for reading and appending (`O_APPEND`). It and its folders are created with it, for this user
-/// only.
-pub fn open_to_append(path: &Path, links: Links) -> io::Result<File> {
-    let mut options = private_options();
-    options.read(true).append(true).create(true);
-    if links == Links::Refuse {
-        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW);
-    }
-    open_with_folders(path, &options)
+/// Opens a file of ours for appending (`O_APPEND`). It and its folders are created with it, for this user only.
+pub fn open_to_append(path: &Path) -> io::Result<File> {
+    open_with_folders(path, private_options().append(true).create(true))
+}
+
+/// Refuses a file that is a symbolic link (`O_NOFOLLOW`).
+pub fn refuse_links(options: &mut OpenOptions) -> &mut OpenOptions {
+    std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NOFOLLOW)
 }
 
 /// Opens a file of ours; where its folders are missing, they are created for this user only.
