@@ -9,7 +9,7 @@ use memory_store_base::layout::TreeDir;
 use memory_store_base::progress::Progress;
 
 use crate::append;
-use crate::event::{Event, ToolCall, What};
+use crate::event::{Event, EventKind, ToolCall};
 
 /// Bytes of the inbox. Beyond this no notes are left: the processor, when it runs again, finds
 /// transcripts that nobody told it about, too.
@@ -73,14 +73,14 @@ fn note(event: &Event, now: Timestamp) -> Note {
     }
 }
 
-const fn tool_call(what: &What) -> Option<&ToolCall> {
+const fn tool_call(what: &EventKind) -> Option<&ToolCall> {
     match what {
-        What::PostToolUse(call) | What::PostToolUseFailure(call) => Some(call),
-        What::SessionStart(_)
-        | What::UserPromptSubmit(_)
-        | What::Stop
-        | What::SubagentStop
-        | What::PreCompact
-        | What::SessionEnd => None,
+        EventKind::PostToolUse(call) | EventKind::PostToolUseFailure(call) => Some(call),
+        EventKind::SessionStart(_)
+        | EventKind::UserPromptSubmit(_)
+        | EventKind::Stop
+        | EventKind::SubagentStop
+        | EventKind::PreCompact
+        | EventKind::SessionEnd => None,
     }
 }

@@ -22,7 +22,7 @@ use super::{ANSWER_TOKENS_MAX, Local};
 const AGAIN_CHARS_MAX: usize = 700;
 
 /// An answer that has memories, or what was said in sessions, in it.
-pub(super) struct Told<'a> {
+pub(super) struct GivenAnswer<'a> {
     pub tree: &'a Tree,
     /// The tool, or the prompt.
     pub event: &'a str,
@@ -37,7 +37,7 @@ pub(super) struct Told<'a> {
 
 impl Local {
     /// Notes what an answer gave. What cannot be noted costs nothing but that.
-    pub(super) fn gave(&self, told: &Told<'_>) {
+    pub(super) fn gave(&self, told: &GivenAnswer<'_>) {
         if !told.found || !self.may_note(told.tree) {
             return;
         }
@@ -92,7 +92,7 @@ impl Local {
     }
 
     /// Leaves a receipt of an answer with the others of the day.
-    pub(super) fn leave_receipt(&self, told: &Told<'_>) -> io::Result<()> {
+    pub(super) fn leave_receipt(&self, told: &GivenAnswer<'_>) -> io::Result<()> {
         let now = self.now();
         let memories: Vec<_> = told
             .rendered

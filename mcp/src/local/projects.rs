@@ -8,7 +8,7 @@ use memory_store::layout::{Tree, TreeRecord};
 use memory_store::recall::render::Rendered;
 use memory_store::recall::{Collection, Hit, Tier, render};
 
-use super::given::Told;
+use super::given::GivenAnswer;
 use super::recall::FoundHits;
 use super::{ANSWER_TOKENS_MAX, Local};
 use crate::backend::{Page, RecallRequest};
@@ -164,8 +164,15 @@ impl Local {
             if !self.may_note(tree) {
                 continue;
             }
-            let told =
-                Told { tree, event: "recall", query: None, hits, rendered, found: true, started };
+            let told = GivenAnswer {
+                tree,
+                event: "recall",
+                query: None,
+                hits,
+                rendered,
+                found: true,
+                started,
+            };
             // A note that cannot be written costs nothing but that.
             drop(self.leave_receipt(&told));
         }

@@ -23,24 +23,24 @@ pub(super) struct Split {
 
 /// Problem with a file at a byte offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(super) struct FileFault {
     pub offset: usize,
     pub message: String,
 }
 
-impl Fault {
+impl FileFault {
     pub(crate) fn new(offset: usize, message: impl Into<String>) -> Self {
         Self { offset, message: message.into() }
     }
 }
 
 /// Finds the front matter: a first line `---` and the next line `---` (or `...`).
-pub(super) fn split(text: &str) -> Result<Split, Fault> {
+pub(super) fn split(text: &str) -> Result<Split, FileFault> {
     let start = if text.starts_with(BOM) { BOM.len() } else { 0 };
     let mut lines = text[start..].split_inclusive('\n');
     let opening = lines.next().unwrap_or_default();
     if opening.trim_end() != "---" {
-        return Err(Fault::new(
+        return Err(FileFault::new(
             start,
             "expected `---`: a memory file begins with front matter between two lines `---`",
         ));
@@ -53,14 +53,14 @@ pub(super) fn split(text: &str) -> Result<Split, Fault> {
             if front.len() > FRONT_BYTES_MAX {
                 let limit = FRONT_BYTES_MAX >> 10;
                 let message = format!("the front matter is longer than {limit} KiB; shorten it");
-                return Err(Fault::new(front_start, message));
+                return Err(FileFault::new(front_start, message));
             }
             let line_ending = if opening.ends_with("\r\n") { "\r\n" } else { "\n" };
             return Ok(Split { front, body: offset + line.len()..text.len(), line_ending });
         }
         offset += line.len();
     }
-    Err(Fault::new(start, "the front matter is not closed: add a line `---` after it"))
+    Err(FileFault::new(start, "the front matter is not closed: add a line `---` after it"))
 }
 
 /// The line and column of a byte offset.

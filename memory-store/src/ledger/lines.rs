@@ -20,7 +20,7 @@ const LEDGER_BYTES_MAX: usize = 1 << 30;
 const CHECKSUM_CHARS: usize = 8;
 
 /// Contents of a ledger file.
-pub(super) struct Lines<T> {
+pub(super) struct LedgerLines<T> {
     pub events: Vec<T>,
     /// Whole lines that say something unknown: a later version of the program wrote them.
     pub foreign: Vec<Vec<u8>>,
@@ -38,9 +38,9 @@ fn bytes(path: &Path) -> Result<Vec<u8>> {
 }
 
 /// Reads all lines.
-pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<Lines<T>> {
+pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<LedgerLines<T>> {
     let bytes = bytes(path)?;
-    let mut lines = Lines { events: Vec::new(), foreign: Vec::new(), damaged: 0 };
+    let mut lines = LedgerLines { events: Vec::new(), foreign: Vec::new(), damaged: 0 };
     for line in bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
         match whole(line).map(serde_json::from_slice) {
             Some(Ok(event)) => lines.events.push(event),

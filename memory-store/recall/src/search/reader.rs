@@ -17,7 +17,6 @@ use crate::rank::candidate::Candidate;
 use crate::rank::nearest::Probe;
 use crate::rank::second_space::Asking;
 use crate::rank::trace::CandidateOutcome;
-use crate::suspicion;
 use memory_store_base::error::Error;
 use memory_store_base::fs::file_stamp::{Stamp, Stamps};
 use memory_store_base::id::MemoryId;
