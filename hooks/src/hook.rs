@@ -5,13 +5,13 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 
+use memory_store_base::fs::disk::append_within;
 use memory_store_base::fs::private_folders;
 use memory_store_base::layout::{Place, Tree, TreeDir, UserDirs};
 use memory_store_base::{Error, ProjectId, Timestamp, format_version};
 
 use memory_store_recall::{Recall, Recalled};
 
-use crate::append;
 use crate::deadline::Deadline;
 use crate::event::Event;
 use crate::payload::Payload;
@@ -214,7 +214,7 @@ impl Hook {
             return;
         }
         let log = &self.state.hook_log;
-        if append::append(log, line.as_bytes(), LOG_BYTES_MAX).is_ok_and(|len| len >= LOG_BYTES_MAX)
+        if append_within(log, line.as_bytes(), LOG_BYTES_MAX).is_ok_and(|len| len >= LOG_BYTES_MAX)
         {
             drop(std::fs::rename(log, log.with_extension("log.old")));
         }

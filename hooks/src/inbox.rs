@@ -5,10 +5,10 @@ use std::io::{self, Read, Seek, SeekFrom};
 
 use memory_store_base::Timestamp;
 use memory_store_base::exchange::note::Note;
+use memory_store_base::fs::disk::append_within;
 use memory_store_base::layout::TreeDir;
 use memory_store_base::progress::Progress;
 
-use crate::append;
 use crate::event::{Event, EventKind, ToolCall};
 
 /// Bytes of the inbox. Beyond this no notes are left: the processor, when it runs again, finds
@@ -22,7 +22,7 @@ const PART_BYTES: u64 = 64 << 10;
 pub fn leave_note(tree: &TreeDir, event: &Event, now: Timestamp) -> io::Result<u64> {
     let mut line = serde_json::to_vec(&note(event, now)).map_err(io::Error::other)?;
     line.push(b'\n');
-    append::append(&tree.inbox, &line, INBOX_BYTES_MAX)
+    append_within(&tree.inbox, &line, INBOX_BYTES_MAX)
 }
 
 /// The session that left the last note, other than this one.

@@ -3,11 +3,10 @@
 use std::io;
 use std::ops::Range;
 
+use memory_store_base::fs::disk::append_within;
 use memory_store_base::layout::{RECEIPTS_BYTES_MAX, TreeDir};
 use memory_store_base::{MemoryId, Timestamp};
 use serde::Serialize;
-
-use crate::append;
 
 /// One injection. The text itself is not kept here, nor what was asked.
 #[derive(Debug, Serialize)]
@@ -78,6 +77,6 @@ impl HookReceipt<'_> {
     pub fn leave(&self, tree: &TreeDir) -> io::Result<()> {
         let mut line = serde_json::to_vec(self).map_err(io::Error::other)?;
         line.push(b'\n');
-        append::append(&tree.receipts(&self.at.date()), &line, RECEIPTS_BYTES_MAX).map(drop)
+        append_within(&tree.receipts(&self.at.date()), &line, RECEIPTS_BYTES_MAX).map(drop)
     }
 }

@@ -23,7 +23,7 @@ use memory_store::{Timestamp, format_version, migrate};
 
 use crate::backend::{
     Backend, ForgetResponse, RecallRequest, RecallResponse, RememberRequest, RememberResponse,
-    Rest, SessionsRequest, SessionsResponse, StatusResponse, ToolFailure,
+    Rest, SessionsRequest, SessionsResponse, StatusResponse, ToolError,
 };
 use crate::environment::ServerEnvironment;
 use crate::processor::Program;
@@ -63,15 +63,15 @@ impl Local {
 
     /// The working tree, if it may be read now. Asked anew each time: `init`, `trust` and `off`
     /// may happen while the server lives.
-    fn tree(&self) -> Result<Tree, ToolFailure> {
+    fn tree(&self) -> Result<Tree, ToolError> {
         if self.environment.mode() == Mode::Off {
             return Err(match &self.environment.unknown_mode {
-                Some(value) => ToolFailure::UnknownMode(value.clone()),
-                None => ToolFailure::Off,
+                Some(value) => ToolError::UnknownMode(value.clone()),
+                None => ToolError::Off,
             });
         }
         let folder = &self.environment.folder;
-        self.environment.tree().ok_or_else(|| ToolFailure::NotSetUp {
+        self.environment.tree().ok_or_else(|| ToolError::NotSetUp {
             folder: folder.display().to_string(),
             untrusted: folder.ancestors().any(|folder| folder.join(STORE_DIR).is_dir()),
             data: self.environment.dirs.data.display().to_string(),
@@ -79,15 +79,15 @@ impl Local {
     }
 
     /// The working tree, if it may be written now. Its stores have the formats of this program then.
-    fn writable_tree(&self) -> Result<Tree, ToolFailure> {
+    fn writable_tree(&self) -> Result<Tree, ToolError> {
         let tree = self.tree()?;
         match self.environment.mode() {
             Mode::Full => {
                 migrate::before_write(&self.environment.dirs, &tree, self.now())?;
                 Ok(tree)
             }
-            Mode::Read => Err(ToolFailure::ReadOnly),
-            Mode::Off => Err(ToolFailure::Off),
+            Mode::Read => Err(ToolError::ReadOnly),
+            Mode::Off => Err(ToolError::Off),
         }
     }
 
@@ -118,19 +118,19 @@ impl Local {
     }
 
     /// Refuses a search with a filter that makes no sense.
-    fn check(&self, search: &Search) -> Result<(), ToolFailure> {
-        search.problem(self.now()).map_or(Ok(()), |problem| Err(ToolFailure::Request(problem)))
+    fn check(&self, search: &Search) -> Result<(), ToolError> {
+        search.problem(self.now()).map_or(Ok(()), |problem| Err(ToolError::Request(problem)))
     }
 
     /// The times that words name, from the first moment to the first one after them.
-    fn time(&self, name: &str, words: &str) -> Result<(Timestamp, Timestamp), ToolFailure> {
+    fn time(&self, name: &str, words: &str) -> Result<(Timestamp, Timestamp), ToolError> {
         let now = self.now();
         let exact = Timestamp::parse(words).filter(|_| words.contains(':'));
         let span = exact.map(|at| (Some(at), Some(Timestamp(at.0 + 1))));
         let span = span.or_else(|| time_named(words, now).map(|span| (span.from, span.to)));
         match span {
             Some((from, to)) => Ok((from.unwrap_or_default(), to.unwrap_or(now))),
-            None => Err(ToolFailure::Request(format!(
+            None => Err(ToolError::Request(format!(
                 "`{name}` takes a day such as 2026-10-01, or words such as \"last week\", and not `{}`",
                 words.chars().take(40).collect::<String>()
             ))),
@@ -138,7 +138,7 @@ impl Local {
     }
 
     /// The first and the last moment between two times that words name.
-    fn span(&self, since: Option<&str>, before: Option<&str>) -> Result<TimeSpan, ToolFailure> {
+    fn span(&self, since: Option<&str>, before: Option<&str>) -> Result<TimeSpan, ToolError> {
         let since = since.map(|words| self.time("since", words)).transpose()?;
         let before = before.map(|words| self.time("before", words)).transpose()?;
         Ok(TimeSpan {
@@ -154,34 +154,34 @@ impl Local {
 }
 
 impl Backend for Local {
-    fn recall(&self, request: &RecallRequest) -> Result<RecallResponse, ToolFailure> {
+    fn recall(&self, request: &RecallRequest) -> Result<RecallResponse, ToolError> {
         self.find_memories(request)
     }
 
-    fn remember(&self, request: RememberRequest) -> Result<RememberResponse, ToolFailure> {
+    fn remember(&self, request: RememberRequest) -> Result<RememberResponse, ToolError> {
         match &request.id {
             Some(id) => self.change(id, &request),
             None => self.save(request),
         }
     }
 
-    fn forget(&self, id: &str) -> Result<ForgetResponse, ToolFailure> {
+    fn forget(&self, id: &str) -> Result<ForgetResponse, ToolError> {
         self.put_aside(id)
     }
 
-    fn search_sessions(&self, request: &SessionsRequest) -> Result<SessionsResponse, ToolFailure> {
+    fn search_sessions(&self, request: &SessionsRequest) -> Result<SessionsResponse, ToolError> {
         self.sessions(request)
     }
 
-    fn status(&self) -> Result<StatusResponse, ToolFailure> {
+    fn status(&self) -> Result<StatusResponse, ToolError> {
         self.report()
     }
 
-    fn handoff(&self) -> Result<String, ToolFailure> {
+    fn handoff(&self) -> Result<String, ToolError> {
         self.last_handoff()
     }
 
-    fn tidy(&self) -> Result<Option<String>, ToolFailure> {
+    fn tidy(&self) -> Result<Option<String>, ToolError> {
         self.memories_to_tidy()
     }
 

@@ -11,7 +11,7 @@ use memory_store::store::{Store, Stored};
 use memory_store::trust::Trust;
 
 use super::Local;
-use crate::backend::ToolFailure;
+use crate::backend::ToolError;
 
 /// A memory that was named by its id.
 pub(super) struct FoundMemory {
@@ -30,7 +30,7 @@ impl Local {
         tree: &Tree,
         recall: &Recall,
         settings: &Settings,
-    ) -> Result<Option<FoundMemory>, ToolFailure> {
+    ) -> Result<Option<FoundMemory>, ToolError> {
         let dirs = &self.environment.dirs;
         let project = || judged(Store::open(dirs, tree)?, settings);
         let user = || judged(Store::user(dirs)?, settings);
@@ -45,7 +45,7 @@ impl Local {
                 return Ok(Some(FoundMemory { store, trust, stored, scope }));
             }
         } else if found.len() > 1 {
-            return Err(ToolFailure::Request(format!(
+            return Err(ToolError::Request(format!(
                 "{} memories have an id that ends with `{id}`: give more of it",
                 found.len()
             )));
@@ -74,13 +74,13 @@ impl Local {
         tree: &Tree,
         recall: &Recall,
         settings: &Settings,
-    ) -> Result<FoundMemory, ToolFailure> {
+    ) -> Result<FoundMemory, ToolError> {
         self.find_by_id(id, tree, recall, settings)?.ok_or_else(|| no_such_id(id))
     }
 }
 
-pub(super) fn no_such_id(id: &str) -> ToolFailure {
-    ToolFailure::Request(format!(
+pub(super) fn no_such_id(id: &str) -> ToolError {
+    ToolError::Request(format!(
         "no memory has the id `{}`: `recall` shows the ids in brackets, such as [fix k3v9qa]",
         id.chars().take(40).collect::<String>()
     ))
@@ -96,7 +96,7 @@ pub(super) fn in_tree(file: &Path, tree: &Tree) -> PathBuf {
 }
 
 /// A store in which nothing that is held, or from the repository, hides what is not, and what it gives.
-pub(super) fn judged(store: Store, settings: &Settings) -> Result<(Store, Trust), ToolFailure> {
+pub(super) fn judged(store: Store, settings: &Settings) -> Result<(Store, Trust), ToolError> {
     let mut trust = Trust::of(&store, settings)?;
     trust.asks_singly = true;
     Ok((store.judged(trust.clone(), settings), trust))

@@ -10,14 +10,14 @@ use memory_store::store::Store;
 use super::find::{FoundMemory, no_such_id};
 use super::remember::ProjectStore;
 use super::{ANSWER_TOKENS_MAX, HELD_TITLE, Local};
-use crate::backend::{ForgetResponse, ToolFailure};
+use crate::backend::{ForgetResponse, ToolError};
 
 /// Stands for the title of what was put aside before: it may have been held back for what it says.
 const TITLE_BEFORE: &str = "(put aside before)";
 
 impl Local {
     /// Puts a memory aside; what was put aside before stays so.
-    pub(super) fn put_aside(&self, id: &str) -> Result<ForgetResponse, ToolFailure> {
+    pub(super) fn put_aside(&self, id: &str) -> Result<ForgetResponse, ToolError> {
         let project = self.project()?;
         let ProjectStore { tree, settings, recall } = &project;
         let Some(found) = self.find_by_id(id, tree, recall, settings)? else {
@@ -25,7 +25,7 @@ impl Local {
         };
         let short = found.stored.memory.id.short();
         if found.is_users_everywhere() {
-            return Err(ToolFailure::Request(format!(
+            return Err(ToolError::Request(format!(
                 "{short} is the user's own and holds in every project, so only the user puts it aside: \
                  `throughline forget {short}`"
             )));
@@ -79,7 +79,7 @@ impl Local {
         &self,
         id: &str,
         project: &ProjectStore,
-    ) -> Result<ForgetResponse, ToolFailure> {
+    ) -> Result<ForgetResponse, ToolError> {
         let dirs = &self.environment.dirs;
         let stores = [Store::open(dirs, &project.tree)?, Store::user(dirs)?];
         let Some(stored) = stores.iter().find_map(|store| store.archived().ok()?.find(id).ok())

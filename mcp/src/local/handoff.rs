@@ -20,7 +20,7 @@ use serde::Deserialize;
 
 use super::Local;
 use super::given::GivenAnswer;
-use crate::backend::ToolFailure;
+use crate::backend::ToolError;
 
 /// Memories of which duplicates are looked for, the latest first: each is compared with each.
 const COMPARED_MAX: usize = 400;
@@ -33,7 +33,7 @@ const DAYS_MAX: usize = 60;
 
 impl Local {
     /// Says where the work was left.
-    pub(super) fn last_handoff(&self) -> Result<String, ToolFailure> {
+    pub(super) fn last_handoff(&self) -> Result<String, ToolError> {
         let started = Instant::now();
         let tree = self.tree()?;
         let left = Handoff::read(&self.environment.dirs.tree(&tree.root).handoff);
@@ -64,7 +64,7 @@ impl Local {
     }
 
     /// Names memories that a person should look at, and why; `None` where there are none. The index tells of all of them.
-    pub(super) fn memories_to_tidy(&self) -> Result<Option<String>, ToolFailure> {
+    pub(super) fn memories_to_tidy(&self) -> Result<Option<String>, ToolError> {
         let tree = self.tree()?;
         let recall = self.indexed(&tree);
         let mut memories = recall.standing(self.now());

@@ -21,7 +21,7 @@ use super::sessions::turn_hit;
 use super::{
     ANSWER_TOKENS_MAX, HELD_BACK, Local, PAGE_SLACK, TimeSpan, note, relative, with_remarks,
 };
-use crate::backend::{MemoryHit, Page, RecallRequest, RecallResponse, Rest, ToolFailure};
+use crate::backend::{MemoryHit, Page, RecallRequest, RecallResponse, Rest, ToolError};
 use crate::printed::ids_in;
 use crate::request::{Projects, unused};
 
@@ -57,7 +57,7 @@ impl Local {
     pub(super) fn find_memories(
         &self,
         request: &RecallRequest,
-    ) -> Result<RecallResponse, ToolFailure> {
+    ) -> Result<RecallResponse, ToolError> {
         let started = Instant::now();
         let tree = self.tree()?;
         let (recall, now) = self.recall_for(request, &tree)?;
@@ -92,7 +92,7 @@ impl Local {
         &self,
         request: &RecallRequest,
         tree: &Tree,
-    ) -> Result<(Recall, Timestamp), ToolFailure> {
+    ) -> Result<(Recall, Timestamp), ToolError> {
         let mut recall = self.recall_in(tree);
         let mut now = self.now();
         let expired = match request.history || request.as_of.is_some() {
@@ -117,7 +117,7 @@ impl Local {
         tree: &Tree,
         tier: Tier,
         now: Timestamp,
-    ) -> Result<FoundHits, ToolFailure> {
+    ) -> Result<FoundHits, ToolError> {
         let TimeSpan { since, until } =
             self.span(request.since.as_deref(), request.before.as_deref())?;
         // Passages have no validity: those of later days are left out.
@@ -172,7 +172,7 @@ impl Local {
         recall: &Recall,
         tree: &Tree,
         now: Timestamp,
-    ) -> Result<FoundHits, ToolFailure> {
+    ) -> Result<FoundHits, ToolError> {
         let mut span = self.span(request.since.as_deref(), request.before.as_deref())?;
         let TimeSpan { since, until } = span;
         let limits = Search { since, until, without_held: true, ..Search::default() };
@@ -215,7 +215,7 @@ impl Local {
 
     /// Returns the project's memories whose time is over by now. An index does not keep them, so that of all files those
     /// that it does not name are read.
-    fn expired(&self, tree: &Tree, recall: &Recall) -> Result<Vec<Document>, ToolFailure> {
+    fn expired(&self, tree: &Tree, recall: &Recall) -> Result<Vec<Document>, ToolError> {
         let dirs = &self.environment.dirs;
         let (settings, _) = settings_file::load(dirs, Some(tree));
         let (store, trust) = judged(Store::open(dirs, tree)?, &settings)?;
@@ -250,7 +250,7 @@ impl Local {
         tree: &Tree,
         now: Timestamp,
         started: Instant,
-    ) -> Result<Option<RecallResponse>, ToolFailure> {
+    ) -> Result<Option<RecallResponse>, ToolError> {
         let mut history = self.indexed(tree);
         history.expired = true;
         if ids.iter().any(|id| history.ids_ending(id).is_empty()) {
@@ -374,7 +374,7 @@ impl Local {
         found: FoundHits,
         tree: &Tree,
         started: Instant,
-    ) -> Result<RecallResponse, ToolFailure> {
+    ) -> Result<RecallResponse, ToolError> {
         let FoundHits { mut recalled, mut notes, sessions } = found;
         // They are told of on the first page.
         let others = match (request.projects == Some(Projects::All)) && request.page.skip == 0 {

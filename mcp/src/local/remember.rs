@@ -20,7 +20,7 @@ use memory_store::{Kind, MemoryId, Timestamp, settings_file};
 use super::find::{FoundMemory, in_tree, judged};
 use super::recall::said_by;
 use super::{ANSWER_TOKENS_MAX, Local, relative};
-use crate::backend::{NeighbourHit, RememberRequest, RememberResponse, ToolFailure};
+use crate::backend::{NeighbourHit, RememberRequest, RememberResponse, ToolError};
 use crate::request::Reach;
 
 /// How sure we are of what a model chose to remember.
@@ -68,7 +68,7 @@ struct MemoryEdit<'a> {
 
 impl Local {
     /// Saves a memory. What it replaces is looked up first, so that a mistyped id changes nothing.
-    pub(super) fn save(&self, request: RememberRequest) -> Result<RememberResponse, ToolFailure> {
+    pub(super) fn save(&self, request: RememberRequest) -> Result<RememberResponse, ToolError> {
         let project = self.project()?;
         let ProjectStore { tree, settings, recall } = &project;
         let now = self.now();
@@ -122,16 +122,14 @@ impl Local {
         &self,
         id: &str,
         request: &RememberRequest,
-    ) -> Result<RememberResponse, ToolFailure> {
+    ) -> Result<RememberResponse, ToolError> {
         let project = self.project()?;
         let ProjectStore { tree, settings, recall } = &project;
         let FoundMemory { store, trust, stored, scope } = self.find(id, tree, recall, settings)?;
         let before = &stored.memory;
         if trust.judgement(&stored, &store.redactor(settings)).held.is_some() {
             let short = before.id.short();
-            return Err(ToolFailure::Request(format!(
-                "{short} is held back and cannot be changed"
-            )));
+            return Err(ToolError::Request(format!("{short} is held back and cannot be changed")));
         }
         let mut replaces = request.supersedes.clone();
         if let Some(by) = before.superseded_by.filter(|_| !replaces.is_empty()) {
@@ -201,7 +199,7 @@ impl Local {
         Ok(response)
     }
 
-    pub(super) fn project(&self) -> Result<ProjectStore, ToolFailure> {
+    pub(super) fn project(&self) -> Result<ProjectStore, ToolError> {
         let tree = self.writable_tree()?;
         let (settings, _) = settings_file::load(&self.environment.dirs, Some(&tree));
         let recall = self.recall_in(&tree);
@@ -215,7 +213,7 @@ impl Local {
         request: &RememberRequest,
         tree: &Tree,
         notes: &mut Vec<String>,
-    ) -> Result<(), ToolFailure> {
+    ) -> Result<(), ToolError> {
         let contradicted = memory.relations.iter().filter(|link| link.kind == CONTRADICTS);
         let beside: Vec<MemoryId> =
             contradicted.filter(|_| request.both_hold).map(|link| link.to).collect();
@@ -242,7 +240,7 @@ impl Local {
         written: WrittenFile<'_>,
         project: &ProjectStore,
         notes: &mut Vec<String>,
-    ) -> Result<Vec<Neighbour>, ToolFailure> {
+    ) -> Result<Vec<Neighbour>, ToolError> {
         let WrittenFile {
             saved,
             trust,
@@ -321,7 +319,7 @@ impl Local {
         both_hold: bool,
         project: &ProjectStore,
         notes: &mut Vec<String>,
-    ) -> Result<Vec<Neighbour>, ToolFailure> {
+    ) -> Result<Vec<Neighbour>, ToolError> {
         let memory = &saved.stored.memory;
         let own = memory.id;
         let mut near: Vec<Neighbour> = near
@@ -403,19 +401,19 @@ impl Local {
         &self,
         ids: &[String],
         project: &ProjectStore,
-    ) -> Result<Vec<FoundMemory>, ToolFailure> {
+    ) -> Result<Vec<FoundMemory>, ToolError> {
         let ProjectStore { tree, settings, recall } = project;
         let mut replaced: Vec<FoundMemory> = Vec::new();
         for id in ids {
             let found = self.find(id, tree, recall, settings)?;
             let redactor = found.store.redactor(settings);
             if found.trust.judgement(&found.stored, &redactor).held.is_some() {
-                return Err(ToolFailure::Request(format!(
+                return Err(ToolError::Request(format!(
                     "{id} is held back and cannot be replaced: nothing was saved"
                 )));
             }
             if found.is_users_everywhere() {
-                return Err(ToolFailure::Request(format!(
+                return Err(ToolError::Request(format!(
                     "{id} is the user's own and holds in every project, so only the user replaces it \
                      (`throughline edit {id}`): nothing was saved"
                 )));
@@ -454,7 +452,7 @@ impl Local {
         near: &[Neighbour],
         same: &[Hit],
         project: &ProjectStore,
-    ) -> Result<Vec<FoundMemory>, ToolFailure> {
+    ) -> Result<Vec<FoundMemory>, ToolError> {
         let ProjectStore { tree, settings, recall } = project;
         let contained = near.iter().filter(|near| {
             matches!(near.verdict, Verdict::Duplicate | Verdict::Covers)
@@ -477,7 +475,7 @@ impl Local {
         older: &FoundMemory,
         by: Option<MemoryId>,
         project: &ProjectStore,
-    ) -> Result<(), ToolFailure> {
+    ) -> Result<(), ToolError> {
         let FoundMemory { store, trust, stored, scope } = older;
         let redactor = store.redactor_for_writing(&project.settings)?;
         let saved = store.supersede(&stored.path, stored.memory.id, by, &redactor)?;
@@ -516,11 +514,11 @@ impl Local {
         paths: Vec<PathRef>,
         valid_until: Option<Timestamp>,
         settings: &Settings,
-    ) -> Result<Memory, ToolFailure> {
+    ) -> Result<Memory, ToolError> {
         let now = self.now();
         let mut random = [0; 10];
         getrandom::fill(&mut random)
-            .map_err(|error| ToolFailure::Request(format!("no random numbers: {error}")))?;
+            .map_err(|error| ToolError::Request(format!("no random numbers: {error}")))?;
         let id = MemoryId::new(now, random);
         let kind = request.kind.unwrap_or(Kind::Fact);
         let mut memory = Memory {
@@ -597,24 +595,24 @@ fn check_persons(
     is_users: bool,
     request: &RememberRequest,
     says: bool,
-) -> Result<(), ToolFailure> {
+) -> Result<(), ToolError> {
     let rewrites = says || request.valid_until.is_some();
     let rearranges =
         !(request.paths.is_empty() && request.tags.is_empty()) || request.pin == Some(false);
     let relinks = request.pin.is_some() || !request.supersedes.is_empty();
     let short = memory.id.short();
     if is_users && scope == Scope::User && (rewrites || rearranges || relinks) {
-        return Err(ToolFailure::Request(format!(
+        return Err(ToolError::Request(format!(
             "{short} is the user's own and holds in every project, so only the user changes it: \
              `throughline edit {short}`"
         )));
     }
     match is_users {
-        true if rewrites => Err(ToolFailure::Request(format!(
+        true if rewrites => Err(ToolError::Request(format!(
             "{short} is in the user's words, or one that the user kept, so it is not rewritten: save what holds now \
              as a memory of its own with supersedes [\"{short}\"], or let the user run `throughline edit {short}`"
         ))),
-        true if rearranges => Err(ToolFailure::Request(format!(
+        true if rearranges => Err(ToolError::Request(format!(
             "{short} is in the user's words, or one that the user kept, so its paths, tags and pin are the user's to \
              change: `throughline edit {short}`"
         ))),
@@ -627,7 +625,7 @@ fn check_repositorys_words(
     memory: &Memory,
     request: &RememberRequest,
     says: bool,
-) -> Result<(), ToolFailure> {
+) -> Result<(), ToolError> {
     let is_changed = says
         || !(request.paths.is_empty() && request.tags.is_empty())
         || request.pin.is_some()
@@ -636,7 +634,7 @@ fn check_repositorys_words(
         return Ok(());
     }
     let short = memory.id.short();
-    Err(ToolFailure::Request(format!(
+    Err(ToolError::Request(format!(
         "{short} is from the repository, so it is not changed here: save what holds now as a memory of its own with \
          supersedes [\"{short}\"], or let the user take it over with `throughline edit {short}`"
     )))
@@ -657,7 +655,7 @@ fn relations(before: &Memory, near: &[Neighbour], edit: &MemoryEdit<'_>) -> Vec<
 fn users_words(
     replaced: Vec<FoundMemory>,
     own: Option<MemoryId>,
-) -> Result<(Vec<FoundMemory>, Vec<FoundMemory>), ToolFailure> {
+) -> Result<(Vec<FoundMemory>, Vec<FoundMemory>), ToolError> {
     let (mut users, mut others) = (Vec::new(), Vec::new());
     for found in replaced {
         let is_own = own == Some(found.stored.memory.id);
@@ -692,13 +690,13 @@ fn read_paths(
 }
 
 /// Returns the end of the last day on which it holds.
-fn valid_until(request: &RememberRequest) -> Result<Option<Timestamp>, ToolFailure> {
+fn valid_until(request: &RememberRequest) -> Result<Option<Timestamp>, ToolError> {
     let Some(words) = &request.valid_until else { return Ok(None) };
     // Times that words name are of the past; a day to come is written as one.
     match Timestamp::parse(words) {
         Some(at) if words.contains(':') => Ok(Some(at)),
         Some(at) => Ok(Some(Timestamp(at.0 + DAY_MS - 1))),
-        None => Err(ToolFailure::Request(format!(
+        None => Err(ToolError::Request(format!(
             "`valid_until` takes a day such as 2027-03-31, and not `{words}`"
         ))),
     }

@@ -13,7 +13,7 @@ use memory_store::thinking;
 use super::given::GivenAnswer;
 use super::recall::{TEXT_CHARS_MAX, shown_hits};
 use super::{ANSWER_TOKENS_MAX, HELD_BACK, Local, TimeSpan, note, relative, with_remarks};
-use crate::backend::{Rest, SessionHit, SessionsRequest, SessionsResponse, ToolFailure, TurnHit};
+use crate::backend::{Rest, SessionHit, SessionsRequest, SessionsResponse, ToolError, TurnHit};
 use crate::processor::{self, PrintedSession};
 use crate::request::unused;
 
@@ -36,7 +36,7 @@ impl Local {
     pub(super) fn sessions(
         &self,
         request: &SessionsRequest,
-    ) -> Result<SessionsResponse, ToolFailure> {
+    ) -> Result<SessionsResponse, ToolError> {
         let started = Instant::now();
         let tree = self.tree()?;
         let recall = self.recall_in(&tree);
@@ -73,7 +73,7 @@ impl Local {
         &self,
         request: &SessionsRequest,
         tree: &Tree,
-    ) -> Result<Option<Vec<PrintedSession>>, ToolFailure> {
+    ) -> Result<Option<Vec<PrintedSession>>, ToolError> {
         if request.branch.is_none() && request.file.is_empty() {
             return Ok(None);
         }
@@ -85,9 +85,9 @@ impl Local {
         &self,
         request: &SessionsRequest,
         tree: &Tree,
-    ) -> Result<Vec<PrintedSession>, ToolFailure> {
+    ) -> Result<Vec<PrintedSession>, ToolError> {
         let files: Vec<String> = request.file.iter().map(|file| relative(file, tree)).collect();
-        let mut listed = processor::sessions(tree.project).map_err(ToolFailure::Request)?;
+        let mut listed = processor::sessions(tree.project).map_err(ToolError::Request)?;
         listed.retain(|session| {
             request.branch.as_ref().is_none_or(|branch| session.branch == *branch)
                 && (files.is_empty() || files.iter().any(|file| session.changed(file)))
@@ -102,7 +102,7 @@ impl Local {
         request: &SessionsRequest,
         recall: &Recall,
         tree: &Tree,
-    ) -> Result<(SessionsResponse, GivenTurns), ToolFailure> {
+    ) -> Result<(SessionsResponse, GivenTurns), ToolError> {
         let TimeSpan { since, until } =
             self.span(request.since.as_deref(), request.before.as_deref())?;
         let of = self.sessions_of(request, tree)?;
@@ -161,11 +161,7 @@ impl Local {
     }
 
     /// Lists sessions, the latest first.
-    fn list(
-        &self,
-        request: &SessionsRequest,
-        tree: &Tree,
-    ) -> Result<SessionsResponse, ToolFailure> {
+    fn list(&self, request: &SessionsRequest, tree: &Tree) -> Result<SessionsResponse, ToolError> {
         let TimeSpan { since, until } =
             self.span(request.since.as_deref(), request.before.as_deref())?;
         let mut listed = self.listed(request, tree)?;
@@ -274,7 +270,7 @@ fn no_sessions(request: &SessionsRequest) -> SessionsResponse {
 }
 
 /// Returns the id of a session, or the start of it, as turns have it.
-fn known_session(named: &str, recall: &Recall) -> Result<String, ToolFailure> {
+fn known_session(named: &str, recall: &Recall) -> Result<String, ToolError> {
     let bare = named.trim_matches(|c: char| !c.is_ascii_alphanumeric());
     let lower = bare.to_ascii_lowercase();
     let bare_lower = lower.strip_prefix("session").unwrap_or(&lower);
@@ -284,8 +280,8 @@ fn known_session(named: &str, recall: &Recall) -> Result<String, ToolFailure> {
     known.map(str::to_owned).ok_or_else(|| no_such_session(named))
 }
 
-fn no_such_session(named: &str) -> ToolFailure {
-    ToolFailure::Request(if named.len() < SESSION_CHARS_MIN {
+fn no_such_session(named: &str) -> ToolError {
+    ToolError::Request(if named.len() < SESSION_CHARS_MIN {
         format!("session: give at least {SESSION_CHARS_MIN} characters of its id, not `{named}`")
     } else {
         format!("no session's id begins with `{named}`: a search or a list names them")
@@ -298,7 +294,7 @@ fn read(
     request: &SessionsRequest,
     recall: &Recall,
     tree: &Tree,
-) -> Result<(SessionsResponse, GivenTurns), ToolFailure> {
+) -> Result<(SessionsResponse, GivenTurns), ToolError> {
     let session = recall.session_named(session).ok_or_else(|| no_such_session(session))?;
     let outlines = request.outline || request.turns.is_none();
     let (first, asked) = request.turns.unwrap_or((1, u32::MAX));

@@ -24,7 +24,7 @@ use tokio::sync::mpsc::unbounded_channel;
 use crate::arguments;
 use crate::backend::{
     Backend, ForgetRequest, RecallRequest, RememberRequest, RememberResponse, SessionsRequest,
-    ToolFailure,
+    ToolError,
 };
 use crate::input::WatchedInput;
 use crate::prompts::{self, McpPrompt};
@@ -258,10 +258,10 @@ impl ServerHandler for McpServer {
 const BUSY: &str = "Too many calls are waiting already; this one was not begun. Ask again when some were answered.";
 
 /// Returns what a prompt or a resource tells, or an error of the protocol: these have no other kind.
-fn told<T>(answer: Result<Result<T, ToolFailure>, Unanswered>) -> Result<T, ErrorData> {
+fn told<T>(answer: Result<Result<T, ToolError>, Unanswered>) -> Result<T, ErrorData> {
     match answer {
         Ok(Ok(told)) => Ok(told),
-        Ok(Err(failure @ ToolFailure::Request(_))) => {
+        Ok(Err(failure @ ToolError::Request(_))) => {
             Err(ErrorData::invalid_params(explain(&failure), None))
         }
         Ok(Err(failure)) => Err(ErrorData::internal_error(explain(&failure), None)),
@@ -275,7 +275,7 @@ fn call(
     backend: &dyn Backend,
     tool: Tool,
     arguments: Option<Map<String, Value>>,
-) -> Result<String, ToolFailure> {
+) -> Result<String, ToolError> {
     let mut arguments = arguments.unwrap_or_default();
     let as_json = take_format(&mut arguments)?;
     let (answer, notes) = match tool {
@@ -317,14 +317,14 @@ fn call(
 }
 
 /// Takes the form of the answer out of the arguments: JSON is for programs, so that no schema offers it.
-fn take_format(arguments: &mut Map<String, Value>) -> Result<bool, ToolFailure> {
+fn take_format(arguments: &mut Map<String, Value>) -> Result<bool, ToolError> {
     let names = ["format", "output", "response_format"];
     let formats: Vec<Value> = names.iter().filter_map(|name| arguments.remove(*name)).collect();
     match formats.iter().find(|format| !format.is_null()) {
         None => Ok(false),
         Some(format) if *format == "text" => Ok(false),
         Some(format) if *format == "json" => Ok(true),
-        Some(_) => Err(ToolFailure::Request("`format` takes one of text, json".to_owned())),
+        Some(_) => Err(ToolError::Request("`format` takes one of text, json".to_owned())),
     }
 }
 
@@ -358,34 +358,34 @@ fn refused(text: String) -> CallToolResult {
 }
 
 /// Says in words why there is no answer, so that the model, or the person it tells, can act.
-fn explain(failure: &ToolFailure) -> String {
+fn explain(failure: &ToolError) -> String {
     match failure {
-        ToolFailure::NotSetUp { folder, untrusted: false, data } => format!(
+        ToolError::NotSetUp { folder, untrusted: false, data } => format!(
             "There is no memory for {folder}: Throughline is not set up there, as far as {data} knows. The user \
              can run `throughline init` in the project's folder; where it was run before, the client does not \
              pass on XDG_DATA_HOME or HOME as it was then."
         ),
-        ToolFailure::NotSetUp { folder, untrusted: true, data } => format!(
+        ToolError::NotSetUp { folder, untrusted: true, data } => format!(
             "The memory folder of {folder} is not trusted yet, as far as {data} knows, so it is not read. The user \
              can look at it and run `throughline trust`; where that was done before, the client does not pass on \
              XDG_DATA_HOME or HOME as it was then."
         ),
-        ToolFailure::Off => {
+        ToolError::Off => {
             "Throughline is turned off; the user can turn it on with `throughline on` (and \
              THROUGHLINE=full)."
                 .to_owned()
         }
-        ToolFailure::UnknownMode(value) => format!(
+        ToolError::UnknownMode(value) => format!(
             "THROUGHLINE={value} is none of off, read and full, so nothing is read or saved. The user can correct \
              it where the client's environment is set."
         ),
-        ToolFailure::ReadOnly => {
+        ToolError::ReadOnly => {
             "Nothing is saved or forgotten here: memory is read-only (THROUGHLINE=read, the default \
              in CI and cloud sessions)."
                 .to_owned()
         }
-        ToolFailure::Request(message) => message.clone(),
-        ToolFailure::Store(error) => error.to_string(),
+        ToolError::Request(message) => message.clone(),
+        ToolError::Store(error) => error.to_string(),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::error::Place;
+use crate::error::TextPlace;
 
 /// Bytes that the front matter of a memory file may take.
 pub const FRONT_BYTES_MAX: usize = 64 << 10;
@@ -64,14 +64,14 @@ pub(super) fn split(text: &str) -> Result<Split, FileFault> {
 }
 
 /// The line and column of a byte offset.
-pub(super) fn place(text: &str, offset: usize) -> Place {
+pub(super) fn place(text: &str, offset: usize) -> TextPlace {
     let mut end = offset.min(text.len());
     while !text.is_char_boundary(end) {
         end -= 1;
     }
     let before = text[..end].strip_prefix(BOM).unwrap_or(&text[..end]);
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-    Place {
+    TextPlace {
         line: before.matches('\n').count() + 1,
         column: before[line_start..].chars().count() + 1,
     }
@@ -107,7 +107,7 @@ mod tests {
     fn places_count_characters_from_one() {
         let text = "\u{feff}---\nä: ö x\n";
         let at = text.find('x').unwrap();
-        assert_eq!(place(text, at), Place { line: 2, column: 6 });
-        assert_eq!(place(text, usize::MAX), Place { line: 3, column: 1 });
+        assert_eq!(place(text, at), TextPlace { line: 2, column: 6 });
+        assert_eq!(place(text, usize::MAX), TextPlace { line: 3, column: 1 });
     }
 }

@@ -285,8 +285,20 @@ fn make_folders(folder: &Path, privacy: Privacy) -> io::Result<()> {
 }
 
 /// Opens a file of ours for appending (`O_APPEND`). It and its folders are created with it, for this user only.
-pub fn open_to_append(path: &Path) -> io::Result<File> {
+fn open_to_append(path: &Path) -> io::Result<File> {
     open_with_folders(path, private_options().append(true).create(true))
+}
+
+/// Appends bytes in one call, unless the file has `len_max` bytes already; returns its length. One `write` with `O_APPEND`
+/// is not torn apart by others on a local file system, so a line is written whole, without a lock.
+pub fn append_within(path: &Path, bytes: &[u8], len_max: u64) -> io::Result<u64> {
+    let mut file = open_to_append(path)?;
+    let len = file.metadata()?.len();
+    if len >= len_max {
+        return Ok(len);
+    }
+    let written = file.write(bytes)?;
+    Ok(len + written as u64)
 }
 
 /// Refuses a file that is a symbolic link (`O_NOFOLLOW`).
@@ -449,6 +461,16 @@ mod tests {
         assert!(third.place(root, &below.join("a.md")).is_err());
         drop(third);
         assert_eq!((listed(), fs::read_dir(&away).unwrap().count()), (3, 0));
+    }
+
+    #[test]
+    fn lines_are_appended_up_to_the_bound() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/b/file");
+        assert_eq!(append_within(&path, b"one\n", 8).unwrap(), 4);
+        assert_eq!(append_within(&path, b"three\n", 8).unwrap(), 10);
+        assert_eq!(append_within(&path, b"four\n", 8).unwrap(), 10);
+        assert_eq!(fs::read(&path).unwrap(), b"one\nthree\n");
     }
 
     #[test]
