@@ -1,15 +1,11 @@
-//! Appending to files that several hooks append to at once.
-//!
-//! One `write` with `O_APPEND` is not torn apart by others on a local file system, so a line or
-//! record is written whole, without a lock. Nothing here is synced: it is disposable.
+//! Files that several hooks write at once, without a lock. Nothing here is synced: it is disposable.
 
 use std::fs::File;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, Write as _};
 use std::path::Path;
 
 use memory_store_base::exchange::file_pool;
-use memory_store_base::fs::disk::{open_to_append, open_with_folders, private_options};
-use memory_store_base::fs::open_regular::Links;
+use memory_store_base::fs::disk::{open_with_folders, private_options};
 
 use crate::platform::rename_new;
 
@@ -25,18 +21,7 @@ pub fn open_new(path: &Path, claimant: u64) -> io::Result<File> {
             }
         }
     }
-    open_to_append(path, Links::Follow)
-}
-
-/// Appends bytes in one call, unless the file already has `len_max` bytes; returns its length.
-pub fn append(path: &Path, bytes: &[u8], len_max: u64) -> io::Result<u64> {
-    let mut file = open_to_append(path, Links::Follow)?;
-    let len = file.metadata()?.len();
-    if len >= len_max {
-        return Ok(len);
-    }
-    let written = file.write(bytes)?;
-    Ok(len + written as u64)
+    open_with_folders(path, private_options().read(true).append(true).create(true))
 }
 
 /// Creates a file that is not there yet; `false` when it is: only one of many gets `true`.
@@ -65,16 +50,6 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lines_are_appended_up_to_the_bound() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a/b/file");
-        assert_eq!(append(&path, b"one\n", 8).unwrap(), 4);
-        assert_eq!(append(&path, b"three\n", 8).unwrap(), 10);
-        assert_eq!(append(&path, b"four\n", 8).unwrap(), 10);
-        assert_eq!(std::fs::read(&path).unwrap(), b"one\nthree\n");
-    }
 
     #[test]
     fn a_spare_file_takes_the_name_unless_it_is_taken() {

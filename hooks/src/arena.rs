@@ -46,12 +46,12 @@ struct ArenaState {
     /// first bytes of a part stands the next one.
     lists: [u32; LISTS],
     /// Larger parts that were given back.
-    kept: [Part; KEPT],
+    kept: [ArenaPart; KEPT],
 }
 
 /// A part of the block; without bytes, none.
 #[derive(Clone, Copy, Debug)]
-struct Part {
+struct ArenaPart {
     place: u32,
     bytes: u32,
 }
@@ -63,13 +63,13 @@ impl ArenaState {
         let part = fitting.min_by_key(|part| part.bytes)?;
         let place = part.place as usize;
         // The rest of the part stays in use.
-        *part = Part { place: (place + bytes) as u32, bytes: part.bytes - bytes as u32 };
+        *part = ArenaPart { place: (place + bytes) as u32, bytes: part.bytes - bytes as u32 };
         Some(place)
     }
 
     /// Keeps a large part, unless all that are kept are larger.
     fn keep(&mut self, place: usize, bytes: usize) {
-        let part = Part { place: place as u32, bytes: bytes as u32 };
+        let part = ArenaPart { place: place as u32, bytes: bytes as u32 };
         if let Some(smallest) = self.kept.iter_mut().min_by_key(|part| part.bytes)
             && smallest.bytes < part.bytes
         {
@@ -99,7 +99,7 @@ impl Arena {
                 free: 0,
                 touched: 0,
                 lists: [0; LISTS],
-                kept: [Part { place: 0, bytes: 0 }; KEPT],
+                kept: [ArenaPart { place: 0, bytes: 0 }; KEPT],
             }),
             block: UnsafeCell::new(ArenaBlock([0; BLOCK_BYTES])),
         }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use memory_store_base::layout::path_hash;
 
 use crate::payload::Payload;
-use crate::wire::Member;
+use crate::wire::WantedMember;
 
 /// Something that happened in a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,16 +24,16 @@ pub struct Event {
     /// The prompt in process.
     pub prompt_id: Option<String>,
     /// The event itself.
-    pub what: What,
+    pub what: EventKind,
 }
 
 /// Events that hooks care about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum EventKind {
     /// A session started, in one of several ways.
-    SessionStart(Source),
+    SessionStart(StartSource),
     /// A prompt was submitted.
-    UserPromptSubmit(Prompt),
+    UserPromptSubmit(PromptEvent),
     /// A tool call succeeded.
     PostToolUse(ToolCall),
     /// A tool call failed.
@@ -50,7 +50,7 @@ pub enum What {
 
 /// Start of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum StartSource {
     /// Anew; also what an unknown way is taken for.
     Startup,
     /// An old session was taken up again.
@@ -65,7 +65,7 @@ pub enum Source {
 
 /// A prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Prompt {
+pub struct PromptEvent {
     /// Its text.
     pub text: String,
     /// The client's name for its origin, where given.
@@ -93,13 +93,13 @@ impl Event {
     /// Reads an event; `None` when the payload holds none of ours. `project_dir` is used as the
     /// working directory where the payload names none.
     pub fn from_payload(mut payload: Payload, project_dir: Option<PathBuf>) -> Option<Self> {
-        let what = What::from_payload(&mut payload)?;
+        let what = EventKind::from_payload(&mut payload)?;
         Some(Self {
-            session: filled(&mut payload, Member::SessionId)?,
-            agent: filled(&mut payload, Member::AgentId).map(plain_id),
-            transcript: payload.take(Member::TranscriptPath).unwrap_or_default(),
-            cwd: filled(&mut payload, Member::Cwd).map(PathBuf::from).or(project_dir)?,
-            prompt_id: filled(&mut payload, Member::PromptId),
+            session: filled(&mut payload, WantedMember::SessionId)?,
+            agent: filled(&mut payload, WantedMember::AgentId).map(plain_id),
+            transcript: payload.take(WantedMember::TranscriptPath).unwrap_or_default(),
+            cwd: filled(&mut payload, WantedMember::Cwd).map(PathBuf::from).or(project_dir)?,
+            prompt_id: filled(&mut payload, WantedMember::PromptId),
             what,
         })
     }
@@ -116,20 +116,20 @@ fn plain_id(id: String) -> String {
     format!("h{}", &path_hash(Path::new(&id))[..16])
 }
 
-impl What {
+impl EventKind {
     fn from_payload(payload: &mut Payload) -> Option<Self> {
-        Some(match payload.get(Member::HookEventName)? {
-            "SessionStart" => Self::SessionStart(Source::from_payload(payload)),
-            "UserPromptSubmit" => Self::UserPromptSubmit(Prompt {
-                text: filled(payload, Member::Prompt)?,
-                source: payload.take(Member::Source),
+        Some(match payload.get(WantedMember::HookEventName)? {
+            "SessionStart" => Self::SessionStart(StartSource::from_payload(payload)),
+            "UserPromptSubmit" => Self::UserPromptSubmit(PromptEvent {
+                text: filled(payload, WantedMember::Prompt)?,
+                source: payload.take(WantedMember::Source),
             }),
             "PostToolUse" => Self::PostToolUse(ToolCall::from_payload(payload)?),
             "PostToolUseFailure" => Self::PostToolUseFailure(ToolCall::from_payload(payload)?),
-            "Stop" if !payload.is_true(Member::StopHookActive) => Self::Stop,
-            "SubagentStop" if !payload.is_true(Member::StopHookActive) => {
+            "Stop" if !payload.is_true(WantedMember::StopHookActive) => Self::Stop,
+            "SubagentStop" if !payload.is_true(WantedMember::StopHookActive) => {
                 // Claude Code's own helper agents have an empty type.
-                filled(payload, Member::AgentType)?;
+                filled(payload, WantedMember::AgentType)?;
                 Self::SubagentStop
             }
             "PreCompact" => Self::PreCompact,
@@ -153,9 +153,9 @@ impl What {
     }
 }
 
-impl Source {
+impl StartSource {
     fn from_payload(payload: &Payload) -> Self {
-        match payload.get(Member::Source) {
+        match payload.get(WantedMember::Source) {
             Some("resume") => Self::Resume,
             Some("clear") => Self::Clear,
             Some("compact") => Self::Compact,
@@ -167,20 +167,20 @@ impl Source {
 
 impl ToolCall {
     fn from_payload(payload: &mut Payload) -> Option<Self> {
-        let notebook = filled(payload, Member::NotebookPath);
+        let notebook = filled(payload, WantedMember::NotebookPath);
         Some(Self {
-            tool: filled(payload, Member::ToolName)?,
-            id: filled(payload, Member::ToolUseId),
-            file: filled(payload, Member::FilePath).or(notebook).map(PathBuf::from),
-            command: filled(payload, Member::Command),
-            error: filled(payload, Member::Error),
-            interrupted: payload.is_true(Member::IsInterrupt),
+            tool: filled(payload, WantedMember::ToolName)?,
+            id: filled(payload, WantedMember::ToolUseId),
+            file: filled(payload, WantedMember::FilePath).or(notebook).map(PathBuf::from),
+            command: filled(payload, WantedMember::Command),
+            error: filled(payload, WantedMember::Error),
+            interrupted: payload.is_true(WantedMember::IsInterrupt),
         })
     }
 }
 
 /// Takes a member that is neither missing nor empty.
-fn filled(payload: &mut Payload, member: Member) -> Option<String> {
+fn filled(payload: &mut Payload, member: WantedMember) -> Option<String> {
     payload.take(member).filter(|text| !text.is_empty())
 }
 
@@ -198,18 +198,18 @@ mod tests {
         let what = |rest: &str| event(&format!("{{{base},{rest}}}")).map(|event| event.what);
         assert_eq!(
             what(r#""hook_event_name":"SessionStart","source":"fork""#),
-            Some(What::SessionStart(Source::Fork))
+            Some(EventKind::SessionStart(StartSource::Fork))
         );
         assert_eq!(
             what(r#""hook_event_name":"SessionStart","source":"of the future""#),
-            Some(What::SessionStart(Source::Startup))
+            Some(EventKind::SessionStart(StartSource::Startup))
         );
-        assert_eq!(what(r#""hook_event_name":"Stop""#), Some(What::Stop));
+        assert_eq!(what(r#""hook_event_name":"Stop""#), Some(EventKind::Stop));
         assert_eq!(what(r#""hook_event_name":"Stop","stop_hook_active":true"#), None);
         assert_eq!(what(r#""hook_event_name":"SubagentStop","agent_type":"""#), None);
         assert_eq!(
             what(r#""hook_event_name":"SubagentStop","agent_type":"Explore""#),
-            Some(What::SubagentStop)
+            Some(EventKind::SubagentStop)
         );
         assert_eq!(what(r#""hook_event_name":"UserPromptSubmit","prompt":"""#), None);
         assert_eq!(what(r#""hook_event_name":"OfTheFuture""#), None);
@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(event.agent.as_deref(), Some("a"));
         assert_eq!(
             event.what,
-            What::PostToolUseFailure(ToolCall {
+            EventKind::PostToolUseFailure(ToolCall {
                 tool: "Bash".into(),
                 id: Some("u".into()),
                 file: None,

@@ -5,19 +5,19 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 
+use memory_store_base::fs::disk::append_within;
 use memory_store_base::fs::private_folders;
 use memory_store_base::layout::{Place, Tree, TreeDir, UserDirs};
 use memory_store_base::{Error, ProjectId, Timestamp, format_version};
 
 use memory_store_recall::{Recall, Recalled};
 
-use crate::append;
 use crate::deadline::Deadline;
 use crate::event::Event;
 use crate::payload::Payload;
 use crate::platform;
 use crate::program;
-use crate::session::Session;
+use crate::session::HookSession;
 use crate::{unknown_folder, unreadable};
 use memory_store_base::mode::Mode;
 
@@ -40,7 +40,8 @@ pub struct Hook {
     pub now: Timestamp,
     /// The working tree, which this machine vouches for unless it `is_untrusted`.
     pub tree: Tree,
-    /// True if something else may stand by now where the tree was; see [`crate::run`].
+    /// True if something else may stand by now where the tree was; its events are answered without
+    /// reading it.
     pub(crate) is_untrusted: bool,
     /// True if the tree has no record at its path yet.
     pub is_moved: bool,
@@ -179,14 +180,17 @@ impl Hook {
     }
 
     /// Reads what the session, or its subagent, was given; `None` if that cannot be read.
-    pub fn session(&self) -> Option<Session> {
+    pub fn session(&self) -> Option<HookSession> {
         let path = self.state.session(&self.event.session, self.event.agent.as_deref());
-        self.attempt("session", Session::read(path, self.claimant()))
+        self.attempt("session", HookSession::read(path, self.claimant()))
     }
 
     /// Reads what another session was given.
-    pub fn other_session(&self, session: &str) -> Option<Session> {
-        self.attempt("session", Session::read(self.state.session(session, None), self.claimant()))
+    pub fn other_session(&self, session: &str) -> Option<HookSession> {
+        self.attempt(
+            "session",
+            HookSession::read(self.state.session(session, None), self.claimant()),
+        )
     }
 
     /// A number that no other hook running now has, for its claims.
@@ -210,7 +214,7 @@ impl Hook {
             return;
         }
         let log = &self.state.hook_log;
-        if append::append(log, line.as_bytes(), LOG_BYTES_MAX).is_ok_and(|len| len >= LOG_BYTES_MAX)
+        if append_within(log, line.as_bytes(), LOG_BYTES_MAX).is_ok_and(|len| len >= LOG_BYTES_MAX)
         {
             drop(std::fs::rename(log, log.with_extension("log.old")));
         }

@@ -5,11 +5,11 @@ use std::io::{self, Read, Seek, SeekFrom};
 
 use memory_store_base::Timestamp;
 use memory_store_base::exchange::note::Note;
+use memory_store_base::fs::disk::append_within;
 use memory_store_base::layout::TreeDir;
 use memory_store_base::progress::Progress;
 
-use crate::append;
-use crate::event::{Event, ToolCall, What};
+use crate::event::{Event, EventKind, ToolCall};
 
 /// Bytes of the inbox. Beyond this no notes are left: the processor, when it runs again, finds
 /// transcripts that nobody told it about, too.
@@ -22,7 +22,7 @@ const PART_BYTES: u64 = 64 << 10;
 pub fn leave_note(tree: &TreeDir, event: &Event, now: Timestamp) -> io::Result<u64> {
     let mut line = serde_json::to_vec(&note(event, now)).map_err(io::Error::other)?;
     line.push(b'\n');
-    append::append(&tree.inbox, &line, INBOX_BYTES_MAX)
+    append_within(&tree.inbox, &line, INBOX_BYTES_MAX)
 }
 
 /// The session that left the last note, other than this one.
@@ -73,14 +73,14 @@ fn note(event: &Event, now: Timestamp) -> Note {
     }
 }
 
-const fn tool_call(what: &What) -> Option<&ToolCall> {
+const fn tool_call(what: &EventKind) -> Option<&ToolCall> {
     match what {
-        What::PostToolUse(call) | What::PostToolUseFailure(call) => Some(call),
-        What::SessionStart(_)
-        | What::UserPromptSubmit(_)
-        | What::Stop
-        | What::SubagentStop
-        | What::PreCompact
-        | What::SessionEnd => None,
+        EventKind::PostToolUse(call) | EventKind::PostToolUseFailure(call) => Some(call),
+        EventKind::SessionStart(_)
+        | EventKind::UserPromptSubmit(_)
+        | EventKind::Stop
+        | EventKind::SubagentStop
+        | EventKind::PreCompact
+        | EventKind::SessionEnd => None,
     }
 }

@@ -10,9 +10,9 @@ use memory_store_recall::{Collection, Hit, Recalled, render};
 
 use crate::hook::Hook;
 use crate::notice;
-use crate::output::{Output, UNITS_MAX, units};
-use crate::receipt::{self, Query, Receipt};
-use crate::session::{Given, Session};
+use crate::output::{HookOutput, UNITS_MAX, units};
+use crate::receipt::{self, HookReceipt, ReceiptQuery};
+use crate::session::{GivenMemory, HookSession};
 
 /// Separator of two texts.
 const BETWEEN: &str = "\n\n";
@@ -44,7 +44,7 @@ pub struct Placed {
 /// Handling of a memory of which nothing tells whether it was given before, since the mode is to write
 /// nothing. Where a claim fails, on a full or a read-only disk, it is not given: it would come with every prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unclaimed {
+pub enum UnclaimedHits {
     /// They are given, perhaps again.
     Give,
     /// They are not: they would come back with each touch of a file.
@@ -53,7 +53,7 @@ pub enum Unclaimed {
 
 /// Settings of an injection.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct AskedPrompt<'a> {
     /// Cause of the memories, in the renderer's words.
     pub with: &'a str,
     /// Tokens that their text may have.
@@ -61,7 +61,7 @@ pub struct Asked<'a> {
     /// The text that it will stand below.
     pub below: &'a str,
     /// Handling of memories that cannot be claimed.
-    pub unclaimed: Unclaimed,
+    pub unclaimed: UnclaimedHits,
 }
 
 impl Injection {
@@ -134,10 +134,10 @@ impl Injection {
     }
 
     /// Its memories, each with its text.
-    fn given(&self) -> Vec<Given> {
+    fn given(&self) -> Vec<GivenMemory> {
         let texts = self.memories.iter().filter_map(|placed| {
             let text = self.text.get(placed.place.clone())?.to_owned();
-            Some(Given { id: placed.id, text })
+            Some(GivenMemory { id: placed.id, text })
         });
         texts.collect()
     }
@@ -146,12 +146,12 @@ impl Injection {
     pub fn into_output(
         self,
         hook: &Hook,
-        session: &mut Session,
+        session: &mut HookSession,
         query: Option<&str>,
         settings: &Settings,
-    ) -> Output {
+    ) -> HookOutput {
         if self.text.is_empty() {
-            return Output::default();
+            return HookOutput::default();
         }
         let tokens = render::tokens(&self.text);
         let passages = self.memories.iter().filter(|placed| placed.is_passage).count();
@@ -160,16 +160,16 @@ impl Injection {
         if hook.may_write() {
             hook.attempt("receipt", self.receipt(hook, query, tokens).leave(&hook.state));
         }
-        Output { context: Some(self.text), message }
+        HookOutput { context: Some(self.text), message }
     }
 
-    fn receipt<'a>(&'a self, hook: &'a Hook, query: Option<&str>, tokens: u32) -> Receipt<'a> {
-        Receipt {
+    fn receipt<'a>(&'a self, hook: &'a Hook, query: Option<&str>, tokens: u32) -> HookReceipt<'a> {
+        HookReceipt {
             at: hook.now,
             event: hook.event.what.name(),
             session: &hook.event.session,
             agent: hook.event.agent.as_deref(),
-            query: query.map(Query::of),
+            query: query.map(ReceiptQuery::of),
             memories: self
                 .memories
                 .iter()
@@ -197,7 +197,7 @@ pub const PASSAGE_TOKENS: u32 = 300;
 /// Looks for passages that are new to a session, which is given `memories` now.
 pub fn with_already<T>(
     hook: &Hook,
-    session: &Session,
+    session: &HookSession,
     memories: &[Hit],
     find: impl FnOnce(&Already<'_>) -> T,
 ) -> T {
@@ -215,9 +215,9 @@ pub fn with_already<T>(
 /// out.
 pub fn memories(
     hook: &Hook,
-    session: &mut Session,
+    session: &mut HookSession,
     mut hits: Vec<Hit>,
-    asked: &Asked<'_>,
+    asked: &AskedPrompt<'_>,
 ) -> Injection {
     let render = |hits: &[Hit]| {
         Injection::that_fits(asked.below, asked.budget_tokens, |budget_tokens| {
@@ -230,8 +230,8 @@ pub fn memories(
     }
     if !hook.may_write() {
         return match asked.unclaimed {
-            Unclaimed::Give => injection,
-            Unclaimed::Withhold => Injection::default(),
+            UnclaimedHits::Give => injection,
+            UnclaimedHits::Withhold => Injection::default(),
         };
     }
     if !hook.may_claim() {

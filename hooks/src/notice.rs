@@ -12,7 +12,7 @@ use memory_store_base::progress::Progress;
 use memory_store_base::settings::Notice;
 
 use crate::hook::Hook;
-use crate::session::Session;
+use crate::session::HookSession;
 use crate::{append, inbox};
 
 /// Characters of a failure that are shown.
@@ -24,7 +24,7 @@ const STUCK_MS: i64 = 3_600_000;
 const STUCK_WAITS: i64 = 12;
 
 /// Prepares for [`of_injection`]: what it will have to claim is claimed with the memories.
-pub fn expect_injection(hook: &Hook, session: &mut Session, notice: Notice) {
+pub fn expect_injection(hook: &Hook, session: &mut HookSession, notice: Notice) {
     if notice == Notice::First && hook.may_write() {
         session.want_notice();
     }
@@ -33,7 +33,7 @@ pub fn expect_injection(hook: &Hook, session: &mut Session, notice: Notice) {
 /// The notice of an injection of so many memories and passages, if the settings ask for one.
 pub fn of_injection(
     hook: &Hook,
-    session: &mut Session,
+    session: &mut HookSession,
     notice: Notice,
     counts: (usize, usize),
     tokens: u32,

@@ -13,7 +13,7 @@ pub const UNITS_MAX: usize = 9_900;
 
 /// Output of a hook, by reader.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Output {
+pub struct HookOutput {
     /// For the model.
     pub context: Option<String>,
     /// For the person.
@@ -37,7 +37,7 @@ struct SpecificWire<'a> {
     additional_context: &'a str,
 }
 
-impl Output {
+impl HookOutput {
     /// The JSON object for `event`; `None` when there is nothing to say.
     pub fn to_json(&self, event: &str) -> Option<Vec<u8>> {
         let context = self.context.as_deref().filter(|text| fits(text));
@@ -81,7 +81,7 @@ mod tests {
 
     fn json(context: &str, message: &str) -> Option<String> {
         let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-        let output = Output { context: some(context), message: some(message) };
+        let output = HookOutput { context: some(context), message: some(message) };
         output.to_json("SessionStart").map(|json| String::from_utf8(json).unwrap())
     }
 

@@ -6,7 +6,7 @@
 
 use crate::deadline::Deadline;
 use crate::platform;
-use crate::wire::{Member, Overlong, WANTED};
+use crate::wire::{Overlong, WANTED, WantedMember};
 
 /// Bytes asked for at first: most payloads have no more.
 const FIRST_BYTES: usize = 4 << 10;
@@ -49,24 +49,24 @@ impl Payload {
     }
 
     /// The value of a member: a string's text, or the JSON of a number or boolean.
-    pub fn get(&self, member: Member) -> Option<&str> {
+    pub fn get(&self, member: WantedMember) -> Option<&str> {
         self.values.get(member as usize)?.as_deref()
     }
 
     /// Takes the value out.
-    pub fn take(&mut self, member: Member) -> Option<String> {
+    pub fn take(&mut self, member: WantedMember) -> Option<String> {
         self.values.get_mut(member as usize)?.take()
     }
 
     /// Returns whether a member is `true`.
-    pub fn is_true(&self, member: Member) -> bool {
+    pub fn is_true(&self, member: WantedMember) -> bool {
         self.get(member) == Some("true")
     }
 }
 
 /// State of the scanner between two bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
+enum ScanState {
     /// Before the object.
     #[default]
     Start,
@@ -106,7 +106,7 @@ enum Escape {
 /// below and beside these only brackets and strings are told apart.
 #[derive(Debug, Default)]
 struct Scanner {
-    state: State,
+    state: ScanState,
     /// Number of open containers.
     depth: u32,
     /// True if names are read at the current depth.
@@ -126,7 +126,7 @@ struct Scanner {
 
 impl Scanner {
     const fn is_done(&self) -> bool {
-        matches!(self.state, State::Done)
+        matches!(self.state, ScanState::Done)
     }
 
     /// Returns the captured values. A value that was cut off is left out.
@@ -138,8 +138,8 @@ impl Scanner {
     fn feed(&mut self, mut bytes: &[u8]) {
         while !self.is_done() {
             let rest = match self.state {
-                State::Name(escape) | State::Text(escape) => self.string(escape, bytes),
-                State::Lost => return,
+                ScanState::Name(escape) | ScanState::Text(escape) => self.string(escape, bytes),
+                ScanState::Lost => return,
                 _ => self.step(bytes),
             };
             match rest {
@@ -153,30 +153,30 @@ impl Scanner {
     fn step<'a>(&mut self, bytes: &'a [u8]) -> Option<&'a [u8]> {
         let (&byte, rest) = bytes.split_first()?;
         match self.state {
-            State::Start => match byte {
+            ScanState::Start => match byte {
                 b'{' => self.open(byte),
                 // A byte order mark is passed over as white space is.
                 b' ' | b'\t' | b'\r' | b'\n' | 0xef | 0xbb | 0xbf => {}
-                _ => self.state = State::Lost,
+                _ => self.state = ScanState::Lost,
             },
-            State::Between => self.between(byte),
-            State::AfterName => match byte {
-                b':' => self.state = State::BeforeValue,
+            ScanState::Between => self.between(byte),
+            ScanState::AfterName => match byte {
+                b':' => self.state = ScanState::BeforeValue,
                 b' ' | b'\t' | b'\r' | b'\n' => {}
-                _ => self.state = State::Lost,
+                _ => self.state = ScanState::Lost,
             },
-            State::BeforeValue => match byte {
+            ScanState::BeforeValue => match byte {
                 b' ' | b'\t' | b'\r' | b'\n' => {}
                 _ => self.value(byte),
             },
-            State::Word => match byte {
+            ScanState::Word => match byte {
                 b',' | b'}' | b']' | b' ' | b'\t' | b'\r' | b'\n' => {
                     self.end_word();
                     self.between(byte);
                 }
                 _ => self.keep(&[byte]),
             },
-            State::Name(_) | State::Text(_) | State::Lost | State::Done => {}
+            ScanState::Name(_) | ScanState::Text(_) | ScanState::Lost | ScanState::Done => {}
         }
         Some(rest)
     }
@@ -186,33 +186,33 @@ impl Scanner {
         match byte {
             b'{' | b'[' => self.open(byte),
             b'}' | b']' => self.close(),
-            b'"' if self.names => self.begin(State::Name(Escape::None)),
-            b'"' => self.state = State::Text(Escape::None),
+            b'"' if self.names => self.begin(ScanState::Name(Escape::None)),
+            b'"' => self.state = ScanState::Text(Escape::None),
             _ => {}
         }
     }
 
     /// Takes the first byte of a member's value.
     fn value(&mut self, byte: u8) {
-        self.state = State::Between;
+        self.state = ScanState::Between;
         match byte {
-            b'"' => self.begin(State::Text(Escape::None)),
+            b'"' => self.begin(ScanState::Text(Escape::None)),
             b'{' | b'[' | b'}' | b']' | b',' => {
                 self.member = None;
                 self.between(byte);
             }
             _ => {
-                self.begin(State::Word);
+                self.begin(ScanState::Word);
                 self.keep(&[byte]);
             }
         }
     }
 
-    fn begin(&mut self, state: State) {
+    fn begin(&mut self, state: ScanState) {
         self.text.clear();
         self.overlong = false;
         self.surrogate = None;
-        if matches!(state, State::Name(_)) {
+        if matches!(state, ScanState::Name(_)) {
             self.member = None;
         }
         self.state = state;
@@ -224,13 +224,13 @@ impl Scanner {
             self.inside = None;
         }
         self.names = self.depth == 1 || self.depth == 2 && self.inside.is_some();
-        self.state = State::Between;
+        self.state = ScanState::Between;
     }
 
     fn close(&mut self) {
         self.depth = self.depth.saturating_sub(1);
         match self.depth {
-            0 => self.state = State::Done,
+            0 => self.state = ScanState::Done,
             1 => {
                 self.names = true;
                 self.inside = None;
@@ -243,12 +243,12 @@ impl Scanner {
 
     /// Returns whether the current string or word is kept.
     const fn keeps(&self) -> bool {
-        matches!(self.state, State::Name(_)) || self.member.is_some()
+        matches!(self.state, ScanState::Name(_)) || self.member.is_some()
     }
 
     fn bytes_max(&self) -> usize {
         match self.member.and_then(|member| WANTED.get(member)) {
-            Some(wanted) if !matches!(self.state, State::Name(_)) => wanted.bytes_max,
+            Some(wanted) if !matches!(self.state, ScanState::Name(_)) => wanted.bytes_max,
             _ => NAME_BYTES_MAX,
         }
     }
@@ -267,8 +267,8 @@ impl Scanner {
         loop {
             let Some((&byte, rest)) = bytes.split_first() else {
                 self.state = match self.state {
-                    State::Name(_) => State::Name(escape),
-                    _ => State::Text(escape),
+                    ScanState::Name(_) => ScanState::Name(escape),
+                    _ => ScanState::Text(escape),
                 };
                 return None;
             };
@@ -365,12 +365,12 @@ impl Scanner {
     }
 
     fn end_string(&mut self) {
-        if matches!(self.state, State::Name(_)) {
+        if matches!(self.state, ScanState::Name(_)) {
             self.end_name();
-            self.state = State::AfterName;
+            self.state = ScanState::AfterName;
         } else {
             self.store();
-            self.state = State::Between;
+            self.state = ScanState::Between;
         }
     }
 
@@ -391,7 +391,7 @@ impl Scanner {
             self.member = None;
         }
         self.store();
-        self.state = State::Between;
+        self.state = ScanState::Between;
     }
 
     /// Keeps the finished value, if it is wanted.
@@ -440,36 +440,39 @@ mod tests {
                "tool_input":{"deep":{"command":"no"},"list":[{"command":"no"}],"command":"ls -l"},
                "command":"no","session_id":"s"} {"session_id":"other"}"#,
         );
-        assert_eq!(payload.get(Member::Prompt), Some("a\né😀\"b"));
-        assert_eq!(payload.get(Member::Command), Some("ls -l"));
-        assert_eq!(payload.get(Member::SessionId), Some("s"));
-        assert_eq!(payload.get(Member::AgentId), None);
-        assert!(payload.is_true(Member::StopHookActive));
+        assert_eq!(payload.get(WantedMember::Prompt), Some("a\né😀\"b"));
+        assert_eq!(payload.get(WantedMember::Command), Some("ls -l"));
+        assert_eq!(payload.get(WantedMember::SessionId), Some("s"));
+        assert_eq!(payload.get(WantedMember::AgentId), None);
+        assert!(payload.is_true(WantedMember::StopHookActive));
     }
 
     #[test]
     fn what_came_before_the_cut_is_used() {
         let payload = scan(r#"{"session_id":"s","prompt":"half a prom"#);
-        assert_eq!(payload.get(Member::SessionId), Some("s"));
-        assert_eq!(payload.get(Member::Prompt), None);
+        assert_eq!(payload.get(WantedMember::SessionId), Some("s"));
+        assert_eq!(payload.get(WantedMember::Prompt), None);
     }
 
     #[test]
     fn lone_surrogates_are_replaced() {
         let payload = scan(r#"{"prompt":"a\ud83d b\udc00\ud83d\ud83d\ude00\ud83d"}"#);
-        assert_eq!(payload.get(Member::Prompt), Some("a\u{fffd} b\u{fffd}\u{fffd}😀\u{fffd}"));
+        assert_eq!(
+            payload.get(WantedMember::Prompt),
+            Some("a\u{fffd} b\u{fffd}\u{fffd}😀\u{fffd}")
+        );
     }
 
     #[test]
     fn overlong_values_are_cut_or_dropped() {
-        let wanted = WANTED[Member::Prompt as usize].bytes_max;
+        let wanted = WANTED[WantedMember::Prompt as usize].bytes_max;
         let long = "é".repeat(wanted);
         let payload = scan(&format!(r#"{{"prompt":"x{long}","session_id":"{long}","cwd":"/"}}"#));
-        let prompt = payload.get(Member::Prompt).unwrap();
+        let prompt = payload.get(WantedMember::Prompt).unwrap();
         assert_eq!(prompt.len(), wanted - 1);
         assert!(prompt.ends_with('é'));
-        assert_eq!(payload.get(Member::SessionId), None);
-        assert_eq!(payload.get(Member::Cwd), Some("/"));
+        assert_eq!(payload.get(WantedMember::SessionId), None);
+        assert_eq!(payload.get(WantedMember::Cwd), Some("/"));
     }
 
     #[test]

@@ -7,12 +7,12 @@ use std::cell::Cell;
 use memory_store_base::prompt::{is_machine_made, said};
 use memory_store_recall::passages::MEMORIES_ENOUGH;
 
-use crate::event::{Prompt, What};
+use crate::event::{EventKind, PromptEvent};
 use crate::hook::Hook;
 use crate::inbox;
-use crate::inject::{self, Asked, Unclaimed};
+use crate::inject::{self, AskedPrompt, UnclaimedHits};
 use crate::notice;
-use crate::output::Output;
+use crate::output::HookOutput;
 use crate::{start, stop};
 
 /// Sources of prompts that people made: at the terminal, or through an editor.
@@ -22,15 +22,17 @@ const PEOPLE: [&str; 2] = ["user", "sdk"];
 const BUDGET_TOKENS_MAX: u32 = 800;
 
 /// Answers a prompt.
-pub fn answer(hook: &Hook) -> Output {
-    let What::UserPromptSubmit(prompt) = &hook.event.what else { return Output::default() };
+pub fn answer(hook: &Hook) -> HookOutput {
+    let EventKind::UserPromptSubmit(prompt) = &hook.event.what else {
+        return HookOutput::default();
+    };
     if hook.event.agent.is_some() || !is_from_a_person(prompt) {
-        return Output::default();
+        return HookOutput::default();
     }
     if hook.may_write() {
         hook.attempt("note", inbox::leave_note(&hook.state, &hook.event, hook.now));
     }
-    let Some(mut session) = hook.session() else { return Output::default() };
+    let Some(mut session) = hook.session() else { return HookOutput::default() };
     let recall = hook.recall();
     let settings = recall.settings();
     let asked = said(&prompt.text);
@@ -58,20 +60,20 @@ pub fn answer(hook: &Hook) -> Output {
     notice::expect_injection(hook, &mut session, settings.notice);
     let begun = start::with_prompt(hook, &recall, &mut session);
     hits.retain(|hit| !session.has(hit.id));
-    let how = Asked {
+    let how = AskedPrompt {
         with: "prompt",
         budget_tokens: settings.prompt_tokens.min(BUDGET_TOKENS_MAX),
         below: &begun.text,
-        unclaimed: Unclaimed::Give,
+        unclaimed: UnclaimedHits::Give,
     };
     let helpful = inject::memories(hook, &mut session, hits, &how);
     let helpful = begun.then(helpful);
     quoted.retain(|hit| !session.has(hit.id));
-    let how = Asked {
+    let how = AskedPrompt {
         with: "passages",
         budget_tokens: inject::PASSAGE_TOKENS.min(settings.prompt_tokens),
         below: &helpful.text,
-        unclaimed: Unclaimed::Give,
+        unclaimed: UnclaimedHits::Give,
     };
     let quoted = inject::memories(hook, &mut session, quoted, &how);
     let output = helpful.then(quoted).into_output(hook, &mut session, Some(&asked), settings);
@@ -81,7 +83,7 @@ pub fn answer(hook: &Hook) -> Output {
     output
 }
 
-fn is_from_a_person(prompt: &Prompt) -> bool {
+fn is_from_a_person(prompt: &PromptEvent) -> bool {
     let machine_source = prompt.source.as_deref().is_some_and(|source| !PEOPLE.contains(&source));
     !machine_source && !is_machine_made(&prompt.text)
 }

@@ -3,15 +3,14 @@
 use std::io;
 use std::ops::Range;
 
+use memory_store_base::fs::disk::append_within;
 use memory_store_base::layout::{RECEIPTS_BYTES_MAX, TreeDir};
 use memory_store_base::{MemoryId, Timestamp};
 use serde::Serialize;
 
-use crate::append;
-
 /// One injection. The text itself is not kept here, nor what was asked.
 #[derive(Debug, Serialize)]
-pub struct Receipt<'a> {
+pub struct HookReceipt<'a> {
     /// When.
     pub at: Timestamp,
     /// The event it answered.
@@ -23,7 +22,7 @@ pub struct Receipt<'a> {
     pub agent: Option<&'a str>,
     /// The query; `None` for the session-start block, which answers nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub query: Option<Query>,
+    pub query: Option<ReceiptQuery>,
     /// The memories.
     pub memories: Vec<InjectedMemory<'a>>,
     /// Tokens of the text.
@@ -36,7 +35,7 @@ pub struct Receipt<'a> {
 
 /// A query without its text.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-pub struct Query {
+pub struct ReceiptQuery {
     /// blake3 of the text, its first 16 hexadecimal digits.
     pub hash: String,
     /// Bytes of the text.
@@ -58,7 +57,7 @@ pub struct InjectedMemory<'a> {
     pub end: usize,
 }
 
-impl Query {
+impl ReceiptQuery {
     /// Describes a query.
     pub fn of(text: &str) -> Self {
         let hash = memory_store_base::layout::path_hash(std::path::Path::new(text));
@@ -73,11 +72,11 @@ impl<'a> InjectedMemory<'a> {
     }
 }
 
-impl Receipt<'_> {
+impl HookReceipt<'_> {
     /// Leaves it with the others of the day.
     pub fn leave(&self, tree: &TreeDir) -> io::Result<()> {
         let mut line = serde_json::to_vec(self).map_err(io::Error::other)?;
         line.push(b'\n');
-        append::append(&tree.receipts(&self.at.date()), &line, RECEIPTS_BYTES_MAX).map(drop)
+        append_within(&tree.receipts(&self.at.date()), &line, RECEIPTS_BYTES_MAX).map(drop)
     }
 }

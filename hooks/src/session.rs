@@ -37,7 +37,7 @@ use crate::append;
 
 /// A session file, as read.
 #[derive(Debug)]
-pub struct Session {
+pub struct HookSession {
     path: PathBuf,
     /// The number of this hook.
     number: u64,
@@ -56,7 +56,7 @@ pub struct Session {
 /// The session-start block that a session was given.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Block {
+pub struct GivenBlock {
     /// The text.
     pub text: String,
     /// The memories in it.
@@ -70,7 +70,7 @@ pub struct Block {
 
 /// A memory that a session was given.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Given {
+pub struct GivenMemory {
     /// Its id.
     pub id: MemoryId,
     /// The text.
@@ -79,7 +79,7 @@ pub struct Given {
 
 /// Why the next prompt is to bring what changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pending {
+pub enum PendingChanges {
     /// A handoff that was not known in time for the block: not before the processor has taken up this many bytes of the
     /// inbox.
     Late(u64),
@@ -87,7 +87,7 @@ pub enum Pending {
     Resumed,
 }
 
-impl Session {
+impl HookSession {
     /// Reads what a session was given; nothing, when there is no file.
     pub fn read(path: PathBuf, number: u64) -> io::Result<Self> {
         let claimant = format!("{number:016x}");
@@ -118,9 +118,9 @@ impl Session {
         Ok(ids.iter().map(|&id| self.is_first("c", &hex(id))).collect())
     }
 
-    /// Claims memories, as [`Session::claim`] does, and keeps their texts to be given again after
+    /// Claims memories, as [`HookSession::claim`] does, and keeps their texts to be given again after
     /// a compaction.
-    pub fn give(&mut self, given: &[Given]) -> io::Result<Vec<bool>> {
+    pub fn give(&mut self, given: &[GivenMemory]) -> io::Result<Vec<bool>> {
         let mut records = String::new();
         for memory in given {
             self.put_claims(&mut records, &[memory.id]);
@@ -132,7 +132,7 @@ impl Session {
     }
 
     /// Lets the next claim of memories claim the notice to the person, too, unless somebody has: one write less for
-    /// [`Session::claim_notice`]. The first claim of a memory in a session claims both.
+    /// [`HookSession::claim_notice`]. The first claim of a memory in a session claims both.
     pub fn want_notice(&mut self) {
         self.wants_notice = true;
     }
@@ -153,7 +153,7 @@ impl Session {
 
     /// Marks the session as started, with a block that may be empty; `false` when another hook did
     /// so first.
-    pub fn begin(&mut self, block: &Block) -> io::Result<bool> {
+    pub fn begin(&mut self, block: &GivenBlock) -> io::Result<bool> {
         if self.is_started() {
             return Ok(false);
         }
@@ -162,7 +162,7 @@ impl Session {
     }
 
     /// Keeps a further block, of what changed.
-    pub fn append_block(&mut self, block: &Block) -> io::Result<()> {
+    pub fn append_block(&mut self, block: &GivenBlock) -> io::Result<()> {
         let mut records = String::new();
         put_json(&mut records, &format!("b {}", self.claimant), block)?;
         self.put_claims(&mut records, &block.ids);
@@ -174,7 +174,7 @@ impl Session {
     }
 
     /// The blocks given, oldest first.
-    pub fn blocks(&self) -> Vec<Block> {
+    pub fn blocks(&self) -> Vec<GivenBlock> {
         self.claims("b").filter_map(|(_, json)| serde_json::from_str(json).ok()).collect()
     }
 
@@ -195,23 +195,23 @@ impl Session {
     }
 
     /// The memories given, oldest first.
-    pub fn given(&self) -> Vec<Given> {
+    pub fn given(&self) -> Vec<GivenMemory> {
         self.records("g").filter_map(|json| serde_json::from_str(json).ok()).collect()
     }
 
     /// Lets the next prompt bring what changed.
-    pub fn expect_changes(&mut self, pending: Pending) -> io::Result<()> {
+    pub fn expect_changes(&mut self, pending: PendingChanges) -> io::Result<()> {
         self.append(match pending {
-            Pending::Late(awaited) => format!("p {awaited}\n"),
-            Pending::Resumed => "p resumed\n".to_owned(),
+            PendingChanges::Late(awaited) => format!("p {awaited}\n"),
+            PendingChanges::Resumed => "p resumed\n".to_owned(),
         })
     }
 
     /// Returns the block that the next prompt is to bring, unless it was claimed.
-    pub fn pending(&self) -> Option<Pending> {
+    pub fn pending(&self) -> Option<PendingChanges> {
         let mut lines = self.since_pending();
         let reason = record(lines.next()?, "p")?;
-        let pending = reason.parse().map_or(Pending::Resumed, Pending::Late);
+        let pending = reason.parse().map_or(PendingChanges::Resumed, PendingChanges::Late);
         lines.all(|line| record(line, "t").is_none()).then_some(pending)
     }
 
@@ -395,8 +395,8 @@ mod tests {
     const A: MemoryId = MemoryId([1; 16]);
     const B: MemoryId = MemoryId([0xb2; 16]);
 
-    fn session(folder: &tempfile::TempDir, name: &str, claimant: u64) -> Session {
-        Session::read(folder.path().join("sessions").join(name), claimant).unwrap()
+    fn session(folder: &tempfile::TempDir, name: &str, claimant: u64) -> HookSession {
+        HookSession::read(folder.path().join("sessions").join(name), claimant).unwrap()
     }
 
     #[test]
@@ -415,7 +415,7 @@ mod tests {
     fn the_notice_is_claimed_with_the_memories() {
         let folder = tempfile::tempdir().unwrap();
         let (mut one, mut two) = (session(&folder, "s", 1), session(&folder, "s", 2));
-        let given = [Given { id: A, text: "a memory".into() }];
+        let given = [GivenMemory { id: A, text: "a memory".into() }];
         one.want_notice();
         two.want_notice();
         assert_eq!(
@@ -425,13 +425,13 @@ mod tests {
         assert_eq!((one.claim_notice().unwrap(), two.claim_notice().unwrap()), (true, false));
         let mut later = session(&folder, "s", 3);
         later.want_notice();
-        later.append_block(&Block { text: "t".into(), ..Block::default() }).unwrap();
+        later.append_block(&GivenBlock { text: "t".into(), ..GivenBlock::default() }).unwrap();
         assert!(!later.claim_notice().unwrap());
         assert_eq!(later.claims("n").count(), 2);
 
         let mut silent = session(&folder, "other", 4);
         silent.want_notice();
-        silent.begin(&Block::default()).unwrap();
+        silent.begin(&GivenBlock::default()).unwrap();
         assert_eq!(silent.claims("n").count(), 0, "nothing is shown yet");
     }
 
@@ -439,10 +439,10 @@ mod tests {
     fn a_session_begins_once() {
         let folder = tempfile::tempdir().unwrap();
         let block =
-            Block { text: "a\nblock".into(), ids: vec![A], left: "l".into(), printed: true };
+            GivenBlock { text: "a\nblock".into(), ids: vec![A], left: "l".into(), printed: true };
         let (mut one, mut two) = (session(&folder, "s", 1), session(&folder, "s", 2));
         assert!(one.begin(&block).unwrap());
-        assert!(!two.begin(&Block::default()).unwrap(), "although it read the file before");
+        assert!(!two.begin(&GivenBlock::default()).unwrap(), "although it read the file before");
         assert!(one.has(A) && one.is_started());
         assert_eq!(one.printed().unwrap(), "a\nblock");
         one.append_again("again").unwrap();
@@ -455,14 +455,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut one = session(&folder, "s", 1);
         assert_eq!((one.pending(), one.take_pending().unwrap()), (None, false));
-        one.expect_changes(Pending::Late(70)).unwrap();
+        one.expect_changes(PendingChanges::Late(70)).unwrap();
         let (mut two, mut three) = (session(&folder, "s", 2), session(&folder, "s", 3));
-        assert_eq!(two.pending(), Some(Pending::Late(70)));
+        assert_eq!(two.pending(), Some(PendingChanges::Late(70)));
         assert!(two.take_pending().unwrap());
         assert!(!three.take_pending().unwrap(), "although it read the file before");
         assert_eq!(session(&folder, "s", 4).pending(), None);
-        two.expect_changes(Pending::Resumed).unwrap();
-        assert_eq!(session(&folder, "s", 5).pending(), Some(Pending::Resumed));
+        two.expect_changes(PendingChanges::Resumed).unwrap();
+        assert_eq!(session(&folder, "s", 5).pending(), Some(PendingChanges::Resumed));
     }
 
     #[test]
@@ -508,8 +508,10 @@ mod tests {
     fn a_copy_has_what_its_parent_had_and_a_clear_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let mut parent = session(&folder, "parent", 1);
-        parent.begin(&Block { printed: true, text: "t".into(), ..Block::default() }).unwrap();
-        let given = [Given { id: A, text: "a memory".into() }];
+        parent
+            .begin(&GivenBlock { printed: true, text: "t".into(), ..GivenBlock::default() })
+            .unwrap();
+        let given = [GivenMemory { id: A, text: "a memory".into() }];
         assert_eq!(parent.give(&given).unwrap(), [true]);
         let mut child = session(&folder, "child", 2);
         child.inherit(&parent).unwrap();

@@ -16,12 +16,12 @@ use memory_store_base::layout::ProjectDir;
 use memory_store_base::progress::Progress;
 use memory_store_recall::{Hit, Recall, render};
 
-use crate::event::{Source, What};
+use crate::event::{EventKind, StartSource};
 use crate::hook::Hook;
 use crate::inject::{self, Injection};
-use crate::output::Output;
+use crate::output::HookOutput;
 use crate::reinject;
-use crate::session::{Block, Given, Pending, Session};
+use crate::session::{GivenBlock, GivenMemory, HookSession, PendingChanges};
 use crate::unreadable::{self, is_denied};
 use crate::{inbox, notice, stop};
 
@@ -62,29 +62,29 @@ const POLL: Duration = Duration::from_millis(1);
 const AFTER_WAIT: Duration = Duration::from_millis(15);
 
 /// Answers the start of a session.
-pub fn answer(hook: &Hook) -> Output {
-    let What::SessionStart(source) = hook.event.what else { return Output::default() };
+pub fn answer(hook: &Hook) -> HookOutput {
+    let EventKind::SessionStart(source) = hook.event.what else { return HookOutput::default() };
     // A subagent has a task, not a history.
     if hook.event.agent.is_some() {
-        return Output::default();
+        return HookOutput::default();
     }
     let Some(mut session) = hook.session() else {
         // The log is in the same folder, and a silent start looks like one without memories.
         let opened = std::fs::File::open(hook.state.session(&hook.event.session, None));
         let message = is_denied(&opened).then(|| unreadable::message(&hook.dirs.state));
-        return Output { message, ..Output::default() };
+        return HookOutput { message, ..HookOutput::default() };
     };
     let awaited = start_processor(hook);
     let mut output = match source {
-        Source::Startup => fresh(hook, &mut session, awaited),
-        Source::Clear => {
+        StartSource::Startup => fresh(hook, &mut session, awaited),
+        StartSource::Clear => {
             if hook.may_write() {
                 hook.attempt("clear", session.clear());
             }
             fresh(hook, &mut session, awaited)
         }
-        Source::Resume | Source::Fork => resumed(hook, &mut session, awaited),
-        Source::Compact => compacted(hook, &mut session),
+        StartSource::Resume | StartSource::Fork => resumed(hook, &mut session, awaited),
+        StartSource::Compact => compacted(hook, &mut session),
     };
     let is_due = hook.is_moved || hook.index_is_due() || files_came(hook);
     if awaited.is_none() && is_due && hook.may_write() {
@@ -104,22 +104,22 @@ pub fn answer(hook: &Hook) -> Output {
 }
 
 /// Builds a prompt's share of the start: the block, if SessionStart never came, or the changes since it did.
-pub fn with_prompt(hook: &Hook, recall: &Recall, session: &mut Session) -> Injection {
+pub fn with_prompt(hook: &Hook, recall: &Recall, session: &mut HookSession) -> Injection {
     // Where no mark can be left, the block would come with every prompt.
     if !hook.may_write() {
         return Injection::default();
     }
     if !session.is_started() {
-        return begin(hook, recall, session, Occasion::Prompt).unwrap_or_default();
+        return begin(hook, recall, session, StartOccasion::Prompt).unwrap_or_default();
     }
     let budget_tokens = match session.pending() {
         None => return Injection::default(),
         // Not yet, or there is nobody to wait for: the prompt after this one asks again.
-        Some(Pending::Late(awaited)) if !is_told(hook, awaited, is_running) => {
+        Some(PendingChanges::Late(awaited)) if !is_told(hook, awaited, is_running) => {
             return Injection::default();
         }
-        Some(Pending::Late(_)) => LATE_TOKENS,
-        Some(Pending::Resumed) => CHANGED_TOKENS,
+        Some(PendingChanges::Late(_)) => LATE_TOKENS,
+        Some(PendingChanges::Resumed) => CHANGED_TOKENS,
     };
     let start = compose(hook, recall);
     if hook.may_claim() && hook.attempt("changes", session.take_pending()) == Some(true) {
@@ -170,24 +170,24 @@ fn is_told(hook: &Hook, awaited: u64, is_of_use: impl Fn(&ProjectDir) -> bool) -
 
 /// Occasion of a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Occasion {
+enum StartOccasion {
     SessionStart,
     Prompt,
 }
 
 /// The block of a new session.
-fn fresh(hook: &Hook, session: &mut Session, awaited: Option<u64>) -> Output {
+fn fresh(hook: &Hook, session: &mut HookSession, awaited: Option<u64>) -> HookOutput {
     // It was started a moment ago and may not have come to its lock yet.
     let late = awaited.filter(|&awaited| !is_told(hook, awaited, |_| true));
     let recall = Recall::open(&hook.dirs, &hook.tree, None);
     notice::expect_injection(hook, session, recall.settings().notice);
     hook.note_files(&recall);
-    let Some(block) = begin(hook, &recall, session, Occasion::SessionStart) else {
+    let Some(block) = begin(hook, &recall, session, StartOccasion::SessionStart) else {
         // It was given already: some versions start a session twice.
         return stored(session);
     };
     if let Some(awaited) = late {
-        hook.attempt("changes", session.expect_changes(Pending::Late(awaited)));
+        hook.attempt("changes", session.expect_changes(PendingChanges::Late(awaited)));
     }
     block.into_output(hook, session, None, recall.settings())
 }
@@ -197,8 +197,8 @@ fn fresh(hook: &Hook, session: &mut Session, awaited: Option<u64>) -> Output {
 fn begin(
     hook: &Hook,
     recall: &Recall,
-    session: &mut Session,
-    occasion: Occasion,
+    session: &mut HookSession,
+    occasion: StartOccasion,
 ) -> Option<Injection> {
     let start = compose(hook, recall);
     if !hook.may_write() {
@@ -207,11 +207,11 @@ fn begin(
     if !hook.may_claim() {
         return None;
     }
-    let marked =
-        hook.attempt("start mark", session.begin(&start.kept(occasion == Occasion::SessionStart)));
+    let marked = hook
+        .attempt("start mark", session.begin(&start.kept(occasion == StartOccasion::SessionStart)));
     match marked {
         Some(true) => Some(start.block),
-        None if occasion == Occasion::SessionStart => Some(start.block),
+        None if occasion == StartOccasion::SessionStart => Some(start.block),
         Some(false) | None => None,
     }
 }
@@ -231,9 +231,9 @@ struct StartBlock {
 
 impl StartBlock {
     /// Returns the part of it that the session keeps.
-    fn kept(&self, printed: bool) -> Block {
+    fn kept(&self, printed: bool) -> GivenBlock {
         let text = self.block.text.clone();
-        Block { text, ids: self.block.ids(), left: self.left.clone(), printed }
+        GivenBlock { text, ids: self.block.ids(), left: self.left.clone(), printed }
     }
 }
 
@@ -257,37 +257,42 @@ fn compose(hook: &Hook, recall: &Recall) -> StartBlock {
 }
 
 /// An old session, or a copy of one: what it was given is in its context already.
-fn resumed(hook: &Hook, session: &mut Session, awaited: Option<u64>) -> Output {
+fn resumed(hook: &Hook, session: &mut HookSession, awaited: Option<u64>) -> HookOutput {
     if !hook.may_write() {
         return if session.is_started() { stored(session) } else { fresh(hook, session, awaited) };
     }
     if !session.is_started() && !inherit(hook, session) {
         return fresh(hook, session, awaited);
     }
-    hook.attempt("changes", session.expect_changes(Pending::Resumed));
+    hook.attempt("changes", session.expect_changes(PendingChanges::Resumed));
     stored(session)
 }
 
 /// Takes over what the session was given that this one is a copy of.
-fn inherit(hook: &Hook, session: &mut Session) -> bool {
-    let Some(parent) = parent(hook).filter(Session::is_started) else { return false };
+fn inherit(hook: &Hook, session: &mut HookSession) -> bool {
+    let Some(parent) = parent(hook).filter(HookSession::is_started) else { return false };
     hook.attempt("inheritance", session.inherit(&parent)).is_some()
 }
 
 /// The session that this one is a copy of. No payload names it, so it is taken to be the one that
 /// was active last: a person copies what is in front of them.
-fn parent(hook: &Hook) -> Option<Session> {
+fn parent(hook: &Hook) -> Option<HookSession> {
     let last = inbox::last_session_but(&hook.state, &hook.event.session)?;
     hook.other_session(&last)
 }
 
 /// Returns the last text printed by SessionStart, byte for byte.
-fn stored(session: &Session) -> Output {
-    Output { context: session.printed(), message: None }
+fn stored(session: &HookSession) -> HookOutput {
+    HookOutput { context: session.printed(), message: None }
 }
 
 /// Returns what is new in the block since it was printed, and records it.
-fn changed(hook: &Hook, start: StartBlock, session: &mut Session, budget_tokens: u32) -> Injection {
+fn changed(
+    hook: &Hook,
+    start: StartBlock,
+    session: &mut HookSession,
+    budget_tokens: u32,
+) -> Injection {
     let StartBlock { block, left, text, mut hits } = start;
     let visible = block.ids();
     hits.retain(|hit| visible.contains(&hit.id) && !session.has(hit.id));
@@ -303,7 +308,7 @@ fn changed(hook: &Hook, start: StartBlock, session: &mut Session, budget_tokens:
 }
 
 /// After a compaction all earlier injections are gone: what the session was given is given again.
-fn compacted(hook: &Hook, session: &mut Session) -> Output {
+fn compacted(hook: &Hook, session: &mut HookSession) -> HookOutput {
     if !session.is_started() {
         return fresh(hook, session, None);
     }
@@ -312,7 +317,7 @@ fn compacted(hook: &Hook, session: &mut Session) -> Output {
     let injection = compose_again(&session.blocks(), &session.given(), exists);
     if hook.may_write() {
         if !hook.may_claim() {
-            return Output::default();
+            return HookOutput::default();
         }
         hook.attempt("again", session.append_again(&injection.text));
     }
@@ -322,13 +327,13 @@ fn compacted(hook: &Hook, session: &mut Session) -> Output {
 /// Puts together what was given, as far as there is room: the block of the session's start, what
 /// changed since, and the single memories, of both the latest first.
 fn compose_again(
-    blocks: &[Block],
-    given: &[Given],
+    blocks: &[GivenBlock],
+    given: &[GivenMemory],
     exists: impl Fn(MemoryId) -> bool,
 ) -> Injection {
     let blocks = join_blocks(blocks);
     let mut room = AGAIN_TOKENS.saturating_sub(render::tokens(&blocks.text) + FRAME_TOKENS);
-    let mut kept: Vec<&Given> = Vec::new();
+    let mut kept: Vec<&GivenMemory> = Vec::new();
     for memory in given.iter().rev() {
         let tokens = render::tokens(&memory.text) + LINE_TOKENS;
         let is_new = kept.iter().all(|kept| kept.id != memory.id);
@@ -346,7 +351,7 @@ fn compose_again(
 }
 
 /// The first block and, in their order, the latest of the others that fit below it.
-fn join_blocks(blocks: &[Block]) -> Injection {
+fn join_blocks(blocks: &[GivenBlock]) -> Injection {
     let Some((first, others)) = blocks.split_first() else { return Injection::default() };
     let mut kept: Vec<Injection> = Vec::new();
     let joined = |kept: &[Injection]| {
@@ -367,17 +372,18 @@ mod tests {
     use super::*;
     use crate::output::fits;
 
-    fn block(name: &str, characters: usize) -> Block {
+    fn block(name: &str, characters: usize) -> GivenBlock {
         let text = format!("{name} {}", "x".repeat(characters));
-        Block { text, ..Block::default() }
+        GivenBlock { text, ..GivenBlock::default() }
     }
 
     #[test]
     fn what_is_given_again_reaches_the_model_whole() {
         let mut blocks = vec![block("first", 5000)];
         blocks.extend((0..20).map(|number| block(&format!("change{number}."), 900)));
-        let memory = |number: u8| Given { id: MemoryId([number; 16]), text: "😀".repeat(300) };
-        let given: Vec<Given> = (0..30).map(memory).collect();
+        let memory =
+            |number: u8| GivenMemory { id: MemoryId([number; 16]), text: "😀".repeat(300) };
+        let given: Vec<GivenMemory> = (0..30).map(memory).collect();
         let again = compose_again(&blocks, &given, |_| true);
         assert!(fits(&again.text), "{}", again.text.len());
         assert!(again.text.starts_with("first "));

@@ -9,20 +9,20 @@ use memory_store_base::background::{inbox_bytes, is_running};
 use memory_store_base::progress::Progress;
 use memory_store_base::time::MINUTE_MS;
 
-use crate::event::What;
+use crate::event::EventKind;
 use crate::hook::Hook;
-use crate::output::Output;
+use crate::output::HookOutput;
 use crate::{background, inbox};
 
 /// Takes note of a stop, a compaction or the end of a session.
-pub fn take_note(hook: &Hook) -> Output {
+pub fn take_note(hook: &Hook) -> HookOutput {
     let ends = match hook.event.what {
-        What::SessionEnd => true,
-        What::Stop | What::SubagentStop | What::PreCompact => false,
-        What::SessionStart(_)
-        | What::UserPromptSubmit(_)
-        | What::PostToolUse(_)
-        | What::PostToolUseFailure(_) => return Output::default(),
+        EventKind::SessionEnd => true,
+        EventKind::Stop | EventKind::SubagentStop | EventKind::PreCompact => false,
+        EventKind::SessionStart(_)
+        | EventKind::UserPromptSubmit(_)
+        | EventKind::PostToolUse(_)
+        | EventKind::PostToolUseFailure(_) => return HookOutput::default(),
     };
     if hook.may_write() {
         let noted_bytes = inbox::leave_note(&hook.state, &hook.event, hook.now);
@@ -34,7 +34,7 @@ pub fn take_note(hook: &Hook) -> Output {
             hook.attempt("processor", start_processor(hook));
         }
     }
-    Output::default()
+    HookOutput::default()
 }
 
 /// Starts the processor unless one works on this project already.

@@ -8,13 +8,13 @@
 use memory_store_recall::passages::Already;
 use memory_store_recall::{Hit, Recall, Recalled};
 
-use crate::event::{ToolCall, What};
+use crate::event::{EventKind, ToolCall};
 use crate::hook::Hook;
 use crate::inbox;
-use crate::inject::{self, Asked, Unclaimed};
+use crate::inject::{self, AskedPrompt, UnclaimedHits};
 use crate::notice;
-use crate::output::Output;
-use crate::session::Session;
+use crate::output::HookOutput;
+use crate::session::HookSession;
 use crate::spelling::relative;
 use crate::stop;
 
@@ -25,24 +25,24 @@ const SHELL: &str = "Bash";
 const BUDGET_TOKENS_MAX: u32 = 1600;
 
 /// Answers a tool call.
-pub fn answer(hook: &Hook) -> Output {
+pub fn answer(hook: &Hook) -> HookOutput {
     match &hook.event.what {
-        What::PostToolUse(call) if call.tool == SHELL => {
+        EventKind::PostToolUse(call) if call.tool == SHELL => {
             leave_note(hook);
-            Output::default()
+            HookOutput::default()
         }
-        What::PostToolUse(call) => of_file(hook, call),
-        What::PostToolUseFailure(call) if call.tool == SHELL && !call.interrupted => {
+        EventKind::PostToolUse(call) => of_file(hook, call),
+        EventKind::PostToolUseFailure(call) if call.tool == SHELL && !call.interrupted => {
             leave_note(hook);
             of_error(hook, call)
         }
-        What::PostToolUseFailure(_)
-        | What::SessionStart(_)
-        | What::UserPromptSubmit(_)
-        | What::Stop
-        | What::SubagentStop
-        | What::PreCompact
-        | What::SessionEnd => Output::default(),
+        EventKind::PostToolUseFailure(_)
+        | EventKind::SessionStart(_)
+        | EventKind::UserPromptSubmit(_)
+        | EventKind::Stop
+        | EventKind::SubagentStop
+        | EventKind::PreCompact
+        | EventKind::SessionEnd => HookOutput::default(),
     }
 }
 
@@ -54,32 +54,32 @@ fn leave_note(hook: &Hook) {
 }
 
 /// The memories about the file that a tool read or changed.
-fn of_file(hook: &Hook, call: &ToolCall) -> Output {
+fn of_file(hook: &Hook, call: &ToolCall) -> HookOutput {
     let found = |file| relative(file, &hook.event.cwd, &hook.tree, &hook.dirs);
     let Some(path) = call.file.as_deref().and_then(found) else {
-        return Output::default();
+        return HookOutput::default();
     };
     let path: &str = &path;
-    let memories = |recall: &Recall, session: &Session| {
+    let memories = |recall: &Recall, session: &HookSession| {
         recall.file(path, Some(&|| session.topic()), hook.now, &|id| session.has(id))
     };
     let passage =
         |recall: &Recall, already: &Already<'_>| recall.passage_of_file(path, hook.now, already);
-    recall(hook, path, "file", Unclaimed::Withhold, memories, passage)
+    recall(hook, path, "file", UnclaimedHits::Withhold, memories, passage)
 }
 
 /// The fix that is known for the error of a command.
-fn of_error(hook: &Hook, call: &ToolCall) -> Output {
+fn of_error(hook: &Hook, call: &ToolCall) -> HookOutput {
     let (Some(command), Some(error)) = (call.command.as_deref(), call.error.as_deref()) else {
-        return Output::default();
+        return HookOutput::default();
     };
-    let memories = |recall: &Recall, session: &Session| {
+    let memories = |recall: &Recall, session: &HookSession| {
         recall.error(command, error, hook.now, &|id| session.has(id))
     };
     let passage = |recall: &Recall, already: &Already<'_>| {
         recall.passage_of_error(command, error, hook.now, already)
     };
-    recall(hook, error, "error", Unclaimed::Give, memories, passage)
+    recall(hook, error, "error", UnclaimedHits::Give, memories, passage)
 }
 
 /// Gives memories, or where there are none a passage.
@@ -87,11 +87,11 @@ fn recall(
     hook: &Hook,
     query: &str,
     with: &str,
-    unclaimed: Unclaimed,
-    memories: impl Fn(&Recall, &Session) -> Recalled,
+    unclaimed: UnclaimedHits,
+    memories: impl Fn(&Recall, &HookSession) -> Recalled,
     passage: impl Fn(&Recall, &Already<'_>) -> Option<Hit>,
-) -> Output {
-    let Some(mut session) = hook.session() else { return Output::default() };
+) -> HookOutput {
+    let Some(mut session) = hook.session() else { return HookOutput::default() };
     let recall = hook.recall();
     let settings = recall.settings();
     let recalled = memories(&recall, &session);
@@ -105,7 +105,7 @@ fn recall(
         with = "passages";
         budget_tokens = budget_tokens.min(inject::PASSAGE_TOKENS);
     }
-    let how = Asked { with, budget_tokens, below: "", unclaimed };
+    let how = AskedPrompt { with, budget_tokens, below: "", unclaimed };
     stop::heal_index(hook);
     let injection = inject::memories(hook, &mut session, hits, &how);
     injection.into_output(hook, &mut session, Some(query), settings)

@@ -8,8 +8,8 @@ use memory_store_base::git_dirs;
 use memory_store_base::layout::{STORE_DIR, Tree, TreeRecord, UserDirs};
 
 use crate::append;
-use crate::event::{Event, What};
-use crate::output::Output;
+use crate::event::{Event, EventKind};
+use crate::output::HookOutput;
 use crate::unreadable::{self, is_denied};
 
 /// Records that are looked through for a project whose folder is gone.
@@ -18,9 +18,9 @@ const RECORDS_MAX: usize = 500;
 const ID_CHARS: usize = 12;
 
 /// Answers an event in a folder that is not set up.
-pub fn answer(dirs: &UserDirs, event: &Event) -> Output {
-    if !matches!(event.what, What::SessionStart(_)) || event.agent.is_some() {
-        return Output::default();
+pub fn answer(dirs: &UserDirs, event: &Event) -> HookOutput {
+    if !matches!(event.what, EventKind::SessionStart(_)) || event.agent.is_some() {
+        return HookOutput::default();
     }
     let cwd = event.cwd.canonicalize().unwrap_or_else(|_| event.cwd.clone());
     let root = cwd.ancestors().find(|folder| git_dirs::is_root(folder)).unwrap_or(&cwd);
@@ -33,7 +33,7 @@ pub fn answer(dirs: &UserDirs, event: &Event) -> Output {
         // What cannot be marked is told each time: it is about folders that cannot be written.
         told.unwrap_or(true)
     };
-    Output { message: message.filter(is_new), ..Output::default() }
+    HookOutput { message: message.filter(is_new), ..HookOutput::default() }
 }
 
 /// Says that records of this user cannot be read.

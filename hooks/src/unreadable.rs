@@ -5,20 +5,20 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-use memory_store_base::fs::private_folders::{is_of_user, user};
+use memory_store_base::fs::process::{is_of_user, user};
 use memory_store_base::layout::{Tree, UserDirs};
 
-use crate::event::{Event, What};
-use crate::output::Output;
+use crate::event::{Event, EventKind};
+use crate::output::HookOutput;
 
 /// Answers the start of a session of a project where the state folder is closed, so that it cannot be seen whether
 /// everything is off. Nothing else is given then.
-pub fn answer(dirs: &UserDirs, event: &Event) -> Output {
-    let is_start = matches!(event.what, What::SessionStart(_)) && event.agent.is_none();
+pub fn answer(dirs: &UserDirs, event: &Event) -> HookOutput {
+    let is_start = matches!(event.what, EventKind::SessionStart(_)) && event.agent.is_none();
     let is_closed = || is_denied(&fs::metadata(dirs.off_file()));
     let is_project = || Tree::locate(dirs, &event.cwd).is_some();
     let message = (is_start && is_closed() && is_project()).then(|| message(&dirs.state));
-    Output { message, ..Output::default() }
+    HookOutput { message, ..HookOutput::default() }
 }
 
 /// Returns whether a result says that reading is not allowed.

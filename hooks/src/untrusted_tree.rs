@@ -3,31 +3,32 @@
 
 use memory_store_base::fs::tree_fingerprint::{TreeFingerprint, UntrustedTree};
 
-use crate::event::What;
+use crate::event::EventKind;
 use crate::hook::Hook;
-use crate::output::Output;
+use crate::output::HookOutput;
 use crate::stop;
 
 /// Answers any event in a working tree that is not what was vouched for.
-pub fn answer(hook: &Hook) -> Output {
-    let may_speak = matches!(hook.event.what, What::SessionStart(_) | What::UserPromptSubmit(_));
+pub fn answer(hook: &Hook) -> HookOutput {
+    let may_speak =
+        matches!(hook.event.what, EventKind::SessionStart(_) | EventKind::UserPromptSubmit(_));
     if !may_speak || hook.event.agent.is_some() || !hook.may_write() {
-        return Output::default();
+        return HookOutput::default();
     }
     let root = &hook.tree.main_root;
-    let Some(now) = TreeFingerprint::of(root) else { return Output::default() };
+    let Some(now) = TreeFingerprint::of(root) else { return HookOutput::default() };
     let state = hook.dirs.tree(root);
     let is_this = |found: &UntrustedTree| found.fingerprint == now;
     if let Some(found) = UntrustedTree::read(&state.untrusted_tree).filter(is_this) {
         // Of hooks that run at once, one renames it.
         let told = std::fs::rename(&state.untrusted_tree, &state.untrusted_tree_told);
         let message = hook.attempt("announcement", told).map(|()| message(hook, &found.why));
-        return Output { message, ..Output::default() };
+        return HookOutput { message, ..HookOutput::default() };
     }
     if UntrustedTree::read(&state.untrusted_tree_told).filter(is_this).is_none() {
         hook.attempt("processor", stop::start_processor(hook));
     }
-    Output::default()
+    HookOutput::default()
 }
 
 fn message(hook: &Hook, why: &str) -> String {

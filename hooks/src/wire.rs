@@ -4,9 +4,9 @@
 
 /// A member that hooks want, and how much of it.
 #[derive(Debug)]
-pub struct Wanted {
+pub struct WantedText {
     /// The member, as the code calls it.
-    pub member: Member,
+    pub member: WantedMember,
     /// The outermost member that holds it; `None` when it is itself outermost.
     pub inside: Option<&'static str>,
     /// Its name on the wire.
@@ -42,11 +42,11 @@ macro_rules! wanted {
     ($($(#[$doc:meta])* $member:ident = $inside:expr, $name:literal, $bytes:expr, $overlong:ident;)*) => {
         /// The members that hooks want.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum Member { $($(#[$doc])* $member,)* }
+        pub enum WantedMember { $($(#[$doc])* $member,)* }
 
-        /// The table of wanted members, in the order of [`Member`].
-        pub static WANTED: [Wanted; [$($name),*].len()] = [$(Wanted {
-            member: Member::$member,
+        /// The table of wanted members, in the order of [`WantedMember`].
+        pub static WANTED: [WantedText; [$($name),*].len()] = [$(WantedText {
+            member: WantedMember::$member,
             inside: $inside,
             name: $name,
             bytes_max: $bytes,

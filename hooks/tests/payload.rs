@@ -2,7 +2,7 @@
 //! slices of it, and nothing makes it panic.
 
 use hooks::payload::Payload;
-use hooks::wire::{Member, WANTED};
+use hooks::wire::{WANTED, WantedMember};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -62,7 +62,7 @@ fn written(document: &Value, how: u8) -> String {
 }
 
 /// Returns the value that a hook must find, by a parse of the whole document.
-fn expected(document: &Value, member: Member) -> Option<String> {
+fn expected(document: &Value, member: WantedMember) -> Option<String> {
     let wanted = &WANTED[member as usize];
     let outer = match wanted.inside {
         Some(outer) => document.get(outer)?,
@@ -157,9 +157,9 @@ fn a_member_of_fifty_megabytes_is_passed_over_without_being_kept() {
     let tail =
         format!("\"tool_response\":{{\"stdout\":\"{long}\"}},\"error\":\"{long}\",{}", &text[1..]);
     let payload = Payload::from_chunks(["{", &tail].map(str::as_bytes));
-    assert_eq!(payload.get(Member::ToolName), Some("Bash"));
+    assert_eq!(payload.get(WantedMember::ToolName), Some("Bash"));
     assert_eq!(
-        payload.get(Member::Error).map(str::len),
-        Some(WANTED[Member::Error as usize].bytes_max)
+        payload.get(WantedMember::Error).map(str::len),
+        Some(WANTED[WantedMember::Error as usize].bytes_max)
     );
 }

@@ -184,8 +184,7 @@ fn a_session_that_starts_beside_a_damaged_index_has_a_sync_started() {
         for cut in [0, bytes.len() - 1] {
             session += 1;
             fs::write(&path, &bytes[..cut]).unwrap();
-            // Memories are read from their files where the index has none.
-            assert!(begin(&format!("b{session}")).contains("integer cents"));
+            drop(begin(&format!("b{session}")));
             assert!(installed.started().is_some(), "{} cut at {cut}", path.display());
         }
         fs::write(&path, bytes).unwrap();

@@ -11,7 +11,7 @@ use serde::de::{DeserializeOwned, Deserializer, Error};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::backend::Failure;
+use crate::backend::ToolError;
 use crate::printed::{id_of, ids_in, ids_of};
 
 /// Characters of a value, or of a name, that a message repeats.
@@ -43,7 +43,7 @@ struct Sorted<R> {
 pub fn read<R: DeserializeOwned + JsonSchema>(
     tool: &str,
     mut object: Map<String, Value>,
-) -> Result<(R, Vec<String>), Failure> {
+) -> Result<(R, Vec<String>), ToolError> {
     let parse = |object| Sorted::<R>::deserialize(Value::Object(object));
     object.retain(|_, value| !is_empty(value));
     let mut notes = Vec::new();
@@ -53,7 +53,7 @@ pub fn read<R: DeserializeOwned + JsonSchema>(
         Err(_) => {
             let mut accepted = Map::new();
             for (name, value) in object {
-                let error = |error| Failure::Request(format!("`{name}` {error}"));
+                let error = |error| ToolError::Request(format!("`{name}` {error}"));
                 let alone = parse(Map::from_iter([(name.clone(), value.clone())]));
                 if !alone.map_err(error)?.unknown.is_empty() {
                     continue;
@@ -64,7 +64,7 @@ pub fn read<R: DeserializeOwned + JsonSchema>(
                     notes.push(format!("`{name}` was ignored: another argument means the same."));
                 }
             }
-            parse(accepted).map_err(|error| Failure::Request(error.to_string()))?
+            parse(accepted).map_err(|error| ToolError::Request(error.to_string()))?
         }
     };
     notes.extend(note_unknown::<R>(tool, &parsed.unknown));
@@ -348,7 +348,7 @@ mod tests {
     fn parsed<R: DeserializeOwned + JsonSchema>(object: &Value) -> Result<R, String> {
         let object = object.as_object().cloned().unwrap_or_default();
         read("recall", object).map(|(request, _)| request).map_err(|failure| match failure {
-            Failure::Request(message) => message,
+            ToolError::Request(message) => message,
             other => format!("{other:?}"),
         })
     }

@@ -12,26 +12,26 @@ pub use crate::request::{ForgetRequest, Page, RecallRequest, RememberRequest, Se
 /// Answers requests. Calls may block for as long as reading some files takes.
 pub trait Backend: Send + Sync + 'static {
     /// Finds memories.
-    fn recall(&self, request: &RecallRequest) -> Result<RecallResponse, Failure>;
+    fn recall(&self, request: &RecallRequest) -> Result<RecallResponse, ToolError>;
     /// Saves or changes a memory.
-    fn remember(&self, request: RememberRequest) -> Result<RememberResponse, Failure>;
+    fn remember(&self, request: RememberRequest) -> Result<RememberResponse, ToolError>;
     /// Puts a memory aside.
-    fn forget(&self, id: &str) -> Result<ForgetResponse, Failure>;
+    fn forget(&self, id: &str) -> Result<ForgetResponse, ToolError>;
     /// Finds, reads or lists earlier sessions.
-    fn search_sessions(&self, request: &SessionsRequest) -> Result<SessionsResponse, Failure>;
+    fn search_sessions(&self, request: &SessionsRequest) -> Result<SessionsResponse, ToolError>;
     /// Says what there is and how it is.
-    fn status(&self) -> Result<StatusResponse, Failure>;
+    fn status(&self) -> Result<StatusResponse, ToolError>;
     /// Tells where the work was left.
-    fn handoff(&self) -> Result<String, Failure>;
+    fn handoff(&self) -> Result<String, ToolError>;
     /// Names memories that a person should look at, and why; `None` where there are none.
-    fn tidy(&self) -> Result<Option<String>, Failure>;
+    fn tidy(&self) -> Result<Option<String>, ToolError>;
     /// Lets go of what answers go faster with, when nobody asked for a while.
     fn rest(&self);
 }
 
 /// Why a request was not answered. Each variant says whose turn it is.
 #[derive(Debug)]
-pub enum Failure {
+pub enum ToolError {
     /// The folder is not trusted on this machine: nothing of it is read.
     NotSetUp {
         /// The folder that was asked about.
@@ -53,7 +53,7 @@ pub enum Failure {
     Store(Error),
 }
 
-impl From<Error> for Failure {
+impl From<Error> for ToolError {
     fn from(error: Error) -> Self {
         Self::Store(error)
     }

@@ -12,7 +12,7 @@ use memory_store::mode::Mode;
 use memory_store::recall::Recall;
 use memory_store::{ProjectId, format_version};
 
-use crate::environment::Environment;
+use crate::environment::ServerEnvironment;
 
 /// How often unprocessed turns and new settings are looked for.
 pub const LOOK_EVERY: Duration = Duration::from_secs(5 * 60);
@@ -33,7 +33,7 @@ impl Background {
     }
 
     /// Starts the processor if finished turns or new settings wait and nobody works on them. Says whether it did.
-    pub fn look(&mut self, environment: &Environment) -> io::Result<bool> {
+    pub fn look(&mut self, environment: &ServerEnvironment) -> io::Result<bool> {
         self.children.retain_mut(|child| matches!(child.try_wait(), Ok(None)));
         let (Some(program), Some(tree)) = (&self.program, environment.tree()) else {
             return Ok(false);
@@ -79,10 +79,10 @@ mod tests {
     use super::*;
 
     /// A project with one note in its inbox, and a processor that leaves a file and ends.
-    fn project(home: &Path, mode: &str) -> (Environment, Background) {
+    fn project(home: &Path, mode: &str) -> (ServerEnvironment, Background) {
         let root = home.join("work");
         fs::create_dir_all(&root).unwrap();
-        let environment = Environment::read(
+        let environment = ServerEnvironment::read(
             |name| match name {
                 "HOME" => Some(home.into()),
                 "THROUGHLINE" => Some(mode.into()),

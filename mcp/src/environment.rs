@@ -16,7 +16,7 @@ const VALUE_CHARS_MAX: usize = 40;
 
 /// Environment that the server was started with.
 #[derive(Clone, Debug)]
-pub struct Environment {
+pub struct ServerEnvironment {
     /// This user's folders.
     pub dirs: UserDirs,
     /// The project's folder: `CLAUDE_PROJECT_DIR`, or the working directory.
@@ -54,7 +54,7 @@ impl Clock {
     }
 }
 
-impl Environment {
+impl ServerEnvironment {
     /// Reads the environment through `get`; `cwd` is the working directory. `Err` says in words
     /// what is missing.
     pub fn read(

@@ -15,7 +15,7 @@ const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// Reason why a line is passed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum InputFault {
     /// It is longer than a message may be.
     TooLong,
     /// It is no JSON.
@@ -23,18 +23,18 @@ pub enum Fault {
 }
 
 /// A reader that tells of each line that is no message.
-pub struct Watched<R> {
+pub struct WatchedInput<R> {
     inner: R,
     bytes_max: usize,
-    faults: UnboundedSender<Fault>,
+    faults: UnboundedSender<InputFault>,
     /// The line so far, unless it is too long.
     line: Vec<u8>,
     is_too_long: bool,
 }
 
-impl<R> Watched<R> {
+impl<R> WatchedInput<R> {
     /// Watches what `inner` reads; a line may have `bytes_max` bytes, its end included.
-    pub fn new(inner: R, bytes_max: usize, faults: UnboundedSender<Fault>) -> Self {
+    pub fn new(inner: R, bytes_max: usize, faults: UnboundedSender<InputFault>) -> Self {
         Self { inner, bytes_max, faults, line: Vec::new(), is_too_long: false }
     }
 
@@ -43,14 +43,14 @@ impl<R> Watched<R> {
             if !self.is_too_long && self.line.len() + piece.len() > self.bytes_max {
                 self.is_too_long = true;
                 self.line.clear();
-                self.tell(Fault::TooLong);
+                self.tell(InputFault::TooLong);
             }
             if !self.is_too_long {
                 self.line.extend_from_slice(piece);
             }
             if piece.ends_with(b"\n") {
                 if !self.is_too_long && !is_json(&self.line) {
-                    self.tell(Fault::Unparsable);
+                    self.tell(InputFault::Unparsable);
                 }
                 self.is_too_long = false;
                 self.line.clear();
@@ -59,7 +59,7 @@ impl<R> Watched<R> {
         }
     }
 
-    fn tell(&self, fault: Fault) {
+    fn tell(&self, fault: InputFault) {
         // Nobody answers any more: then nobody has to be told.
         let _ = self.faults.send(fault);
     }
@@ -74,7 +74,7 @@ fn is_json(line: &[u8]) -> bool {
     line.is_empty() || serde_json::from_str::<serde_json::Value>(line).is_ok()
 }
 
-impl<R: AsyncRead + Unpin> AsyncRead for Watched<R> {
+impl<R: AsyncRead + Unpin> AsyncRead for WatchedInput<R> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

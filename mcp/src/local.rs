@@ -22,10 +22,10 @@ use memory_store::recall::{Recall, Recalled, Search, render, time_named};
 use memory_store::{Timestamp, format_version, migrate};
 
 use crate::backend::{
-    Backend, Failure, ForgetResponse, RecallRequest, RecallResponse, RememberRequest,
-    RememberResponse, Rest, SessionsRequest, SessionsResponse, StatusResponse,
+    Backend, ForgetResponse, RecallRequest, RecallResponse, RememberRequest, RememberResponse,
+    Rest, SessionsRequest, SessionsResponse, StatusResponse, ToolError,
 };
-use crate::environment::Environment;
+use crate::environment::ServerEnvironment;
 use crate::processor::Program;
 
 /// Tokens of one answer: clients warn above 10,000.
@@ -41,14 +41,14 @@ const HELD_TITLE: &str = "(held back: the user has not let it out)";
 
 /// Time that an answer is limited to; what is missing is no limit.
 #[derive(Clone, Copy)]
-struct Span {
+struct TimeSpan {
     since: Option<Timestamp>,
     until: Option<Timestamp>,
 }
 
 /// A backend over the stores of one user, for the project that the server was started in.
 pub struct Local {
-    environment: Environment,
+    environment: ServerEnvironment,
     /// Opened once for all questions.
     transformer: Arc<SharedTransformer>,
     /// Journals as they were read, for the next question.
@@ -57,21 +57,21 @@ pub struct Local {
 
 impl Local {
     /// Answers for this environment.
-    pub fn new(environment: Environment) -> Self {
+    pub fn new(environment: ServerEnvironment) -> Self {
         Self { environment, transformer: Arc::default(), journals: KnownJournals::default() }
     }
 
     /// The working tree, if it may be read now. Asked anew each time: `init`, `trust` and `off`
     /// may happen while the server lives.
-    fn tree(&self) -> Result<Tree, Failure> {
+    fn tree(&self) -> Result<Tree, ToolError> {
         if self.environment.mode() == Mode::Off {
             return Err(match &self.environment.unknown_mode {
-                Some(value) => Failure::UnknownMode(value.clone()),
-                None => Failure::Off,
+                Some(value) => ToolError::UnknownMode(value.clone()),
+                None => ToolError::Off,
             });
         }
         let folder = &self.environment.folder;
-        self.environment.tree().ok_or_else(|| Failure::NotSetUp {
+        self.environment.tree().ok_or_else(|| ToolError::NotSetUp {
             folder: folder.display().to_string(),
             untrusted: folder.ancestors().any(|folder| folder.join(STORE_DIR).is_dir()),
             data: self.environment.dirs.data.display().to_string(),
@@ -79,15 +79,15 @@ impl Local {
     }
 
     /// The working tree, if it may be written now. Its stores have the formats of this program then.
-    fn writable_tree(&self) -> Result<Tree, Failure> {
+    fn writable_tree(&self) -> Result<Tree, ToolError> {
         let tree = self.tree()?;
         match self.environment.mode() {
             Mode::Full => {
                 migrate::before_write(&self.environment.dirs, &tree, self.now())?;
                 Ok(tree)
             }
-            Mode::Read => Err(Failure::ReadOnly),
-            Mode::Off => Err(Failure::Off),
+            Mode::Read => Err(ToolError::ReadOnly),
+            Mode::Off => Err(ToolError::Off),
         }
     }
 
@@ -118,19 +118,19 @@ impl Local {
     }
 
     /// Refuses a search with a filter that makes no sense.
-    fn check(&self, search: &Search) -> Result<(), Failure> {
-        search.problem(self.now()).map_or(Ok(()), |problem| Err(Failure::Request(problem)))
+    fn check(&self, search: &Search) -> Result<(), ToolError> {
+        search.problem(self.now()).map_or(Ok(()), |problem| Err(ToolError::Request(problem)))
     }
 
     /// The times that words name, from the first moment to the first one after them.
-    fn time(&self, name: &str, words: &str) -> Result<(Timestamp, Timestamp), Failure> {
+    fn time(&self, name: &str, words: &str) -> Result<(Timestamp, Timestamp), ToolError> {
         let now = self.now();
         let exact = Timestamp::parse(words).filter(|_| words.contains(':'));
         let span = exact.map(|at| (Some(at), Some(Timestamp(at.0 + 1))));
         let span = span.or_else(|| time_named(words, now).map(|span| (span.from, span.to)));
         match span {
             Some((from, to)) => Ok((from.unwrap_or_default(), to.unwrap_or(now))),
-            None => Err(Failure::Request(format!(
+            None => Err(ToolError::Request(format!(
                 "`{name}` takes a day such as 2026-10-01, or words such as \"last week\", and not `{}`",
                 words.chars().take(40).collect::<String>()
             ))),
@@ -138,10 +138,10 @@ impl Local {
     }
 
     /// The first and the last moment between two times that words name.
-    fn span(&self, since: Option<&str>, before: Option<&str>) -> Result<Span, Failure> {
+    fn span(&self, since: Option<&str>, before: Option<&str>) -> Result<TimeSpan, ToolError> {
         let since = since.map(|words| self.time("since", words)).transpose()?;
         let before = before.map(|words| self.time("before", words)).transpose()?;
-        Ok(Span {
+        Ok(TimeSpan {
             since: since.map(|(from, _)| from),
             until: before.map(|(from, _)| Timestamp(from.0 - 1)),
         })
@@ -154,34 +154,34 @@ impl Local {
 }
 
 impl Backend for Local {
-    fn recall(&self, request: &RecallRequest) -> Result<RecallResponse, Failure> {
+    fn recall(&self, request: &RecallRequest) -> Result<RecallResponse, ToolError> {
         self.find_memories(request)
     }
 
-    fn remember(&self, request: RememberRequest) -> Result<RememberResponse, Failure> {
+    fn remember(&self, request: RememberRequest) -> Result<RememberResponse, ToolError> {
         match &request.id {
             Some(id) => self.change(id, &request),
             None => self.save(request),
         }
     }
 
-    fn forget(&self, id: &str) -> Result<ForgetResponse, Failure> {
+    fn forget(&self, id: &str) -> Result<ForgetResponse, ToolError> {
         self.put_aside(id)
     }
 
-    fn search_sessions(&self, request: &SessionsRequest) -> Result<SessionsResponse, Failure> {
+    fn search_sessions(&self, request: &SessionsRequest) -> Result<SessionsResponse, ToolError> {
         self.sessions(request)
     }
 
-    fn status(&self) -> Result<StatusResponse, Failure> {
+    fn status(&self) -> Result<StatusResponse, ToolError> {
         self.report()
     }
 
-    fn handoff(&self) -> Result<String, Failure> {
+    fn handoff(&self) -> Result<String, ToolError> {
         self.last_handoff()
     }
 
-    fn tidy(&self) -> Result<Option<String>, Failure> {
+    fn tidy(&self) -> Result<Option<String>, ToolError> {
         self.memories_to_tidy()
     }
 

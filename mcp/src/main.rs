@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use mcp::background::{Background, LOOK_EVERY};
-use mcp::environment::Environment;
+use mcp::environment::ServerEnvironment;
 use mcp::local::Local;
 use memory_store::fs::private_folders;
 use memory_store::mode::Mode;
@@ -57,7 +57,7 @@ Tools:      recall, remember, forget, search_sessions, status
 Prompts:    brief, decided, handoff, tidy
 Resources:  throughline://brief, throughline://handoff, throughline://memory/ID
 
-Environment:
+ServerEnvironment:
   THROUGHLINE=off|read|full   what it may do (read in CI and cloud sessions)
   CLAUDE_PROJECT_DIR          the project's folder; else the folder it is started in
   HOME, XDG_DATA_HOME, XDG_STATE_HOME, XDG_CONFIG_HOME
@@ -70,7 +70,7 @@ Options:
 fn run() -> Result<(), String> {
     let cwd = std::env::current_dir().map_err(|error| format!("the current folder: {error}"))?;
     #[expect(clippy::disallowed_methods, reason = "the environment of the server is read here")]
-    let environment = Environment::read(|name| std::env::var_os(name), cwd)?;
+    let environment = ServerEnvironment::read(|name| std::env::var_os(name), cwd)?;
     if environment.mode() == Mode::Full {
         private_folders::close_outer(&environment.dirs);
     }
@@ -92,7 +92,7 @@ fn run() -> Result<(), String> {
 }
 
 /// Starts the processor when finished turns wait, as long as the server lives.
-async fn look_for_work(environment: Environment) {
+async fn look_for_work(environment: ServerEnvironment) {
     let mut background = Background::new(None);
     loop {
         tokio::time::sleep(LOOK_EVERY).await;

@@ -34,7 +34,7 @@ pub struct Program {
 /// Output of the search program.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Answer {
+enum ProcessorAnswer {
     Vector(Vec<f32>),
     Problem(String),
 }
@@ -42,7 +42,7 @@ enum Answer {
 /// A session, as the processor lists them.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Listed {
+pub struct PrintedSession {
     /// Claude Code's id of it.
     pub session: String,
     /// Who gave its prompts, where that was no person: `agent` or `program`.
@@ -63,7 +63,7 @@ pub struct Listed {
     pub files: Vec<String>,
 }
 
-impl Listed {
+impl PrintedSession {
     /// Whether it changed a file, or one in a folder.
     pub fn changed(&self, file: &str) -> bool {
         let file = file.trim_end_matches('/');
@@ -76,7 +76,7 @@ impl Listed {
 }
 
 /// Asks the processor beside this program which sessions a project has; the latest come first.
-pub fn sessions(project: ProjectId) -> Result<Vec<Listed>, String> {
+pub fn sessions(project: ProjectId) -> Result<Vec<PrintedSession>, String> {
     let program = Program::within(project, LIST_MAX);
     let given = program.ask("sessions", String::new(), LIST_BYTES_MAX)?;
     serde_json::from_slice(&given).map_err(|_| program.no_answer())
@@ -147,8 +147,8 @@ impl Ask for Program {
     fn vector(&self, text: &str) -> Result<Vec<f32>, String> {
         let given = self.ask("vector", text.to_owned(), ANSWER_BYTES_MAX)?;
         match serde_json::from_slice(&given) {
-            Ok(Answer::Vector(vector)) => Ok(vector),
-            Ok(Answer::Problem(problem)) => Err(problem),
+            Ok(ProcessorAnswer::Vector(vector)) => Ok(vector),
+            Ok(ProcessorAnswer::Problem(problem)) => Err(problem),
             Err(_) => Err(self.no_answer()),
         }
     }

@@ -1,11 +1,11 @@
 //! Prompts (slash commands in the client) and resources: what a person asks for with a word.
 
-use crate::backend::{Backend, Failure, Page, RecallRequest};
+use crate::backend::{Backend, Page, RecallRequest, ToolError};
 use crate::request::LIMIT_DEFAULT;
 
 /// A prompt that the server offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Prompt {
+pub enum McpPrompt {
     /// Brief for a task in some files.
     Brief,
     /// Decisions about a subject, and earlier ones.
@@ -16,7 +16,7 @@ pub enum Prompt {
     Tidy,
 }
 
-impl Prompt {
+impl McpPrompt {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Brief, Self::Decided, Self::Handoff, Self::Tidy];
 
@@ -60,10 +60,10 @@ impl Prompt {
     ///
     /// # Errors
     /// When nothing can be read, or its argument is missing.
-    pub fn text(self, backend: &dyn Backend, argument: Option<&str>) -> Result<String, Failure> {
+    pub fn text(self, backend: &dyn Backend, argument: Option<&str>) -> Result<String, ToolError> {
         let argument = argument.map(str::trim).filter(|text| !text.is_empty());
         if let (Some((name, about, true)), None) = (self.argument(), argument) {
-            return Err(Failure::Request(format!("`{name}` is missing: {about}")));
+            return Err(ToolError::Request(format!("`{name}` is missing: {about}")));
         }
         let argument = argument.unwrap_or_default();
         match self {
@@ -127,7 +127,7 @@ pub const MEMORY_TEMPLATE: &str = "throughline://memory/{id}";
 ///
 /// # Errors
 /// When nothing can be read.
-pub fn read(backend: &dyn Backend, uri: &str) -> Result<Option<String>, Failure> {
+pub fn read(backend: &dyn Backend, uri: &str) -> Result<Option<String>, ToolError> {
     let Some(name) = uri.strip_prefix("throughline://") else { return Ok(None) };
     match name {
         "brief" => brief(backend, "").map(Some),
@@ -147,7 +147,7 @@ pub fn read(backend: &dyn Backend, uri: &str) -> Result<Option<String>, Failure>
     }
 }
 
-fn brief(backend: &dyn Backend, about: &str) -> Result<String, Failure> {
+fn brief(backend: &dyn Backend, about: &str) -> Result<String, ToolError> {
     let is_between = |c: char| c.is_whitespace() || c == ',';
     let words = about.split(is_between).filter(|word| !word.is_empty());
     let words: Vec<String> = words.map(str::to_owned).collect();

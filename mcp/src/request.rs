@@ -10,7 +10,7 @@ use crate::arguments::{
     choice, flag, given, id, ids, is_empty, kind, kind_schema, kinds, kinds_schema, limit, line,
     one_line, paths, query, read, text, turns, words,
 };
-use crate::backend::Failure;
+use crate::backend::ToolError;
 
 /// Hits when a request names no limit.
 pub(crate) const LIMIT_DEFAULT: usize = 12;
@@ -235,7 +235,7 @@ impl RecallRequest {
     ///
     /// # Errors
     /// When nothing is asked, or an argument is wrong.
-    pub fn read(object: Map<String, Value>) -> Result<(Self, Vec<String>), Failure> {
+    pub fn read(object: Map<String, Value>) -> Result<(Self, Vec<String>), ToolError> {
         let (mut request, notes) = read::<Self>("recall", object)?;
         request.page = Page::read(request.limit, request.cursor.as_deref(), &given(&request))?;
         let asks = request.query.is_some()
@@ -246,7 +246,7 @@ impl RecallRequest {
         if asks {
             return Ok((request, notes));
         }
-        Err(Failure::Request(
+        Err(ToolError::Request(
             "`query`, `ids` or `paths` is missing: say what to look for, such as {\"query\": \
              \"why cents and not floats\"}, {\"ids\": [\"k3v9qa\"]} or {\"paths\": [\"src/a.rs\"]}"
                 .to_owned(),
@@ -264,11 +264,11 @@ impl SessionsRequest {
     ///
     /// # Errors
     /// When an argument is wrong.
-    pub fn read(object: Map<String, Value>) -> Result<(Self, Vec<String>), Failure> {
+    pub fn read(object: Map<String, Value>) -> Result<(Self, Vec<String>), ToolError> {
         let (mut request, notes) = read::<Self>("search_sessions", object)?;
         request.page = Page::read(request.limit, request.cursor.as_deref(), &given(&request))?;
         if request.session.is_none() && (request.turns.is_some() || request.outline) {
-            return Err(Failure::Request(
+            return Err(ToolError::Request(
                 "`turns` and `outline` are of one session: give its id as `session` (a search or a \
                  list names it)"
                     .to_owned(),
@@ -283,7 +283,7 @@ impl RememberRequest {
     ///
     /// # Errors
     /// When there is nothing to save, or an argument is wrong.
-    pub fn read(object: Map<String, Value>) -> Result<(Self, Vec<String>), Failure> {
+    pub fn read(object: Map<String, Value>) -> Result<(Self, Vec<String>), ToolError> {
         let is_emptied = object.get("valid_until").is_some_and(is_empty);
         let (mut request, mut notes) = read::<Self>("remember", object)?;
         if let Some(id) = &request.id {
@@ -294,7 +294,7 @@ impl RememberRequest {
         }
         if request.title.is_empty() {
             (request.title, request.text) = titled(&request.text).ok_or_else(|| {
-                Failure::Request(
+                ToolError::Request(
                     "`title` or `text` is missing: say the thing in one line, and the reason below \
                      it"
                     .to_owned(),
@@ -320,10 +320,10 @@ impl ForgetRequest {
     ///
     /// # Errors
     /// When it is missing.
-    pub fn read(object: Map<String, Value>) -> Result<(String, Vec<String>), Failure> {
+    pub fn read(object: Map<String, Value>) -> Result<(String, Vec<String>), ToolError> {
         let (request, notes) = read::<Self>("forget", object)?;
         let id = request.id.ok_or_else(|| {
-            Failure::Request(
+            ToolError::Request(
                 "`id` is missing: it takes the short id that `recall` shows, such as k3v9qa"
                     .to_owned(),
             )
@@ -365,7 +365,7 @@ impl Page {
         limit: Option<usize>,
         cursor: Option<&str>,
         given: &Map<String, Value>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, ToolError> {
         let mut hasher = blake3::Hasher::new();
         let is_asked = |name: &str| !matches!(name, "cursor" | "limit" | "detail");
         for (name, value) in given.iter().filter(|(name, _)| is_asked(name)) {
@@ -381,12 +381,12 @@ impl Page {
             (Some(skip), Some(last)) if asked == Some(&question) => {
                 Ok(Self { skip, last: Some(last.to_owned()), limit, question })
             }
-            (Some(_), Some(_)) => Err(Failure::Request(
+            (Some(_), Some(_)) => Err(ToolError::Request(
                 "`cursor` belongs to another question: repeat the arguments of the call that gave it, \
                  or leave it out to start again"
                     .to_owned(),
             )),
-            _ => Err(Failure::Request(
+            _ => Err(ToolError::Request(
                 "`cursor` takes the next_cursor of an earlier answer, as it stands there: leave it out \
                  to start again"
                     .to_owned(),
@@ -407,7 +407,7 @@ mod tests {
 
     use super::*;
 
-    fn recall(object: &Value) -> Result<RecallRequest, Failure> {
+    fn recall(object: &Value) -> Result<RecallRequest, ToolError> {
         RecallRequest::read(object.as_object().cloned().unwrap()).map(|(request, _)| request)
     }
 
@@ -422,7 +422,9 @@ mod tests {
         let page = recall(&asked).unwrap().page;
         assert_eq!((page.skip, page.last.as_deref(), page.limit), (8, Some("abc"), 3));
         asked["query"] = "another".into();
-        assert!(matches!(recall(&asked), Err(Failure::Request(text)) if text.contains("another")));
+        assert!(
+            matches!(recall(&asked), Err(ToolError::Request(text)) if text.contains("another"))
+        );
         assert_eq!(request.page.after(SKIP_MAX + 1, "abc"), None);
         for wrong in [
             json!({}),
@@ -432,7 +434,7 @@ mod tests {
             json!({"query": "x", "cursor": "after-8"}),
             json!({"query": "x", "cursor": "a.fffff.b"}),
         ] {
-            assert!(matches!(recall(&wrong), Err(Failure::Request(_))), "{wrong}");
+            assert!(matches!(recall(&wrong), Err(ToolError::Request(_))), "{wrong}");
         }
         assert_eq!(recall(&json!({"query": 7})).unwrap().query.as_deref(), Some("7"));
     }

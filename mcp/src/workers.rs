@@ -29,9 +29,9 @@ pub struct Workers {
 }
 
 /// A call that is counted until it is answered, or its client lets go of it.
-struct Waiting<'a>(&'a AtomicUsize);
+struct WaitingCall<'a>(&'a AtomicUsize);
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitingCall<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -67,7 +67,7 @@ impl Workers {
         call: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Unanswered> {
         let before = self.waiting.fetch_add(1, Ordering::Relaxed);
-        let _waiting = Waiting(&self.waiting);
+        let _waiting = WaitingCall(&self.waiting);
         if before >= WAITING_MAX {
             return Err(Unanswered::Busy);
         }

@@ -117,6 +117,32 @@ impl World {
         Store::open(&self.dirs, &self.tree()).unwrap()
     }
 
+    /// Makes the indexes of all projects and of the user where there are none, as `init` does.
+    fn publish_missing(&self) {
+        let index = |store: Store, dir: PathBuf, root: &Path| {
+            if dir.exists() {
+                return;
+            }
+            let settings = Settings::default();
+            let memories = store.list().unwrap().memories;
+            let mut publisher = Publisher::begin(&dir).unwrap();
+            publisher.trust = Trust::of(&store, &settings).unwrap();
+            let (passages, start) = (None, &[][..]);
+            let (memories, settings, now) = (&memories[..], &settings, now());
+            let content = Content { root, memories, passages, start, settings, now };
+            publisher.publish(content).unwrap();
+        };
+        let known = identity::list(&self.dirs).unwrap();
+        for tree in known.into_iter().flat_map(|known| known.trees) {
+            let store = Store::open(&self.dirs, &tree).unwrap();
+            index(store, self.dirs.tree(&tree.root).index, &tree.root);
+        }
+        if Tree::find(&self.dirs, &self.root).is_some() {
+            let store = Store::user(&self.dirs).unwrap();
+            index(store, self.dirs.user_state().index, &self.dirs.data);
+        }
+    }
+
     fn publish(&self, turns: Vec<Passage>) {
         self.publish_with(turns, &Settings::default());
     }
@@ -155,6 +181,7 @@ impl World {
     }
 
     fn start(&self, variables: &[(&str, &str)]) -> Server {
+        self.publish_missing();
         Server::of(self.command(variables).spawn().unwrap())
     }
 
@@ -384,66 +411,59 @@ fn what_is_remembered_is_recalled_and_what_is_forgotten_is_not() {
 
 #[test]
 fn another_value_is_named_and_replaces_where_the_model_says_so() {
-    for is_published in [true, false] {
-        let world = World::searched(SearchMode::Scan);
-        if is_published {
-            world.publish(Vec::new());
-        }
-        let mut server = world.connect(&[]);
-        let helm = remember(&mut server, "decision", "We deploy with Helm", "");
-        assert_eq!(helm["neighbours"], json!([]));
-        remember(&mut server, "fact", "The tide table has no leap days", "");
-        let other = json!({"kind": "decision", "title": "We deploy with Kustomize"});
-        let (said, kustomize, failed) = server.call("remember", other.clone());
-        assert!(!failed && said.contains("supersedes"), "{said}");
-        let near = json!({
-            "id": helm["id"], "kind": "decision", "title": "We deploy with Helm",
-            "relation": "newer-value", "said_by": "Claude",
-            // Without an index nobody knows whose it is.
-            "from_repository": !is_published,
-        });
-        assert_eq!(kustomize["neighbours"], json!([near]));
-        let file = |saved: &Value| {
-            fs::read_to_string(world.root.join(saved["file"].as_str().unwrap())).unwrap()
-        };
-        assert!(file(&kustomize).contains("contradicts"), "{}", file(&kustomize));
+    let world = World::searched(SearchMode::Scan);
+    world.publish(Vec::new());
+    let mut server = world.connect(&[]);
+    let helm = remember(&mut server, "decision", "We deploy with Helm", "");
+    assert_eq!(helm["neighbours"], json!([]));
+    remember(&mut server, "fact", "The tide table has no leap days", "");
+    let other = json!({"kind": "decision", "title": "We deploy with Kustomize"});
+    let (said, kustomize, failed) = server.call("remember", other.clone());
+    assert!(!failed && said.contains("supersedes"), "{said}");
+    let near = json!({
+        "id": helm["id"], "kind": "decision", "title": "We deploy with Helm",
+        "relation": "newer-value", "said_by": "Claude", "from_repository": false,
+    });
+    assert_eq!(kustomize["neighbours"], json!([near]));
+    let file = |saved: &Value| {
+        fs::read_to_string(world.root.join(saved["file"].as_str().unwrap())).unwrap()
+    };
+    assert!(file(&kustomize).contains("contradicts"), "{}", file(&kustomize));
 
-        // Both hold: nothing is asked any more, and nothing is lost.
-        let with = |key: &str, value: Value| {
-            let mut arguments = other.clone();
-            arguments[key] = value;
-            arguments
-        };
-        let (said, again, _) = server.call("remember", with("both_hold", json!(true)));
-        assert_eq!(again["id"], kustomize["id"], "{said}");
-        let note = again["note"].as_str().unwrap();
-        assert!(note.contains("holds beside") && !note.contains("supersedes"), "{said}");
-        assert!(!file(&kustomize).contains("contradicts"), "{}", file(&kustomize));
+    // Both hold: nothing is asked any more, and nothing is lost.
+    let with = |key: &str, value: Value| {
+        let mut arguments = other.clone();
+        arguments[key] = value;
+        arguments
+    };
+    let (said, again, _) = server.call("remember", with("both_hold", json!(true)));
+    assert_eq!(again["id"], kustomize["id"], "{said}");
+    let note = again["note"].as_str().unwrap();
+    assert!(note.contains("holds beside") && !note.contains("supersedes"), "{said}");
+    assert!(!file(&kustomize).contains("contradicts"), "{}", file(&kustomize));
 
-        // A mistyped id changes nothing.
-        let before = (file(&helm), file(&kustomize));
-        let (said, _, failed) = server.call("remember", with("supersedes", json!(["zzzzzz"])));
-        assert!(failed && said.contains("zzzzzz"), "{said}");
-        assert_eq!((file(&helm), file(&kustomize)), before);
+    // A mistyped id changes nothing.
+    let before = (file(&helm), file(&kustomize));
+    let (said, _, failed) = server.call("remember", with("supersedes", json!(["zzzzzz"])));
+    assert!(failed && said.contains("zzzzzz"), "{said}");
+    assert_eq!((file(&helm), file(&kustomize)), before);
 
-        let (said, again, failed) =
-            server.call("remember", with("supersedes", json!([helm["id"]])));
-        assert!(!failed && said.contains("is marked as replaced"), "{said}");
-        assert_eq!((&again["id"], &again["neighbours"]), (&kustomize["id"], &json!([])));
-        assert!(file(&helm).contains("superseded_by:"), "{}", file(&helm));
-        assert!(file(&kustomize).contains("supersedes:"), "{}", file(&kustomize));
-        let (_, found, _) = server.call("recall", json!({"query": "deploy with Helm"}));
-        assert_eq!(found["hits"][0]["id"], kustomize["id"], "{found:#}");
+    let (said, again, failed) = server.call("remember", with("supersedes", json!([helm["id"]])));
+    assert!(!failed && said.contains("is marked as replaced"), "{said}");
+    assert_eq!((&again["id"], &again["neighbours"]), (&kustomize["id"], &json!([])));
+    assert!(file(&helm).contains("superseded_by:"), "{}", file(&helm));
+    assert!(file(&kustomize).contains("supersedes:"), "{}", file(&kustomize));
+    let (_, found, _) = server.call("recall", json!({"query": "deploy with Helm"}));
+    assert_eq!(found["hits"][0]["id"], kustomize["id"], "{found:#}");
 
-        // A replaced memory that is said again holds as a memory of its own.
-        let (_, back, _) = server.call(
+    // A replaced memory that is said again holds as a memory of its own.
+    let (_, back, _) = server.call(
             "remember",
             json!({"kind": "decision", "title": "We deploy with Helm", "supersedes": [kustomize["id"]]}),
         );
-        assert_eq!(back["change"], "created");
-        assert_ne!(back["id"], helm["id"]);
-        assert_eq!(server.end(), Some(0));
-    }
+    assert_eq!(back["change"], "created");
+    assert_ne!(back["id"], helm["id"]);
+    assert_eq!(server.end(), Some(0));
 }
 
 #[test]

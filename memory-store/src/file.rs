@@ -12,7 +12,6 @@ mod heading;
 mod merge;
 mod name;
 mod redacted;
-mod simple_yaml;
 mod split;
 mod yaml;
 
@@ -26,7 +25,7 @@ pub use name::{EXTENSION, file_name};
 pub use redacted::parts;
 pub use split::FRONT_BYTES_MAX;
 
-use split::Fault;
+use split::FileFault;
 use yaml::Style;
 
 /// Bytes that a memory file may have.
@@ -50,7 +49,7 @@ impl MemoryFile {
                 let valid = error.utf8_error().valid_up_to();
                 let bytes = error.into_bytes();
                 let before = String::from_utf8_lossy(&bytes[..valid]).into_owned();
-                return Err(invalid(path, &before, &Fault::new(valid, "this is no UTF-8")));
+                return Err(invalid(path, &before, &FileFault::new(valid, "this is no UTF-8")));
             }
         };
         let memory = read(&text).map_err(|fault| invalid(path, &text, &fault))?;
@@ -64,7 +63,7 @@ impl MemoryFile {
         let memory = normal_form(memory);
         // Memories come from transcripts: no text, however odd, may come out of the file as something else. So it is
         // read back before anybody relies on it.
-        let mut fault = Fault::new(0, "its text does not survive being written as YAML");
+        let mut fault = FileFault::new(0, "its text does not survive being written as YAML");
         for style in Style::ALL {
             let text = new_text(&memory, style).map_err(|fault| invalid(&path, "", &fault))?;
             match read(&text) {
@@ -98,7 +97,7 @@ impl MemoryFile {
     /// Writes the status in the word of this version: 0.1.0 wrote `draft` for `held`. Nothing else in the file changes.
     /// Returns whether the old word was there.
     pub(crate) fn renew_status(&mut self) -> Result<bool> {
-        let fault = |fault: Fault| invalid(&self.path, &self.text, &fault);
+        let fault = |fault: FileFault| invalid(&self.path, &self.text, &fault);
         let front = split::split(&self.text).map_err(fault)?.front;
         let root = yaml::read(&self.text[front.clone()]).map_err(fault)?;
         let Some(status) = root.get("status").filter(|status| status.is_text("draft")) else {
@@ -108,7 +107,10 @@ impl MemoryFile {
         let text = format!("{}held{}", &self.text[..place.start], &self.text[place.end..]);
         let renewed = Self::parse(&self.path, text.into_bytes())?;
         if renewed.memory != self.memory {
-            return Err(fault(Fault::new(place.start, "its status cannot be renewed in place")));
+            return Err(fault(FileFault::new(
+                place.start,
+                "its status cannot be renewed in place",
+            )));
         }
         *self = renewed;
         Ok(true)
@@ -120,8 +122,8 @@ impl MemoryFile {
     }
 }
 
-fn new_text(memory: &Memory, style: Style) -> Result<String, Fault> {
-    let front = front::write(memory, style).map_err(|message| Fault::new(0, message))?;
+fn new_text(memory: &Memory, style: Style) -> Result<String, FileFault> {
+    let front = front::write(memory, style).map_err(|message| FileFault::new(0, message))?;
     let body = heading::write(&memory.title, &memory.body, "\n");
     Ok(format!("---\n{front}---\n{body}"))
 }
@@ -142,10 +144,10 @@ fn normal_form(mut memory: Memory) -> Memory {
 /// Steps between no confidence and full confidence, so that a file does not show rounding noise.
 const CONFIDENCE_STEPS: f32 = 1000.0;
 
-fn read(text: &str) -> Result<Memory, Fault> {
+fn read(text: &str) -> Result<Memory, FileFault> {
     if text.len() > FILE_BYTES_MAX {
         let limit = FILE_BYTES_MAX >> 10;
-        return Err(Fault::new(FILE_BYTES_MAX, format!("the file is longer than {limit} KiB")));
+        return Err(FileFault::new(FILE_BYTES_MAX, format!("the file is longer than {limit} KiB")));
     }
     let split = split::split(text)?;
     let front_text = &text[split.front.clone()];
@@ -154,17 +156,17 @@ fn read(text: &str) -> Result<Memory, Fault> {
         Ok(front) => front,
         Err(message) => {
             // Read once more, for the place: only a broken file pays for it.
-            let fault = yaml::read(front_text).err().unwrap_or(Fault::new(0, message));
-            return Err(Fault::new(split.front.start + fault.offset, fault.message));
+            let fault = yaml::read(front_text).err().unwrap_or(FileFault::new(0, message));
+            return Err(FileFault::new(split.front.start + fault.offset, fault.message));
         }
     };
     fields::memory(&front, body.title, body.text).map_err(|wrong| {
         let offset = yaml::read(front_text).map_or(0, |root| root.locate(&wrong.path));
-        Fault::new(split.front.start + offset, wrong.to_string())
+        FileFault::new(split.front.start + offset, wrong.to_string())
     })
 }
 
-fn invalid(path: &Path, text: &str, fault: &Fault) -> Error {
+fn invalid(path: &Path, text: &str, fault: &FileFault) -> Error {
     Error::Memory {
         path: path.to_owned(),
         place: split::place(text, fault.offset),

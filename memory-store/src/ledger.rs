@@ -24,13 +24,13 @@ use crate::time::Timestamp;
 
 pub(crate) use clean::redacted_file;
 pub use entry::Unfound;
-pub(crate) use entry::{Aside, Entry};
+pub(crate) use entry::{Aside, LedgerEntry};
 pub(crate) use lines::Unsynced;
 pub(crate) use lookup::Lookup;
 pub use pending::{Asked, PendingChange};
 
-pub(crate) use entry::{LedgerLine, More, Seen};
-pub(crate) use texts::{Origin, Texts, hashes};
+pub(crate) use entry::{LedgerLine, More, SeenTree};
+pub(crate) use texts::{KnownTexts, LedgerOrigin, hashes};
 
 /// Lines that a ledger may have beyond three for two things that it knows, before it is rewritten.
 const SPARE_LINES: usize = 32;
@@ -76,11 +76,11 @@ pub struct Tombstone {
 #[derive(Debug)]
 pub struct Ledger {
     path: PathBuf,
-    entries: BTreeMap<MemoryId, Entry>,
+    entries: BTreeMap<MemoryId, LedgerEntry>,
     tombstones: BTreeMap<MemoryId, Tombstone>,
-    seen: BTreeMap<PathBuf, Seen>,
+    seen: BTreeMap<PathBuf, SeenTree>,
     /// Texts whose origin is known, beside those of the entries.
-    texts: Texts,
+    texts: KnownTexts,
     /// Changes of Claude's that the user has not decided about.
     pending: BTreeMap<MemoryId, PendingChange>,
     /// Lines of a later version of the program, as they stand there.
@@ -93,12 +93,12 @@ pub struct Ledger {
 /// A line of the ledger.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Event {
-    Entry(Box<Entry>),
+enum LedgerEvent {
+    Entry(Box<LedgerEntry>),
     Drop(MemoryId),
     Tombstone(Tombstone),
     Revive(MemoryId),
-    Seen(Seen),
+    Seen(SeenTree),
     /// The hash of a text that was written, or released, on this machine.
     Own(String),
     /// The hash of a text that came with the repository.
@@ -121,7 +121,7 @@ impl Ledger {
             entries: BTreeMap::new(),
             tombstones: BTreeMap::new(),
             seen: BTreeMap::new(),
-            texts: Texts::default(),
+            texts: KnownTexts::default(),
             pending: BTreeMap::new(),
             lines: lines.events.len() + lines.damaged + lines.foreign.len(),
             foreign: lines.foreign,
@@ -164,14 +164,14 @@ impl Ledger {
         folder: &Path,
     ) -> Vec<(MemoryId, PathBuf)> {
         let root = root.unwrap_or(Path::new(""));
-        let is_gone = |entry: &&Entry| {
+        let is_gone = |entry: &&LedgerEntry| {
             entry.root == root
                 && entry.placed
                 && entry.aside == Aside::No
                 && !self.tombstones.contains_key(&entry.id)
                 && std::fs::symlink_metadata(folder.join(&entry.name)).is_err()
         };
-        let is_note = |entry: &Entry| entry.source().is_some_and(|source| source.is_noted());
+        let is_note = |entry: &LedgerEntry| entry.source().is_some_and(|source| source.is_noted());
         let gone = self.entries.values().filter(is_gone).filter(|entry| !is_note(entry));
         gone.map(|entry| (entry.id, PathBuf::from(&entry.name))).collect()
     }
@@ -183,7 +183,7 @@ impl Ledger {
 
     /// Returns the texts whose origin is known: those that this machine derived, wrote or released, and those
     /// that came with the repository.
-    pub(crate) fn texts(&self) -> Texts {
+    pub(crate) fn texts(&self) -> KnownTexts {
         let mut texts = self.texts.clone();
         self.entries.values().for_each(|entry| texts.own_all(entry));
         texts
@@ -194,7 +194,7 @@ impl Ledger {
         let mut events = Vec::new();
         for hash in hashes {
             if !self.texts.is_own(&hash) {
-                events.push(Event::Own(hash));
+                events.push(LedgerEvent::Own(hash));
             }
         }
         self.add(events)
@@ -205,7 +205,7 @@ impl Ledger {
         let mut events = Vec::new();
         for hash in hashes {
             if !self.texts.is_pulled(&hash) {
-                events.push(Event::Pulled(hash));
+                events.push(LedgerEvent::Pulled(hash));
             }
         }
         self.add(events)
@@ -214,7 +214,7 @@ impl Ledger {
     /// Notes that tool calls of Claude's wrote texts, by their hashes. What is this machine's already stays so.
     pub(crate) fn claude(&mut self, hashes: impl IntoIterator<Item = String>) -> Result<()> {
         let new = hashes.into_iter().filter(|hash| !self.texts.is_claudes(hash));
-        let events = new.map(Event::Claude).collect();
+        let events = new.map(LedgerEvent::Claude).collect();
         self.add(events)
     }
 
@@ -222,14 +222,14 @@ impl Ledger {
     pub(crate) fn ask(&mut self, change: PendingChange) -> Result<()> {
         match self.pending.get(&change.id) {
             Some(known) if known.change == change.change => Ok(()),
-            Some(_) | None => self.add(vec![Event::Ask(change)]),
+            Some(_) | None => self.add(vec![LedgerEvent::Ask(change)]),
         }
     }
 
     /// Notes that the user decided about a change of Claude's to a memory.
     pub(crate) fn settle(&mut self, id: MemoryId) -> Result<()> {
         match self.pending.contains_key(&id) {
-            true => self.add(vec![Event::Settle(id)]),
+            true => self.add(vec![LedgerEvent::Settle(id)]),
             false => Ok(()),
         }
     }
@@ -246,19 +246,19 @@ impl Ledger {
     }
 
     /// Notes a text that was made of another one: it is whoever's that was.
-    pub(crate) fn inherit(&mut self, text: &str, origin: Origin) -> Result<()> {
+    pub(crate) fn inherit(&mut self, text: &str, origin: LedgerOrigin) -> Result<()> {
         let hash = [text_hash(text)];
         match origin {
-            Origin::Own => self.own(hash),
-            Origin::Pulled => self.pulled(hash),
-            Origin::Claude => self.claude(hash),
-            Origin::Unknown => Ok(()),
+            LedgerOrigin::Own => self.own(hash),
+            LedgerOrigin::Pulled => self.pulled(hash),
+            LedgerOrigin::Claude => self.claude(hash),
+            LedgerOrigin::Unknown => Ok(()),
         }
     }
 
     /// Returns whether a text is one that we wrote for a memory that no person decided about.
     pub(crate) fn wrote(&self, text: &str) -> bool {
-        let is_decided = |entry: &Entry| entry.saved || entry.promoted || entry.owned;
+        let is_decided = |entry: &LedgerEntry| entry.saved || entry.promoted || entry.owned;
         self.entries.values().any(|entry| entry.wrote(text) && !is_decided(entry))
     }
 
@@ -276,11 +276,11 @@ impl Ledger {
         Some(LedgerLine::Entry(Box::new(entry)))
     }
 
-    pub(crate) fn entry(&self, id: MemoryId) -> Option<&Entry> {
+    pub(crate) fn entry(&self, id: MemoryId) -> Option<&LedgerEntry> {
         self.entries.get(&id)
     }
 
-    pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry> {
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &LedgerEntry> {
         self.entries.values()
     }
 
@@ -298,14 +298,14 @@ impl Ledger {
         found.next().copied().filter(|_| found.next().is_none())
     }
 
-    pub(crate) fn seen(&self, root: &Path) -> Option<&Seen> {
+    pub(crate) fn seen(&self, root: &Path) -> Option<&SeenTree> {
         self.seen.get(root)
     }
 
     /// Notes that a review let a memory into the folder; of one that `was_changed` before by a person the text is theirs.
     pub(crate) fn promoted(
         &mut self,
-        mut entry: Entry,
+        mut entry: LedgerEntry,
         name: &str,
         (text, was_changed): (&str, bool),
     ) -> Result<()> {
@@ -319,41 +319,41 @@ impl Ledger {
         entry.promoted = true;
         entry.put_back = false;
         entry.aside = Aside::No;
-        self.add(vec![Event::Entry(Box::new(entry))])
+        self.add(vec![LedgerEvent::Entry(Box::new(entry))])
     }
 
     /// Notes that a person put an accepted memory back to held; the text is theirs.
-    pub(crate) fn held(&mut self, mut entry: Entry, text: &str) -> Result<()> {
+    pub(crate) fn held(&mut self, mut entry: LedgerEntry, text: &str) -> Result<()> {
         entry.will_change(text);
         entry.placed = true;
         entry.committed = false;
         entry.promoted = false;
         entry.put_back = true;
         entry.aside = Aside::Review;
-        self.add(vec![Event::Entry(Box::new(entry))])
+        self.add(vec![LedgerEvent::Entry(Box::new(entry))])
     }
 
     /// Restores what was known of memories before a decision that is undone.
     pub(crate) fn put_back(
         &mut self,
         ids: &BTreeSet<MemoryId>,
-        entries: &BTreeMap<MemoryId, Entry>,
+        entries: &BTreeMap<MemoryId, LedgerEntry>,
         tombstones: &BTreeMap<MemoryId, Tombstone>,
     ) -> Result<()> {
         let mut events = Vec::new();
         for &id in ids {
             match entries.get(&id) {
                 Some(entry) if self.entry(id) != Some(entry) => {
-                    events.push(Event::Entry(Box::new(entry.clone())));
+                    events.push(LedgerEvent::Entry(Box::new(entry.clone())));
                 }
-                None if self.entry(id).is_some() => events.push(Event::Drop(id)),
+                None if self.entry(id).is_some() => events.push(LedgerEvent::Drop(id)),
                 Some(_) | None => {}
             }
             match tombstones.get(&id) {
                 Some(tombstone) if self.tombstone(id) != Some(tombstone) => {
-                    events.push(Event::Tombstone(tombstone.clone()));
+                    events.push(LedgerEvent::Tombstone(tombstone.clone()));
                 }
-                None if self.tombstone(id).is_some() => events.push(Event::Revive(id)),
+                None if self.tombstone(id).is_some() => events.push(LedgerEvent::Revive(id)),
                 Some(_) | None => {}
             }
         }
@@ -378,7 +378,7 @@ impl Ledger {
     ) -> Result<()> {
         let (title, name) = (title.to_owned(), name.map(str::to_owned));
         let written = self.entries.get(&id).map(|entry| entry.saved);
-        self.add(vec![Event::Tombstone(Tombstone {
+        self.add(vec![LedgerEvent::Tombstone(Tombstone {
             id,
             title,
             reason,
@@ -401,7 +401,7 @@ impl Ledger {
     pub(crate) fn keep_unfound(&mut self, id: MemoryId) -> Result<()> {
         let Some(mut entry) = self.entries.get(&id).cloned() else { return Ok(()) };
         entry.unfound = Some(Unfound::Kept);
-        self.add(vec![Event::Entry(Box::new(entry))])
+        self.add(vec![LedgerEvent::Entry(Box::new(entry))])
     }
 
     /// Removes every trace of a memory's text and title; that it is not learned again stays.
@@ -429,27 +429,31 @@ impl Ledger {
     /// Lifts a tombstone. A file that is back in place is known as before; without one, the
     /// memory is written when transcripts still say so.
     pub(crate) fn revive(&mut self, id: MemoryId, name: Option<&str>) -> Result<()> {
-        let mut events = vec![Event::Revive(id)];
+        let mut events = vec![LedgerEvent::Revive(id)];
         if let Some(entry) = self.entries.get(&id) {
             let name = name.unwrap_or(&entry.name).to_owned();
-            events.push(Event::Entry(Box::new(Entry { placed: false, name, ..entry.clone() })));
+            events.push(LedgerEvent::Entry(Box::new(LedgerEntry {
+                placed: false,
+                name,
+                ..entry.clone()
+            })));
         }
         self.add(events)
     }
 
     pub(crate) fn note(&mut self, notes: Vec<LedgerLine>) -> Result<()> {
         let events = notes.into_iter().filter_map(|note| match note {
-            LedgerLine::Entry(entry) => Some(Event::Entry(entry)),
-            LedgerLine::Drop(id) => Some(Event::Drop(id)),
-            LedgerLine::Bury(tombstone) => Some(Event::Tombstone(tombstone)),
-            LedgerLine::Seen(seen) => Some(Event::Seen(seen)),
-            LedgerLine::Own(hash) => (!self.texts.is_own(&hash)).then_some(Event::Own(hash)),
+            LedgerLine::Entry(entry) => Some(LedgerEvent::Entry(entry)),
+            LedgerLine::Drop(id) => Some(LedgerEvent::Drop(id)),
+            LedgerLine::Bury(tombstone) => Some(LedgerEvent::Tombstone(tombstone)),
+            LedgerLine::Seen(seen) => Some(LedgerEvent::Seen(seen)),
+            LedgerLine::Own(hash) => (!self.texts.is_own(&hash)).then_some(LedgerEvent::Own(hash)),
         });
         let events = events.collect();
         self.add(events)
     }
 
-    fn add(&mut self, events: Vec<Event>) -> Result<()> {
+    fn add(&mut self, events: Vec<LedgerEvent>) -> Result<()> {
         lines::append(&self.path, &events)?;
         self.lines += events.len();
         for event in events {
@@ -458,10 +462,10 @@ impl Ledger {
         Ok(())
     }
 
-    fn apply(&mut self, event: Event) {
+    fn apply(&mut self, event: LedgerEvent) {
         match event {
             // Texts that an entry does not remember any more stay known: another branch may have them.
-            Event::Entry(entry) => {
+            LedgerEvent::Entry(entry) => {
                 let texts = [&entry.written, &entry.changed].map(|texts| texts.clone());
                 if let Some(before) = self.entries.insert(entry.id, *entry) {
                     let is_kept = |hash: &&String| texts.iter().any(|texts| texts.contains(hash));
@@ -469,25 +473,25 @@ impl Ledger {
                     lost.filter(|hash| !is_kept(hash)).for_each(|hash| self.texts.own(hash));
                 }
             }
-            Event::Drop(id) => {
+            LedgerEvent::Drop(id) => {
                 if let Some(before) = self.entries.remove(&id) {
                     self.texts.own_all(&before);
                 }
             }
-            Event::Tombstone(tombstone) => {
+            LedgerEvent::Tombstone(tombstone) => {
                 self.tombstones.insert(tombstone.id, tombstone);
             }
-            Event::Revive(id) => {
+            LedgerEvent::Revive(id) => {
                 self.tombstones.remove(&id);
             }
-            Event::Seen(seen) => {
+            LedgerEvent::Seen(seen) => {
                 self.seen.insert(seen.root.clone(), seen);
             }
-            Event::Own(hash) => self.texts.own(&hash),
-            Event::Pulled(hash) => self.texts.pulled(&hash),
-            Event::Claude(hash) => self.texts.claude(&hash),
-            Event::Ask(change) => drop(self.pending.insert(change.id, change)),
-            Event::Settle(id) => drop(self.pending.remove(&id)),
+            LedgerEvent::Own(hash) => self.texts.own(&hash),
+            LedgerEvent::Pulled(hash) => self.texts.pulled(&hash),
+            LedgerEvent::Claude(hash) => self.texts.claude(&hash),
+            LedgerEvent::Ask(change) => drop(self.pending.insert(change.id, change)),
+            LedgerEvent::Settle(id) => drop(self.pending.remove(&id)),
         }
     }
 
@@ -504,15 +508,16 @@ impl Ledger {
     }
 
     fn rewrite(&mut self) -> Result<()> {
-        let entries = self.entries.values().cloned().map(|entry| Event::Entry(Box::new(entry)));
-        let tombstones = self.tombstones.values().cloned().map(Event::Tombstone);
-        let seen = self.seen.values().cloned().map(Event::Seen);
-        let own = self.texts.all_own().map(Event::Own);
-        let pulled = self.texts.all_pulled().map(Event::Pulled);
-        let texts = own.chain(pulled).chain(self.texts.all_claudes().map(Event::Claude));
-        let pending = self.pending.values().cloned().map(Event::Ask);
+        let entries =
+            self.entries.values().cloned().map(|entry| LedgerEvent::Entry(Box::new(entry)));
+        let tombstones = self.tombstones.values().cloned().map(LedgerEvent::Tombstone);
+        let seen = self.seen.values().cloned().map(LedgerEvent::Seen);
+        let own = self.texts.all_own().map(LedgerEvent::Own);
+        let pulled = self.texts.all_pulled().map(LedgerEvent::Pulled);
+        let texts = own.chain(pulled).chain(self.texts.all_claudes().map(LedgerEvent::Claude));
+        let pending = self.pending.values().cloned().map(LedgerEvent::Ask);
         let events = entries.chain(tombstones).chain(seen).chain(texts).chain(pending);
-        let events: Vec<Event> = events.collect();
+        let events: Vec<LedgerEvent> = events.collect();
         lines::rewrite(&self.path, &self.foreign, &events)?;
         (self.lines, self.damaged) = (events.len() + self.foreign.len(), 0);
         Ok(())

@@ -20,7 +20,7 @@ mod steps;
 #[cfg(test)]
 mod tests;
 
-pub use backup::{KeptBackup, PutBack, prune, remove_backups};
+pub use backup::{KeptBackup, RestoredFiles, prune, remove_backups};
 pub use log::{MigrationLine, StepResult};
 pub use run::{Migrated, before_write, bring_up_to_date, go_back, note_step};
 pub use site::Site;

@@ -28,12 +28,12 @@ use crate::stored::text_hash;
 use crate::succession;
 use crate::time::Timestamp;
 
-use decide::{Decision, Wanted};
+use decide::{MemoryDecision, WantedMemory};
 pub use git_snapshot::GitSnapshot;
-pub(crate) use ownership::Evidence;
 pub use ownership::Owner;
-use plan::Plan;
-use survey::Survey;
+pub(crate) use ownership::OwnershipEvidence;
+use plan::ReconcilePlan;
+use survey::FileSurvey;
 
 /// A memory that was derived from transcripts and where it belongs.
 #[derive(Clone, Debug, PartialEq)]
@@ -168,8 +168,8 @@ fn run(
     let (mut wanted, refused) = wanted(desired);
     // Memories derived here belong to this machine, whatever the ledger knows.
     let mut texts = ledger.texts();
-    wanted.values().flat_map(Wanted::texts).for_each(|text| texts.own(&text_hash(text)));
-    let survey = Survey::look(store, &ledger, &texts, trees)?;
+    wanted.values().flat_map(WantedMemory::texts).for_each(|text| texts.own(&text_hash(text)));
+    let survey = FileSurvey::look(store, &ledger, &texts, trees)?;
     proposals::hold(&survey, &ledger, &mut wanted);
     let mut plan = plan(&survey, &ledger, redactor, &wanted, (now, source_state));
     plan.outcome.refused.splice(0..0, refused);
@@ -197,7 +197,11 @@ fn run(
 
 /// Returns the files that git has and that a plan rewrites or removes, if a person should see them first. A person's files
 /// are in no plan; this bounds the harm of whatever else decides about files.
-fn withheld(plan: &Plan, replacing: Replacing, is_tracked: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
+fn withheld(
+    plan: &ReconcilePlan,
+    replacing: Replacing,
+    is_tracked: impl Fn(&Path) -> bool,
+) -> Vec<PathBuf> {
     let mut tracked = plan.replaced();
     tracked.retain(|path| is_tracked(path));
     match replacing {
@@ -257,10 +261,10 @@ fn with_successors_that_count(
 }
 
 /// Returns the desired memories with their texts, and why some have none.
-fn wanted(desired: Vec<Desired>) -> (BTreeMap<MemoryId, Wanted>, Vec<String>) {
+fn wanted(desired: Vec<Desired>) -> (BTreeMap<MemoryId, WantedMemory>, Vec<String>) {
     let (mut wanted, mut refused) = (BTreeMap::new(), Vec::new());
     for desired in desired {
-        match Wanted::new(desired) {
+        match WantedMemory::new(desired) {
             Ok(one) => drop(wanted.insert(one.memory.id, one)),
             Err(error) => refused.push(error.to_string()),
         }
@@ -269,13 +273,13 @@ fn wanted(desired: Vec<Desired>) -> (BTreeMap<MemoryId, Wanted>, Vec<String>) {
 }
 
 fn plan(
-    survey: &Survey,
+    survey: &FileSurvey,
     ledger: &Ledger,
     redactor: &Redactor,
-    wanted: &BTreeMap<MemoryId, Wanted>,
+    wanted: &BTreeMap<MemoryId, WantedMemory>,
     (now, source_state): (Timestamp, SourceStates<'_>),
-) -> Plan {
-    let mut plan = Plan::default();
+) -> ReconcilePlan {
+    let mut plan = ReconcilePlan::default();
     let placed = placed(survey, ledger, wanted, source_state);
     let mut ids: BTreeSet<MemoryId> = ledger.entries().map(|entry| entry.id).collect();
     ids.extend(wanted.keys());
@@ -285,8 +289,14 @@ fn plan(
             plan.outcome.tombstoned += usize::from(wanted.is_some());
             continue;
         }
-        let mut decision =
-            Decision { survey, plan: &mut plan, redactor, source_state, placed: &placed, now };
+        let mut decision = MemoryDecision {
+            survey,
+            plan: &mut plan,
+            redactor,
+            source_state,
+            placed: &placed,
+            now,
+        };
         let done = match (ledger.entry(id), wanted) {
             (entry, Some(wanted)) => decision.want(entry, wanted),
             (Some(entry), None) => decision.unwanted(entry),
@@ -302,17 +312,17 @@ fn plan(
 
 /// Returns the memories whose files are in the folder of a tree once everything is done, by tree.
 fn placed(
-    survey: &Survey,
+    survey: &FileSurvey,
     ledger: &Ledger,
-    wanted: &BTreeMap<MemoryId, Wanted>,
+    wanted: &BTreeMap<MemoryId, WantedMemory>,
     source_state: SourceStates<'_>,
 ) -> BTreeSet<(PathBuf, MemoryId)> {
-    let is_in_folder = |wanted: &Wanted| {
+    let is_in_folder = |wanted: &WantedMemory| {
         let entry = ledger.entry(wanted.memory.id);
         wanted.memory.status != Status::Held
             || entry.is_some_and(|entry| entry.was_in_folder(survey.is_private()))
     };
-    let home = |wanted: &Wanted| {
+    let home = |wanted: &WantedMemory| {
         let id = wanted.memory.id;
         (survey.root_for(id, ledger.entry(id), Some(wanted.root())), id)
     };
@@ -402,7 +412,7 @@ mod tests {
         let path = |n: usize| folder.join(format!("{n}.md"));
         (0..5).for_each(|n| std::fs::write(path(n), "a").unwrap());
         let plan = |changed: usize| {
-            let mut plan = Plan::default();
+            let mut plan = ReconcilePlan::default();
             plan.link(&home.store, &path(4), "linked");
             plan.write(&home.store, &folder.join("new.md"), "new");
             (1..changed).for_each(|n| plan.write(&home.store, &path(n), "b"));
@@ -533,7 +543,7 @@ mod tests {
         let one = memory(1, "One", "a");
         let trees = [GitState { root: home.root.clone(), ..GitState::default() }];
         let ledger = Ledger::open(&home.store.home).unwrap();
-        let survey = Survey::look(&home.store, &ledger, &ledger.texts(), &trees).unwrap();
+        let survey = FileSurvey::look(&home.store, &ledger, &ledger.texts(), &trees).unwrap();
         home.run(std::slice::from_ref(&one), usize::MAX);
         let desired = vec![Desired { memory: one.clone(), root: home.root.clone() }];
         let (wanted, _) = wanted(desired);

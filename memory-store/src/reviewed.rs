@@ -4,19 +4,18 @@
 //! A private file that may be deleted: then every memory is new again, and stale ones are proposed again.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::error::Result;
-use crate::fs::disk::{Privacy, replace};
+use crate::fs::disk::{Privacy, read_if_there, replace};
 use crate::id::MemoryId;
 use crate::layout::ProjectDir;
 use crate::stored;
 use crate::time::Timestamp;
 
 /// Bytes of the file that are read: more than a hundred thousand memories.
-const FILE_BYTES_MAX: u64 = 4 << 20;
+const FILE_BYTES_MAX: usize = 4 << 20;
 
 /// The memories of a project that a person decided about.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,9 +55,7 @@ fn known_confirmed<'de, D: Deserializer<'de>>(
 impl Reviewed {
     /// Reads the record of a project; a missing or damaged one is empty.
     pub fn read(home: &ProjectDir) -> Self {
-        let path = &home.reviewed;
-        let is_small = fs::metadata(path).is_ok_and(|file| file.len() <= FILE_BYTES_MAX);
-        let bytes = is_small.then(|| fs::read(path).ok()).flatten();
+        let bytes = read_if_there(&home.reviewed, FILE_BYTES_MAX).ok().flatten();
         bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
     }
 
@@ -157,6 +154,8 @@ fn pair(one: MemoryId, other: MemoryId) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -40,7 +40,7 @@ use crate::fs::lock::LOCK_WAIT;
 use crate::id::MemoryId;
 use crate::identity::{self, Mode};
 use crate::layout::{ProjectDir, STORE_DIR, Tree, UserDirs, memory_folder};
-use crate::ledger::{Entry, Ledger, Lookup, Origin, Reason, Tombstone, redacted_file};
+use crate::ledger::{Ledger, LedgerEntry, LedgerOrigin, Lookup, Reason, Tombstone, redacted_file};
 use crate::memory::{HeldFor, Memory, SaidBy, Scope, Status};
 use crate::migrate;
 use crate::neighbour::CONTRADICTS;
@@ -513,7 +513,7 @@ impl Store {
             let mut file = MemoryFile::parse(Path::new(""), text.into_bytes())?;
             file.redact(redactor)?;
             self.hold_file(&mut file, redactor)?;
-            ledger.inherit(file.text(), Origin::Own)?;
+            ledger.inherit(file.text(), LedgerOrigin::Own)?;
             let path = self.free_path(&file.memory)?;
             self.write(&path, file.text().as_bytes())?;
             ledger.revive(id, self.relative(&path).as_deref())?;
@@ -544,7 +544,7 @@ impl Store {
         let Read { mut file, .. } = stored::read(&draft.path)?;
         let mut ledger = Ledger::open(&self.home)?;
         let entry = ledger.entry(draft.memory.id).cloned();
-        let entry = entry.unwrap_or_else(|| Entry::new(draft.memory.id, self.ledger_root()));
+        let entry = entry.unwrap_or_else(|| LedgerEntry::new(draft.memory.id, self.ledger_root()));
         let was_changed = !entry.wrote(file.text());
         let mut released = file.memory.clone();
         released.release();
@@ -555,7 +555,7 @@ impl Store {
         self.write(&path, file.text().as_bytes())?;
         let name = self.relative(&path).unwrap_or_default();
         ledger.promoted(
-            Entry { root: self.ledger_root().to_owned(), ..entry },
+            LedgerEntry { root: self.ledger_root().to_owned(), ..entry },
             &name,
             (file.text(), was_changed),
         )?;
@@ -594,7 +594,7 @@ impl Store {
         file.set(&held)?;
         let mut ledger = Ledger::open(&self.home)?;
         let entry = ledger.entry(id).cloned();
-        let entry = entry.unwrap_or_else(|| Entry::new(id, self.ledger_root()));
+        let entry = entry.unwrap_or_else(|| LedgerEntry::new(id, self.ledger_root()));
         // In this order a kill leaves it accepted, or in both places, where the accepted one counts.
         let path = free_path_in(&self.home.drafts, &file.memory)?;
         self.write(&path, file.text().as_bytes())?;
@@ -799,13 +799,13 @@ impl Store {
         self.check_gate(&stored.path, Some(&stored.memory), &file.memory, redactor)?;
         let lookup = Lookup::new(&self.home);
         let origin = match (by, lookup.origin(&stored)?) {
-            (By::Link | By::Redaction | By::Model, Origin::Claude) => Origin::Claude,
+            (By::Link | By::Redaction | By::Model, LedgerOrigin::Claude) => LedgerOrigin::Claude,
             (By::Link | By::Redaction, origin) if self.root.is_some() => origin,
-            (By::Link | By::Redaction | By::Model | By::Person, _) => Origin::Own,
+            (By::Link | By::Redaction | By::Model | By::Person, _) => LedgerOrigin::Own,
         };
         lookup.note(file.text(), origin)?;
         self.write(&stored.path, file.text().as_bytes())?;
-        if origin == Origin::Own {
+        if origin == LedgerOrigin::Own {
             self.note_saved(&stored.path, &file, by)?;
         }
         let stored = stored::read_back(&stored.path, &file)?;
@@ -817,7 +817,7 @@ impl Store {
         let Some(name) = self.relative(path) else { return Ok(()) };
         let lookup = Lookup::new(&self.home);
         let root = self.tree_of(path).unwrap_or_else(|| self.ledger_root());
-        let mut new = Entry::new(file.memory.id, root);
+        let mut new = LedgerEntry::new(file.memory.id, root);
         let mut known = lookup.entry(file.memory.id)?;
         if by == By::Person && file.memory.source.said_by == Some(SaidBy::Assistant) {
             // The entry of a note does not show who changed it.

@@ -103,7 +103,7 @@ fn a_stretch_of_zeros_does_not_mislead() {
 }
 
 #[test]
-fn a_missing_segment_is_told_and_the_files_are_read() {
+fn a_missing_segment_is_noted_and_repaired() {
     let fixture = fixture();
     for (name, _) in fixture.index_files() {
         if name.starts_with("memories") {
@@ -112,13 +112,8 @@ fn a_missing_segment_is_told_and_the_files_are_read() {
     }
     let recall = fixture.recall();
     assert!(recall.degraded().is_some());
-    assert_eq!(
-        recall
-            .prompt("which port does the ledger service listen on?", None, NOW, &|_| false)
-            .hits
-            .len(),
-        1
-    );
+    let prompt = "which port does the ledger service listen on?";
+    assert!(recall.prompt(prompt, None, NOW, &|_| false).hits.is_empty());
     // The next publisher repairs it although nothing else changed.
     assert!(fixture.publish().changed);
     assert_eq!(fixture.recall().degraded(), None);
@@ -265,5 +260,5 @@ fn a_large_segment_without_its_end_counts_as_none() {
     let recall = fixture.recall();
     assert!(recall.degraded().is_some());
     let search = Search { text: "belt 17 runs backwards".into(), ..Search::default() };
-    assert_eq!(recall.search(&search, NOW).hits[0].title, "Belt 17 runs backwards");
+    assert!(recall.search(&search, NOW).hits.is_empty());
 }

@@ -1,8 +1,7 @@
-//! Tests of quarantine: an order to the model is kept and labelled, and not given by an index, its journal or a reader
-//! without an index. A person may let it out, until its text changes.
+//! Tests of quarantine: an order to the model is kept and labelled, and not given by an index or its journal. A person may let it out, until its text changes.
 
-use crate::common::{self, Fixture, NOW, content, memory};
-use memory_store::index::build::{Content, Publisher};
+use crate::common::{Fixture, NOW, content, memory};
+use memory_store::index::build::Publisher;
 use memory_store::index::journal;
 use memory_store::memory::Scope;
 use memory_store::recall::{CandidateOutcome, Hit, Judged, Search};
@@ -123,21 +122,6 @@ fn so_does_its_journal() {
 }
 
 #[test]
-fn and_a_reader_without_an_index() {
-    let fixture = Fixture::empty();
-    let harmless =
-        memory(61, Kind::Convention, "The quota probe has a pool of connections", "It has 20.");
-    let wish = fixture.write(memory(62, Kind::Preference, "Tabs are wanted", "")).memory.id;
-    let (held, given) = (fixture.write(poisoned()).memory.id, fixture.write(harmless).memory.id);
-    assert!(!is_given(&fixture, held));
-    assert_eq!(found(&fixture, held), Some(true));
-    let start = fixture.recall().start(NOW, 100_000).hits;
-    // Of what nobody knows to be this machine's, conventions alone.
-    assert!(start.iter().any(|hit| hit.id == given && hit.from_repository), "{start:?}");
-    assert!(start.iter().all(|hit| hit.id != wish), "{start:?}");
-}
-
-#[test]
 fn what_a_person_released_is_given_until_its_text_changes() {
     let fixture = Fixture::filled();
     let home = fixture.dirs.project(fixture.tree.project);
@@ -252,78 +236,6 @@ fn what_is_held_leads_to_nothing_either() {
     trust::let_out(&home, &poison, &committed()).unwrap();
     publish(&fixture);
     assert_eq!(brings(), [true, true]);
-}
-
-/// Returns the memories that a prompt about the pool brings besides the first one, where nobody has judged the files
-/// yet.
-fn others(first: &Memory, prepare: impl Fn(&Fixture)) -> Vec<String> {
-    let fixture = Fixture::empty();
-    for memory in common::memories() {
-        fixture.write(memory);
-    }
-    fixture.write(first.clone());
-    let title = "The probe of the pool";
-    let body = "Rain and snow do not matter.";
-    fixture.write(memory(61, Kind::Fact, title, body));
-    prepare(&fixture);
-    let hits = fixture.recall().prompt(PROMPT, None, NOW, &|_| false).hits;
-    hits.into_iter().filter(|hit| hit.id != first.id).map(|hit| hit.title).collect()
-}
-
-#[test]
-fn what_is_held_without_having_been_judged_opens_the_gate_for_nothing() {
-    let harmless = Memory { body: "The pool has 20 connections.".to_owned(), ..poisoned() };
-    let all_are_taken = |_: &Fixture| {};
-    // The one that answers brings the other along, which would not come by itself.
-    assert_eq!(others(&harmless, all_are_taken).len(), 1);
-    assert!(others(&poisoned(), all_are_taken).is_empty());
-    // Where what is not released is held, nobody knows of any that it is.
-    let limited = |fixture: &Fixture| {
-        let config = fixture.dirs.config_file();
-        std::fs::create_dir_all(config.parent().unwrap()).unwrap();
-        std::fs::write(config, "pulled = \"reviewed\"\n").unwrap();
-    };
-    assert!(others(&harmless, limited).is_empty());
-}
-
-/// Settings that hold what nobody released, and a project of an older version where somebody was to be believed.
-#[test]
-fn a_reader_without_an_index_gives_no_more_than_one_with_it() {
-    let harmless = memory(61, Kind::Convention, "The quota probe has a pool", "It has 20.");
-    let reviewed = |fixture: &Fixture| {
-        let config = fixture.dirs.config_file();
-        std::fs::create_dir_all(config.parent().unwrap()).unwrap();
-        std::fs::write(config, "pulled = \"reviewed\"\n").unwrap();
-    };
-    let limited = |fixture: &Fixture| {
-        let home = fixture.dirs.project(fixture.tree.project);
-        std::fs::create_dir_all(&home.folder).unwrap();
-        let project = fixture.tree.project;
-        let record = serde_json::json!({"project": project, "authors": {"signed": true}});
-        std::fs::write(&home.identity, record.to_string()).unwrap();
-    };
-    let prepared: [&dyn Fn(&Fixture); 3] = [&|_| {}, &reviewed, &limited];
-    for (number, prepare) in prepared.into_iter().enumerate() {
-        let is_expected = number == 0;
-        let fixture = Fixture::empty();
-        let id = fixture.write(harmless.clone()).memory.id;
-        prepare(&fixture);
-        assert_eq!(is_given(&fixture, id), is_expected, "{number}: no index");
-        // The published settings hold for files that are read because the index lost its memories.
-        let (settings, _) = memory_store::settings_file::load(&fixture.dirs, Some(&fixture.tree));
-        let mut publisher = Publisher::begin(&fixture.index()).unwrap();
-        publisher.trust = trust_of(&fixture);
-        let list = fixture.list();
-        let content = content(fixture.root(), &list, None, &[]);
-        publisher.publish(Content { settings: &settings, ..content }).unwrap();
-        for segment in std::fs::read_dir(fixture.index()).unwrap() {
-            let segment = segment.unwrap().path();
-            if segment.file_name().unwrap().to_str().unwrap().starts_with("memories-") {
-                std::fs::remove_file(segment).unwrap();
-            }
-        }
-        assert_eq!(is_given(&fixture, id), is_expected, "{number}: an index without memories");
-    }
 }
 
 #[test]

@@ -11,12 +11,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use memory_store::embed::Table;
+use memory_store::fs::file_stamp::Stamp;
 use memory_store::handoff::Handoff;
+use memory_store::index::Index;
 use memory_store::index::build::{Content, Publisher, Staged, Vectors};
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::neighbour::undecided;
 use memory_store::reviewed::Reviewed;
 use memory_store::settings::Settings;
+use memory_store::settings_file;
 use memory_store::staleness::Staleness;
 use memory_store::store::{Listing, Store, Stored};
 use memory_store::trust::Trust;
@@ -80,6 +84,36 @@ pub fn user(publication: &Publication<'_>, known: &Known) -> Result<Listing> {
     let folder = publication.dirs.user_state().index;
     let root = publication.dirs.data.clone();
     publish(publication, &store, &folder, &root, None, known)
+}
+
+/// Publishes the memories of a working tree, and those of the user, where there is no index: by words, and with vectors
+/// of the token table where that is installed. The rest comes with the next sync.
+///
+/// # Errors
+/// When files cannot be read, or the index cannot be written.
+pub fn missing(dirs: &UserDirs, tree: &Tree, now: Timestamp) -> Result<()> {
+    let is_missing = |folder: &Path| !matches!(Index::open(folder), Ok(Some(_)));
+    // Before it is read: what is written meanwhile is another file to those who look later.
+    let config = Stamp::of(&dirs.config_file());
+    let settings = Settings { config, ..settings_file::load(dirs, Some(tree)).0 };
+    let table = Table::installed(dirs);
+    let name = tree.main_root.file_name().and_then(|name| name.to_str()).map(str::to_owned);
+    let publication = Publication {
+        dirs,
+        settings: &settings,
+        vectors: table.as_ref().map(|table| table as &dyn Vectors),
+        anchors: None,
+        distrusted: &BTreeSet::new(),
+        names: &name.into_iter().collect(),
+        now,
+    };
+    if [&tree.root, &tree.main_root].into_iter().all(|root| is_missing(&dirs.tree(root).index)) {
+        self::tree(&publication, tree, None, &Known::of_tree(dirs, tree))?;
+    }
+    if is_missing(&dirs.user_state().index) {
+        user(&publication, &Known::of_user(dirs))?;
+    }
+    Ok(())
 }
 
 fn begin<'a>(publication: &Publication<'a>, folder: &Path) -> memory_store::Result<Publisher<'a>> {

@@ -9,7 +9,7 @@ use memory_store::identity;
 use memory_store::layout::Tree;
 use serde::Serialize;
 
-use super::projects;
+use super::{projects, trust};
 use crate::failure::{AtPath as _, Result};
 use crate::typed::WriteOptions;
 use crate::view;
@@ -69,13 +69,14 @@ pub fn run(args: &LinkArgs, world: &World, out: &mut dyn Write) -> Result {
         );
     }
     let tree = identity::link(&world.dirs, &observed, project)?;
+    trust::publish_missing(world, &tree)?;
     if args.write.json {
         return view::json(&Linked { root: &tree.root, project: project.to_string() }, out);
     }
     writeln!(out, "{} now belongs to project {project}.", view::path(&tree.root))?;
     writeln!(
         out,
-        "`throughline sync` brings its memories; a memory folder of this tree is its from now on."
+        "A memory folder of this tree is its from now on; `throughline sync` reads the sessions of this tree."
     )?;
     Ok(())
 }

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use memory_store::identity::{self, Observed};
-use memory_store::index::Index;
 use memory_store::layout::{STORE_DIR, Tree};
 use memory_store::store::Stored;
 use memory_store::trust::{self, LABEL};
@@ -75,7 +74,7 @@ pub fn run(args: &TrustArgs, world: &World, out: &mut dyn Write) -> Result {
     };
     if is_new && !args.write.json {
         writeln!(out, "Vouched for {}.", view::path(&tree.root))?;
-        writeln!(out, "Its memories are read now; `throughline sync` makes their index.")?;
+        writeln!(out, "Its memories are read now.")?;
     }
     if identity::drop_limits(&world.dirs, tree.project)? && !args.write.json {
         writeln!(
@@ -83,10 +82,21 @@ pub fn run(args: &TrustArgs, world: &World, out: &mut dyn Write) -> Result {
             "The authors that were named here are not asked any more: `pulled` in your settings says what is given."
         )?;
     }
+    publish_missing(world, &tree)?;
     if args.no_release && !args.write.json {
         return Ok(());
     }
     release(args, &Stores::at(world, tree)?, is_new, out)
+}
+
+/// Makes the index of a working tree where there is none, so that the next session is given its memories.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn publish_missing(world: &World, tree: &Tree) -> Result {
+    processor::publish::missing(&world.dirs, tree, world.now).map_err(|error| {
+        Failure::from(error).during("this tree is vouched for, but its memories are not given yet")
+    })
 }
 
 /// Shows what a person would be asked about, and changes nothing.
@@ -181,13 +191,6 @@ fn release(args: &TrustArgs, stores: &Stores, is_new: bool, out: &mut dyn Write)
     }
     release_all(stores, &unreleased)?;
     writeln!(out, "Released: {count}")?;
-    // Where files are read for want of an index, nobody knows which of them were released.
-    if !matches!(Index::open(&stores.state().index), Ok(Some(_))) {
-        writeln!(
-            out,
-            "`throughline sync` makes their index; until then they count as not released."
-        )?;
-    }
     Ok(())
 }
 

@@ -25,7 +25,7 @@ use super::plan::SetupPlan;
 use super::reader::{self, WITHOUT_MODEL};
 use super::{guide, old_sessions, preview, settings};
 use crate::ask;
-use crate::command::sync;
+use crate::command::{sync, trust};
 use crate::failure::{Failure, Result};
 use crate::inspect::doctor::{folders, programs};
 use crate::inspect::migrations;
@@ -212,6 +212,7 @@ fn set_up(args: &InitArgs, world: &World, plan: &SetupPlan, out: &mut dyn Write)
         backfill = backfill::run(world, &tree, (found, &plan.earlier), out)
             .map_err(|failure| failure.during("it is set up, but nothing was learned yet"))?;
     }
+    trust::publish_missing(world, &tree)?;
     if settings_file::load(&world.dirs, Some(&tree)).0.llm.is_none() {
         writeln!(out, "{WITHOUT_MODEL}")?;
     }

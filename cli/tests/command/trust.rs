@@ -281,14 +281,30 @@ fn a_repository_cannot_set_what_is_given() {
 }
 
 #[test]
-fn without_an_index_nothing_is_known_to_be_this_machines() {
+fn a_session_of_a_fresh_clone_is_given_its_memories_without_a_sync() {
+    let init = ["init", "--yes", "--no-register"];
+    let without_sync = ["init", "--yes", "--no-register", "--no-sync"];
+    for (arguments, mode) in [
+        (&["trust", "--no-release"][..], "full"),
+        (&["trust", "--no-release"][..], "read"),
+        (&without_sync[..], "full"),
+        (&init[..], "read"),
+    ] {
+        let team = Team(Machine::new());
+        team.memory("ada.md", 1, CENTS);
+        let done = team.0.run_with(arguments, &[("THROUGHLINE", mode)]);
+        assert!(team.started().contains(CENTS), "{arguments:?} in {mode}: {}", done.whole());
+    }
+}
+
+#[test]
+fn without_an_index_no_memory_is_given_until_there_is_one() {
     let team = Team::new();
     let (dirs, tree) = team.place();
     std::fs::remove_dir_all(dirs.tree(&tree.root).index).unwrap();
-    let started = team.started();
-    assert!(started.contains(CENTS) && started.matches("from the repository]").count() == 2);
-    team.setting(REVIEWED);
     assert_eq!(team.started(), "");
+    team.0.ok(&["trust", "--no-release"]);
+    assert!(team.started().contains(CENTS));
     // Made again from nothing it knows.
     assert_eq!(team.origins(), (vec![CENTS.to_owned()], vec![STAGING.to_owned()]));
 }

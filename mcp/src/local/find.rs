@@ -11,10 +11,10 @@ use memory_store::store::{Store, Stored};
 use memory_store::trust::Trust;
 
 use super::Local;
-use crate::backend::Failure;
+use crate::backend::ToolError;
 
 /// A memory that was named by its id.
-pub(super) struct Found {
+pub(super) struct FoundMemory {
     pub store: Store,
     pub trust: Trust,
     pub stored: Stored,
@@ -30,7 +30,7 @@ impl Local {
         tree: &Tree,
         recall: &Recall,
         settings: &Settings,
-    ) -> Result<Option<Found>, Failure> {
+    ) -> Result<Option<FoundMemory>, ToolError> {
         let dirs = &self.environment.dirs;
         let project = || judged(Store::open(dirs, tree)?, settings);
         let user = || judged(Store::user(dirs)?, settings);
@@ -42,10 +42,10 @@ impl Local {
                 _ => (Scope::Project, project()?),
             };
             if let Ok(stored) = store.read_one(&in_tree(&hit.file, tree), *only) {
-                return Ok(Some(Found { store, trust, stored, scope }));
+                return Ok(Some(FoundMemory { store, trust, stored, scope }));
             }
         } else if found.len() > 1 {
-            return Err(Failure::Request(format!(
+            return Err(ToolError::Request(format!(
                 "{} memories have an id that ends with `{id}`: give more of it",
                 found.len()
             )));
@@ -54,11 +54,11 @@ impl Local {
         for (scope, (store, trust)) in [(Scope::Project, project()?), (Scope::User, user()?)] {
             let mut named = store.named_by(id);
             if let (Some(stored), true) = (named.pop(), named.is_empty()) {
-                return Ok(Some(Found { store, trust, stored, scope }));
+                return Ok(Some(FoundMemory { store, trust, stored, scope }));
             }
             if !recall.has_index() {
                 match store.list().and_then(|all| all.find(id)) {
-                    Ok(stored) => return Ok(Some(Found { store, trust, stored, scope })),
+                    Ok(stored) => return Ok(Some(FoundMemory { store, trust, stored, scope })),
                     Err(Error::NotFound { found: 0, .. }) => {}
                     Err(error) => return Err(error.into()),
                 }
@@ -74,13 +74,13 @@ impl Local {
         tree: &Tree,
         recall: &Recall,
         settings: &Settings,
-    ) -> Result<Found, Failure> {
+    ) -> Result<FoundMemory, ToolError> {
         self.find_by_id(id, tree, recall, settings)?.ok_or_else(|| no_such_id(id))
     }
 }
 
-pub(super) fn no_such_id(id: &str) -> Failure {
-    Failure::Request(format!(
+pub(super) fn no_such_id(id: &str) -> ToolError {
+    ToolError::Request(format!(
         "no memory has the id `{}`: `recall` shows the ids in brackets, such as [fix k3v9qa]",
         id.chars().take(40).collect::<String>()
     ))
@@ -96,7 +96,7 @@ pub(super) fn in_tree(file: &Path, tree: &Tree) -> PathBuf {
 }
 
 /// A store in which nothing that is held, or from the repository, hides what is not, and what it gives.
-pub(super) fn judged(store: Store, settings: &Settings) -> Result<(Store, Trust), Failure> {
+pub(super) fn judged(store: Store, settings: &Settings) -> Result<(Store, Trust), ToolError> {
     let mut trust = Trust::of(&store, settings)?;
     trust.asks_singly = true;
     Ok((store.judged(trust.clone(), settings), trust))

@@ -7,30 +7,30 @@ use memory_store::memory::{Memory, SaidBy, Scope};
 use memory_store::recall::{Hit, render};
 use memory_store::store::Store;
 
-use super::find::{Found, no_such_id};
-use super::remember::Project;
+use super::find::{FoundMemory, no_such_id};
+use super::remember::ProjectStore;
 use super::{ANSWER_TOKENS_MAX, HELD_TITLE, Local};
-use crate::backend::{Failure, ForgetResponse};
+use crate::backend::{ForgetResponse, ToolError};
 
 /// Stands for the title of what was put aside before: it may have been held back for what it says.
 const TITLE_BEFORE: &str = "(put aside before)";
 
 impl Local {
     /// Puts a memory aside; what was put aside before stays so.
-    pub(super) fn put_aside(&self, id: &str) -> Result<ForgetResponse, Failure> {
+    pub(super) fn put_aside(&self, id: &str) -> Result<ForgetResponse, ToolError> {
         let project = self.project()?;
-        let Project { tree, settings, recall } = &project;
+        let ProjectStore { tree, settings, recall } = &project;
         let Some(found) = self.find_by_id(id, tree, recall, settings)? else {
             return self.put_aside_before(id, &project);
         };
         let short = found.stored.memory.id.short();
         if found.is_users_everywhere() {
-            return Err(Failure::Request(format!(
+            return Err(ToolError::Request(format!(
                 "{short} is the user's own and holds in every project, so only the user puts it aside: \
                  `throughline forget {short}`"
             )));
         }
-        let Found { store, trust, stored, scope } = found;
+        let FoundMemory { store, trust, stored, scope } = found;
         let hit = recall.listed(stored.memory.id, self.now());
         // The title of a quarantined memory is not repeated.
         let redactor = store.redactor(settings);
@@ -75,7 +75,11 @@ impl Local {
         })
     }
 
-    fn put_aside_before(&self, id: &str, project: &Project) -> Result<ForgetResponse, Failure> {
+    fn put_aside_before(
+        &self,
+        id: &str,
+        project: &ProjectStore,
+    ) -> Result<ForgetResponse, ToolError> {
         let dirs = &self.environment.dirs;
         let stores = [Store::open(dirs, &project.tree)?, Store::user(dirs)?];
         let Some(stored) = stores.iter().find_map(|store| store.archived().ok()?.find(id).ok())
@@ -91,8 +95,8 @@ impl Local {
     }
 
     /// Unlinks the memories that one replaced which is gone, and returns the ids of those that nothing else replaces.
-    fn hold_again(&self, gone: &Memory, project: &Project) -> Vec<String> {
-        let Project { tree, settings, recall } = project;
+    fn hold_again(&self, gone: &Memory, project: &ProjectStore) -> Vec<String> {
+        let ProjectStore { tree, settings, recall } = project;
         // Opened before it went, the index still knows the links that stand in the newer memory only.
         let successor = |id: MemoryId| recall.indexed(id).and_then(|hit| hit.superseded_by);
         let next = gone.superseded_by.or_else(|| successor(gone.id));
@@ -110,7 +114,7 @@ impl Local {
     }
 }
 
-impl Found {
+impl FoundMemory {
     /// Returns whether it is a wish of the user's for every project.
     pub(super) fn is_users_everywhere(&self) -> bool {
         self.scope == Scope::User && self.stored.memory.source.said_by != Some(SaidBy::Assistant)

@@ -5,14 +5,13 @@
 //! format of the lines).
 
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{self, ErrorKind, Read, Write as _};
+use std::io;
 use std::path::Path;
 use std::time::Instant;
 
 use memory_store::MemoryId;
-use memory_store::fs::disk::open_to_append;
-use memory_store::fs::open_regular::Links;
+use memory_store::fs::disk::append_within;
+use memory_store::fs::open_regular::read_beginning;
 use memory_store::layout::{RECEIPTS_BYTES_MAX, SESSION_BYTES_MAX, Tree, path_hash};
 use memory_store::recall::{Hit, render};
 use serde_json::json;
@@ -23,7 +22,7 @@ use super::{ANSWER_TOKENS_MAX, Local};
 const AGAIN_CHARS_MAX: usize = 700;
 
 /// An answer that has memories, or what was said in sessions, in it.
-pub(super) struct Told<'a> {
+pub(super) struct GivenAnswer<'a> {
     pub tree: &'a Tree,
     /// The tool, or the prompt.
     pub event: &'a str,
@@ -38,7 +37,7 @@ pub(super) struct Told<'a> {
 
 impl Local {
     /// Notes what an answer gave. What cannot be noted costs nothing but that.
-    pub(super) fn gave(&self, told: &Told<'_>) {
+    pub(super) fn gave(&self, told: &GivenAnswer<'_>) {
         if !told.found || !self.may_note(told.tree) {
             return;
         }
@@ -61,7 +60,8 @@ impl Local {
     fn claim(&self, tree: &Tree, rendered: &render::Rendered) -> io::Result<()> {
         let Some(session) = &self.environment.session else { return Ok(()) };
         let path = self.environment.dirs.tree(&tree.root).session(session, None);
-        let before = read(&path)?;
+        let before = read_beginning(&path, SESSION_BYTES_MAX as u64).unwrap_or_default();
+        let before = String::from_utf8_lossy(&before);
         let mut random = [0; 8];
         getrandom::fill(&mut random).map_err(io::Error::other)?;
         let claimant = u64::from_le_bytes(random);
@@ -71,11 +71,7 @@ impl Local {
             lines.push('\n');
         }
         for piece in &rendered.pieces {
-            let id: String = piece.id.0.iter().fold(String::new(), |mut id, byte| {
-                // Writing to a string does not fail.
-                let _ = write!(id, "{byte:02x}");
-                id
-            });
+            let id = format!("{:032x}", u128::from_be_bytes(piece.id.0));
             let is_known = since_clear(&before)
                 .any(|line| line.strip_prefix("c ").is_some_and(|claim| claim.ends_with(&id)));
             if is_known {
@@ -88,12 +84,12 @@ impl Local {
         }
         match lines.trim().is_empty() {
             true => Ok(()),
-            false => append(&path, lines.as_bytes(), SESSION_BYTES_MAX as u64),
+            false => append_within(&path, lines.as_bytes(), SESSION_BYTES_MAX as u64).map(drop),
         }
     }
 
     /// Leaves a receipt of an answer with the others of the day.
-    pub(super) fn leave_receipt(&self, told: &Told<'_>) -> io::Result<()> {
+    pub(super) fn leave_receipt(&self, told: &GivenAnswer<'_>) -> io::Result<()> {
         let now = self.now();
         let memories: Vec<_> = told
             .rendered
@@ -124,7 +120,7 @@ impl Local {
             receipt.insert("query".to_owned(), query);
         }
         let path = self.environment.dirs.tree(&told.tree.root).receipts(&now.date());
-        append(&path, format!("{receipt}\n").as_bytes(), RECEIPTS_BYTES_MAX)
+        append_within(&path, format!("{receipt}\n").as_bytes(), RECEIPTS_BYTES_MAX).map(drop)
     }
 }
 
@@ -132,23 +128,4 @@ impl Local {
 fn since_clear(text: &str) -> impl Iterator<Item = &str> {
     let start = text.rfind("\nx\n").map_or(0, |at| at + 3);
     text.get(start..).unwrap_or_default().lines()
-}
-
-fn read(path: &Path) -> io::Result<String> {
-    let mut bytes = Vec::new();
-    match File::open(path) {
-        Ok(file) => file.take(SESSION_BYTES_MAX as u64).read_to_end(&mut bytes)?,
-        Err(error) if error.kind() == ErrorKind::NotFound => 0,
-        Err(error) => return Err(error),
-    };
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// Appends in one write, unless there is too much already.
-fn append(path: &Path, bytes: &[u8], len_max: u64) -> io::Result<()> {
-    let mut file = open_to_append(path, Links::Follow)?;
-    if file.metadata()?.len() + bytes.len() as u64 > len_max {
-        return Ok(());
-    }
-    file.write_all(bytes)
 }

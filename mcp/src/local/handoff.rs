@@ -19,8 +19,8 @@ use memory_store::time::DAY_MS;
 use serde::Deserialize;
 
 use super::Local;
-use super::given::Told;
-use crate::backend::Failure;
+use super::given::GivenAnswer;
+use crate::backend::ToolError;
 
 /// Memories of which duplicates are looked for, the latest first: each is compared with each.
 const COMPARED_MAX: usize = 400;
@@ -33,7 +33,7 @@ const DAYS_MAX: usize = 60;
 
 impl Local {
     /// Says where the work was left.
-    pub(super) fn last_handoff(&self) -> Result<String, Failure> {
+    pub(super) fn last_handoff(&self) -> Result<String, ToolError> {
         let started = Instant::now();
         let tree = self.tree()?;
         let left = Handoff::read(&self.environment.dirs.tree(&tree.root).handoff);
@@ -48,7 +48,7 @@ impl Local {
                     lines.join("\n")
                 ));
                 let rendered = Rendered { text, pieces: Vec::new() };
-                self.gave(&Told {
+                self.gave(&GivenAnswer {
                     tree: &tree,
                     event: "handoff",
                     query: None,
@@ -64,7 +64,7 @@ impl Local {
     }
 
     /// Names memories that a person should look at, and why; `None` where there are none. The index tells of all of them.
-    pub(super) fn memories_to_tidy(&self) -> Result<Option<String>, Failure> {
+    pub(super) fn memories_to_tidy(&self) -> Result<Option<String>, ToolError> {
         let tree = self.tree()?;
         let recall = self.indexed(&tree);
         let mut memories = recall.standing(self.now());
@@ -115,7 +115,7 @@ impl Local {
         let lines = files.into_iter().rev().take(DAYS_MAX).filter_map(read);
         lines
             .flat_map(|file| file.split(b'\n').map_while(Result::ok))
-            .filter_map(|line| serde_json::from_slice::<Receipt>(&line).ok())
+            .filter_map(|line| serde_json::from_slice::<SessionReceipt>(&line).ok())
             .flat_map(|receipt| receipt.memories)
             .map(|given| given.id)
             .collect()
@@ -124,7 +124,7 @@ impl Local {
 
 /// Fields of a receipt that count here.
 #[derive(Deserialize)]
-struct Receipt {
+struct SessionReceipt {
     #[serde(default)]
     memories: Vec<GivenReceipt>,
 }

@@ -1,14 +1,14 @@
 //! Other projects of this user: what the user shares of them.
 
-use std::fs;
 use std::time::Instant;
 
 use memory_store::Timestamp;
-use memory_store::layout::{Tree, TreeRecord};
+use memory_store::identity;
+use memory_store::layout::Tree;
 use memory_store::recall::render::Rendered;
 use memory_store::recall::{Collection, Hit, Tier, render};
 
-use super::given::Told;
+use super::given::GivenAnswer;
 use super::recall::FoundHits;
 use super::{ANSWER_TOKENS_MAX, Local};
 use crate::backend::{Page, RecallRequest};
@@ -19,8 +19,6 @@ const PROJECTS_MAX: usize = 16;
 const HITS_MAX: usize = 4;
 /// Tokens of what each of them tells.
 const TOKENS_MAX: u32 = 800;
-/// Records of working trees that are read to find them.
-const RECORDS_MAX: usize = 2_000;
 
 /// Memories of another project.
 pub(super) struct Other {
@@ -164,32 +162,28 @@ impl Local {
             if !self.may_note(tree) {
                 continue;
             }
-            let told =
-                Told { tree, event: "recall", query: None, hits, rendered, found: true, started };
+            let told = GivenAnswer {
+                tree,
+                event: "recall",
+                query: None,
+                hits,
+                rendered,
+                found: true,
+                started,
+            };
             // A note that cannot be written costs nothing but that.
             drop(self.leave_receipt(&told));
         }
     }
 
-    /// The working trees of other projects that may be asked from here, one for each project.
+    /// Returns the working trees of other projects that may be asked from here, one for each project.
     fn shared_trees(&self, own: &Tree) -> Vec<Tree> {
         let dirs = &self.environment.dirs;
-        let Ok(records) = fs::read_dir(dirs.data.join("by-path")) else { return Vec::new() };
-        let mut trees: Vec<Tree> = Vec::new();
-        for record in records.flatten().take(RECORDS_MAX) {
-            let Some(root) = TreeRecord::read_file(&record.path()).map(|record| record.path) else {
-                continue;
-            };
-            let Some(tree) = Tree::find(dirs, &root).filter(|tree| tree.root == root) else {
-                continue;
-            };
-            let is_asked = tree.project != own.project
-                && dirs.project(tree.project).shared.exists()
-                && trees.iter().all(|known| known.project != tree.project);
-            if is_asked {
-                trees.push(tree);
-            }
-        }
+        let is_asked =
+            |tree: &Tree| tree.project != own.project && dirs.project(tree.project).shared.exists();
+        let known = identity::list(dirs).unwrap_or_default().into_iter();
+        let mut trees: Vec<Tree> =
+            known.filter_map(|known| known.trees.into_iter().next()).filter(is_asked).collect();
         trees.sort_by(|a, b| a.root.cmp(&b.root));
         trees.truncate(PROJECTS_MAX);
         trees

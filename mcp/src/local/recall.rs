@@ -15,11 +15,13 @@ use memory_store::text::excerpt;
 use memory_store::{Kind, MemoryId, Timestamp, settings_file};
 
 use super::find::{in_tree, judged};
-use super::given::Told;
+use super::given::GivenAnswer;
 use super::projects::{Other, with_others};
 use super::sessions::turn_hit;
-use super::{ANSWER_TOKENS_MAX, HELD_BACK, Local, PAGE_SLACK, Span, note, relative, with_remarks};
-use crate::backend::{Failure, MemoryHit, Page, RecallRequest, RecallResponse, Rest};
+use super::{
+    ANSWER_TOKENS_MAX, HELD_BACK, Local, PAGE_SLACK, TimeSpan, note, relative, with_remarks,
+};
+use crate::backend::{MemoryHit, Page, RecallRequest, RecallResponse, Rest, ToolError};
 use crate::printed::ids_in;
 use crate::request::{Projects, unused};
 
@@ -52,7 +54,10 @@ pub(super) struct FoundHits {
 }
 
 impl Local {
-    pub(super) fn find_memories(&self, request: &RecallRequest) -> Result<RecallResponse, Failure> {
+    pub(super) fn find_memories(
+        &self,
+        request: &RecallRequest,
+    ) -> Result<RecallResponse, ToolError> {
         let started = Instant::now();
         let tree = self.tree()?;
         let (recall, now) = self.recall_for(request, &tree)?;
@@ -87,7 +92,7 @@ impl Local {
         &self,
         request: &RecallRequest,
         tree: &Tree,
-    ) -> Result<(Recall, Timestamp), Failure> {
+    ) -> Result<(Recall, Timestamp), ToolError> {
         let mut recall = self.recall_in(tree);
         let mut now = self.now();
         let expired = match request.history || request.as_of.is_some() {
@@ -112,8 +117,8 @@ impl Local {
         tree: &Tree,
         tier: Tier,
         now: Timestamp,
-    ) -> Result<FoundHits, Failure> {
-        let Span { since, until } =
+    ) -> Result<FoundHits, ToolError> {
+        let TimeSpan { since, until } =
             self.span(request.since.as_deref(), request.before.as_deref())?;
         // Passages have no validity: those of later days are left out.
         let until = match request.as_of {
@@ -167,9 +172,9 @@ impl Local {
         recall: &Recall,
         tree: &Tree,
         now: Timestamp,
-    ) -> Result<FoundHits, Failure> {
+    ) -> Result<FoundHits, ToolError> {
         let mut span = self.span(request.since.as_deref(), request.before.as_deref())?;
-        let Span { since, until } = span;
+        let TimeSpan { since, until } = span;
         let limits = Search { since, until, without_held: true, ..Search::default() };
         self.check(&limits)?;
         let mut paths: Vec<String> =
@@ -210,7 +215,7 @@ impl Local {
 
     /// Returns the project's memories whose time is over by now. An index does not keep them, so that of all files those
     /// that it does not name are read.
-    fn expired(&self, tree: &Tree, recall: &Recall) -> Result<Vec<Document>, Failure> {
+    fn expired(&self, tree: &Tree, recall: &Recall) -> Result<Vec<Document>, ToolError> {
         let dirs = &self.environment.dirs;
         let (settings, _) = settings_file::load(dirs, Some(tree));
         let (store, trust) = judged(Store::open(dirs, tree)?, &settings)?;
@@ -245,7 +250,7 @@ impl Local {
         tree: &Tree,
         now: Timestamp,
         started: Instant,
-    ) -> Result<Option<RecallResponse>, Failure> {
+    ) -> Result<Option<RecallResponse>, ToolError> {
         let mut history = self.indexed(tree);
         history.expired = true;
         if ids.iter().any(|id| history.ids_ending(id).is_empty()) {
@@ -310,7 +315,7 @@ impl Local {
         for hit in &mut hits {
             hit.why = "asked for by its id".to_owned();
         }
-        self.gave(&Told {
+        self.gave(&GivenAnswer {
             tree,
             event: "recall",
             query: None,
@@ -369,7 +374,7 @@ impl Local {
         found: FoundHits,
         tree: &Tree,
         started: Instant,
-    ) -> Result<RecallResponse, Failure> {
+    ) -> Result<RecallResponse, ToolError> {
         let FoundHits { mut recalled, mut notes, sessions } = found;
         // They are told of on the first page.
         let others = match (request.projects == Some(Projects::All)) && request.page.skip == 0 {
@@ -394,7 +399,7 @@ impl Local {
             last,
             note(&recalled, &notes),
         );
-        let told = Told {
+        let told = GivenAnswer {
             tree,
             event: "recall",
             query: request.query.as_deref(),

@@ -17,10 +17,10 @@ use memory_store::time::DAY_MS;
 use memory_store::trust::Trust;
 use memory_store::{Kind, MemoryId, Timestamp, settings_file};
 
-use super::find::{Found, in_tree, judged};
+use super::find::{FoundMemory, in_tree, judged};
 use super::recall::said_by;
 use super::{ANSWER_TOKENS_MAX, Local, relative};
-use crate::backend::{Failure, NeighbourHit, RememberRequest, RememberResponse};
+use crate::backend::{NeighbourHit, RememberRequest, RememberResponse, ToolError};
 use crate::request::Reach;
 
 /// How sure we are of what a model chose to remember.
@@ -33,21 +33,21 @@ const OF_THIS_PROJECT: &str = "It is kept for this project only, as a note by Cl
                                project the user says, with `throughline add --user`.";
 
 /// Project that a call changes, and what is read of it once.
-pub(super) struct Project {
+pub(super) struct ProjectStore {
     pub tree: Tree,
     pub settings: Settings,
     pub recall: Recall,
 }
 
 /// A memory that a call has written, and how it relates to others.
-struct Written<'a> {
+struct WrittenFile<'a> {
     saved: &'a Saved,
     trust: &'a Trust,
     redactor: &'a Redactor,
     scope: Scope,
-    replaced: &'a [Found],
+    replaced: &'a [FoundMemory],
     /// What the user said, and the memory is to replace once the user agrees.
-    asked: &'a [Found],
+    asked: &'a [FoundMemory],
     near: Vec<Neighbour>,
     both_hold: bool,
     /// Whether its text came with the call, so that no hook needs to give it in this session.
@@ -55,7 +55,7 @@ struct Written<'a> {
 }
 
 /// Change of one memory by its id.
-struct Edit<'a> {
+struct MemoryEdit<'a> {
     request: &'a RememberRequest,
     paths: Vec<PathRef>,
     until: Option<Timestamp>,
@@ -68,9 +68,9 @@ struct Edit<'a> {
 
 impl Local {
     /// Saves a memory. What it replaces is looked up first, so that a mistyped id changes nothing.
-    pub(super) fn save(&self, request: RememberRequest) -> Result<RememberResponse, Failure> {
+    pub(super) fn save(&self, request: RememberRequest) -> Result<RememberResponse, ToolError> {
         let project = self.project()?;
-        let Project { tree, settings, recall } = &project;
+        let ProjectStore { tree, settings, recall } = &project;
         let now = self.now();
         let both_hold = request.both_hold;
         let asked_tags = request.tags.clone();
@@ -102,8 +102,17 @@ impl Local {
         let (saved, trust, redactor) = (&saved, &trust, &redactor);
         let (replaced, asked) = (&replaced, &asked);
         let is_told = true;
-        let written =
-            Written { saved, trust, redactor, scope, replaced, asked, near, both_hold, is_told };
+        let written = WrittenFile {
+            saved,
+            trust,
+            redactor,
+            scope,
+            replaced,
+            asked,
+            near,
+            both_hold,
+            is_told,
+        };
         let near = self.finish(written, &project, &mut notes)?;
         Ok(self.response(saved, &project, &near, &notes))
     }
@@ -113,14 +122,14 @@ impl Local {
         &self,
         id: &str,
         request: &RememberRequest,
-    ) -> Result<RememberResponse, Failure> {
+    ) -> Result<RememberResponse, ToolError> {
         let project = self.project()?;
-        let Project { tree, settings, recall } = &project;
-        let Found { store, trust, stored, scope } = self.find(id, tree, recall, settings)?;
+        let ProjectStore { tree, settings, recall } = &project;
+        let FoundMemory { store, trust, stored, scope } = self.find(id, tree, recall, settings)?;
         let before = &stored.memory;
         if trust.judgement(&stored, &store.redactor(settings)).held.is_some() {
             let short = before.id.short();
-            return Err(Failure::Request(format!("{short} is held back and cannot be changed")));
+            return Err(ToolError::Request(format!("{short} is held back and cannot be changed")));
         }
         let mut replaces = request.supersedes.clone();
         if let Some(by) = before.superseded_by.filter(|_| !replaces.is_empty()) {
@@ -141,7 +150,8 @@ impl Local {
         let (paths, mut notes) = read_paths(request, until, tree, now);
         let said = says.then_some(now);
         let replaces = ids(&replaced);
-        let mut edit = Edit { request, paths, until, replaced: replaces, said, relations: None };
+        let mut edit =
+            MemoryEdit { request, paths, until, replaced: replaces, said, relations: None };
         let both_hold = request.both_hold;
         // A text in other words is compared again; one that both hold is asked for by name.
         let mut near = Vec::new();
@@ -158,8 +168,17 @@ impl Local {
         let (saved, replaced, asked) = (&saved, &replaced, &asked);
         let (trust, redactor) = (&trust, &redactor);
         let is_told = !request.text.is_empty();
-        let written =
-            Written { saved, trust, redactor, scope, replaced, asked, near, both_hold, is_told };
+        let written = WrittenFile {
+            saved,
+            trust,
+            redactor,
+            scope,
+            replaced,
+            asked,
+            near,
+            both_hold,
+            is_told,
+        };
         let near = self.finish(written, &project, &mut notes)?;
         self.note_reviewed(before, request, tree, &mut notes)?;
         let is_same = saved.change == Change::Unchanged
@@ -180,11 +199,11 @@ impl Local {
         Ok(response)
     }
 
-    pub(super) fn project(&self) -> Result<Project, Failure> {
+    pub(super) fn project(&self) -> Result<ProjectStore, ToolError> {
         let tree = self.writable_tree()?;
         let (settings, _) = settings_file::load(&self.environment.dirs, Some(&tree));
         let recall = self.recall_in(&tree);
-        Ok(Project { tree, settings, recall })
+        Ok(ProjectStore { tree, settings, recall })
     }
 
     /// Notes that a memory was looked at and is still true, and which others hold beside it.
@@ -194,7 +213,7 @@ impl Local {
         request: &RememberRequest,
         tree: &Tree,
         notes: &mut Vec<String>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ToolError> {
         let contradicted = memory.relations.iter().filter(|link| link.kind == CONTRADICTS);
         let beside: Vec<MemoryId> =
             contradicted.filter(|_| request.both_hold).map(|link| link.to).collect();
@@ -218,11 +237,11 @@ impl Local {
     /// Tells the index of a memory that was written, marks what it replaces, and returns the neighbours to tell of.
     fn finish(
         &self,
-        written: Written<'_>,
-        project: &Project,
+        written: WrittenFile<'_>,
+        project: &ProjectStore,
         notes: &mut Vec<String>,
-    ) -> Result<Vec<Neighbour>, Failure> {
-        let Written {
+    ) -> Result<Vec<Neighbour>, ToolError> {
+        let WrittenFile {
             saved,
             trust,
             redactor,
@@ -276,7 +295,7 @@ impl Local {
                 notes.push(format!("{} is marked as replaced.", id.short()));
             }
         }
-        for Found { store, stored, .. } in asked {
+        for FoundMemory { store, stored, .. } in asked {
             let (id, session) = (stored.memory.id, self.environment.session.clone());
             let change = Asked::Replace(memory.id);
             store.ask(PendingChange::new(id, change, session, self.now()))?;
@@ -296,11 +315,11 @@ impl Local {
         &self,
         near: Vec<Neighbour>,
         saved: &Saved,
-        replaced: &[Found],
+        replaced: &[FoundMemory],
         both_hold: bool,
-        project: &Project,
+        project: &ProjectStore,
         notes: &mut Vec<String>,
-    ) -> Result<Vec<Neighbour>, Failure> {
+    ) -> Result<Vec<Neighbour>, ToolError> {
         let memory = &saved.stored.memory;
         let own = memory.id;
         let mut near: Vec<Neighbour> = near
@@ -340,12 +359,12 @@ impl Local {
     fn response(
         &self,
         saved: &Saved,
-        project: &Project,
+        project: &ProjectStore,
         near: &[Neighbour],
         notes: &[String],
     ) -> RememberResponse {
         let memory = &saved.stored.memory;
-        let Project { tree, recall, .. } = project;
+        let ProjectStore { tree, recall, .. } = project;
         let now = self.now();
         let near: Vec<(Hit, &Neighbour)> =
             near.iter().filter_map(|near| Some((recall.listed(near.id, now)?, near))).collect();
@@ -378,19 +397,23 @@ impl Local {
     }
 
     /// Finds the memories that are to be replaced. What is held back is none: its text is not the user's word.
-    fn replaced(&self, ids: &[String], project: &Project) -> Result<Vec<Found>, Failure> {
-        let Project { tree, settings, recall } = project;
-        let mut replaced: Vec<Found> = Vec::new();
+    fn replaced(
+        &self,
+        ids: &[String],
+        project: &ProjectStore,
+    ) -> Result<Vec<FoundMemory>, ToolError> {
+        let ProjectStore { tree, settings, recall } = project;
+        let mut replaced: Vec<FoundMemory> = Vec::new();
         for id in ids {
             let found = self.find(id, tree, recall, settings)?;
             let redactor = found.store.redactor(settings);
             if found.trust.judgement(&found.stored, &redactor).held.is_some() {
-                return Err(Failure::Request(format!(
+                return Err(ToolError::Request(format!(
                     "{id} is held back and cannot be replaced: nothing was saved"
                 )));
             }
             if found.is_users_everywhere() {
-                return Err(Failure::Request(format!(
+                return Err(ToolError::Request(format!(
                     "{id} is the user's own and holds in every project, so only the user replaces it \
                      (`throughline edit {id}`): nothing was saved"
                 )));
@@ -407,11 +430,11 @@ impl Local {
     fn near(
         &self,
         memory: &Memory,
-        project: &Project,
+        project: &ProjectStore,
         same: &[Hit],
         both_hold: bool,
     ) -> Vec<Neighbour> {
-        let Project { tree, recall, .. } = project;
+        let ProjectStore { tree, recall, .. } = project;
         let mut near =
             neighbour::find(recall, &Statement::from(memory), Some(memory.id), self.now());
         if !both_hold {
@@ -428,9 +451,9 @@ impl Local {
         &self,
         near: &[Neighbour],
         same: &[Hit],
-        project: &Project,
-    ) -> Result<Vec<Found>, Failure> {
-        let Project { tree, settings, recall } = project;
+        project: &ProjectStore,
+    ) -> Result<Vec<FoundMemory>, ToolError> {
+        let ProjectStore { tree, settings, recall } = project;
         let contained = near.iter().filter(|near| {
             matches!(near.verdict, Verdict::Duplicate | Verdict::Covers)
                 && same.iter().all(|hit| hit.id != near.id)
@@ -449,11 +472,11 @@ impl Local {
     /// Marks a memory as replaced by another one, or by none any more.
     pub(super) fn mark_replaced(
         &self,
-        older: &Found,
+        older: &FoundMemory,
         by: Option<MemoryId>,
-        project: &Project,
-    ) -> Result<(), Failure> {
-        let Found { store, trust, stored, scope } = older;
+        project: &ProjectStore,
+    ) -> Result<(), ToolError> {
+        let FoundMemory { store, trust, stored, scope } = older;
         let redactor = store.redactor_for_writing(&project.settings)?;
         let saved = store.supersede(&stored.path, stored.memory.id, by, &redactor)?;
         // The newer memory has the link, too, so that the index has it either way.
@@ -475,12 +498,12 @@ impl Local {
     }
 
     /// Writes a memory to the journal again, after a decision about it.
-    fn refresh(&self, id: MemoryId, project: &Project) {
-        let Project { tree, settings, recall } = project;
+    fn refresh(&self, id: MemoryId, project: &ProjectStore) {
+        let ProjectStore { tree, settings, recall } = project;
         let Ok(Some(found)) = self.find_by_id(&id.to_string(), tree, recall, settings) else {
             return;
         };
-        let Found { store, trust, stored, scope } = found;
+        let FoundMemory { store, trust, stored, scope } = found;
         self.note_again(&stored, (&trust, &store.redactor(settings)), scope, tree);
     }
 
@@ -491,11 +514,11 @@ impl Local {
         paths: Vec<PathRef>,
         valid_until: Option<Timestamp>,
         settings: &Settings,
-    ) -> Result<Memory, Failure> {
+    ) -> Result<Memory, ToolError> {
         let now = self.now();
         let mut random = [0; 10];
         getrandom::fill(&mut random)
-            .map_err(|error| Failure::Request(format!("no random numbers: {error}")))?;
+            .map_err(|error| ToolError::Request(format!("no random numbers: {error}")))?;
         let id = MemoryId::new(now, random);
         let kind = request.kind.unwrap_or(Kind::Fact);
         let mut memory = Memory {
@@ -520,7 +543,7 @@ impl Local {
     }
 }
 
-impl Edit<'_> {
+impl MemoryEdit<'_> {
     fn apply(&self, memory: &mut Memory) {
         let request = self.request;
         if is_other(&memory.title, &request.title) {
@@ -572,24 +595,24 @@ fn check_persons(
     is_users: bool,
     request: &RememberRequest,
     says: bool,
-) -> Result<(), Failure> {
+) -> Result<(), ToolError> {
     let rewrites = says || request.valid_until.is_some();
     let rearranges =
         !(request.paths.is_empty() && request.tags.is_empty()) || request.pin == Some(false);
     let relinks = request.pin.is_some() || !request.supersedes.is_empty();
     let short = memory.id.short();
     if is_users && scope == Scope::User && (rewrites || rearranges || relinks) {
-        return Err(Failure::Request(format!(
+        return Err(ToolError::Request(format!(
             "{short} is the user's own and holds in every project, so only the user changes it: \
              `throughline edit {short}`"
         )));
     }
     match is_users {
-        true if rewrites => Err(Failure::Request(format!(
+        true if rewrites => Err(ToolError::Request(format!(
             "{short} is in the user's words, or one that the user kept, so it is not rewritten: save what holds now \
              as a memory of its own with supersedes [\"{short}\"], or let the user run `throughline edit {short}`"
         ))),
-        true if rearranges => Err(Failure::Request(format!(
+        true if rearranges => Err(ToolError::Request(format!(
             "{short} is in the user's words, or one that the user kept, so its paths, tags and pin are the user's to \
              change: `throughline edit {short}`"
         ))),
@@ -602,7 +625,7 @@ fn check_repositorys_words(
     memory: &Memory,
     request: &RememberRequest,
     says: bool,
-) -> Result<(), Failure> {
+) -> Result<(), ToolError> {
     let is_changed = says
         || !(request.paths.is_empty() && request.tags.is_empty())
         || request.pin.is_some()
@@ -611,14 +634,14 @@ fn check_repositorys_words(
         return Ok(());
     }
     let short = memory.id.short();
-    Err(Failure::Request(format!(
+    Err(ToolError::Request(format!(
         "{short} is from the repository, so it is not changed here: save what holds now as a memory of its own with \
          supersedes [\"{short}\"], or let the user take it over with `throughline edit {short}`"
     )))
 }
 
 /// Returns the links of a memory that is compared again: those to what it contradicts are made anew.
-fn relations(before: &Memory, near: &[Neighbour], edit: &Edit<'_>) -> Vec<Relation> {
+fn relations(before: &Memory, near: &[Neighbour], edit: &MemoryEdit<'_>) -> Vec<Relation> {
     let others = before.relations.iter().filter(|link| link.kind != CONTRADICTS);
     let mut relations: Vec<Relation> = others.cloned().collect();
     if !edit.request.both_hold {
@@ -630,9 +653,9 @@ fn relations(before: &Memory, near: &[Neighbour], edit: &Edit<'_>) -> Vec<Relati
 /// Takes the memories that the user said, or wrote, out of those that a memory is to replace. `own` is that memory, if it
 /// is there already.
 fn users_words(
-    replaced: Vec<Found>,
+    replaced: Vec<FoundMemory>,
     own: Option<MemoryId>,
-) -> Result<(Vec<Found>, Vec<Found>), Failure> {
+) -> Result<(Vec<FoundMemory>, Vec<FoundMemory>), ToolError> {
     let (mut users, mut others) = (Vec::new(), Vec::new());
     for found in replaced {
         let is_own = own == Some(found.stored.memory.id);
@@ -642,7 +665,7 @@ fn users_words(
     Ok((users, others))
 }
 
-fn ids(found: &[Found]) -> Vec<MemoryId> {
+fn ids(found: &[FoundMemory]) -> Vec<MemoryId> {
     found.iter().map(|found| found.stored.memory.id).collect()
 }
 
@@ -667,13 +690,13 @@ fn read_paths(
 }
 
 /// Returns the end of the last day on which it holds.
-fn valid_until(request: &RememberRequest) -> Result<Option<Timestamp>, Failure> {
+fn valid_until(request: &RememberRequest) -> Result<Option<Timestamp>, ToolError> {
     let Some(words) = &request.valid_until else { return Ok(None) };
     // Times that words name are of the past; a day to come is written as one.
     match Timestamp::parse(words) {
         Some(at) if words.contains(':') => Ok(Some(at)),
         Some(at) => Ok(Some(Timestamp(at.0 + DAY_MS - 1))),
-        None => Err(Failure::Request(format!(
+        None => Err(ToolError::Request(format!(
             "`valid_until` takes a day such as 2027-03-31, and not `{words}`"
         ))),
     }

@@ -10,11 +10,11 @@ use memory_store::recall::{Hit, Recall, SESSION_CHARS_MIN, Search, Tier, render}
 use memory_store::text::excerpt;
 use memory_store::thinking;
 
-use super::given::Told;
+use super::given::GivenAnswer;
 use super::recall::{TEXT_CHARS_MAX, shown_hits};
-use super::{ANSWER_TOKENS_MAX, HELD_BACK, Local, Span, note, relative, with_remarks};
-use crate::backend::{Failure, Rest, SessionHit, SessionsRequest, SessionsResponse, TurnHit};
-use crate::processor::{self, Listed};
+use super::{ANSWER_TOKENS_MAX, HELD_BACK, Local, TimeSpan, note, relative, with_remarks};
+use crate::backend::{Rest, SessionHit, SessionsRequest, SessionsResponse, ToolError, TurnHit};
+use crate::processor::{self, PrintedSession};
 use crate::request::unused;
 
 /// Characters of a turn that is read.
@@ -33,7 +33,10 @@ const NAMED_MAX: usize = 5;
 const BRIEF_SESSIONS_MAX: usize = 2;
 
 impl Local {
-    pub(super) fn sessions(&self, request: &SessionsRequest) -> Result<SessionsResponse, Failure> {
+    pub(super) fn sessions(
+        &self,
+        request: &SessionsRequest,
+    ) -> Result<SessionsResponse, ToolError> {
         let started = Instant::now();
         let tree = self.tree()?;
         let recall = self.recall_in(&tree);
@@ -48,9 +51,9 @@ impl Local {
             }
             (_, Some(session)) => read(session, request, &recall, &tree)?,
             (Some(query), None) => self.search(query, request, &recall, &tree)?,
-            (None, None) => (self.list(request, &tree)?, Given::default()),
+            (None, None) => (self.list(request, &tree)?, GivenTurns::default()),
         };
-        self.gave(&Told {
+        self.gave(&GivenAnswer {
             tree: &tree,
             event: "search_sessions",
             query: request.query.as_deref(),
@@ -70,7 +73,7 @@ impl Local {
         &self,
         request: &SessionsRequest,
         tree: &Tree,
-    ) -> Result<Option<Vec<Listed>>, Failure> {
+    ) -> Result<Option<Vec<PrintedSession>>, ToolError> {
         if request.branch.is_none() && request.file.is_empty() {
             return Ok(None);
         }
@@ -78,9 +81,13 @@ impl Local {
     }
 
     /// Returns the project's sessions on a branch, or that changed one of some files, as far as these are asked for.
-    fn listed(&self, request: &SessionsRequest, tree: &Tree) -> Result<Vec<Listed>, Failure> {
+    fn listed(
+        &self,
+        request: &SessionsRequest,
+        tree: &Tree,
+    ) -> Result<Vec<PrintedSession>, ToolError> {
         let files: Vec<String> = request.file.iter().map(|file| relative(file, tree)).collect();
-        let mut listed = processor::sessions(tree.project).map_err(Failure::Request)?;
+        let mut listed = processor::sessions(tree.project).map_err(ToolError::Request)?;
         listed.retain(|session| {
             request.branch.as_ref().is_none_or(|branch| session.branch == *branch)
                 && (files.is_empty() || files.iter().any(|file| session.changed(file)))
@@ -95,12 +102,12 @@ impl Local {
         request: &SessionsRequest,
         recall: &Recall,
         tree: &Tree,
-    ) -> Result<(SessionsResponse, Given), Failure> {
-        let Span { since, until } =
+    ) -> Result<(SessionsResponse, GivenTurns), ToolError> {
+        let TimeSpan { since, until } =
             self.span(request.since.as_deref(), request.before.as_deref())?;
         let of = self.sessions_of(request, tree)?;
         if of.as_ref().is_some_and(Vec::is_empty) {
-            return Ok((no_sessions(request), Given::default()));
+            return Ok((no_sessions(request), GivenTurns::default()));
         }
         let mut sessions: Vec<String> =
             of.into_iter().flatten().map(|session| session.session).collect();
@@ -146,7 +153,7 @@ impl Local {
         let memories = memories.collect();
         // A thought has the name of its turn, which was not given.
         let pieces = if request.thinking { Vec::new() } else { rendered.pieces };
-        let given = Given { pieces, hits };
+        let given = GivenTurns { pieces, hits };
         Ok((
             SessionsResponse { hits: turns, memories, rest, text, ..SessionsResponse::default() },
             given,
@@ -154,8 +161,8 @@ impl Local {
     }
 
     /// Lists sessions, the latest first.
-    fn list(&self, request: &SessionsRequest, tree: &Tree) -> Result<SessionsResponse, Failure> {
-        let Span { since, until } =
+    fn list(&self, request: &SessionsRequest, tree: &Tree) -> Result<SessionsResponse, ToolError> {
+        let TimeSpan { since, until } =
             self.span(request.since.as_deref(), request.before.as_deref())?;
         let mut listed = self.listed(request, tree)?;
         listed.retain(|session| {
@@ -168,7 +175,8 @@ impl Local {
             None => request.page.skip,
         };
         let more = listed.len() > start + request.page.limit;
-        let page: Vec<Listed> = listed.into_iter().skip(start).take(request.page.limit).collect();
+        let page: Vec<PrintedSession> =
+            listed.into_iter().skip(start).take(request.page.limit).collect();
         let recall = self.indexed(tree);
         let files: Vec<String> = request.file.iter().map(|file| relative(file, tree)).collect();
         let ids: Vec<String> = page.iter().map(|session| session.session.clone()).collect();
@@ -208,7 +216,7 @@ impl Local {
     pub(super) fn last_sessions_of(
         &self,
         paths: &[String],
-        span: Span,
+        span: TimeSpan,
         tree: &Tree,
     ) -> Vec<String> {
         // A brief is useful without them.
@@ -232,13 +240,13 @@ impl Local {
 
 /// Turns and memories that an answer contains, and their places in its text.
 #[derive(Default)]
-struct Given {
+struct GivenTurns {
     hits: Vec<Hit>,
     pieces: Vec<RenderedPiece>,
 }
 
 /// Returns the place of a session in a list: the latest come first.
-fn place(session: &Listed) -> (Reverse<Timestamp>, &str) {
+fn place(session: &PrintedSession) -> (Reverse<Timestamp>, &str) {
     (Reverse(session.last), &session.session)
 }
 
@@ -262,7 +270,7 @@ fn no_sessions(request: &SessionsRequest) -> SessionsResponse {
 }
 
 /// Returns the id of a session, or the start of it, as turns have it.
-fn known_session(named: &str, recall: &Recall) -> Result<String, Failure> {
+fn known_session(named: &str, recall: &Recall) -> Result<String, ToolError> {
     let bare = named.trim_matches(|c: char| !c.is_ascii_alphanumeric());
     let lower = bare.to_ascii_lowercase();
     let bare_lower = lower.strip_prefix("session").unwrap_or(&lower);
@@ -272,8 +280,8 @@ fn known_session(named: &str, recall: &Recall) -> Result<String, Failure> {
     known.map(str::to_owned).ok_or_else(|| no_such_session(named))
 }
 
-fn no_such_session(named: &str) -> Failure {
-    Failure::Request(if named.len() < SESSION_CHARS_MIN {
+fn no_such_session(named: &str) -> ToolError {
+    ToolError::Request(if named.len() < SESSION_CHARS_MIN {
         format!("session: give at least {SESSION_CHARS_MIN} characters of its id, not `{named}`")
     } else {
         format!("no session's id begins with `{named}`: a search or a list names them")
@@ -286,7 +294,7 @@ fn read(
     request: &SessionsRequest,
     recall: &Recall,
     tree: &Tree,
-) -> Result<(SessionsResponse, Given), Failure> {
+) -> Result<(SessionsResponse, GivenTurns), ToolError> {
     let session = recall.session_named(session).ok_or_else(|| no_such_session(session))?;
     let outlines = request.outline || request.turns.is_none();
     let (first, asked) = request.turns.unwrap_or((1, u32::MAX));
@@ -376,12 +384,12 @@ fn read(
     for turn in &mut turns {
         turn.why = "read by its number".to_owned();
     }
-    let given = Given { hits: turns, pieces };
+    let given = GivenTurns { hits: turns, pieces };
     Ok((SessionsResponse { hits, rest, text, ..SessionsResponse::default() }, given))
 }
 
 fn session_hit<'h>(
-    session: &Listed,
+    session: &PrintedSession,
     asked: &[String],
     memories: impl Iterator<Item = &'h Hit>,
 ) -> SessionHit {

@@ -9,7 +9,7 @@ use memory_store::store::Store;
 use memory_store::{Kind, format_version, settings_file};
 
 use super::Local;
-use crate::backend::{Failure, KindCount, StatusResponse};
+use crate::backend::{KindCount, StatusResponse, ToolError};
 
 /// Broken files that a status names.
 const BROKEN_MAX: usize = 10;
@@ -17,7 +17,7 @@ const BROKEN_MAX: usize = 10;
 const LOOKED_AT_MAX: usize = 1_500;
 
 impl Local {
-    pub(super) fn report(&self) -> Result<StatusResponse, Failure> {
+    pub(super) fn report(&self) -> Result<StatusResponse, ToolError> {
         let tree = self.tree()?;
         let dirs = &self.environment.dirs;
         let recall = self.indexed(&tree);

@@ -23,11 +23,11 @@ use tokio::sync::mpsc::unbounded_channel;
 
 use crate::arguments;
 use crate::backend::{
-    Backend, Failure, ForgetRequest, RecallRequest, RememberRequest, RememberResponse,
-    SessionsRequest,
+    Backend, ForgetRequest, RecallRequest, RememberRequest, RememberResponse, SessionsRequest,
+    ToolError,
 };
-use crate::input::Watched;
-use crate::prompts::{self, Prompt};
+use crate::input::WatchedInput;
+use crate::prompts::{self, McpPrompt};
 use crate::request::StatusRequest;
 use crate::tools::Tool;
 use crate::workers::{REST_AFTER, Unanswered, Workers};
@@ -86,7 +86,7 @@ fn wire_tool(tool: Tool) -> WireTool {
         .with_meta(MetaObject(meta))
 }
 
-fn wire_prompt(prompt: Prompt) -> rmcp::model::Prompt {
+fn wire_prompt(prompt: McpPrompt) -> rmcp::model::Prompt {
     let argument = prompt.argument().map(|(name, about, required)| {
         vec![PromptArgument::new(name).with_description(about).with_required(required)]
     });
@@ -95,12 +95,12 @@ fn wire_prompt(prompt: Prompt) -> rmcp::model::Prompt {
 
 /// Serves a backend to one client.
 #[derive(Clone)]
-struct Server {
+struct McpServer {
     backend: Arc<dyn Backend>,
     workers: Arc<Workers>,
 }
 
-impl Server {
+impl McpServer {
     /// Runs a call of the backend among the workers.
     async fn run<T: Send + 'static>(
         &self,
@@ -111,7 +111,7 @@ impl Server {
     }
 }
 
-impl ServerHandler for Server {
+impl ServerHandler for McpServer {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
             .enable_tools()
@@ -161,7 +161,7 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        Ok(ListPromptsResult::with_all_items(Prompt::ALL.map(wire_prompt).to_vec())
+        Ok(ListPromptsResult::with_all_items(McpPrompt::ALL.map(wire_prompt).to_vec())
             .with_ttl_ms(LISTS_HOLD_MS)
             .with_cache_scope(CacheScope::Public))
     }
@@ -171,8 +171,8 @@ impl ServerHandler for Server {
         request: GetPromptRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let Some(prompt) = Prompt::of_name(&request.name) else {
-            let known = Prompt::ALL.map(Prompt::name).join(", ");
+        let Some(prompt) = McpPrompt::of_name(&request.name) else {
+            let known = McpPrompt::ALL.map(McpPrompt::name).join(", ");
             return Err(ErrorData::invalid_params(
                 format!("there is no such prompt; there are {known}"),
                 None,
@@ -258,10 +258,10 @@ impl ServerHandler for Server {
 const BUSY: &str = "Too many calls are waiting already; this one was not begun. Ask again when some were answered.";
 
 /// Returns what a prompt or a resource tells, or an error of the protocol: these have no other kind.
-fn told<T>(answer: Result<Result<T, Failure>, Unanswered>) -> Result<T, ErrorData> {
+fn told<T>(answer: Result<Result<T, ToolError>, Unanswered>) -> Result<T, ErrorData> {
     match answer {
         Ok(Ok(told)) => Ok(told),
-        Ok(Err(failure @ Failure::Request(_))) => {
+        Ok(Err(failure @ ToolError::Request(_))) => {
             Err(ErrorData::invalid_params(explain(&failure), None))
         }
         Ok(Err(failure)) => Err(ErrorData::internal_error(explain(&failure), None)),
@@ -275,7 +275,7 @@ fn call(
     backend: &dyn Backend,
     tool: Tool,
     arguments: Option<Map<String, Value>>,
-) -> Result<String, Failure> {
+) -> Result<String, ToolError> {
     let mut arguments = arguments.unwrap_or_default();
     let as_json = take_format(&mut arguments)?;
     let (answer, notes) = match tool {
@@ -317,14 +317,14 @@ fn call(
 }
 
 /// Takes the form of the answer out of the arguments: JSON is for programs, so that no schema offers it.
-fn take_format(arguments: &mut Map<String, Value>) -> Result<bool, Failure> {
+fn take_format(arguments: &mut Map<String, Value>) -> Result<bool, ToolError> {
     let names = ["format", "output", "response_format"];
     let formats: Vec<Value> = names.iter().filter_map(|name| arguments.remove(*name)).collect();
     match formats.iter().find(|format| !format.is_null()) {
         None => Ok(false),
         Some(format) if *format == "text" => Ok(false),
         Some(format) if *format == "json" => Ok(true),
-        Some(_) => Err(Failure::Request("`format` takes one of text, json".to_owned())),
+        Some(_) => Err(ToolError::Request("`format` takes one of text, json".to_owned())),
     }
 }
 
@@ -358,34 +358,34 @@ fn refused(text: String) -> CallToolResult {
 }
 
 /// Says in words why there is no answer, so that the model, or the person it tells, can act.
-fn explain(failure: &Failure) -> String {
+fn explain(failure: &ToolError) -> String {
     match failure {
-        Failure::NotSetUp { folder, untrusted: false, data } => format!(
+        ToolError::NotSetUp { folder, untrusted: false, data } => format!(
             "There is no memory for {folder}: Throughline is not set up there, as far as {data} knows. The user \
              can run `throughline init` in the project's folder; where it was run before, the client does not \
              pass on XDG_DATA_HOME or HOME as it was then."
         ),
-        Failure::NotSetUp { folder, untrusted: true, data } => format!(
+        ToolError::NotSetUp { folder, untrusted: true, data } => format!(
             "The memory folder of {folder} is not trusted yet, as far as {data} knows, so it is not read. The user \
              can look at it and run `throughline trust`; where that was done before, the client does not pass on \
              XDG_DATA_HOME or HOME as it was then."
         ),
-        Failure::Off => {
+        ToolError::Off => {
             "Throughline is turned off; the user can turn it on with `throughline on` (and \
              THROUGHLINE=full)."
                 .to_owned()
         }
-        Failure::UnknownMode(value) => format!(
+        ToolError::UnknownMode(value) => format!(
             "THROUGHLINE={value} is none of off, read and full, so nothing is read or saved. The user can correct \
              it where the client's environment is set."
         ),
-        Failure::ReadOnly => {
+        ToolError::ReadOnly => {
             "Nothing is saved or forgotten here: memory is read-only (THROUGHLINE=read, the default \
              in CI and cloud sessions)."
                 .to_owned()
         }
-        Failure::Request(message) => message.clone(),
-        Failure::Store(error) => error.to_string(),
+        ToolError::Request(message) => message.clone(),
+        ToolError::Store(error) => error.to_string(),
     }
 }
 
@@ -396,7 +396,7 @@ fn explain(failure: &Failure) -> String {
 pub async fn serve(backend: Arc<dyn Backend>, rest_after: Option<Duration>) -> Result<(), String> {
     let (input, output) = rmcp::transport::io::stdio();
     let (faults, told) = unbounded_channel();
-    let input = Watched::new(input, MESSAGE_BYTES_MAX, faults);
+    let input = WatchedInput::new(input, MESSAGE_BYTES_MAX, faults);
     let transport =
         AsyncRwTransport::new_server(input, output).with_max_line_length(MESSAGE_BYTES_MAX);
     let workers = Arc::new(Workers::default());
@@ -405,7 +405,7 @@ pub async fn serve(backend: Arc<dyn Backend>, rest_after: Option<Duration>) -> R
         let after = rest_after.unwrap_or(REST_AFTER);
         tokio::spawn(async move { workers.rest_when_idle(backend, after).await })
     };
-    let served = match (Server { backend, workers }).serve(Patient::new(transport, told)).await {
+    let served = match (McpServer { backend, workers }).serve(Patient::new(transport, told)).await {
         Ok(running) => running.waiting().await.map(drop).map_err(|error| error.to_string()),
         // The client went away before it said anything.
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {

@@ -8,18 +8,18 @@ use rmcp::transport::Transport;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::MESSAGE_BYTES_MAX;
-use crate::input::Fault;
+use crate::input::InputFault;
 
 /// A transport that answers what is no message, and passes over what is no request until a client has begun.
 pub struct Patient<T> {
     inner: T,
     has_begun: bool,
-    faults: UnboundedReceiver<Fault>,
+    faults: UnboundedReceiver<InputFault>,
 }
 
 impl<T> Patient<T> {
     /// Waits for the first request over `inner`, whose reader tells of `faults`.
-    pub fn new(inner: T, faults: UnboundedReceiver<Fault>) -> Self {
+    pub fn new(inner: T, faults: UnboundedReceiver<InputFault>) -> Self {
         Self { inner, has_begun: false, faults }
     }
 }
@@ -70,16 +70,18 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Patient<T> {
 }
 
 /// Returns the answer to a line that is no message. It has no id, since none can be read.
-fn answer(fault: Fault) -> ServerJsonRpcMessage {
+fn answer(fault: InputFault) -> ServerJsonRpcMessage {
     let error = match fault {
-        Fault::TooLong => {
+        InputFault::TooLong => {
             let mib = MESSAGE_BYTES_MAX >> 20;
             ErrorData::invalid_request(
                 format!("a message may have at most {mib} MiB: this one was not read"),
                 None,
             )
         }
-        Fault::Unparsable => ErrorData::parse_error("a line that is not JSON was not read", None),
+        InputFault::Unparsable => {
+            ErrorData::parse_error("a line that is not JSON was not read", None)
+        }
     };
     ServerJsonRpcMessage::error(error, None)
 }

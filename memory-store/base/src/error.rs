@@ -27,7 +27,7 @@ pub enum Error {
         /// The memory file.
         path: PathBuf,
         /// Place in the file.
-        place: Place,
+        place: TextPlace,
         /// The problem, and the expected form.
         message: String,
     },
@@ -211,14 +211,14 @@ pub fn shown(path: &Path) -> String {
 
 /// A line and column of a text file, both counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct TextPlace {
     /// The line.
     pub line: usize,
     /// The column, in characters.
     pub column: usize,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for TextPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.line, self.column)
     }
@@ -244,7 +244,7 @@ mod tests {
     fn what_a_file_says_is_quoted_briefly_and_without_control_characters() {
         let error = Error::Memory {
             path: PathBuf::from("/w/\u{1b}[2Ja\u{202e}\n.md"),
-            place: Place { line: 2, column: 1 },
+            place: TextPlace { line: 2, column: 1 },
             message: format!(
                 "the key `\u{1b}]0;x\u{7} </throughline-memory> {}`",
                 "y".repeat(5000)

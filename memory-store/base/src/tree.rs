@@ -131,11 +131,11 @@ impl Tree {
 }
 
 /// Way to look for the record of a folder.
-type Look = fn(&UserDirs, &Path) -> Option<(TreeRecord, Standing)>;
+type RecordLookup = fn(&UserDirs, &Path) -> Option<(TreeRecord, RecordStanding)>;
 
 /// Standing of a folder with a record.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Standing {
+enum RecordStanding {
     /// It is the one that somebody vouched for.
     Same,
     /// It is one that somebody vouched for under another path.
@@ -144,7 +144,7 @@ enum Standing {
     Changed,
 }
 
-impl Standing {
+impl RecordStanding {
     fn place(self, dirs: &UserDirs, folder: &Path, tree: Tree, record: TreeRecord) -> Place {
         match self {
             Self::Same => Place::Trusted(tree),
@@ -161,7 +161,7 @@ impl Standing {
 }
 
 /// Looks for the record of the working tree that a folder lies in.
-fn look_up(dirs: &UserDirs, cwd: &Path, look: Look) -> Option<Place> {
+fn look_up(dirs: &UserDirs, cwd: &Path, look: RecordLookup) -> Option<Place> {
     for folder in cwd.ancestors() {
         if let Some((record, standing)) = look(dirs, folder) {
             let tree = Tree {
@@ -180,7 +180,7 @@ fn look_up(dirs: &UserDirs, cwd: &Path, look: Look) -> Option<Place> {
 }
 
 /// Finds a working tree through the main one, or through the git directory that it shares.
-fn linked(dirs: &UserDirs, root: &Path, git: &GitDirs, look: Look) -> Option<Place> {
+fn linked(dirs: &UserDirs, root: &Path, git: &GitDirs, look: RecordLookup) -> Option<Place> {
     // A folder may name any git directory as its own; one below it is its own.
     if !git.is_linked() && !git.common.starts_with(root) {
         return None;
@@ -290,20 +290,20 @@ impl TreeRecord {
     }
 
     /// Looks for the record of a path, or of the folder that is there by now.
-    fn at(dirs: &UserDirs, folder: &Path) -> Option<(Self, Standing)> {
+    fn at(dirs: &UserDirs, folder: &Path) -> Option<(Self, RecordStanding)> {
         let record = Self::read(dirs, folder)?;
         if record.holds(folder) {
-            return Some((record, Standing::Same));
+            return Some((record, RecordStanding::Same));
         }
         // Another vouched folder may have come to this path.
-        Self::moved_to(dirs, folder).or(Some((record, Standing::Changed)))
+        Self::moved_to(dirs, folder).or(Some((record, RecordStanding::Changed)))
     }
 
     /// Looks for the record of a folder that was vouched for, whatever it is called now; `None` when there is none, or
     /// the folder is not certain to be the same.
-    fn moved_to(dirs: &UserDirs, folder: &Path) -> Option<(Self, Standing)> {
+    fn moved_to(dirs: &UserDirs, folder: &Path) -> Option<(Self, RecordStanding)> {
         let record = Self::read_file(&dirs.by_folder(&folder_key(folder)?))?;
-        (record.is_summed && record.holds(folder)).then_some((record, Standing::Moved))
+        (record.is_summed && record.holds(folder)).then_some((record, RecordStanding::Moved))
     }
 
     /// Parses a record whose path has this length.

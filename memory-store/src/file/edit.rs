@@ -6,21 +6,21 @@
 
 use std::ops::Range;
 
-use super::split::{Fault, Split, split};
-use super::yaml::{self, Key, Node, Style, Value};
+use super::split::{FileFault, Split, split};
+use super::yaml::{self, Style, YamlKey, YamlNode, YamlValue};
 use super::{front, heading, read};
 use crate::memory::Memory;
 
 /// Returns the text with the changes from `old` to `new` made in place.
-pub(super) fn rewrite(text: &str, old: &Memory, new: &Memory) -> Result<String, Fault> {
+pub(super) fn rewrite(text: &str, old: &Memory, new: &Memory) -> Result<String, FileFault> {
     rewrite_in(text, old, new, Style::Blocks).or_else(|_| rewrite_in(text, old, new, Style::Quotes))
 }
 
-fn rewrite_in(text: &str, old: &Memory, new: &Memory, style: Style) -> Result<String, Fault> {
+fn rewrite_in(text: &str, old: &Memory, new: &Memory, style: Style) -> Result<String, FileFault> {
     let parts = split(text)?;
     let front = &text[parts.front.clone()];
     let new_front = edit_front(front, old, new, style, parts.line_ending)
-        .map_err(|fault| Fault::new(parts.front.start + fault.offset, fault.message))?;
+        .map_err(|fault| FileFault::new(parts.front.start + fault.offset, fault.message))?;
     let new_body = edit_body(&text[parts.body.clone()], old, new, parts.line_ending);
     let edited = join(text, &parts, &new_front, &new_body);
 
@@ -31,8 +31,8 @@ fn rewrite_in(text: &str, old: &Memory, new: &Memory, style: Style) -> Result<St
     Ok(edited)
 }
 
-fn refusal(why: &str) -> Fault {
-    Fault::new(0, format!("cannot be edited in place: {why}; edit the file by hand"))
+fn refusal(why: &str) -> FileFault {
+    FileFault::new(0, format!("cannot be edited in place: {why}; edit the file by hand"))
 }
 
 fn join(text: &str, parts: &Split, front: &str, body: &str) -> String {
@@ -71,10 +71,10 @@ fn edit_front(
     new: &Memory,
     style: Style,
     line_ending: &str,
-) -> Result<String, Fault> {
+) -> Result<String, FileFault> {
     let (before, after) = (written(old, style)?, written(new, style)?);
     let root = yaml::read(front)?;
-    let mut edit = Edit { text: front, line_ending, changes: Vec::new() };
+    let mut edit = TextEdit { text: front, line_ending, changes: Vec::new() };
     edit.map(&root, &before, &after, &front::KEYS)?;
     if edit.changes.is_empty() {
         return Ok(front.to_owned());
@@ -91,43 +91,43 @@ fn edit_front(
 }
 
 /// Front matter as we write it, with its text.
-struct Written {
+struct WrittenValue {
     text: String,
-    root: Node,
+    root: YamlNode,
 }
 
-fn written(memory: &Memory, style: Style) -> Result<Written, Fault> {
-    let text = front::write(memory, style).map_err(|message| Fault::new(0, message))?;
+fn written(memory: &Memory, style: Style) -> Result<WrittenValue, FileFault> {
+    let text = front::write(memory, style).map_err(|message| FileFault::new(0, message))?;
     let root = yaml::read(&text)?;
-    Ok(Written { text, root })
+    Ok(WrittenValue { text, root })
 }
 
-struct Edit<'a> {
+struct TextEdit<'a> {
     text: &'a str,
     line_ending: &'a str,
     changes: Vec<(Range<usize>, String)>,
 }
 
-impl Edit<'_> {
+impl TextEdit<'_> {
     /// Notes what changes in a map of the file.
     fn map(
         &mut self,
-        file: &Node,
-        before: &Written,
-        after: &Written,
+        file: &YamlNode,
+        before: &WrittenValue,
+        after: &WrittenValue,
         keys: &[&str],
-    ) -> Result<(), Fault> {
+    ) -> Result<(), FileFault> {
         self.map_at(file, Some(&before.root), Some(&after.root), &after.text, keys)
     }
 
     fn map_at(
         &mut self,
-        file: &Node,
-        before: Option<&Node>,
-        after: Option<&Node>,
+        file: &YamlNode,
+        before: Option<&YamlNode>,
+        after: Option<&YamlNode>,
         after_text: &str,
         keys: &[&str],
-    ) -> Result<(), Fault> {
+    ) -> Result<(), FileFault> {
         let mut previous = None;
         for &key in keys {
             let was = before.and_then(|node| node.get(key));
@@ -156,26 +156,28 @@ impl Edit<'_> {
 
     fn replace(
         &mut self,
-        entry: &(Key, Node),
-        was: Option<&Node>,
-        is: &(Key, Node),
+        entry: &(YamlKey, YamlNode),
+        was: Option<&YamlNode>,
+        is: &(YamlKey, YamlNode),
         after_text: &str,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), FileFault> {
         let (key, node) = entry;
         if let Some(change) = self.inline(key, node, is, after_text) {
             self.changes.push(change);
             return Ok(());
         }
         match (&node.value, &is.1.value) {
-            (Value::Map(_), Value::Map(_)) if !node.flow => {
+            (YamlValue::Map(_), YamlValue::Map(_)) if !node.flow => {
                 let keys = front::keys_inside(&key.name);
                 self.map_at(node, was, Some(&is.1), after_text, keys)
             }
-            (Value::List(items), Value::List(new_items)) if !node.flow && !items.is_empty() => {
+            (YamlValue::List(items), YamlValue::List(new_items))
+                if !node.flow && !items.is_empty() =>
+            {
                 // Compared with what we would have written, an entry that a person added to is
                 // still the same entry.
                 let known = match was.map(|was| &was.value) {
-                    Some(Value::List(known)) if known.len() == items.len() => known,
+                    Some(YamlValue::List(known)) if known.len() == items.len() => known,
                     _ => items,
                 };
                 if !self.items(items, known, new_items, after_text) {
@@ -193,25 +195,25 @@ impl Edit<'_> {
     /// A value that is replaced within its line, so that a comment after it stays.
     fn inline(
         &self,
-        key: &Key,
-        node: &Node,
-        (new_key, is): &(Key, Node),
+        key: &YamlKey,
+        node: &YamlNode,
+        (new_key, is): &(YamlKey, YamlNode),
         after_text: &str,
     ) -> Option<(Range<usize>, String)> {
         let written = match (&node.value, &is.value) {
-            (Value::Text(_), Value::Text(text)) => {
+            (YamlValue::Text(_), YamlValue::Text(text)) => {
                 if is_plain_gap(after_text.get(new_key.span.end..is.span.start)?) {
                     after_text.get(is.span.clone())?.to_owned()
                 } else {
                     yaml::write_line(text).ok()?
                 }
             }
-            (Value::List(_), Value::List(items)) if node.flow => {
+            (YamlValue::List(_), YamlValue::List(items)) if node.flow => {
                 let texts: Option<Vec<&str>> = items
                     .iter()
                     .map(|item| match &item.value {
-                        Value::Text(text) => Some(text.as_str()),
-                        Value::Null | Value::List(_) | Value::Map(_) => None,
+                        YamlValue::Text(text) => Some(text.as_str()),
+                        YamlValue::Null | YamlValue::List(_) | YamlValue::Map(_) => None,
                     })
                     .collect();
                 yaml::write_flow(&texts?).ok()?
@@ -222,27 +224,32 @@ impl Edit<'_> {
         (in_line && !written.contains('\n')).then(|| (node.span.clone(), written))
     }
 
-    fn replace_lines(&mut self, entry: &(Key, Node), is: &(Key, Node), after_text: &str) {
+    fn replace_lines(
+        &mut self,
+        entry: &(YamlKey, YamlNode),
+        is: &(YamlKey, YamlNode),
+        after_text: &str,
+    ) {
         let range = self.entry_lines(entry);
         let indent = self.column(entry.0.span.start);
         let lines = self.reindented(after_text, &entry_lines(after_text, is), indent);
         self.changes.push((range, lines));
     }
 
-    fn remove(&mut self, entry: &(Key, Node)) {
+    fn remove(&mut self, entry: &(YamlKey, YamlNode)) {
         self.changes.push((self.entry_lines(entry), String::new()));
     }
 
     fn insert(
         &mut self,
-        file: &Node,
-        previous: Option<&(Key, Node)>,
-        is: &(Key, Node),
+        file: &YamlNode,
+        previous: Option<&(YamlKey, YamlNode)>,
+        is: &(YamlKey, YamlNode),
         after_text: &str,
     ) {
         let entries = match &file.value {
-            Value::Map(entries) => entries.as_slice(),
-            Value::Null | Value::Text(_) | Value::List(_) => &[],
+            YamlValue::Map(entries) => entries.as_slice(),
+            YamlValue::Null | YamlValue::Text(_) | YamlValue::List(_) => &[],
         };
         let neighbour = previous.or(entries.last());
         let (at, indent) = match neighbour {
@@ -256,9 +263,9 @@ impl Edit<'_> {
     /// Replaces the entries of a block list that differ; says whether that could be done.
     fn items(
         &mut self,
-        items: &[Node],
-        known: &[Node],
-        new_items: &[Node],
+        items: &[YamlNode],
+        known: &[YamlNode],
+        new_items: &[YamlNode],
         after_text: &str,
     ) -> bool {
         let pairs = known.iter().zip(new_items);
@@ -292,18 +299,18 @@ impl Edit<'_> {
     }
 
     /// The column of the dash before an entry that begins on its line.
-    fn dash(&self, item: &Node) -> Option<usize> {
+    fn dash(&self, item: &YamlNode) -> Option<usize> {
         let start = line_start(self.text, item.span.start);
         let lead = &self.text[start..item.span.start];
         let indent = lead.len() - lead.trim_start_matches(' ').len();
         (lead.trim() == "-").then_some(indent)
     }
 
-    fn item_lines(&self, item: &Node) -> Range<usize> {
+    fn item_lines(&self, item: &YamlNode) -> Range<usize> {
         lines_of(self.text, item.span.start..content_end(self.text, item))
     }
 
-    fn entry_lines(&self, entry: &(Key, Node)) -> Range<usize> {
+    fn entry_lines(&self, entry: &(YamlKey, YamlNode)) -> Range<usize> {
         entry_lines(self.text, entry)
     }
 
@@ -328,7 +335,7 @@ impl Edit<'_> {
         moved
     }
 
-    fn apply(mut self) -> Result<String, Fault> {
+    fn apply(mut self) -> Result<String, FileFault> {
         // A stable sort: what is inserted at one place stays in order.
         self.changes.sort_by_key(|(range, _)| (range.start, range.end));
         let mut text = String::with_capacity(self.text.len() + 256);
@@ -352,11 +359,11 @@ fn is_plain_gap(gap: &str) -> bool {
 }
 
 /// The lines of a key and its value, without comments that follow.
-fn entry_lines(text: &str, (key, node): &(Key, Node)) -> Range<usize> {
+fn entry_lines(text: &str, (key, node): &(YamlKey, YamlNode)) -> Range<usize> {
     lines_of(text, key.span.start..content_end(text, node).max(key.span.end))
 }
 
-fn item_lines(text: &str, item: &Node) -> Option<Range<usize>> {
+fn item_lines(text: &str, item: &YamlNode) -> Option<Range<usize>> {
     let start = line_start(text, item.span.start);
     // The first line of a block scalar is the one with the mark, not the one with the text.
     let dash_line = if text[start..item.span.start].contains('-') {
@@ -368,19 +375,19 @@ fn item_lines(text: &str, item: &Node) -> Option<Range<usize>> {
 }
 
 /// Returns where the text of a value ends. The span of a block list or map reaches beyond, to what follows.
-fn content_end(text: &str, node: &Node) -> usize {
+fn content_end(text: &str, node: &YamlNode) -> usize {
     match &node.value {
-        Value::Null => node.span.start,
-        Value::Text(_) => {
+        YamlValue::Null => node.span.start,
+        YamlValue::Text(_) => {
             let end = node.span.start + text[node.span.clone()].trim_end().len();
             // A block scalar of blank lines ends with the line of its mark.
             end - usize::from(end == node.span.start && text[..end].ends_with('\n'))
         }
         _ if node.flow => node.span.end,
-        Value::List(items) => {
+        YamlValue::List(items) => {
             items.iter().map(|item| content_end(text, item)).max().unwrap_or(node.span.end)
         }
-        Value::Map(entries) => entries
+        YamlValue::Map(entries) => entries
             .iter()
             .map(|(key, node)| content_end(text, node).max(key.span.end))
             .max()
@@ -399,17 +406,17 @@ fn lines_of(text: &str, range: Range<usize>) -> Range<usize> {
 }
 
 /// Returns the keys of the file that are not ours.
-fn foreign(root: &Node) -> Vec<String> {
+fn foreign(root: &YamlNode) -> Vec<String> {
     let mut found = Vec::new();
     collect_foreign(root, &front::KEYS, &mut found);
     found
 }
 
-fn collect_foreign(node: &Node, keys: &[&str], found: &mut Vec<String>) {
+fn collect_foreign(node: &YamlNode, keys: &[&str], found: &mut Vec<String>) {
     match &node.value {
-        Value::Null | Value::Text(_) => {}
-        Value::List(items) => items.iter().for_each(|item| collect_foreign(item, keys, found)),
-        Value::Map(entries) => {
+        YamlValue::Null | YamlValue::Text(_) => {}
+        YamlValue::List(items) => items.iter().for_each(|item| collect_foreign(item, keys, found)),
+        YamlValue::Map(entries) => {
             for (key, value) in entries {
                 if keys.contains(&key.name.as_str()) {
                     collect_foreign(value, front::keys_inside(&key.name), found);
@@ -422,12 +429,12 @@ fn collect_foreign(node: &Node, keys: &[&str], found: &mut Vec<String>) {
 }
 
 /// A value without its place, to compare what is said.
-fn plain(node: &Node) -> String {
+fn plain(node: &YamlNode) -> String {
     match &node.value {
-        Value::Null => "null".to_owned(),
-        Value::Text(text) => format!("{text:?}"),
-        Value::List(items) => format!("{:?}", items.iter().map(plain).collect::<Vec<_>>()),
-        Value::Map(entries) => {
+        YamlValue::Null => "null".to_owned(),
+        YamlValue::Text(text) => format!("{text:?}"),
+        YamlValue::List(items) => format!("{:?}", items.iter().map(plain).collect::<Vec<_>>()),
+        YamlValue::Map(entries) => {
             let entries = entries.iter().map(|(key, value)| (&key.name, plain(value)));
             format!("{:?}", entries.collect::<Vec<_>>())
         }

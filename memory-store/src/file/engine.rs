@@ -6,8 +6,7 @@ use std::collections::HashMap;
 use gray_matter::engine::Engine;
 use gray_matter::{Error, Matter, Pod};
 
-use super::simple_yaml;
-use super::yaml::{self, Node, Value};
+use super::yaml::{self, YamlNode, YamlValue};
 
 /// Front matter in which every scalar stays the text that was written.
 struct PlainYaml;
@@ -21,11 +20,6 @@ impl Engine for PlainYaml {
 
 /// Reads the text between the fences.
 pub(super) fn read(front: &str) -> Result<Pod, String> {
-    simple_yaml::read(front).map_or_else(|| by_library(front), Ok)
-}
-
-/// Reads it whatever form it has.
-pub(super) fn by_library(front: &str) -> Result<Pod, String> {
     // Only the front matter is handed over: the body is ours to keep, byte for byte. The comments
     // around it keep blanks at its ends, which mean something in YAML, from being trimmed.
     let gap = if front.is_empty() || front.ends_with('\n') { "" } else { "\n" };
@@ -35,12 +29,12 @@ pub(super) fn by_library(front: &str) -> Result<Pod, String> {
     Ok(entity.data.unwrap_or_else(Pod::new_hash))
 }
 
-fn pod(node: Node) -> Pod {
+fn pod(node: YamlNode) -> Pod {
     match node.value {
-        Value::Null => Pod::Null,
-        Value::Text(text) => Pod::String(text),
-        Value::List(items) => Pod::Array(items.into_iter().map(pod).collect()),
-        Value::Map(entries) => {
+        YamlValue::Null => Pod::Null,
+        YamlValue::Text(text) => Pod::String(text),
+        YamlValue::List(items) => Pod::Array(items.into_iter().map(pod).collect()),
+        YamlValue::Map(entries) => {
             let entries = entries.into_iter().map(|(key, node)| (key.name, pod(node)));
             Pod::Hash(entries.collect::<HashMap<_, _>>())
         }

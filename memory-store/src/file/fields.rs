@@ -24,7 +24,7 @@ const COMPARED_MAX: usize = 12;
 
 /// A step from a value to a value inside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum ValueStep {
     Key(String),
     Item(usize),
 }
@@ -32,7 +32,7 @@ pub(super) enum Step {
 /// Problem with the value at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Wrong {
-    pub path: Vec<Step>,
+    pub path: Vec<ValueStep>,
     pub message: String,
 }
 
@@ -40,9 +40,9 @@ impl fmt::Display for Wrong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (position, step) in self.path.iter().enumerate() {
             match step {
-                Step::Key(key) if position == 0 => write!(f, "`{key}`")?,
-                Step::Key(key) => write!(f, " `{key}`")?,
-                Step::Item(item) => write!(f, " entry {}", item + 1)?,
+                ValueStep::Key(key) if position == 0 => write!(f, "`{key}`")?,
+                ValueStep::Key(key) => write!(f, " `{key}`")?,
+                ValueStep::Item(item) => write!(f, " entry {}", item + 1)?,
             }
         }
         let gap = if self.path.is_empty() { "" } else { ": " };
@@ -54,7 +54,7 @@ type ReadField<T> = Result<T, Wrong>;
 
 /// Reads the fields; `title` and `body` come from the body.
 pub(super) fn memory(front: &Pod, title: String, body: String) -> ReadField<Memory> {
-    let front = Field { pod: front, last: None };
+    let front = FrontValue { pod: front, last: None };
     if !matches!(front.pod, Pod::Hash(_)) {
         return Err(front.wrong("expected keys with values, as in `kind: fix`"));
     }
@@ -139,7 +139,7 @@ fn said_by(name: &str) -> Option<SaidBy> {
     }
 }
 
-fn source(field: &Field) -> ReadField<Source> {
+fn source(field: &FrontValue) -> ReadField<Source> {
     field.map()?;
     Ok(Source {
         session: field.get("session").text()?,
@@ -150,7 +150,7 @@ fn source(field: &Field) -> ReadField<Source> {
     })
 }
 
-fn path_ref(field: &Field) -> ReadField<PathRef> {
+fn path_ref(field: &FrontValue) -> ReadField<PathRef> {
     if let Pod::Hash(_) = field.pod {
         return Ok(PathRef {
             path: field.get("path").short()?.required("a path")?,
@@ -160,7 +160,7 @@ fn path_ref(field: &Field) -> ReadField<PathRef> {
     Ok(PathRef { path: field.short()?.required("a path")?, seen: None })
 }
 
-fn fact(field: &Field) -> ReadField<Fact> {
+fn fact(field: &FrontValue) -> ReadField<Fact> {
     field.map()?;
     Ok(Fact {
         subject: field.get("subject").required("a text")?,
@@ -171,7 +171,7 @@ fn fact(field: &Field) -> ReadField<Fact> {
     })
 }
 
-fn relation(field: &Field) -> ReadField<Relation> {
+fn relation(field: &FrontValue) -> ReadField<Relation> {
     field.map()?;
     Ok(Relation {
         kind: field.get("kind").required("a text")?,
@@ -179,7 +179,7 @@ fn relation(field: &Field) -> ReadField<Relation> {
     })
 }
 
-fn command(field: &Field) -> ReadField<Option<CommandRecord>> {
+fn command(field: &FrontValue) -> ReadField<Option<CommandRecord>> {
     if matches!(field.pod, Pod::Null) {
         return Ok(None);
     }
@@ -194,10 +194,10 @@ fn command(field: &Field) -> ReadField<Option<CommandRecord>> {
 }
 
 /// A value and the way to it, which is put together only for an error.
-struct Field<'a> {
+struct FrontValue<'a> {
     pod: &'a Pod,
     /// The last step of the way, and the field that it is taken from.
-    last: Option<(&'a Field<'a>, FieldStep<'a>)>,
+    last: Option<(&'a FrontValue<'a>, FieldStep<'a>)>,
 }
 
 /// A step from a field to one inside it.
@@ -209,8 +209,8 @@ enum FieldStep<'a> {
 
 static NOTHING: Pod = Pod::Null;
 
-impl Field<'_> {
-    fn get<'b>(&'b self, key: &'b str) -> Field<'b> {
+impl FrontValue<'_> {
+    fn get<'b>(&'b self, key: &'b str) -> FrontValue<'b> {
         let pod = match self.pod {
             // Comparing a few names takes less than the hash of one.
             Pod::Hash(entries) if entries.len() <= COMPARED_MAX => {
@@ -219,15 +219,15 @@ impl Field<'_> {
             Pod::Hash(entries) => entries.get(key).unwrap_or(&NOTHING),
             _ => &NOTHING,
         };
-        Field { pod, last: Some((self, FieldStep::Key(key))) }
+        FrontValue { pod, last: Some((self, FieldStep::Key(key))) }
     }
 
-    fn path(&self) -> Vec<Step> {
+    fn path(&self) -> Vec<ValueStep> {
         let Some((above, step)) = &self.last else { return Vec::new() };
         let mut path = above.path();
         path.push(match step {
-            FieldStep::Key(key) => Step::Key((*key).to_owned()),
-            FieldStep::Item(item) => Step::Item(*item),
+            FieldStep::Key(key) => ValueStep::Key((*key).to_owned()),
+            FieldStep::Item(item) => ValueStep::Item(*item),
         });
         path
     }
@@ -304,14 +304,14 @@ impl Field<'_> {
         Ok(Some(value))
     }
 
-    fn list<T>(&self, read: impl Fn(&Field) -> ReadField<T>) -> ReadField<Vec<T>> {
+    fn list<T>(&self, read: impl Fn(&FrontValue) -> ReadField<T>) -> ReadField<Vec<T>> {
         match self.pod {
             Pod::Null => Ok(Vec::new()),
             Pod::Array(items) => {
                 let fields = items.iter().enumerate();
                 fields
                     .map(|(item, pod)| {
-                        read(&Field { pod, last: Some((self, FieldStep::Item(item))) })
+                        read(&FrontValue { pod, last: Some((self, FieldStep::Item(item))) })
                     })
                     .collect()
             }

@@ -2,7 +2,7 @@
 //! that each add a tag do not conflict. The text below it is merged as lines by whoever calls this.
 
 use super::split::split;
-use super::yaml::{self, Key, Node, Style, Value};
+use super::yaml::{self, Style, YamlKey, YamlNode, YamlValue};
 use super::{FILE_BYTES_MAX, read};
 use crate::memory::Entity;
 use crate::time::Timestamp;
@@ -75,8 +75,8 @@ pub fn merge(base: &str, ours: &str, theirs: &str) -> Option<MergedFront> {
     let line_ending = split(ours).ok()?.line_ending;
     let base = base.replace("\r\n", "\n");
     let (ours, theirs) = (ours.replace("\r\n", "\n"), theirs.replace("\r\n", "\n"));
-    let (our_side, their_side) = (Side::of(&ours)?, Side::of(&theirs)?);
-    let base_side = Side::of(&base).unwrap_or_default();
+    let (our_side, their_side) = (MergeSide::of(&ours)?, MergeSide::of(&theirs)?);
+    let base_side = MergeSide::of(&base).unwrap_or_default();
     let mut merge = Merge { base: &base_side, conflicts: Vec::new() };
     let front = merge.front(&our_side, &their_side)?;
     let (before, after) = our_side.fences;
@@ -97,7 +97,7 @@ pub fn merge(base: &str, ours: &str, theirs: &str) -> Option<MergedFront> {
 
 /// One version of the file.
 #[derive(Default)]
-struct Side<'a> {
+struct MergeSide<'a> {
     /// Text before and behind the front matter: fences with their line ends.
     fences: (&'a str, &'a str),
     /// Text above the first key.
@@ -111,15 +111,15 @@ struct FrontField<'a> {
     name: String,
     /// Its lines, with comments and blank lines below it.
     lines: &'a str,
-    value: Node,
+    value: YamlNode,
 }
 
-impl<'a> Side<'a> {
+impl<'a> MergeSide<'a> {
     fn of(text: &'a str) -> Option<Self> {
         let parts = split(text).ok()?;
         let front = &text[parts.front.clone()];
         let root = yaml::read(front).ok()?;
-        let Value::Map(mut entries) = root.value else { return None };
+        let YamlValue::Map(mut entries) = root.value else { return None };
         if root.flow && !entries.is_empty() {
             return None;
         }
@@ -133,7 +133,7 @@ impl<'a> Side<'a> {
         let ends = starts.iter().skip(1).copied().chain([front.len()]).collect::<Vec<_>>();
         let preamble = &front[..starts.first().copied().unwrap_or(front.len())];
         let fields = entries.into_iter().zip(starts.into_iter().zip(ends));
-        let fields = fields.map(|((Key { name, .. }, value), (start, end))| FrontField {
+        let fields = fields.map(|((YamlKey { name, .. }, value), (start, end))| FrontField {
             name,
             lines: &front[start..end],
             value,
@@ -149,12 +149,12 @@ impl<'a> Side<'a> {
 }
 
 struct Merge<'a> {
-    base: &'a Side<'a>,
+    base: &'a MergeSide<'a>,
     conflicts: Vec<FrontConflict>,
 }
 
 impl Merge<'_> {
-    fn front(&mut self, ours: &Side<'_>, theirs: &Side<'_>) -> Option<String> {
+    fn front(&mut self, ours: &MergeSide<'_>, theirs: &MergeSide<'_>) -> Option<String> {
         let mut merged: Vec<(&str, String)> = Vec::new();
         for field in &ours.fields {
             let name = &*field.name;
@@ -213,7 +213,7 @@ impl Merge<'_> {
             self.conflict(&text(&our_lines), &text(&their_lines));
             return Some(our_lines);
         };
-        let says = |field: &Option<Node>| match (&merged, field) {
+        let says = |field: &Option<YamlNode>| match (&merged, field) {
             (Some(merged), Some(field)) => merged.says_the_same(field),
             (merged, field) => merged.is_none() && field.is_none(),
         };
@@ -233,7 +233,10 @@ impl Merge<'_> {
             return Some(our_lines);
         }
         let Some(merged) = merged else { return Some(None) };
-        let map = Node::new(Value::Map(vec![(Key { name: name.to_owned(), span: 0..0 }, merged)]));
+        let map = YamlNode::new(YamlValue::Map(vec![(
+            YamlKey { name: name.to_owned(), span: 0..0 },
+            merged,
+        )]));
         yaml::write(&map, Style::Blocks).ok().map(Some)
     }
 
@@ -250,11 +253,11 @@ impl Merge<'_> {
 /// Merges a value that differs: `Some(None)` where it goes, `None` for a conflict.
 fn united(
     name: &str,
-    base: Option<&Node>,
-    ours: Option<&Node>,
-    theirs: Option<&Node>,
-) -> Option<Option<Node>> {
-    let same = |a: Option<&Node>, b: Option<&Node>| match (a, b) {
+    base: Option<&YamlNode>,
+    ours: Option<&YamlNode>,
+    theirs: Option<&YamlNode>,
+) -> Option<Option<YamlNode>> {
+    let same = |a: Option<&YamlNode>, b: Option<&YamlNode>| match (a, b) {
         (Some(a), Some(b)) => a.says_the_same(b),
         (None, None) => true,
         (Some(_), None) | (None, Some(_)) => false,
@@ -265,13 +268,15 @@ fn united(
     if same(base, ours) {
         return Some(theirs.cloned());
     }
-    let value = |node: Option<&Node>| node.map(|node| node.value.clone());
+    let value = |node: Option<&YamlNode>| node.map(|node| node.value.clone());
     match (value(ours), value(theirs)) {
-        (Some(Value::List(ours)), Some(Value::List(theirs))) => list(name, base, &ours, &theirs),
-        (Some(Value::List(ours)), None) => list(name, base, &ours, &[]),
-        (None, Some(Value::List(theirs))) => list(name, base, &[], &theirs),
-        (Some(Value::Map(ours)), Some(Value::Map(theirs))) => map(base, &ours, &theirs),
-        (Some(Value::Text(our)), Some(Value::Text(their))) => {
+        (Some(YamlValue::List(ours)), Some(YamlValue::List(theirs))) => {
+            list(name, base, &ours, &theirs)
+        }
+        (Some(YamlValue::List(ours)), None) => list(name, base, &ours, &[]),
+        (None, Some(YamlValue::List(theirs))) => list(name, base, &[], &theirs),
+        (Some(YamlValue::Map(ours)), Some(YamlValue::Map(theirs))) => map(base, &ours, &theirs),
+        (Some(YamlValue::Text(our)), Some(YamlValue::Text(their))) => {
             let is_ours = prefers_ours(name, &our, &their)?;
             Some(if is_ours { ours.cloned() } else { theirs.cloned() })
         }
@@ -297,15 +302,20 @@ fn prefers_ours(name: &str, ours: &str, theirs: &str) -> Option<bool> {
 
 /// Unites lists: what one side added is there, and what one side removed is not. An entry that both have in different
 /// forms is united by itself.
-fn list(name: &str, base: Option<&Node>, ours: &[Node], theirs: &[Node]) -> Option<Option<Node>> {
-    let base: &[Node] = match base.map(|base| &base.value) {
-        Some(Value::List(items)) => items,
-        Some(Value::Null | Value::Text(_) | Value::Map(_)) | None => &[],
+fn list(
+    name: &str,
+    base: Option<&YamlNode>,
+    ours: &[YamlNode],
+    theirs: &[YamlNode],
+) -> Option<Option<YamlNode>> {
+    let base: &[YamlNode] = match base.map(|base| &base.value) {
+        Some(YamlValue::List(items)) => items,
+        Some(YamlValue::Null | YamlValue::Text(_) | YamlValue::Map(_)) | None => &[],
     };
-    let find = |list: &'_ [Node], item: &Node| -> Option<usize> {
+    let find = |list: &'_ [YamlNode], item: &YamlNode| -> Option<usize> {
         list.iter().position(|other| is_entry(name, other, item))
     };
-    let mut items: Vec<Node> = Vec::new();
+    let mut items: Vec<YamlNode> = Vec::new();
     for our in ours {
         match (find(base, our), find(theirs, our)) {
             (Some(_), None) => {}
@@ -318,20 +328,25 @@ fn list(name: &str, base: Option<&Node>, ours: &[Node], theirs: &[Node]) -> Opti
     }
     let new = theirs.iter().filter(|it| find(base, it).is_none() && find(ours, it).is_none());
     items.extend(new.cloned());
-    Some((!items.is_empty()).then(|| Node::new(Value::List(items))))
+    Some((!items.is_empty()).then(|| YamlNode::new(YamlValue::List(items))))
 }
 
 /// Unites two forms of one entry; `None` for a conflict. Of a path, each side saw the file at another time, which does not
 /// matter.
-fn entry(name: &str, base: Option<&Node>, ours: &Node, theirs: &Node) -> Option<Node> {
+fn entry(
+    name: &str,
+    base: Option<&YamlNode>,
+    ours: &YamlNode,
+    theirs: &YamlNode,
+) -> Option<YamlNode> {
     if name == "facts" {
         return united("", base, Some(ours), Some(theirs))?;
     }
-    let of_type = |node: &Node| match &node.value {
-        Value::Text(text) if name == "entities" => Entity::read(text).of_type,
+    let of_type = |node: &YamlNode| match &node.value {
+        YamlValue::Text(text) if name == "entities" => Entity::read(text).of_type,
         _ => None,
     };
-    let keeps = |node: &Node| base.is_some_and(|base| base.says_the_same(node));
+    let keeps = |node: &YamlNode| base.is_some_and(|base| base.says_the_same(node));
     match (of_type(ours), of_type(theirs)) {
         (Some(our), Some(their)) if our != their && keeps(ours) => Some(theirs.clone()),
         (Some(our), Some(their)) if our != their && !keeps(theirs) => None,
@@ -342,15 +357,15 @@ fn entry(name: &str, base: Option<&Node>, ours: &Node, theirs: &Node) -> Option<
 
 /// Whether both are the same entry of a list: a path is one, whatever was seen of its file, a name whatever its type, and
 /// a fact whenever it held.
-fn is_entry(name: &str, one: &Node, other: &Node) -> bool {
+fn is_entry(name: &str, one: &YamlNode, other: &YamlNode) -> bool {
     if one.says_the_same(other) {
         return true;
     }
-    let text = |node: Option<&Node>| match &node?.value {
-        Value::Text(text) => Some(text.clone()),
-        Value::Null | Value::List(_) | Value::Map(_) => None,
+    let text = |node: Option<&YamlNode>| match &node?.value {
+        YamlValue::Text(text) => Some(text.clone()),
+        YamlValue::Null | YamlValue::List(_) | YamlValue::Map(_) => None,
     };
-    let key = |node: &Node| -> Option<Vec<String>> {
+    let key = |node: &YamlNode| -> Option<Vec<String>> {
         match name {
             "entities" => Some(vec![Entity::read(&text(Some(node))?).name.to_lowercase()]),
             "facts" => ["subject", "predicate", "object"]
@@ -363,8 +378,12 @@ fn is_entry(name: &str, one: &Node, other: &Node) -> bool {
     key(one).is_some_and(|key_of| Some(key_of) == key(other))
 }
 
-fn map(base: Option<&Node>, ours: &[(Key, Node)], theirs: &[(Key, Node)]) -> Option<Option<Node>> {
-    let value = |entries: &[(Key, Node)], name: &str| {
+fn map(
+    base: Option<&YamlNode>,
+    ours: &[(YamlKey, YamlNode)],
+    theirs: &[(YamlKey, YamlNode)],
+) -> Option<Option<YamlNode>> {
+    let value = |entries: &[(YamlKey, YamlNode)], name: &str| {
         entries.iter().find(|(key, _)| key.name == name).map(|(_, node)| node.clone())
     };
     let more = theirs.iter().filter(|(key, _)| value(ours, &key.name).is_none());
@@ -377,7 +396,7 @@ fn map(base: Option<&Node>, ours: &[(Key, Node)], theirs: &[(Key, Node)]) -> Opt
             merged.push((key.clone(), node));
         }
     }
-    Some((!merged.is_empty()).then(|| Node::new(Value::Map(merged))))
+    Some((!merged.is_empty()).then(|| YamlNode::new(YamlValue::Map(merged))))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Taking secrets out of all of a file: out of what its memory says, and out of comments and keys that are not
 //! ours, which a person or another program wrote beside it.
 
-use super::split::{Fault, split};
+use super::split::{FileFault, split};
 use super::{MemoryFile, front, invalid, read, yaml};
 use crate::error::Result;
 use crate::redact::{PLACEHOLDER_OPEN, Redactor};
@@ -23,7 +23,7 @@ impl MemoryFile {
             hidden += more;
             file.memory = read(&text).map_err(|fault| {
                 let message = format!("it cannot be written without its secret: {}", fault.message);
-                invalid(&self.path, &text, &Fault { message, ..fault })
+                invalid(&self.path, &text, &FileFault { message, ..fault })
             })?;
             file.text = text;
         }

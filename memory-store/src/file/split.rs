@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::error::Place;
+use crate::error::TextPlace;
 
 /// Bytes that the front matter of a memory file may take.
 pub const FRONT_BYTES_MAX: usize = 64 << 10;
@@ -23,24 +23,24 @@ pub(super) struct Split {
 
 /// Problem with a file at a byte offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(super) struct FileFault {
     pub offset: usize,
     pub message: String,
 }
 
-impl Fault {
+impl FileFault {
     pub(crate) fn new(offset: usize, message: impl Into<String>) -> Self {
         Self { offset, message: message.into() }
     }
 }
 
 /// Finds the front matter: a first line `---` and the next line `---` (or `...`).
-pub(super) fn split(text: &str) -> Result<Split, Fault> {
+pub(super) fn split(text: &str) -> Result<Split, FileFault> {
     let start = if text.starts_with(BOM) { BOM.len() } else { 0 };
     let mut lines = text[start..].split_inclusive('\n');
     let opening = lines.next().unwrap_or_default();
     if opening.trim_end() != "---" {
-        return Err(Fault::new(
+        return Err(FileFault::new(
             start,
             "expected `---`: a memory file begins with front matter between two lines `---`",
         ));
@@ -53,25 +53,25 @@ pub(super) fn split(text: &str) -> Result<Split, Fault> {
             if front.len() > FRONT_BYTES_MAX {
                 let limit = FRONT_BYTES_MAX >> 10;
                 let message = format!("the front matter is longer than {limit} KiB; shorten it");
-                return Err(Fault::new(front_start, message));
+                return Err(FileFault::new(front_start, message));
             }
             let line_ending = if opening.ends_with("\r\n") { "\r\n" } else { "\n" };
             return Ok(Split { front, body: offset + line.len()..text.len(), line_ending });
         }
         offset += line.len();
     }
-    Err(Fault::new(start, "the front matter is not closed: add a line `---` after it"))
+    Err(FileFault::new(start, "the front matter is not closed: add a line `---` after it"))
 }
 
 /// The line and column of a byte offset.
-pub(super) fn place(text: &str, offset: usize) -> Place {
+pub(super) fn place(text: &str, offset: usize) -> TextPlace {
     let mut end = offset.min(text.len());
     while !text.is_char_boundary(end) {
         end -= 1;
     }
     let before = text[..end].strip_prefix(BOM).unwrap_or(&text[..end]);
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-    Place {
+    TextPlace {
         line: before.matches('\n').count() + 1,
         column: before[line_start..].chars().count() + 1,
     }
@@ -107,7 +107,7 @@ mod tests {
     fn places_count_characters_from_one() {
         let text = "\u{feff}---\nä: ö x\n";
         let at = text.find('x').unwrap();
-        assert_eq!(place(text, at), Place { line: 2, column: 6 });
-        assert_eq!(place(text, usize::MAX), Place { line: 3, column: 1 });
+        assert_eq!(place(text, at), TextPlace { line: 2, column: 6 });
+        assert_eq!(place(text, usize::MAX), TextPlace { line: 3, column: 1 });
     }
 }

@@ -9,8 +9,8 @@ use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 use serde_saphyr::granit_parser::{self, Event, Parser, ScalarStyle, StrInput, StructureStyle};
 
-use super::fields::Step;
-use super::split::{FRONT_BYTES_MAX, Fault};
+use super::fields::ValueStep;
+use super::split::{FRONT_BYTES_MAX, FileFault};
 
 /// Nodes that a front matter may have, those repeated by aliases counted each time.
 const NODES_MAX: usize = 10_000;
@@ -23,38 +23,38 @@ const DEPTH_MAX: usize = 16;
 
 /// A value and where it stands.
 #[derive(Clone, Debug)]
-pub(super) struct Node {
+pub(super) struct YamlNode {
     /// Byte range in the text that was parsed. Of a block list or map it may reach to the start of
     /// what follows.
     pub span: Range<usize>,
-    pub value: Value,
+    pub value: YamlValue,
     /// True if it is written between brackets or braces.
     pub flow: bool,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Value {
+pub(super) enum YamlValue {
     Null,
     Text(String),
-    List(Vec<Node>),
+    List(Vec<YamlNode>),
     /// Keys with their values, in file order.
-    Map(Vec<(Key, Node)>),
+    Map(Vec<(YamlKey, YamlNode)>),
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Key {
+pub(super) struct YamlKey {
     pub name: String,
     pub span: Range<usize>,
 }
 
 /// As it says, not as it is written: what looked like a number becomes a quoted text.
-impl Serialize for Node {
+impl Serialize for YamlNode {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.value {
-            Value::Null => serializer.serialize_none(),
-            Value::Text(text) => serializer.serialize_str(text),
-            Value::List(items) => serializer.collect_seq(items),
-            Value::Map(entries) => {
+            YamlValue::Null => serializer.serialize_none(),
+            YamlValue::Text(text) => serializer.serialize_str(text),
+            YamlValue::List(items) => serializer.collect_seq(items),
+            YamlValue::Map(entries) => {
                 let mut map = serializer.serialize_map(Some(entries.len()))?;
                 entries.iter().try_for_each(|(key, node)| map.serialize_entry(&key.name, node))?;
                 map.end()
@@ -63,9 +63,9 @@ impl Serialize for Node {
     }
 }
 
-impl Node {
+impl YamlNode {
     /// Returns a value that stands in no text.
-    pub(crate) fn new(value: Value) -> Self {
+    pub(crate) fn new(value: YamlValue) -> Self {
         Self { span: 0..0, value, flow: false }
     }
 
@@ -75,27 +75,27 @@ impl Node {
     }
 
     /// The key and its value, when this is a map that has it.
-    pub(crate) fn entry(&self, name: &str) -> Option<&(Key, Self)> {
+    pub(crate) fn entry(&self, name: &str) -> Option<&(YamlKey, Self)> {
         match &self.value {
-            Value::Map(entries) => entries.iter().find(|(key, _)| key.name == name),
-            Value::Null | Value::Text(_) | Value::List(_) => None,
+            YamlValue::Map(entries) => entries.iter().find(|(key, _)| key.name == name),
+            YamlValue::Null | YamlValue::Text(_) | YamlValue::List(_) => None,
         }
     }
 
     /// Returns whether this is a text, and which.
     pub(crate) fn is_text(&self, expected: &str) -> bool {
-        matches!(&self.value, Value::Text(text) if text == expected)
+        matches!(&self.value, YamlValue::Text(text) if text == expected)
     }
 
     /// Returns whether both say the same, wherever and however they are written.
     pub(crate) fn says_the_same(&self, other: &Self) -> bool {
         match (&self.value, &other.value) {
-            (Value::Null, Value::Null) => true,
-            (Value::Text(a), Value::Text(b)) => a == b,
-            (Value::List(a), Value::List(b)) => {
+            (YamlValue::Null, YamlValue::Null) => true,
+            (YamlValue::Text(a), YamlValue::Text(b)) => a == b,
+            (YamlValue::List(a), YamlValue::List(b)) => {
                 a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.says_the_same(b))
             }
-            (Value::Map(a), Value::Map(b)) => {
+            (YamlValue::Map(a), YamlValue::Map(b)) => {
                 let theirs: HashMap<&str, &Self> =
                     b.iter().map(|(key, value)| (key.name.as_str(), value)).collect();
                 a.len() == b.len()
@@ -104,19 +104,21 @@ impl Node {
                         theirs.is_some_and(|theirs| value.says_the_same(theirs))
                     })
             }
-            (Value::Null | Value::Text(_) | Value::List(_) | Value::Map(_), _) => false,
+            (YamlValue::Null | YamlValue::Text(_) | YamlValue::List(_) | YamlValue::Map(_), _) => {
+                false
+            }
         }
     }
 
     /// The byte offset of the value at a path, or of the last step on the way that exists.
-    pub(crate) fn locate(&self, path: &[Step]) -> usize {
+    pub(crate) fn locate(&self, path: &[ValueStep]) -> usize {
         let Some((step, rest)) = path.split_first() else { return self.span.start };
         let inner = match (step, &self.value) {
-            (Step::Key(name), _) => self.get(name),
-            (Step::Item(item), Value::List(items)) => items.get(*item),
+            (ValueStep::Key(name), _) => self.get(name),
+            (ValueStep::Item(item), YamlValue::List(items)) => items.get(*item),
             // One value stands where a list is meant.
-            (Step::Item(0), _) => Some(self),
-            (Step::Item(_), _) => None,
+            (ValueStep::Item(0), _) => Some(self),
+            (ValueStep::Item(_), _) => None,
         };
         inner.map_or(self.span.start, |inner| inner.locate(rest))
     }
@@ -125,10 +127,10 @@ impl Node {
     fn size(&self) -> Size {
         let one = Size { nodes: 1, text_bytes: 0 };
         match &self.value {
-            Value::Null => one,
-            Value::Text(text) => Size::of_text(text),
-            Value::List(items) => items.iter().map(Self::size).fold(one, Size::plus),
-            Value::Map(entries) => entries
+            YamlValue::Null => one,
+            YamlValue::Text(text) => Size::of_text(text),
+            YamlValue::List(items) => items.iter().map(Self::size).fold(one, Size::plus),
+            YamlValue::Map(entries) => entries
                 .iter()
                 .map(|(key, node)| Size::of_text(&key.name).plus(node.size()))
                 .fold(one, Size::plus),
@@ -157,21 +159,25 @@ impl Size {
 }
 
 /// Reads one document; an empty one is an empty map.
-pub(super) fn read(text: &str) -> Result<Node, Fault> {
+pub(super) fn read(text: &str) -> Result<YamlNode, FileFault> {
     let options = granit_parser::options! {
         emit_comments: false,
         flow_nesting_limit: DEPTH_MAX,
         block_nesting_limit: DEPTH_MAX,
         disallow_directives: true,
     };
-    let mut reader = Reader {
+    let mut reader = YamlReader {
         events: Parser::new_from_str_with_options(text, options),
         text,
         anchors: HashMap::new(),
         read: Size::default(),
     };
     let root = reader.document()?;
-    Ok(root.unwrap_or(Node { span: 0..text.len(), value: Value::Map(Vec::new()), flow: false }))
+    Ok(root.unwrap_or(YamlNode {
+        span: 0..text.len(),
+        value: YamlValue::Map(Vec::new()),
+        flow: false,
+    }))
 }
 
 /// Byte ranges of the comments, `#` included.
@@ -226,22 +232,22 @@ pub(super) fn write_line(text: &str) -> Result<String, String> {
         .map_err(|error| error.to_string())
 }
 
-struct Reader<'a> {
+struct YamlReader<'a> {
     events: Parser<'a, StrInput<'a>>,
     text: &'a str,
-    anchors: HashMap<usize, Node>,
+    anchors: HashMap<usize, YamlNode>,
     read: Size,
 }
 
-impl<'a> Reader<'a> {
-    fn document(&mut self) -> Result<Option<Node>, Fault> {
+impl<'a> YamlReader<'a> {
+    fn document(&mut self) -> Result<Option<YamlNode>, FileFault> {
         let mut root = None;
         loop {
             let Some((event, span)) = self.next()? else { return Ok(root) };
             match event {
                 Event::StreamEnd => return Ok(root),
                 Event::DocumentStart(..) if root.is_some() => {
-                    return Err(Fault::new(span.start, "the front matter holds two documents"));
+                    return Err(FileFault::new(span.start, "the front matter holds two documents"));
                 }
                 Event::Scalar(..)
                 | Event::SequenceStart(..)
@@ -252,7 +258,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn next(&mut self) -> Result<Option<(Event<'a>, Range<usize>)>, Fault> {
+    fn next(&mut self) -> Result<Option<(Event<'a>, Range<usize>)>, FileFault> {
         match self.events.next_event() {
             None => Ok(None),
             Some(Ok((event, span))) => {
@@ -262,39 +268,47 @@ impl<'a> Reader<'a> {
             }
             Some(Err(error)) => {
                 let offset = error.marker().byte_offset().unwrap_or(self.text.len());
-                Err(Fault::new(offset, error.info()))
+                Err(FileFault::new(offset, error.info()))
             }
         }
     }
 
-    fn node(&mut self, event: Event<'a>, span: Range<usize>, depth: usize) -> Result<Node, Fault> {
+    fn node(
+        &mut self,
+        event: Event<'a>,
+        span: Range<usize>,
+        depth: usize,
+    ) -> Result<YamlNode, FileFault> {
         if depth > DEPTH_MAX {
-            return Err(Fault::new(span.start, format!("nested deeper than {DEPTH_MAX} levels")));
+            return Err(FileFault::new(
+                span.start,
+                format!("nested deeper than {DEPTH_MAX} levels"),
+            ));
         }
         match event {
             Event::Alias(anchor) => {
                 let Some(node) = self.anchors.get(&anchor) else {
-                    return Err(Fault::new(span.start, "this alias has no anchor"));
+                    return Err(FileFault::new(span.start, "this alias has no anchor"));
                 };
                 // Counted before it is copied: a short line may ask for a lot.
                 self.read = within(self.read.plus(node.size()), &span)?;
-                Ok(Node { span, ..node.clone() })
+                Ok(YamlNode { span, ..node.clone() })
             }
             Event::Scalar(text, style, anchor, _) => {
                 self.count(Size::of_text(&text), &span)?;
                 let plain = matches!(style, ScalarStyle::Plain);
                 let value = match &*text {
-                    "" | "~" | "null" | "Null" | "NULL" if plain => Value::Null,
-                    text => Value::Text(text.to_owned()),
+                    "" | "~" | "null" | "Null" | "NULL" if plain => YamlValue::Null,
+                    text => YamlValue::Text(text.to_owned()),
                 };
-                Ok(self.anchored(anchor, Node { span, value, flow: false }))
+                Ok(self.anchored(anchor, YamlNode { span, value, flow: false }))
             }
             Event::SequenceStart(style, anchor, _) => {
                 self.count(Size { nodes: 1, text_bytes: 0 }, &span)?;
                 let (items, end) = self.items(depth)?;
-                let node = Node {
+                let node = YamlNode {
                     span: span.start..end,
-                    value: Value::List(items),
+                    value: YamlValue::List(items),
                     flow: matches!(style, StructureStyle::Flow),
                 };
                 Ok(self.anchored(anchor, node))
@@ -302,65 +316,68 @@ impl<'a> Reader<'a> {
             Event::MappingStart(style, anchor, _) => {
                 self.count(Size { nodes: 1, text_bytes: 0 }, &span)?;
                 let (entries, end) = self.entries(depth)?;
-                let node = Node {
+                let node = YamlNode {
                     span: span.start..end,
-                    value: Value::Map(entries),
+                    value: YamlValue::Map(entries),
                     flow: matches!(style, StructureStyle::Flow),
                 };
                 Ok(self.anchored(anchor, node))
             }
-            _ => Err(Fault::new(span.start, "expected a value")),
+            _ => Err(FileFault::new(span.start, "expected a value")),
         }
     }
 
-    fn items(&mut self, depth: usize) -> Result<(Vec<Node>, usize), Fault> {
+    fn items(&mut self, depth: usize) -> Result<(Vec<YamlNode>, usize), FileFault> {
         let mut items = Vec::new();
         loop {
             match self.next()? {
                 Some((Event::SequenceEnd, span)) => return Ok((items, span.end)),
                 Some((event, span)) => items.push(self.node(event, span, depth + 1)?),
-                None => return Err(Fault::new(self.text.len(), "this list does not end")),
+                None => return Err(FileFault::new(self.text.len(), "this list does not end")),
             }
         }
     }
 
-    fn entries(&mut self, depth: usize) -> Result<(Vec<(Key, Node)>, usize), Fault> {
-        let mut entries: Vec<(Key, Node)> = Vec::new();
+    fn entries(&mut self, depth: usize) -> Result<(Vec<(YamlKey, YamlNode)>, usize), FileFault> {
+        let mut entries: Vec<(YamlKey, YamlNode)> = Vec::new();
         let mut names = HashSet::new();
         loop {
             let (event, span) = match self.next()? {
                 Some((Event::MappingEnd, span)) => return Ok((entries, span.end)),
                 Some((Event::Scalar(text, ..), span)) => (text.into_owned(), span),
-                Some((_, span)) => return Err(Fault::new(span.start, "a key must be a text")),
-                None => return Err(Fault::new(self.text.len(), "this map does not end")),
+                Some((_, span)) => return Err(FileFault::new(span.start, "a key must be a text")),
+                None => return Err(FileFault::new(self.text.len(), "this map does not end")),
             };
             if !names.insert(event.clone()) {
-                return Err(Fault::new(span.start, format!("the key `{event}` stands here twice")));
+                return Err(FileFault::new(
+                    span.start,
+                    format!("the key `{event}` stands here twice"),
+                ));
             }
             self.count(Size::of_text(&event), &span)?;
             let Some((value, value_span)) = self.next()? else {
-                return Err(Fault::new(span.end, "this key has no value"));
+                return Err(FileFault::new(span.end, "this key has no value"));
             };
             let value = self.node(value, value_span, depth + 1)?;
-            entries.push((Key { name: event, span }, value));
+            entries.push((YamlKey { name: event, span }, value));
         }
     }
 
-    fn anchored(&mut self, anchor: usize, node: Node) -> Node {
+    fn anchored(&mut self, anchor: usize, node: YamlNode) -> YamlNode {
         if anchor != 0 {
             self.anchors.insert(anchor, node.clone());
         }
         node
     }
 
-    fn count(&mut self, size: Size, span: &Range<usize>) -> Result<(), Fault> {
+    fn count(&mut self, size: Size, span: &Range<usize>) -> Result<(), FileFault> {
         self.read = within(self.read.plus(size), span)?;
         Ok(())
     }
 }
 
 /// Refuses what takes more than a front matter may.
-fn within(read: Size, span: &Range<usize>) -> Result<Size, Fault> {
+fn within(read: Size, span: &Range<usize>) -> Result<Size, FileFault> {
     let message = if read.nodes > NODES_MAX {
         format!("the front matter holds more than {NODES_MAX} values")
     } else if read.text_bytes > TEXT_BYTES_MAX {
@@ -369,7 +386,7 @@ fn within(read: Size, span: &Range<usize>) -> Result<Size, Fault> {
     } else {
         return Ok(read);
     };
-    Err(Fault::new(span.start, message))
+    Err(FileFault::new(span.start, message))
 }
 
 #[cfg(test)]
@@ -381,7 +398,7 @@ mod tests {
         let node =
             read("a: 1.10\nb: 007\nc: 1234e56\nd: yes\ne: 2026-10-02\nf:\ng: \"~\"\n").unwrap();
         let text = |name: &str| match &node.get(name).unwrap().value {
-            Value::Text(text) => Some(text.clone()),
+            YamlValue::Text(text) => Some(text.clone()),
             _ => None,
         };
         assert_eq!(text("a").as_deref(), Some("1.10"));

@@ -29,7 +29,7 @@ use memory_store_recall::index::{format, read_manifest, write};
 
 use super::lock;
 pub use super::passages::SEGMENT_PASSAGES_MAX;
-use super::passages::{self, Part};
+use super::passages::{self, SettlePart};
 pub use super::staged::Staged;
 pub use crate::embed::Vectors;
 use crate::embed::{Space, Vector};
@@ -129,7 +129,7 @@ pub struct Publisher<'a> {
 }
 
 /// The memories of the next generation.
-struct Memories<'a> {
+struct MemoryDocuments<'a> {
     documents: Vec<Document>,
     start: &'a [MemoryId],
     space: Option<Space>,
@@ -188,7 +188,7 @@ impl<'a> Publisher<'a> {
         let space = passages::space(self.vectors, &documents);
         let now = content.now;
         let digest = self.digest(&documents, start, space, content.settings, now);
-        let mut memories = Memories { documents, start, space, digest, now, read: false };
+        let mut memories = MemoryDocuments { documents, start, space, digest, now, read: false };
         let passages = content.passages;
 
         // Slow work is done before the lock is taken, for a save waits for it.
@@ -256,7 +256,7 @@ impl<'a> Publisher<'a> {
     fn plan(
         &self,
         old: Option<&Manifest>,
-        memories: &mut Memories<'_>,
+        memories: &mut MemoryDocuments<'_>,
         passages: Option<&Staged>,
     ) -> Result<BuildPlan> {
         let kept = old.filter(|old| old.digest == memories.digest).and_then(kept_memories);
@@ -274,7 +274,7 @@ impl<'a> Publisher<'a> {
     }
 
     /// The bytes of the memories' segment.
-    fn memories(&self, old: Option<&Manifest>, memories: &mut Memories<'_>) -> Vec<u8> {
+    fn memories(&self, old: Option<&Manifest>, memories: &mut MemoryDocuments<'_>) -> Vec<u8> {
         if !std::mem::replace(&mut memories.read, true) {
             for document in &mut memories.documents {
                 document.read();
@@ -358,13 +358,13 @@ impl<'a> Publisher<'a> {
     /// on, which ends as the last of them.
     pub(super) fn write_passages(
         &self,
-        parts: Vec<Part>,
+        parts: Vec<SettlePart>,
         generation: &mut u64,
         written: &mut Vec<PathBuf>,
     ) -> Result<Vec<SegmentRef>> {
         let write = |part| match part {
-            Part::Kept(segment) => Ok(segment),
-            Part::New { docs, dead, bytes } => {
+            SettlePart::Kept(segment) => Ok(segment),
+            SettlePart::New { docs, dead, bytes } => {
                 *generation += u64::from(!written.is_empty());
                 let collection = Collection::Passages;
                 let segment = self.write_segment(collection, *generation, docs, &bytes, written)?;
@@ -546,7 +546,7 @@ enum TurnStep {
 fn rewrite_passages(
     maker: &passages::Maker<'_>,
     now: Timestamp,
-    make: impl Fn(&passages::Maker<'_>, Vec<SegmentRef>) -> Result<Vec<Part>>,
+    make: impl Fn(&passages::Maker<'_>, Vec<SegmentRef>) -> Result<Vec<SettlePart>>,
 ) -> Result<TurnStep> {
     let dir = maker.dir;
     let before = read_manifest(dir)?.ok_or_else(|| format::damaged(dir, "there is no index"))?;

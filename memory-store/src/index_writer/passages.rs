@@ -49,7 +49,7 @@ const WALKED: usize = 16;
 const SAMPLE: usize = 512;
 
 /// A segment of passages of the next generation.
-pub(crate) enum Part {
+pub(crate) enum SettlePart {
     /// One that there is.
     Kept(SegmentRef),
     /// A new one.
@@ -63,7 +63,7 @@ pub(crate) enum Part {
     },
 }
 
-impl Part {
+impl SettlePart {
     /// The same segment in other bytes.
     fn rewritten(reference: &SegmentRef, bytes: Vec<u8>) -> Self {
         Self::New { docs: reference.docs, dead: reference.dead.clone(), bytes }
@@ -87,14 +87,14 @@ impl Maker<'_> {
         &self,
         mut segments: Vec<SegmentRef>,
         passages: &[Passage],
-    ) -> Result<Vec<Part>> {
+    ) -> Result<Vec<SettlePart>> {
         let mut new: Vec<Document> = passages.iter().map(Document::passage).collect();
         let ids: BTreeSet<MemoryId> = new.iter().map(|document| document.entry.id).collect();
         for segment in &mut segments {
             self.take_over(segment, &ids, &mut new)?;
         }
         if new.is_empty() {
-            return Ok(segments.into_iter().map(Part::Kept).collect());
+            return Ok(segments.into_iter().map(SettlePart::Kept).collect());
         }
         for document in &mut new {
             if !may_be_given(&document.record.embedding_text()) {
@@ -118,7 +118,7 @@ impl Maker<'_> {
             parts.push(if many_dead {
                 self.segment(self.documents(&segment)?)
             } else {
-                Part::Kept(segment)
+                SettlePart::Kept(segment)
             });
         }
         let mut merged = merged.concat();
@@ -132,7 +132,7 @@ impl Maker<'_> {
     }
 
     /// Does one step of what was put off; when there is none, nothing is new.
-    pub(crate) fn settled(&self, segments: Vec<SegmentRef>) -> Result<Vec<Part>> {
+    pub(crate) fn settled(&self, segments: Vec<SegmentRef>) -> Result<Vec<SettlePart>> {
         let step = match uneven(&segments) {
             Some((first, last)) => {
                 let merged = segments[first..=last].iter().map(|segment| self.documents(segment));
@@ -149,7 +149,7 @@ impl Maker<'_> {
                 step.map(|(place, part)| (place, place, Some(part)))
             }
         };
-        let mut parts: Vec<Part> = segments.into_iter().map(Part::Kept).collect();
+        let mut parts: Vec<SettlePart> = segments.into_iter().map(SettlePart::Kept).collect();
         if let Some((first, last, part)) = step {
             parts.splice(first..=last, part);
         }
@@ -198,7 +198,7 @@ impl Maker<'_> {
     }
 
     /// A segment of some passages.
-    fn segment(&self, mut documents: Vec<Document>) -> Part {
+    fn segment(&self, mut documents: Vec<Document>) -> SettlePart {
         documents.sort_by_key(|document| document.entry.id);
         for document in &mut documents {
             document.read_terms();
@@ -207,7 +207,7 @@ impl Maker<'_> {
         let space = space(self.vectors, &documents);
         let graph = Frozen::default();
         let bytes = write::segment(Collection::Passages, &documents, &[], space, graph);
-        Part::New { docs: documents.len() as u32, dead: Vec::new(), bytes }
+        SettlePart::New { docs: documents.len() as u32, dead: Vec::new(), bytes }
     }
 
     /// The best vector that a document can have now.
@@ -233,7 +233,7 @@ impl Maker<'_> {
 
     /// A segment of which enough documents have better vectors by now, and its place. The latest
     /// come first, as they are the first to be embedded.
-    fn better(&self, segments: &[SegmentRef]) -> Result<Option<(usize, Part)>> {
+    fn better(&self, segments: &[SegmentRef]) -> Result<Option<(usize, SettlePart)>> {
         let Some(vectors) = self.vectors else { return Ok(None) };
         for (place, reference) in segments.iter().enumerate().rev() {
             let segment = Segment::open(self.dir, reference)?;
@@ -268,20 +268,20 @@ impl Maker<'_> {
             if gained > 0 {
                 let keeps = head.is_some() && gained * BETTER_SHARE <= all.len();
                 let bytes = write::with_vectors(&segment, &all, vectors.space(), keeps)?;
-                return Ok(Some((place, Part::rewritten(reference, bytes))));
+                return Ok(Some((place, SettlePart::rewritten(reference, bytes))));
             }
         }
         Ok(None)
     }
 
     /// A segment that gets the graph that it lacks, and its place.
-    fn linked(&self, segments: &[SegmentRef]) -> Result<Option<(usize, Part)>> {
+    fn linked(&self, segments: &[SegmentRef]) -> Result<Option<(usize, SettlePart)>> {
         let Some(graphs) = self.graphs else { return Ok(None) };
         let Some((place, segment)) = without_graph(self.dir, segments, graphs)? else {
             return Ok(None);
         };
         let bytes = write::with_graph(&segment, &|vectors| graphs.link(vectors))?;
-        Ok(Some((place, Part::rewritten(&segments[place], bytes))))
+        Ok(Some((place, SettlePart::rewritten(&segments[place], bytes))))
     }
 }
 
@@ -305,10 +305,10 @@ fn bury_others(
 }
 
 /// Returns whether these are the segments that there were.
-pub(crate) fn are_kept(parts: &[Part], before: &[SegmentRef]) -> bool {
-    let is_one = |(part, before): (&Part, &SegmentRef)| match part {
-        Part::Kept(segment) => segment == before,
-        Part::New { .. } => false,
+pub(crate) fn are_kept(parts: &[SettlePart], before: &[SegmentRef]) -> bool {
+    let is_one = |(part, before): (&SettlePart, &SegmentRef)| match part {
+        SettlePart::Kept(segment) => segment == before,
+        SettlePart::New { .. } => false,
     };
     parts.len() == before.len() && parts.iter().zip(before).all(is_one)
 }

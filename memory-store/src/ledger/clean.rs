@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::entry::Entry;
-use super::{Event, Ledger, lines};
+use super::entry::LedgerEntry;
+use super::{Ledger, LedgerEvent, lines};
 use crate::error::Result;
 use crate::file::{EXTENSION, MemoryFile, parts};
 use crate::id::MemoryId;
@@ -19,7 +19,7 @@ impl Ledger {
         if let Some(name) = name.filter(|name| *name != entry.name) {
             entry.will_name(name);
         }
-        self.add(vec![Event::Entry(Box::new(entry))])
+        self.add(vec![LedgerEvent::Entry(Box::new(entry))])
     }
 
     /// Takes secrets out of every text but those of entries that are `kept`, and forgets earlier ones; whether there was
@@ -27,7 +27,7 @@ impl Ledger {
     pub(crate) fn clean(
         &mut self,
         redactor: &Redactor,
-        is_kept: &dyn Fn(&Entry) -> bool,
+        is_kept: &dyn Fn(&LedgerEntry) -> bool,
     ) -> Result<bool> {
         if lines::text(&self.path)?.lines().all(|line| is_clean(line, redactor)) {
             return Ok(false);
@@ -42,7 +42,7 @@ impl Ledger {
             if is_kept(&before) {
                 // Its text and its name are the person's; names that it had are not.
                 let named = std::mem::take(&mut entry.named);
-                *entry = Entry { named, ..before.clone() };
+                *entry = LedgerEntry { named, ..before.clone() };
                 is_in_kept |= redacted_file(&before.text, redactor) != before.text
                     || tells(&before.name, redactor);
                 any |= *entry != before;
@@ -78,7 +78,7 @@ fn tells(name: &str, redactor: &Redactor) -> bool {
     !redactor.findings(name).is_empty()
 }
 
-impl Entry {
+impl LedgerEntry {
     fn clean(&mut self, redactor: &Redactor) {
         let clean = redacted_file(&self.text, redactor);
         if clean != self.text && self.wrote(&self.text) {
@@ -122,17 +122,17 @@ mod tests {
             MemoryFile::new(memory).unwrap().text().to_owned()
         };
         let mut entries =
-            [1, 2, 3].map(|number| Entry::new(MemoryId([number; 16]), Path::new("/w")));
+            [1, 2, 3].map(|number| LedgerEntry::new(MemoryId([number; 16]), Path::new("/w")));
         entries[0].will_write(&text(1, &token));
         entries[1].text = text(2, &token);
         entries[2].text = format!("no memory, {token}");
-        let add = |ledger: &mut Ledger, entry: &Entry| {
-            ledger.add(vec![Event::Entry(Box::new(entry.clone()))]).unwrap();
+        let add = |ledger: &mut Ledger, entry: &LedgerEntry| {
+            ledger.add(vec![LedgerEvent::Entry(Box::new(entry.clone()))]).unwrap();
         };
         entries.iter().for_each(|entry| add(&mut ledger, entry));
         ledger.bury(MemoryId([4; 16]), &token, Reason::Forgotten, None, Timestamp(0)).unwrap();
         // The text of a fourth was another one before.
-        let mut fourth = Entry::new(MemoryId([5; 16]), Path::new("/w"));
+        let mut fourth = LedgerEntry::new(MemoryId([5; 16]), Path::new("/w"));
         fourth.will_write(&text(5, &token));
         add(&mut ledger, &fourth);
         fourth.will_write(&text(5, "clean"));

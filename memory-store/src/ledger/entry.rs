@@ -16,7 +16,7 @@ const REMEMBERED_MAX: usize = 16;
 
 /// A memory, where its file is, and what was written into it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Entry {
+pub(crate) struct LedgerEntry {
     pub id: MemoryId,
     /// The working tree it lives in; empty when the project keeps its memories privately.
     pub root: PathBuf,
@@ -91,7 +91,7 @@ pub(crate) enum Aside {
     Parked,
 }
 
-impl Entry {
+impl LedgerEntry {
     pub(crate) fn new(id: MemoryId, root: &Path) -> Self {
         Self {
             id,
@@ -186,7 +186,7 @@ const fn is_false(flag: &bool) -> bool {
 
 /// State of a working tree when it was last reconciled.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Seen {
+pub(crate) struct SeenTree {
     pub root: PathBuf,
     pub head: Option<String>,
     pub branch: Option<String>,
@@ -212,10 +212,10 @@ fn remember(list: &mut Vec<String>, item: String) {
 
 /// A change to the ledger.
 pub(crate) enum LedgerLine {
-    Entry(Box<Entry>),
+    Entry(Box<LedgerEntry>),
     Drop(MemoryId),
     Bury(Tombstone),
-    Seen(Seen),
+    Seen(SeenTree),
     /// The text with this hash is of this machine.
     Own(String),
 }

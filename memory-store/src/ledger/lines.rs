@@ -10,9 +10,8 @@ use serde::de::DeserializeOwned;
 
 use crate::bytes::checksum;
 use crate::error::{At, Error, Result};
-use crate::fs::disk::{Privacy, open_to_append, read_if_there, replace};
+use crate::fs::disk::{Privacy, open_with_folders, private_options, read_if_there, replace};
 use crate::fs::lines::ends_torn;
-use crate::fs::open_regular::Links;
 
 /// Bytes that a ledger may have: far more than any project's, so that reading is bounded.
 const LEDGER_BYTES_MAX: usize = 1 << 30;
@@ -21,7 +20,7 @@ const LEDGER_BYTES_MAX: usize = 1 << 30;
 const CHECKSUM_CHARS: usize = 8;
 
 /// Contents of a ledger file.
-pub(super) struct Lines<T> {
+pub(super) struct LedgerLines<T> {
     pub events: Vec<T>,
     /// Whole lines that say something unknown: a later version of the program wrote them.
     pub foreign: Vec<Vec<u8>>,
@@ -39,9 +38,9 @@ fn bytes(path: &Path) -> Result<Vec<u8>> {
 }
 
 /// Reads all lines.
-pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<Lines<T>> {
+pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<LedgerLines<T>> {
     let bytes = bytes(path)?;
-    let mut lines = Lines { events: Vec::new(), foreign: Vec::new(), damaged: 0 };
+    let mut lines = LedgerLines { events: Vec::new(), foreign: Vec::new(), damaged: 0 };
     for line in bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
         match whole(line).map(serde_json::from_slice) {
             Some(Ok(event)) => lines.events.push(event),
@@ -78,7 +77,9 @@ pub(super) fn append<T: Serialize>(path: &Path, events: &[T]) -> Result<()> {
 
 /// Appends lines in one write.
 pub(super) fn write<T: Serialize>(path: &Path, events: &[T]) -> Result<Unsynced> {
-    let mut file = open_to_append(path, Links::Follow).at(path)?;
+    let mut options = private_options();
+    options.read(true).append(true).create(true);
+    let mut file = open_with_folders(path, &options).at(path)?;
     let mut bytes = Vec::new();
     if ends_torn(&mut file).at(path)? {
         bytes.push(b'\n');

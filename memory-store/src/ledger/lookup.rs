@@ -7,10 +7,10 @@ use std::path::PathBuf;
 
 use memchr::memmem;
 
-use super::entry::Entry;
+use super::entry::LedgerEntry;
 use super::lines::Unsynced;
-use super::texts::{Origin, meaning_hash};
-use super::{Event, PendingChange, Reason, Tombstone, lines};
+use super::texts::{LedgerOrigin, meaning_hash};
+use super::{LedgerEvent, PendingChange, Reason, Tombstone, lines};
 use crate::error::{At, Result};
 use crate::fs::file_stamp::file_number;
 use crate::id::MemoryId;
@@ -55,7 +55,8 @@ impl LatestFiles {
             if line.is_ascii() && !signs.iter().all(|sign| has_word(line, sign.as_bytes())) {
                 continue;
             }
-            let Some(Ok(Event::Entry(entry))) = lines::whole(line).map(serde_json::from_slice)
+            let Some(Ok(LedgerEvent::Entry(entry))) =
+                lines::whole(line).map(serde_json::from_slice)
             else {
                 continue;
             };
@@ -73,15 +74,15 @@ impl Lookup {
     }
 
     /// Looks up the ledger's entry of a memory.
-    pub(crate) fn entry(&self, id: MemoryId) -> Result<Option<Entry>> {
+    pub(crate) fn entry(&self, id: MemoryId) -> Result<Option<LedgerEntry>> {
         let wanted = format!("\"{id}\"");
         let mut found = None;
         self.last_line(&wanted, |event| match event {
-            Event::Entry(entry) if entry.id == id => {
+            LedgerEvent::Entry(entry) if entry.id == id => {
                 found = Some(Some(*entry));
                 true
             }
-            Event::Drop(dropped) if dropped == id => {
+            LedgerEvent::Drop(dropped) if dropped == id => {
                 found = Some(None);
                 true
             }
@@ -91,39 +92,39 @@ impl Lookup {
     }
 
     /// Tells where what a memory's file says is from, as [`super::Texts::origin`] does.
-    pub(crate) fn origin(&self, stored: &Stored) -> Result<Origin> {
+    pub(crate) fn origin(&self, stored: &Stored) -> Result<LedgerOrigin> {
         let origin = self.origin_of(&stored.text)?;
-        if origin == Origin::Own {
+        if origin == LedgerOrigin::Own {
             return Ok(origin);
         }
         match meaning_hash(stored).map(|hash| self.origin_of(&hash)).transpose()? {
-            Some(Origin::Unknown) | None => Ok(origin),
+            Some(LedgerOrigin::Unknown) | None => Ok(origin),
             Some(of_form) => Ok(of_form),
         }
     }
 
     /// Tells where the text with a hash is from.
-    fn origin_of(&self, hash: &str) -> Result<Origin> {
-        let mut origin = Origin::Unknown;
+    fn origin_of(&self, hash: &str) -> Result<LedgerOrigin> {
+        let mut origin = LedgerOrigin::Unknown;
         let is_of = |hashes: &[String]| hashes.iter().any(|known| known == hash);
         self.last_line(&format!("\"{hash}\""), |event| {
             match event {
-                Event::Own(own) if own == hash => origin = Origin::Own,
-                Event::Entry(entry) if is_of(&entry.written) || is_of(&entry.changed) => {
-                    origin = Origin::Own;
+                LedgerEvent::Own(own) if own == hash => origin = LedgerOrigin::Own,
+                LedgerEvent::Entry(entry) if is_of(&entry.written) || is_of(&entry.changed) => {
+                    origin = LedgerOrigin::Own;
                 }
-                Event::Pulled(pulled) if pulled == hash => origin = Origin::Pulled,
-                Event::Claude(claude) if claude == hash => origin = Origin::Claude,
+                LedgerEvent::Pulled(pulled) if pulled == hash => origin = LedgerOrigin::Pulled,
+                LedgerEvent::Claude(claude) if claude == hash => origin = LedgerOrigin::Claude,
                 _ => {}
             }
-            origin == Origin::Own
+            origin == LedgerOrigin::Own
         })?;
         Ok(origin)
     }
 
     /// Notes a change of Claude's that the user is to decide about.
     pub(crate) fn ask(&self, change: PendingChange) -> Result<()> {
-        self.add(Event::Ask(change))
+        self.add(LedgerEvent::Ask(change))
     }
 
     /// The names of files that were saved last and whose texts have these words, whatever their case: an index
@@ -159,16 +160,16 @@ impl Lookup {
     }
 
     /// Notes a memory of which the ledger knows nothing, without waiting for the disk; `name` is that of its file.
-    pub(crate) fn created(&self, mut new: Entry, name: &str, text: &str) -> Result<Unsynced> {
+    pub(crate) fn created(&self, mut new: LedgerEntry, name: &str, text: &str) -> Result<Unsynced> {
         new.will_be_saved(name, text);
-        lines::write(&self.path, &[Event::Entry(Box::new(new))])
+        lines::write(&self.path, &[LedgerEvent::Entry(Box::new(new))])
     }
 
     /// Notes a memory that was saved; `name` is that of its file.
     pub(crate) fn saved(
         &self,
-        known: Option<Entry>,
-        new: Entry,
+        known: Option<LedgerEntry>,
+        new: LedgerEntry,
         name: &str,
         text: &str,
     ) -> Result<()> {
@@ -176,22 +177,22 @@ impl Lookup {
             // A derived memory that was edited: not a text that we wrote, so it counts as the person's.
             Some(mut known) if !known.saved => {
                 known.will_change(text);
-                return self.add(Event::Entry(Box::new(known)));
+                return self.add(LedgerEvent::Entry(Box::new(known)));
             }
             Some(known) => known,
             None => new,
         };
         entry.will_be_saved(name, text);
-        self.add(Event::Entry(Box::new(entry)))
+        self.add(LedgerEvent::Entry(Box::new(entry)))
     }
 
     /// Notes where a text is from.
-    pub(crate) fn note(&self, text: &str, origin: Origin) -> Result<()> {
+    pub(crate) fn note(&self, text: &str, origin: LedgerOrigin) -> Result<()> {
         match origin {
-            Origin::Own => self.add(Event::Own(text_hash(text))),
-            Origin::Pulled => self.add(Event::Pulled(text_hash(text))),
-            Origin::Claude => self.add(Event::Claude(text_hash(text))),
-            Origin::Unknown => Ok(()),
+            LedgerOrigin::Own => self.add(LedgerEvent::Own(text_hash(text))),
+            LedgerOrigin::Pulled => self.add(LedgerEvent::Pulled(text_hash(text))),
+            LedgerOrigin::Claude => self.add(LedgerEvent::Claude(text_hash(text))),
+            LedgerOrigin::Unknown => Ok(()),
         }
     }
 
@@ -204,12 +205,12 @@ impl Lookup {
     pub(crate) fn bury(
         &self,
         id: MemoryId,
-        known: Option<&Entry>,
+        known: Option<&LedgerEntry>,
         title: &str,
         name: Option<&str>,
         at: Timestamp,
     ) -> Result<()> {
-        self.add(Event::Tombstone(Tombstone {
+        self.add(LedgerEvent::Tombstone(Tombstone {
             id,
             title: title.to_owned(),
             reason: Reason::Forgotten,
@@ -220,12 +221,12 @@ impl Lookup {
         }))
     }
 
-    fn add(&self, event: Event) -> Result<()> {
+    fn add(&self, event: LedgerEvent) -> Result<()> {
         lines::append(&self.path, &[event])
     }
 
     /// Shows the lines that have this text, the last one first, until `is_it`.
-    fn last_line(&self, text: &str, mut is_it: impl FnMut(Event) -> bool) -> Result<()> {
+    fn last_line(&self, text: &str, mut is_it: impl FnMut(LedgerEvent) -> bool) -> Result<()> {
         let Some((mut file, mut end)) = self.open()? else { return Ok(()) };
         let finder = memmem::FinderRev::new(text.as_bytes());
         let mut rest = Vec::new();
@@ -317,13 +318,13 @@ mod tests {
         assert_eq!(lookup.entry(id(1)).unwrap(), None);
         // More than one piece, with lines across their ends.
         for number in 0..900 {
-            let new = Entry::new(id(number % 300), Path::new("/work"));
+            let new = LedgerEntry::new(id(number % 300), Path::new("/work"));
             let known = lookup.entry(id(number % 300)).unwrap();
             let text = format!("# Title {number}\n\n{}", "x".repeat(3000 + usize::from(number)));
             lookup.saved(known, new, &format!("{number}.md"), &text).unwrap();
         }
         lookup.bury(id(7), None, "Seven", Some("7.md"), Timestamp(0)).unwrap();
-        lookup.note("a text of its own", Origin::Own).unwrap();
+        lookup.note("a text of its own", LedgerOrigin::Own).unwrap();
         assert!(std::fs::metadata(&home.ledger).unwrap().len() > 2 * STEP_BYTES);
         let ledger = Ledger::open(&home).unwrap();
         for number in 0..301 {
@@ -347,7 +348,7 @@ mod tests {
             "# ---\n\nNo word at all.",
         ];
         for (number, text) in (0u16..).zip(texts) {
-            let new = Entry::new(id(number), Path::new("/work"));
+            let new = LedgerEntry::new(id(number), Path::new("/work"));
             lookup.saved(None, new, &format!("{number}.md"), text).unwrap();
         }
         let asked = [
@@ -368,7 +369,7 @@ mod tests {
         let home = home(folder.path());
         let lookup = Lookup::new(&home);
         let save = |number: u16| {
-            let new = Entry::new(id(number), Path::new("/work"));
+            let new = LedgerEntry::new(id(number), Path::new("/work"));
             lookup.saved(None, new, &format!("{number}.md"), "# A pier\n\nIt stands.").unwrap();
         };
         let mut latest = lookup.latest_with("a pier").unwrap();
@@ -420,12 +421,12 @@ mod tests {
         ledger.pulled(hashes(&stored("released"))).unwrap();
         ledger.own(forms).unwrap();
         ledger.pulled(hashes(&stored("in another form"))).unwrap();
-        let new = Entry::new(id(1), Path::new("/work"));
+        let new = LedgerEntry::new(id(1), Path::new("/work"));
         Lookup::new(&home).saved(None, new, "saved.md", "saved").unwrap();
         let ledger = Ledger::open(&home).unwrap();
         let own = ["mine", "in another form", "released", "saved"].map(|text| (text, true));
         for (text, owns) in own.into_iter().chain([("theirs", false), ("other", false)]) {
-            let is_own = Lookup::new(&home).origin(&stored(text)).unwrap() == Origin::Own;
+            let is_own = Lookup::new(&home).origin(&stored(text)).unwrap() == LedgerOrigin::Own;
             assert_eq!(is_own, owns, "{text}");
             assert_eq!(ledger.texts().owns(&stored(text)), owns, "{text}");
         }

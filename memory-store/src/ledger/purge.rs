@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::Ledger;
-use super::entry::Entry;
+use super::entry::LedgerEntry;
 use crate::error::Result;
 use crate::file::MemoryFile;
 use crate::id::MemoryId;
@@ -35,7 +35,7 @@ impl Ledger {
     }
 }
 
-impl Entry {
+impl LedgerEntry {
     fn unlearn(&mut self, gone: &Gone<'_>) {
         let Ok(mut file) = MemoryFile::parse(Path::new(""), self.text.as_bytes().to_vec()) else {
             // Without what it may not hold it is no memory any more, and nobody can tell where it is from.

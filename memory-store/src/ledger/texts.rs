@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::entry::Entry;
+use super::entry::LedgerEntry;
 use crate::file::MemoryFile;
 use crate::stored::{Stored, text_hash};
 
@@ -12,17 +12,17 @@ const TEXTS_MAX: usize = 50_000;
 /// The texts that this machine derived, wrote or released, those that came with the repository, and those that tool
 /// calls of Claude's wrote.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Texts {
-    own: Hashes,
-    pulled: Hashes,
-    claudes: Hashes,
+pub(crate) struct KnownTexts {
+    own: TextHashes,
+    pulled: TextHashes,
+    claudes: TextHashes,
     /// True if some text that was pulled is also of this machine: it was released.
     both: bool,
 }
 
 /// Origin of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub(crate) enum LedgerOrigin {
     /// It was derived, written or released on this machine.
     Own,
     /// It came with the repository.
@@ -35,12 +35,12 @@ pub(crate) enum Origin {
 
 /// Hashes with the order in which they came.
 #[derive(Clone, Debug, Default)]
-struct Hashes {
+struct TextHashes {
     numbers: BTreeMap<String, u64>,
     order: BTreeMap<u64, String>,
 }
 
-impl Texts {
+impl KnownTexts {
     /// Returns whether a memory's file says what was derived, written or released here, in whatever form: an editor
     /// that writes the front matter in another way changes nothing.
     pub(crate) fn owns(&self, stored: &Stored) -> bool {
@@ -51,12 +51,12 @@ impl Texts {
     }
 
     /// Tells where what a memory's file says is from.
-    pub(crate) fn origin(&self, stored: &Stored) -> Origin {
+    pub(crate) fn origin(&self, stored: &Stored) -> LedgerOrigin {
         match () {
-            () if self.owns(stored) => Origin::Own,
-            () if self.has_claudes(stored) => Origin::Claude,
-            () if self.pulls(stored) => Origin::Pulled,
-            () => Origin::Unknown,
+            () if self.owns(stored) => LedgerOrigin::Own,
+            () if self.has_claudes(stored) => LedgerOrigin::Claude,
+            () if self.pulls(stored) => LedgerOrigin::Pulled,
+            () => LedgerOrigin::Unknown,
         }
     }
 
@@ -115,7 +115,7 @@ impl Texts {
         number.is_some_and(|number| self.own.order.remove(&number).is_some())
     }
 
-    pub(super) fn own_all(&mut self, entry: &Entry) {
+    pub(super) fn own_all(&mut self, entry: &LedgerEntry) {
         entry.written.iter().chain(&entry.changed).for_each(|hash| self.own(hash));
     }
 
@@ -146,7 +146,7 @@ impl Texts {
     }
 }
 
-impl Hashes {
+impl TextHashes {
     fn add(&mut self, hash: &str) {
         let next = self.order.last_key_value().map_or(0, |(number, _)| number + 1);
         if let Some(before) = self.numbers.insert(hash.to_owned(), next) {

@@ -63,7 +63,7 @@ pub struct KeptBackup {
 
 /// Result of restoring a backup.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PutBack {
+pub struct RestoredFiles {
     /// Number of files that have their former bytes again.
     pub files: usize,
     /// Files that were left as they are, because a person changed them since.
@@ -242,8 +242,8 @@ impl Backup {
         site: &Site,
         is_ours: &dyn Fn(&[u8]) -> bool,
         budget: &mut Budget,
-    ) -> Result<PutBack, Stop> {
-        let (mut done, mut failure) = (PutBack::default(), None);
+    ) -> Result<RestoredFiles, Stop> {
+        let (mut done, mut failure) = (RestoredFiles::default(), None);
         let mark = format_version::path(&site.folder());
         for entry in self.manifest.entries.iter().rev() {
             // A path that cannot be read as a file does not contain bytes of the run.

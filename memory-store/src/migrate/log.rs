@@ -6,9 +6,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{At, Result};
-use crate::fs::disk::{open_to_append, read_if_there};
+use crate::fs::disk::{open_with_folders, private_options, read_if_there, refuse_links};
 use crate::fs::lines::ends_torn;
-use crate::fs::open_regular::Links;
 use crate::layout::ProjectDir;
 use crate::time::Timestamp;
 
@@ -92,7 +91,9 @@ pub(super) fn append(home: &ProjectDir, line: &MigrationLine) -> Result<()> {
         return Ok(());
     }
     let path = home.folder.join(FILE);
-    let mut file = open_to_append(&path, Links::Refuse).at(&path)?;
+    let mut options = private_options();
+    refuse_links(options.read(true).append(true).create(true));
+    let mut file = open_with_folders(&path, &options).at(&path)?;
     let mut bytes = Vec::new();
     // A killed process may have left half a line.
     if ends_torn(&mut file).at(&path)? {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::backup::{self, Backup, PutBack};
+use super::backup::{self, Backup, RestoredFiles};
 use super::budget::{Budget, Stop};
 use super::log::{self, MigrationLine, StepResult};
 use super::plan::{FileChange, Planned};
@@ -318,7 +318,7 @@ impl<'a> MigrationRun<'a> {
 ///
 /// # Errors
 /// When no finished backup has this name, or a file cannot be written.
-pub fn go_back(site: &Site, name: &str, now: Timestamp) -> Result<PutBack> {
+pub fn go_back(site: &Site, name: &str, now: Timestamp) -> Result<RestoredFiles> {
     let backup = backup::find(site, name)?;
     let _lock = stored::lock(&site.home)?;
     let mut unbounded = Budget(usize::MAX);
@@ -328,7 +328,7 @@ pub fn go_back(site: &Site, name: &str, now: Timestamp) -> Result<PutBack> {
     let done = match backup.put_back(site, &is_ours, &mut unbounded) {
         Ok(done) => done,
         Err(Stop::Failed(error)) => return Err(error),
-        Err(Stop::Killed) => PutBack::default(),
+        Err(Stop::Killed) => RestoredFiles::default(),
     };
     let line = MigrationLine {
         at: now,

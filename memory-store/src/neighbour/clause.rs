@@ -25,7 +25,7 @@ const FOUND_MIN: usize = 2;
 
 /// Relation of one clause to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Difference {
+pub(super) enum ClauseDifference {
     /// Both state the same.
     Same,
     /// The other one states all of it, and more.
@@ -40,7 +40,7 @@ pub(super) enum Difference {
 
 /// Form of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum WordForm {
     Plain,
     Number,
     Day,
@@ -49,31 +49,31 @@ enum Form {
 }
 
 #[derive(Clone, Debug)]
-struct Word {
+struct ClauseWord {
     /// The word as it is compared: its stem, or a number in digits.
     key: String,
     /// The word as it was written, in lower case.
     text: String,
-    form: Form,
+    form: WordForm,
     /// True for words without a subject, such as prepositions.
     is_function: bool,
     is_capital: bool,
 }
 
-impl Word {
+impl ClauseWord {
     fn is(&self, role: Role) -> bool {
         role::is(&self.text, role)
     }
 
     fn is_value(&self) -> bool {
-        matches!(self.form, Form::Number | Form::Day)
+        matches!(self.form, WordForm::Number | WordForm::Day)
     }
 }
 
 /// A clause as a sequence of words, without articles and fillers.
 #[derive(Clone, Debug)]
 pub(super) struct Clause {
-    words: Vec<Word>,
+    words: Vec<ClauseWord>,
     negations: usize,
     /// True if it contains a word that marks a change.
     is_change: bool,
@@ -130,7 +130,7 @@ impl Clause {
         if words.len() > WORDS_MAX {
             words.clear();
         }
-        let content = words.iter().filter(|word: &&Word| !word.is_function);
+        let content = words.iter().filter(|word: &&ClauseWord| !word.is_function);
         let keys = content.map(|word| word.key.as_str()).collect();
         Self { words, negations, is_change, keys }
     }
@@ -140,7 +140,7 @@ impl Clause {
         &self.keys
     }
 
-    fn content(&self) -> impl DoubleEndedIterator<Item = &Word> {
+    fn content(&self) -> impl DoubleEndedIterator<Item = &ClauseWord> {
         self.words.iter().filter(|word| !word.is_function)
     }
 
@@ -151,7 +151,8 @@ impl Clause {
     /// Returns the places of the content words that another clause lacks.
     fn without(&self, other: &Self) -> Vec<usize> {
         let mut others: Vec<&str> = other.content().map(|word| word.key.as_str()).collect();
-        let mut lacks = |word: &Word| match others.iter().position(|other| *other == word.key) {
+        let mut lacks = |word: &ClauseWord| match others.iter().position(|other| *other == word.key)
+        {
             Some(at) => {
                 others.swap_remove(at);
                 false
@@ -163,7 +164,7 @@ impl Clause {
     }
 
     /// Compares it with another one; `None` where they are about different things as far as words show.
-    pub(super) fn compare(&self, other: &Self) -> Option<Difference> {
+    pub(super) fn compare(&self, other: &Self) -> Option<ClauseDifference> {
         // Most pairs share next to nothing.
         let fewer = self.keys.len().min(other.keys.len());
         if fewer == 0 || self.keys.shared(&other.keys) * 2 < fewer.saturating_sub(1) {
@@ -174,18 +175,18 @@ impl Clause {
         let is_level = self.negations == other.negations;
         let is_denied = (self.negations + other.negations + usize::from(is_turned)) % 2 == 1;
         match (own.is_empty(), others.is_empty()) {
-            (true, true) if is_denied => Some(Difference::Opposite),
+            (true, true) if is_denied => Some(ClauseDifference::Opposite),
             (true, true) if is_level && !is_turned => match order(self, other) {
                 Order::Kept => (self.lacks_no_place(other) && other.lacks_no_place(self))
-                    .then_some(Difference::Same),
-                Order::Swapped => Some(Difference::Opposite),
+                    .then_some(ClauseDifference::Same),
+                Order::Swapped => Some(ClauseDifference::Opposite),
                 Order::Other => None,
             },
             (true, false) if is_level && !is_turned => {
-                is_found(self, other).then_some(Difference::Within)
+                is_found(self, other).then_some(ClauseDifference::Within)
             }
             (false, true) if is_level && !is_turned => {
-                is_found(other, self).then_some(Difference::Covers)
+                is_found(other, self).then_some(ClauseDifference::Covers)
             }
             (false, false) if is_level => self.difference(other, own, others),
             _ => None,
@@ -206,8 +207,8 @@ impl Clause {
 
     /// Returns whether it has the opposite of a word of the other one: "on" for "off".
     fn turns(&self, other: &Self) -> bool {
-        let is_turned = |word: &Word| {
-            let opposite = |other: &&Word| role::are_opposite(&word.text, &other.text);
+        let is_turned = |word: &ClauseWord| {
+            let opposite = |other: &&ClauseWord| role::are_opposite(&word.text, &other.text);
             let opposite = other.words.iter().find(opposite);
             opposite.is_some_and(|it| !self.has(&it.key) && !other.has(&word.key))
         };
@@ -220,7 +221,7 @@ impl Clause {
         other: &Self,
         mut own: Vec<usize>,
         mut others: Vec<usize>,
-    ) -> Option<Difference> {
+    ) -> Option<ClauseDifference> {
         if let Some(difference) = self.in_one_place(other) {
             return Some(difference);
         }
@@ -229,7 +230,7 @@ impl Clause {
         }
         // A value that has moved or grown comes with another verb.
         let verb = |places: &[usize], clause: &Self| match places {
-            [verb, value] if clause.words[*verb].form == Form::Plain => Some(*value),
+            [verb, value] if clause.words[*verb].form == WordForm::Plain => Some(*value),
             [value] => Some(*value),
             _ => None,
         };
@@ -242,23 +243,23 @@ impl Clause {
             && other.is_amount(others);
         let is_other = is_amount && is_reworded
             || self.is_named(own) && other.is_named(others) && own.max(others) > 0;
-        is_other.then_some(Difference::OtherValue)
+        is_other.then_some(ClauseDifference::OtherValue)
     }
 
     /// Returns whether a name is at a place where one thing is named: "the owner: Ines", "Ines is the owner".
     fn is_named(&self, at: usize) -> bool {
         let is_last = at + 1 == self.words.len();
         let is_first = at == 0 && self.words.get(1).is_some_and(|word| word.is(Role::Copula));
-        let after_sign = |word: &Word| word.text == ":" || word.is(Role::Copula);
+        let after_sign = |word: &ClauseWord| word.text == ":" || word.is(Role::Copula);
         let word = &self.words[at];
-        (word.is_capital || word.form == Form::Name)
+        (word.is_capital || word.form == WordForm::Name)
             && (is_first || is_last && at > 0 && after_sign(&self.words[at - 1]))
     }
 
     /// Returns whether the word at a place is the unit of a number.
     fn is_unit(&self, at: usize) -> bool {
         let before = at.checked_sub(1).and_then(|before| self.words.get(before));
-        self.words[at].is(Role::Unit) && before.is_some_and(|word| word.form == Form::Number)
+        self.words[at].is(Role::Unit) && before.is_some_and(|word| word.form == WordForm::Number)
     }
 
     /// Returns whether a value belongs to something, and is not the name of one thing among others: "issue 12 is fixed".
@@ -272,38 +273,38 @@ impl Clause {
     }
 
     /// Compares clauses that differ in one place, in their words or in the order of opposites.
-    fn in_one_place(&self, other: &Self) -> Option<Difference> {
+    fn in_one_place(&self, other: &Self) -> Option<ClauseDifference> {
         let (one, another) = (&self.words, &other.words);
         let shorter = one.len().min(another.len());
-        let same = |(a, b): &(&Word, &Word)| a.key == b.key;
+        let same = |(a, b): &(&ClauseWord, &ClauseWord)| a.key == b.key;
         let before = one.iter().zip(another).take_while(same).count();
         let backwards = one.iter().rev().zip(another.iter().rev());
         let after = backwards.take(shorter - before).take_while(same).count();
         let slots = [one, another].map(|words| &words[before..words.len() - after]);
         let (prefix, suffix) = (&one[..before], &one[one.len() - after..]);
-        let has_subject = |word: &Word| !word.is_function && !word.is(Role::BeforeValue);
+        let has_subject = |word: &ClauseWord| !word.is_function && !word.is(Role::BeforeValue);
         if (before + after) * 2 < shorter || !prefix.iter().chain(suffix).any(has_subject) {
             return None;
         }
         if let [[one], [another]] = slots
             && role::are_opposite(&one.text, &another.text)
         {
-            return Some(Difference::Opposite);
+            return Some(ClauseDifference::Opposite);
         }
         // A name never comes first, which settles most pairs.
         let is_value = before > 0
             && slots
                 .iter()
                 .all(|slot| slot.len() <= SLOT_WORDS_MAX && slot.iter().any(has_subject))
-            && !slots.iter().any(|slot| slot.iter().any(Word::is_value))
+            && !slots.iter().any(|slot| slot.iter().any(ClauseWord::is_value))
             && is_place_of_value(prefix, suffix);
-        is_value.then_some(Difference::OtherValue)
+        is_value.then_some(ClauseDifference::OtherValue)
     }
 }
 
 /// Returns whether the place between two parts of a clause is that of a value, and not of the subject or of what limits
 /// the clause.
-fn is_place_of_value(prefix: &[Word], suffix: &[Word]) -> bool {
+fn is_place_of_value(prefix: &[ClauseWord], suffix: &[ClauseWord]) -> bool {
     let mut before = prefix.iter().rev();
     let is_before = match before.next() {
         Some(word) if word.is(Role::BeforePlace) => {
@@ -317,7 +318,7 @@ fn is_place_of_value(prefix: &[Word], suffix: &[Word]) -> bool {
 
 /// Returns whether one clause is found in a longer one, which does not limit it.
 fn is_found(small: &Clause, large: &Clause) -> bool {
-    let limits = |word: &&Word| word.is(Role::Limit) && !small.has(&word.key);
+    let limits = |word: &&ClauseWord| word.is(Role::Limit) && !small.has(&word.key);
     small.content().count() >= FOUND_MIN
         && !large.words.iter().any(|word| limits(&word))
         && small.lacks_no_place(large)
@@ -353,7 +354,7 @@ fn order(small: &Clause, large: &Clause) -> Order {
     // Of two names or two numbers that changed places each is in the place of the other.
     let is_named = |key: &String| {
         let mut words = small.words.iter().chain(&large.words);
-        words.any(|word| word.form != Form::Plain && word.key == *key)
+        words.any(|word| word.form != WordForm::Plain && word.key == *key)
     };
     let is_limited = is_limited
         || !one.iter().filter(|key| is_named(key)).eq(another.iter().filter(|key| is_named(key)));
@@ -406,14 +407,14 @@ fn longest_common(one: &[String], another: &[String]) -> usize {
 }
 
 /// A word as it was written.
-struct Written {
+struct WrittenClause {
     text: String,
     is_code: bool,
 }
 
 /// Cuts a clause into words: runs of letters and digits with the signs inside of code names, and characters of scripts
 /// that put no spaces between words.
-fn split(clause: &str) -> Vec<Written> {
+fn split(clause: &str) -> Vec<WrittenClause> {
     let clause = folded(clause);
     let (mut words, mut run, mut is_code) = (Vec::new(), String::new(), false);
     let mut flush = |run: &mut String, is_code: bool| {
@@ -422,9 +423,10 @@ fn split(clause: &str) -> Vec<Written> {
         let unit = text.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | ','));
         match unit.filter(|&at| at > 0 && role::is(&text[at..].to_lowercase(), Role::Unit)) {
             Some(at) => words.extend(
-                [&text[..at], &text[at..]].map(|text| Written { text: text.to_owned(), is_code }),
+                [&text[..at], &text[at..]]
+                    .map(|text| WrittenClause { text: text.to_owned(), is_code }),
             ),
-            None if !text.is_empty() => words.push(Written { text, is_code }),
+            None if !text.is_empty() => words.push(WrittenClause { text, is_code }),
             None => {}
         }
     };
@@ -469,27 +471,27 @@ fn split(clause: &str) -> Vec<Written> {
 }
 
 /// Makes a word; the first one of a clause is capitalised anyway.
-fn word(written: &Written, text: String, is_first: bool) -> Word {
+fn word(written: &WrittenClause, text: String, is_first: bool) -> ClauseWord {
     let plain_day = text.strip_suffix('s').filter(|day| role::is(day, Role::Day));
     let number = role::number(&text).map(str::to_owned).or_else(|| numeric(&text));
     let is_capital = written.text.starts_with(char::is_uppercase);
     let has_signs =
         text.len() > 1 && text.contains(|c: char| c.is_ascii_digit() || "_/.:@#$=".contains(c));
     let (key, form) = if let Some(number) = number {
-        (number, Form::Number)
+        (number, WordForm::Number)
     } else if let Some(day) = plain_day {
-        (day.to_owned(), Form::Day)
+        (day.to_owned(), WordForm::Day)
     } else if role::is(&text, Role::Day) {
-        (text.clone(), Form::Day)
+        (text.clone(), WordForm::Day)
     } else {
         let is_name = written.is_code || is_capital && !is_first || has_signs;
         let stem =
             tokens(&text).into_iter().next().filter(|_| text.chars().all(char::is_alphabetic));
         let key = stem.map_or_else(|| text.clone(), |token| token.term);
-        (key, if is_name { Form::Name } else { Form::Plain })
+        (key, if is_name { WordForm::Name } else { WordForm::Plain })
     };
     let is_negation = role::is(&text, Role::Negation);
-    let is_function = form == Form::Plain
+    let is_function = form == WordForm::Plain
         && (text == ":"
             || is_negation
             || is_stop_word(&text)
@@ -498,7 +500,7 @@ fn word(written: &Written, text: String, is_first: bool) -> Word {
         && !role::is(&text, Role::Limit);
     // One negation is as good as another.
     let key = if is_negation { "not".to_owned() } else { key };
-    Word { key, text, form, is_function, is_capital }
+    ClauseWord { key, text, form, is_function, is_capital }
 }
 
 /// Returns a number, version, time or date as it is compared.
@@ -512,13 +514,13 @@ fn numeric(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Difference::{Opposite, OtherValue, Same};
+    use ClauseDifference::{Opposite, OtherValue, Same};
 
-    fn compare(newer: &str, older: &str) -> Option<Difference> {
+    fn compare(newer: &str, older: &str) -> Option<ClauseDifference> {
         let (newer, older) = (clauses(newer), clauses(older));
         let turned = |difference| match difference {
-            Difference::Within => Difference::Covers,
-            Difference::Covers => Difference::Within,
+            ClauseDifference::Within => ClauseDifference::Covers,
+            ClauseDifference::Covers => ClauseDifference::Within,
             other => other,
         };
         let (Some(newer), Some(older)) = (newer.first(), older.first()) else { return None };
@@ -644,7 +646,7 @@ mod tests {
     #[test]
     fn a_longer_claim_contains_a_shorter_one_unless_it_limits_it() {
         let long = "Deploys need two approvals, one of them from the platform team";
-        assert_eq!(compare(long, "Deploys need two approvals"), Some(Difference::Covers));
+        assert_eq!(compare(long, "Deploys need two approvals"), Some(ClauseDifference::Covers));
         assert_eq!(compare("The cache is on", "The cache is on, but not in tests"), None);
         assert_eq!(compare("Push to main", "Push to main only for documents"), None);
     }

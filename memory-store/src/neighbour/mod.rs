@@ -13,7 +13,7 @@ mod words;
 
 use serde::Serialize;
 
-use self::clause::{Clause, Difference};
+use self::clause::{Clause, ClauseDifference};
 use self::statement::Clauses;
 use crate::kind::Kind;
 
@@ -106,11 +106,13 @@ fn judge_by(
     likeness: impl FnOnce() -> f32,
 ) -> Option<Verdict> {
     let difference = difference(newer, older);
-    if let Some(difference @ (Difference::OtherValue | Difference::Opposite)) = difference {
+    if let Some(difference @ (ClauseDifference::OtherValue | ClauseDifference::Opposite)) =
+        difference
+    {
         let replaces = newer.title_says_replaced() || names_gone(newer, older, 1);
         return Some(match difference {
             _ if replaces || is_update(newer, older) => Verdict::Update,
-            Difference::OtherValue => Verdict::NewerValue,
+            ClauseDifference::OtherValue => Verdict::NewerValue,
             _ => Verdict::Contradiction,
         });
     }
@@ -118,15 +120,15 @@ fn judge_by(
         return Some(Verdict::Update);
     }
     match difference {
-        Some(Difference::Same) => Some(Verdict::Duplicate),
-        Some(Difference::Within) => Some(Verdict::Within),
-        Some(Difference::Covers) => Some(Verdict::Covers),
+        Some(ClauseDifference::Same) => Some(Verdict::Duplicate),
+        Some(ClauseDifference::Within) => Some(Verdict::Within),
+        Some(ClauseDifference::Covers) => Some(Verdict::Covers),
         _ => (likeness() >= 1.0).then_some(Verdict::Near),
     }
 }
 
 /// Compares the clauses of two statements: of their titles, and of their texts where the titles state the same.
-fn difference(newer: &Statement, older: &Statement) -> Option<Difference> {
+fn difference(newer: &Statement, older: &Statement) -> Option<ClauseDifference> {
     if !are_alike(newer.kind, older.kind) {
         return None;
     }
@@ -135,7 +137,7 @@ fn difference(newer: &Statement, older: &Statement) -> Option<Difference> {
         states(newer.kind) && states(older.kind) && newer.place(older) != Place::Elsewhere;
     let other = |new: &[Clause], old: &[Clause]| {
         let is_same = |clause: &Clause, of: &[Clause]| {
-            of.iter().any(|other| clause.compare(other) == Some(Difference::Same))
+            of.iter().any(|other| clause.compare(other) == Some(ClauseDifference::Same))
         };
         let left = |of: &[Clause], others: &[Clause]| -> Vec<Clause> {
             of.iter().filter(|clause| !is_same(clause, others)).cloned().collect()
@@ -143,7 +145,8 @@ fn difference(newer: &Statement, older: &Statement) -> Option<Difference> {
         let (new, old) = (left(new, old), left(old, new));
         let found = new.iter().flat_map(|clause| old.iter().map(|old| clause.compare(old)));
         let mut found = found.flatten();
-        let other = found.find(|it| matches!(it, Difference::OtherValue | Difference::Opposite));
+        let other = found
+            .find(|it| matches!(it, ClauseDifference::OtherValue | ClauseDifference::Opposite));
         (other, new.is_empty() && old.is_empty())
     };
     if can_differ {
@@ -154,16 +157,17 @@ fn difference(newer: &Statement, older: &Statement) -> Option<Difference> {
         }
     }
     let is_contained = |one: &Clause, by: &Clauses| {
-        by.all()
-            .any(|other| matches!(one.compare(other), Some(Difference::Same | Difference::Within)))
+        by.all().any(|other| {
+            matches!(one.compare(other), Some(ClauseDifference::Same | ClauseDifference::Within))
+        })
     };
     let is_within = |one: &Clauses, other: &Clauses| {
         one.all().next().is_some() && one.all().all(|clause| is_contained(clause, other))
     };
     match (is_within(new, old), is_within(old, new)) {
-        (true, true) => Some(Difference::Same),
-        (true, false) => Some(Difference::Within),
-        (false, true) => Some(Difference::Covers),
+        (true, true) => Some(ClauseDifference::Same),
+        (true, false) => Some(ClauseDifference::Within),
+        (false, true) => Some(ClauseDifference::Covers),
         (false, false) => None,
     }
 }

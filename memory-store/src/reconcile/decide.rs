@@ -1,20 +1,22 @@
 //! Decision about one memory in a reconciliation: what its file should be, against what it is.
 //!
 //! The table "Whose file is it" in `docs/memory-files.md` is implemented here: a person's file keeps its bytes, but for
-//! the keys that link it to newer memories ([`Decision::linked`]).
+//! the keys that link it to newer memories ([`MemoryDecision::linked`]).
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::missing::MissingFile;
 use super::ownership::Owner;
-use super::plan::Plan;
-use super::survey::{InTree, Survey};
+use super::plan::ReconcilePlan;
+use super::survey::{FileSurvey, InTree};
 use super::{Desired, SourceState, SourceStates};
 use crate::error::{Error, Result};
 use crate::file::{MemoryFile, file_name};
 use crate::id::MemoryId;
-use crate::ledger::{Aside, Entry, LedgerLine, More, Reason, Tombstone, Unfound, redacted_file};
+use crate::ledger::{
+    Aside, LedgerEntry, LedgerLine, More, Reason, Tombstone, Unfound, redacted_file,
+};
 use crate::memory::{HeldFor, Memory, Source, Status};
 use crate::redact::Redactor;
 use crate::store::free_path_in;
@@ -23,7 +25,7 @@ use crate::time::Timestamp;
 
 /// A memory as it is to be written.
 #[derive(Clone)]
-pub(super) struct Wanted {
+pub(super) struct WantedMemory {
     pub memory: Memory,
     root: PathBuf,
     text: String,
@@ -31,7 +33,7 @@ pub(super) struct Wanted {
     in_folder: Option<Box<Self>>,
 }
 
-impl Wanted {
+impl WantedMemory {
     pub(crate) fn new(desired: Desired) -> Result<Self> {
         let Desired { memory, root } = desired;
         let in_folder = (memory.status == Status::Held).then(|| {
@@ -81,9 +83,9 @@ impl Wanted {
 }
 
 /// Decision about one memory. One that fails has planned nothing yet: it is told, and the others have theirs.
-pub(super) struct Decision<'r, 'a> {
-    pub survey: &'r Survey<'a>,
-    pub plan: &'r mut Plan,
+pub(super) struct MemoryDecision<'r, 'a> {
+    pub survey: &'r FileSurvey<'a>,
+    pub plan: &'r mut ReconcilePlan,
     /// Hides the secrets of what people wrote; what is wanted has none.
     pub redactor: &'r Redactor,
     /// Returns the state of what a memory was learned from, for one that no reader finds any more.
@@ -93,18 +95,22 @@ pub(super) struct Decision<'r, 'a> {
     pub now: Timestamp,
 }
 
-impl<'r> Decision<'r, '_> {
+impl<'r> MemoryDecision<'r, '_> {
     /// Transcripts say it: it should be there.
-    pub(crate) fn want(&mut self, known: Option<&Entry>, wanted: &Wanted) -> Result<()> {
+    pub(crate) fn want(
+        &mut self,
+        known: Option<&LedgerEntry>,
+        wanted: &WantedMemory,
+    ) -> Result<()> {
         let id = wanted.memory.id;
         let root = self.survey.root_for(id, known, Some(&wanted.root));
-        let before = known.cloned().unwrap_or_else(|| Entry::new(id, &root));
-        let entry = Entry { root, unfound: None, ..before.clone() };
+        let before = known.cloned().unwrap_or_else(|| LedgerEntry::new(id, &root));
+        let entry = LedgerEntry { root, unfound: None, ..before.clone() };
         if self.survey.is_out_of_reach(&before) {
             self.plan.outcome.unchanged += 1;
             return Ok(());
         }
-        let survey: &'r Survey = self.survey;
+        let survey: &'r FileSurvey = self.survey;
         // Nothing that is in the folder, or was, is held back again, whatever the settings are by now.
         let was_in_folder = before.was_in_folder(survey.is_private());
         let wanted = if was_in_folder { wanted.in_folder() } else { wanted };
@@ -126,13 +132,13 @@ impl<'r> Decision<'r, '_> {
     }
 
     /// No transcript says it any more.
-    pub(crate) fn unwanted(&mut self, before: &Entry) -> Result<()> {
+    pub(crate) fn unwanted(&mut self, before: &LedgerEntry) -> Result<()> {
         if self.survey.is_out_of_reach(before) {
             return Ok(());
         }
         let root = self.survey.root_for(before.id, Some(before), None);
-        let entry = Entry { root, ..before.clone() };
-        let survey: &'r Survey = self.survey;
+        let entry = LedgerEntry { root, ..before.clone() };
+        let survey: &'r FileSurvey = self.survey;
         let in_tree = match survey.in_tree(before, &entry.root) {
             InTree::Files(files) => files.first().copied(),
             InTree::Replaced(file) => {
@@ -158,7 +164,7 @@ impl<'r> Decision<'r, '_> {
             return Ok(());
         }
         // A person wrote or changed it: it is theirs, and kept like what they saved themselves.
-        let mut entry = Entry { saved: true, owned: true, ..entry };
+        let mut entry = LedgerEntry { saved: true, owned: true, ..entry };
         if in_tree.is_some() {
             entry.placed = true;
             entry.aside = Aside::No;
@@ -183,7 +189,7 @@ impl<'r> Decision<'r, '_> {
 
     /// Its file says something else that is from the repository: that is left alone, and moves nothing of what is
     /// known.
-    fn replaced(&mut self, before: &Entry, mut entry: Entry, file: &Read) {
+    fn replaced(&mut self, before: &LedgerEntry, mut entry: LedgerEntry, file: &Read) {
         self.plan.outcome.unchanged += 1;
         // It would be offered again as the user's. A limit may be newer than the ledger.
         let found = file.file.text();
@@ -196,10 +202,10 @@ impl<'r> Decision<'r, '_> {
     /// Its file is in the working tree.
     fn present(
         &mut self,
-        before: &Entry,
-        mut entry: Entry,
+        before: &LedgerEntry,
+        mut entry: LedgerEntry,
         file: &Read,
-        wanted: &Wanted,
+        wanted: &WantedMemory,
     ) -> Result<()> {
         let found = file.file.text();
         entry.placed = true;
@@ -216,7 +222,13 @@ impl<'r> Decision<'r, '_> {
     }
 
     /// Nobody changed the file: it follows the transcripts.
-    fn untouched(&mut self, before: &Entry, mut entry: Entry, file: &Read, wanted: &Wanted) {
+    fn untouched(
+        &mut self,
+        before: &LedgerEntry,
+        mut entry: LedgerEntry,
+        file: &Read,
+        wanted: &WantedMemory,
+    ) {
         let path = &file.stored.path;
         let new_path = self.followed_path(&entry, path, wanted);
         let name = self.name(&entry, &new_path);
@@ -244,7 +256,7 @@ impl<'r> Decision<'r, '_> {
     }
 
     /// A name that we gave follows the title; one that a person gave stays.
-    fn followed_path(&self, entry: &Entry, path: &Path, wanted: &Wanted) -> PathBuf {
+    fn followed_path(&self, entry: &LedgerEntry, path: &Path, wanted: &WantedMemory) -> PathBuf {
         let name = self.name(entry, path);
         if !entry.named.contains(&name) || name == file_name(&wanted.memory) {
             return path.to_owned();
@@ -255,7 +267,13 @@ impl<'r> Decision<'r, '_> {
 
     /// Keeps a person's file that has a text of ours: of what the reader finds now, it takes over the keys that link it
     /// to newer memories.
-    fn linked(&mut self, before: &Entry, mut entry: Entry, file: &Read, wanted: &Wanted) {
+    fn linked(
+        &mut self,
+        before: &LedgerEntry,
+        mut entry: LedgerEntry,
+        file: &Read,
+        wanted: &WantedMemory,
+    ) {
         let old = &file.file.memory;
         let by = self.successor(before, file, wanted.memory.superseded_by);
         let memory = Memory {
@@ -269,7 +287,7 @@ impl<'r> Decision<'r, '_> {
     }
 
     /// Notes a person's file that has a text of ours, where it is.
-    fn keep(&self, entry: &mut Entry, file: &Read) {
+    fn keep(&self, entry: &mut LedgerEntry, file: &Read) {
         entry.owned = true;
         entry.name = self.name(entry, &file.stored.path);
         let found = file.file.text();
@@ -282,7 +300,13 @@ impl<'r> Decision<'r, '_> {
     }
 
     /// Keeps a person's file that no reader finds any more. A successor that is gone is taken out of it.
-    fn keep_unfound(&mut self, before: &Entry, mut entry: Entry, file: &Read, state: SourceState) {
+    fn keep_unfound(
+        &mut self,
+        before: &LedgerEntry,
+        mut entry: LedgerEntry,
+        file: &Read,
+        state: SourceState,
+    ) {
         // `review` lists those of earlier rules together.
         if state == SourceState::Read && !is_retired(&file.file.memory) {
             entry.unfound.get_or_insert(Unfound::Proposed);
@@ -298,7 +322,12 @@ impl<'r> Decision<'r, '_> {
 
     /// Returns the successor that a person's file should name: `wanted`, if it is in the same folder. What a person
     /// wrote there, or removed, stays.
-    fn successor(&self, before: &Entry, file: &Read, wanted: Option<MemoryId>) -> Option<MemoryId> {
+    fn successor(
+        &self,
+        before: &LedgerEntry,
+        file: &Read,
+        wanted: Option<MemoryId>,
+    ) -> Option<MemoryId> {
         let there = file.file.memory.superseded_by;
         let root = self.survey.root_for(before.id, Some(before), None);
         let wanted = wanted.filter(|by| self.placed.contains(&(root.clone(), *by)));
@@ -313,7 +342,13 @@ impl<'r> Decision<'r, '_> {
     }
 
     /// Writes the keys of a memory that link it to newer ones into a person's file; the rest keeps its bytes.
-    fn write_keys(&mut self, before: &Entry, mut entry: Entry, file: &Read, memory: &Memory) {
+    fn write_keys(
+        &mut self,
+        before: &LedgerEntry,
+        mut entry: LedgerEntry,
+        file: &Read,
+        memory: &Memory,
+    ) {
         let old = &file.file.memory;
         if memory == old {
             self.plan.outcome.unchanged += 1;
@@ -340,8 +375,8 @@ impl<'r> Decision<'r, '_> {
     /// A person changed the file: it is theirs. Only that something newer replaces it is noted.
     fn edited(
         &mut self,
-        before: &Entry,
-        mut entry: Entry,
+        before: &LedgerEntry,
+        mut entry: LedgerEntry,
         file: &Read,
         successor: Option<MemoryId>,
     ) {
@@ -377,7 +412,7 @@ impl<'r> Decision<'r, '_> {
     }
 
     /// Returns the ledger's copy of a person's text.
-    fn kept(&mut self, before: &Entry, file: &Read) -> String {
+    fn kept(&mut self, before: &LedgerEntry, file: &Read) -> String {
         let found = file.file.text();
         if found == before.text {
             return found.to_owned();
@@ -395,10 +430,10 @@ impl<'r> Decision<'r, '_> {
     /// Its file waits in the private folder.
     fn waiting(
         &mut self,
-        before: &Entry,
-        mut entry: Entry,
+        before: &LedgerEntry,
+        mut entry: LedgerEntry,
         file: &Read,
-        wanted: &Wanted,
+        wanted: &WantedMemory,
     ) -> Result<()> {
         if !self.survey.is_own(file) {
             self.plan.outcome.unchanged += 1;
@@ -438,7 +473,12 @@ impl<'r> Decision<'r, '_> {
     }
 
     /// Its file is nowhere.
-    fn missing(&mut self, before: &Entry, entry: Entry, wanted: &Wanted) -> Result<()> {
+    fn missing(
+        &mut self,
+        before: &LedgerEntry,
+        entry: LedgerEntry,
+        wanted: &WantedMemory,
+    ) -> Result<()> {
         match self.survey.why_missing(before) {
             Some(MissingFile::Deleted(reason)) => {
                 self.deleted(before, entry, &wanted.memory.title, reason);
@@ -456,7 +496,7 @@ impl<'r> Decision<'r, '_> {
         self.offer(before, entry, &wanted.text, &wanted.memory)
     }
 
-    fn unwanted_and_missing(&mut self, before: &Entry, entry: Entry) -> Result<()> {
+    fn unwanted_and_missing(&mut self, before: &LedgerEntry, entry: LedgerEntry) -> Result<()> {
         let file = self.remembered(before);
         // Of what others replaced nothing may be left that was the user's.
         let state = file.as_ref().map(|file| (self.source_state)(&file.memory));
@@ -470,7 +510,7 @@ impl<'r> Decision<'r, '_> {
             }
             (Some(MissingFile::Moved), file) if is_theirs => {
                 let saved = before.saved || before.is_edited();
-                self.offer_theirs(before, Entry { saved, ..entry }, file?)?
+                self.offer_theirs(before, LedgerEntry { saved, ..entry }, file?)?
             }
             (Some(MissingFile::Unclear), _) => self.plan.outcome.unsettled = true,
             (Some(MissingFile::Moved) | None, _) => {
@@ -481,12 +521,17 @@ impl<'r> Decision<'r, '_> {
     }
 
     /// The file as the ledger has it.
-    fn remembered(&self, before: &Entry) -> Result<MemoryFile> {
+    fn remembered(&self, before: &LedgerEntry) -> Result<MemoryFile> {
         parse_kept(&self.survey.store(&before.root).folder.join(&before.name), &before.text)
     }
 
     /// Writes a person's file again, with the bytes that it had.
-    fn offer_theirs(&mut self, before: &Entry, mut entry: Entry, file: MemoryFile) -> Result<()> {
+    fn offer_theirs(
+        &mut self,
+        before: &LedgerEntry,
+        mut entry: LedgerEntry,
+        file: MemoryFile,
+    ) -> Result<()> {
         entry.owned = true;
         self.own(file.text());
         self.offer(before, entry, file.text(), &file.memory)
@@ -496,8 +541,8 @@ impl<'r> Decision<'r, '_> {
     /// for review or would be in git's way.
     fn offer(
         &mut self,
-        before: &Entry,
-        mut entry: Entry,
+        before: &LedgerEntry,
+        mut entry: LedgerEntry,
         text: &str,
         memory: &Memory,
     ) -> Result<()> {
@@ -529,14 +574,14 @@ impl<'r> Decision<'r, '_> {
     /// Puts what waited into the working tree.
     fn return_from_aside(
         &mut self,
-        before: &Entry,
-        entry: Entry,
+        before: &LedgerEntry,
+        entry: LedgerEntry,
         file: &Read,
         text: &str,
     ) -> Result<()> {
         let memory = parse_kept(&file.stored.path, text)?.memory;
         let store = self.survey.store(&entry.root);
-        let entry = Entry { aside: Aside::No, ..entry };
+        let entry = LedgerEntry { aside: Aside::No, ..entry };
         if self.write_into_tree(before, entry, text, &memory)? {
             self.plan.remove(store, &file.stored.path);
             self.plan.outcome.written += 1;
@@ -549,8 +594,8 @@ impl<'r> Decision<'r, '_> {
     /// read: the next run finds it.
     fn write_into_tree(
         &mut self,
-        before: &Entry,
-        mut entry: Entry,
+        before: &LedgerEntry,
+        mut entry: LedgerEntry,
         text: &str,
         memory: &Memory,
     ) -> Result<bool> {
@@ -574,7 +619,7 @@ impl<'r> Decision<'r, '_> {
         Ok(true)
     }
 
-    fn write_new(&mut self, mut entry: Entry, path: &Path, text: &str) {
+    fn write_new(&mut self, mut entry: LedgerEntry, path: &Path, text: &str) {
         // A person's text stays theirs when it is written again.
         if !entry.is_edited() || entry.text != text {
             entry.will_write(text);
@@ -582,12 +627,12 @@ impl<'r> Decision<'r, '_> {
         entry.placed = false;
         self.plan.intend(&entry);
         self.plan.write(self.survey.store(&entry.root), path, text);
-        let placed = Entry { placed: true, ..entry };
+        let placed = LedgerEntry { placed: true, ..entry };
         self.plan.results.push(LedgerLine::Entry(Box::new(placed)));
     }
 
     /// Moves the file of a memory that rules of an earlier version wrote to what was put aside, where `restore` finds it.
-    fn put_aside(&mut self, before: &Entry, entry: Entry, file: &Read) {
+    fn put_aside(&mut self, before: &LedgerEntry, entry: LedgerEntry, file: &Read) {
         self.plan.outcome.put_aside += 1;
         let Memory { id, title, .. } = &file.stored.memory;
         let (store, text) = (self.survey.store(&entry.root), file.file.text());
@@ -606,16 +651,16 @@ impl<'r> Decision<'r, '_> {
     }
 
     /// Removes files that only we wrote and that nothing asks for.
-    fn withdraw(&mut self, before: &Entry, entry: Entry) {
+    fn withdraw(&mut self, before: &LedgerEntry, entry: LedgerEntry) {
         self.plan.outcome.removed += 1;
         self.remove_all(before, &entry);
         self.plan.results.push(LedgerLine::Drop(before.id));
     }
 
     /// Removes the files of a memory that have a text of ours.
-    fn remove_all(&mut self, before: &Entry, entry: &Entry) {
+    fn remove_all(&mut self, before: &LedgerEntry, entry: &LedgerEntry) {
         // Not missed from here on, so that a kill after the removal leaves no tombstone.
-        self.plan.intend(&Entry { placed: false, ..entry.clone() });
+        self.plan.intend(&LedgerEntry { placed: false, ..entry.clone() });
         let files = self.survey.files(&entry.root, entry.id);
         for file in files.iter().filter(|file| before.wrote(file.file.text())) {
             self.plan.remove(self.survey.store(&entry.root), &file.stored.path);
@@ -623,11 +668,11 @@ impl<'r> Decision<'r, '_> {
         self.remove_aside(before);
     }
 
-    fn deleted(&mut self, before: &Entry, entry: Entry, title: &str, reason: Reason) {
+    fn deleted(&mut self, before: &LedgerEntry, entry: LedgerEntry, title: &str, reason: Reason) {
         if let Some(root) = self.survey.elsewhere(entry.id, &entry.root) {
             // A person moved it to another working tree.
             self.plan.outcome.unchanged += 1;
-            self.plan.result(before, Entry { root, placed: false, ..entry });
+            self.plan.result(before, LedgerEntry { root, placed: false, ..entry });
             return;
         }
         self.plan.outcome.tombstoned += 1;
@@ -644,7 +689,7 @@ impl<'r> Decision<'r, '_> {
 
     /// The file to work with, of several with one id: the one named as it should be, or else as it
     /// was, or else the first.
-    fn choose(&self, entry: &Entry, files: &[&'r Read], wanted: &Wanted) -> &'r Read {
+    fn choose(&self, entry: &LedgerEntry, files: &[&'r Read], wanted: &WantedMemory) -> &'r Read {
         let named = |wanted: &str| {
             files.iter().copied().find(|file| self.name(entry, &file.stored.path) == wanted)
         };
@@ -652,7 +697,7 @@ impl<'r> Decision<'r, '_> {
     }
 
     /// Removes what a run that was killed between writing and removing left behind.
-    fn remove_leftovers(&mut self, before: &Entry, chosen: &Read) {
+    fn remove_leftovers(&mut self, before: &LedgerEntry, chosen: &Read) {
         for file in self.survey.files(&before.root, before.id) {
             let path = &file.stored.path;
             let is_ours =
@@ -664,7 +709,7 @@ impl<'r> Decision<'r, '_> {
     }
 
     /// Removes the private copy of what is in the working tree again, unless a person changed it.
-    fn remove_aside(&mut self, before: &Entry) {
+    fn remove_aside(&mut self, before: &LedgerEntry) {
         if let Some(aside) = self.survey.aside(before.id) {
             // The ledger has a person's text without its secrets.
             let found = aside.file.text();
@@ -677,7 +722,7 @@ impl<'r> Decision<'r, '_> {
     }
 
     /// The name of a file below the folder of memory files.
-    fn name(&self, entry: &Entry, path: &Path) -> String {
+    fn name(&self, entry: &LedgerEntry, path: &Path) -> String {
         self.survey.store(&entry.root).relative(path).unwrap_or_default()
     }
 }
@@ -696,9 +741,9 @@ enum Unwanted {
 
 /// Decides about a file with a text of ours that no reader finds any more.
 fn unfound_fate(
-    survey: &Survey,
+    survey: &FileSurvey,
     source_state: SourceStates<'_>,
-    entry: &Entry,
+    entry: &LedgerEntry,
     file: &Read,
 ) -> Unwanted {
     let state = source_state(&file.file.memory);
@@ -713,9 +758,9 @@ fn unfound_fate(
 
 /// Returns whether the file of a memory that no reader finds any more is still there once everything is done.
 pub(super) fn stays_unfound(
-    survey: &Survey,
+    survey: &FileSurvey,
     source_state: SourceStates<'_>,
-    entry: &Entry,
+    entry: &LedgerEntry,
     file: &Read,
 ) -> bool {
     entry.saved

@@ -30,7 +30,7 @@ const LOG_BYTES_MAX: u64 = 64 << 10;
 pub struct GitSnapshot {
     own: PathBuf,
     shared: PathBuf,
-    files: Vec<Option<Mark>>,
+    files: Vec<Option<GitFileState>>,
     is_locked: bool,
     /// True if a merge, a rebase or the like waited for a person.
     pub is_unfinished: bool,
@@ -38,7 +38,7 @@ pub struct GitSnapshot {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Mark {
+struct GitFileState {
     modified_ns: Option<i64>,
     len: u64,
     inode: u64,
@@ -51,7 +51,7 @@ impl GitSnapshot {
         let files = OWN.iter().map(|name| own.join(name));
         let files = files.chain(SHARED.iter().map(|name| shared.join(name)));
         Self {
-            files: files.map(|path| Mark::of(&path)).collect(),
+            files: files.map(|path| GitFileState::of(&path)).collect(),
             is_locked: own.join(LOCK).exists(),
             is_unfinished: UNFINISHED.iter().any(|name| own.join(name).exists()),
             swept: last_sweep(&own.join("logs/HEAD")).ok().flatten(),
@@ -74,7 +74,7 @@ impl GitSnapshot {
     }
 }
 
-impl Mark {
+impl GitFileState {
     fn of(path: &Path) -> Option<Self> {
         let found = fs::metadata(path).ok()?;
         let (_, inode) = file_number(&found);

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::GitState;
 use crate::layout::{STORE_DIR, memory_folder};
-use crate::ledger::{Entry, Reason, Seen};
+use crate::ledger::{LedgerEntry, Reason, SeenTree};
 
 /// Outcome of a file that is not where it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(super) enum MissingFile {
 /// A working tree as it was and as it is.
 pub(super) struct Traces<'a> {
     git: &'a GitState,
-    seen: Seen,
+    seen: SeenTree,
     committed: HashSet<&'a Path>,
     removed: HashSet<&'a Path>,
     held: HashSet<&'a Path>,
@@ -37,13 +37,13 @@ pub(super) struct Traces<'a> {
     /// The store's README.
     readme: PathBuf,
     /// Memories that were in HEAD, and how many of them are still there.
-    were_committed: Count,
+    were_committed: FileCount,
     /// Memories that were not in HEAD.
-    were_loose: Count,
+    were_loose: FileCount,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Count {
+struct FileCount {
     present: usize,
     missing: usize,
 }
@@ -53,11 +53,11 @@ impl<'a> Traces<'a> {
     /// whether its file is still there.
     pub(crate) fn gather<'e>(
         git: &'a GitState,
-        seen: Option<&Seen>,
+        seen: Option<&SeenTree>,
         folder: &Path,
-        known: impl Iterator<Item = (&'e Entry, bool)>,
+        known: impl Iterator<Item = (&'e LedgerEntry, bool)>,
     ) -> Self {
-        let (mut were_committed, mut were_loose) = (Count::default(), Count::default());
+        let (mut were_committed, mut were_loose) = (FileCount::default(), FileCount::default());
         for (entry, is_present) in known {
             let count = if entry.committed { &mut were_committed } else { &mut were_loose };
             // What was saved since the last look came after whatever took the others.
@@ -96,7 +96,7 @@ impl<'a> Traces<'a> {
     }
 
     /// Says why a memory's file is gone.
-    pub(crate) fn why_missing(&self, entry: &Entry) -> MissingFile {
+    pub(crate) fn why_missing(&self, entry: &LedgerEntry) -> MissingFile {
         if self.has_moved {
             return MissingFile::Unclear;
         }
@@ -107,7 +107,7 @@ impl<'a> Traces<'a> {
         }
     }
 
-    fn why_at_rest(&self, entry: &Entry) -> MissingFile {
+    fn why_at_rest(&self, entry: &LedgerEntry) -> MissingFile {
         let path = repository_path(&entry.name);
         if self.changed_branch() && entry.committed && !self.committed.contains(path.as_path()) {
             // The removal was on another branch, perhaps by somebody else.
@@ -136,7 +136,7 @@ impl<'a> Traces<'a> {
 
     /// Of a file that no commit held when we last looked. Switching branches leaves such files
     /// alone, so it is either a person, or what removes all of them: `git clean`, `git stash -u`.
-    fn why_loose(&self, entry: &Entry, path: &Path) -> MissingFile {
+    fn why_loose(&self, entry: &LedgerEntry, path: &Path) -> MissingFile {
         // It may have been committed since, on a branch that was left again.
         if self.held.contains(path) || !self.is_forward() || self.changed_branch() {
             return MissingFile::Moved;
@@ -155,7 +155,7 @@ impl<'a> Traces<'a> {
 
     /// Returns whether `git clean` may have taken the only untracked memory: it leaves no untracked file at all. A person
     /// who meant to delete it does so once more.
-    pub(crate) fn may_be_cleaned(&self, entry: &Entry) -> bool {
+    pub(crate) fn may_be_cleaned(&self, entry: &LedgerEntry) -> bool {
         let has_readme = self.seen.loose_readme && self.readme.exists();
         let is_alone = self.were_loose.present == 0 && self.git.has_untracked == Some(false);
         is_alone && !has_readme && !entry.returned && !entry.committed
@@ -186,12 +186,12 @@ impl<'a> Traces<'a> {
 
     /// Returns the state of this tree to remember, once everything is written; `None` if git was at work, since missing
     /// files are then judged later, by the state remembered before.
-    pub(crate) fn seen_now(&self, root: &Path) -> Option<Seen> {
+    pub(crate) fn seen_now(&self, root: &Path) -> Option<SeenTree> {
         if self.has_moved {
             return None;
         }
         let readme = Path::new(STORE_DIR).join("README.md");
-        Some(Seen {
+        Some(SeenTree {
             root: root.to_owned(),
             head: self.git.head.clone(),
             branch: self.git.branch.clone(),
@@ -222,7 +222,7 @@ impl<'a> Traces<'a> {
     }
 }
 
-impl Count {
+impl FileCount {
     fn all_of_several_missing(self) -> bool {
         self.present == 0 && self.missing > 1
     }

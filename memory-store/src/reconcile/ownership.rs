@@ -3,7 +3,7 @@
 //! The table in `docs/memory-files.md` lists what each trigger may do to a person's file. This module decides whose a
 //! file is; [`super::decide`] applies the table.
 
-use crate::ledger::Entry;
+use crate::ledger::LedgerEntry;
 use crate::memory::Memory;
 
 /// Owner of a memory file.
@@ -17,7 +17,7 @@ pub enum Owner {
 
 /// Evidence of a person's decision about a memory file.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Evidence {
+pub(crate) struct OwnershipEvidence {
     /// HEAD, the index of git, another branch or a stash contains the file.
     pub tracked: bool,
     /// The file's text is none that the program wrote.
@@ -30,7 +30,7 @@ impl Owner {
     /// Returns the owner of a memory's file. A file is a person's once it was committed, edited, pinned, accepted in a
     /// review, or written by a person or through MCP; what was a person's once stays theirs. What a tool call of Claude's
     /// wrote is never asked about here: until a person keeps it, it is no file of this machine's, and is left as it is.
-    pub(crate) fn of(entry: &Entry, memory: &Memory, evidence: Evidence) -> Self {
+    pub(crate) fn of(entry: &LedgerEntry, memory: &Memory, evidence: OwnershipEvidence) -> Self {
         let was_decided = entry.owned || entry.promoted || entry.saved;
         if was_decided || evidence.tracked || evidence.edited || evidence.kept || memory.pinned {
             Self::Person

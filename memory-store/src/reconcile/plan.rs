@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use super::Outcome;
 use crate::error::Result;
-use crate::ledger::{Entry, LedgerLine};
+use crate::ledger::{LedgerEntry, LedgerLine};
 use crate::store::{Store, write_all};
 
 /// A plan, in its order: intents, writes, removals, results.
 #[derive(Default)]
-pub(super) struct Plan {
+pub(super) struct ReconcilePlan {
     pub intents: Vec<LedgerLine>,
     writes: Vec<(Store, PathBuf, String)>,
     /// Paths of `writes` where nothing but links between memories changes.
@@ -20,7 +20,7 @@ pub(super) struct Plan {
     pub outcome: Outcome,
 }
 
-impl Plan {
+impl ReconcilePlan {
     /// Returns how many files change.
     pub(crate) fn changes(&self) -> usize {
         self.writes.len() + self.removals.len()
@@ -46,7 +46,7 @@ impl Plan {
 
     /// Notes beforehand that a file will be written or removed, so that it is recognised as ours,
     /// or not missed, whenever a kill comes.
-    pub(crate) fn intend(&mut self, entry: &Entry) {
+    pub(crate) fn intend(&mut self, entry: &LedgerEntry) {
         self.intents.push(LedgerLine::Entry(Box::new(entry.clone())));
     }
 
@@ -73,7 +73,7 @@ impl Plan {
     }
 
     /// Notes how a memory stands afterwards, when that differs from before.
-    pub(crate) fn result(&mut self, before: &Entry, entry: Entry) {
+    pub(crate) fn result(&mut self, before: &LedgerEntry, entry: LedgerEntry) {
         if *before != entry {
             self.results.push(LedgerLine::Entry(Box::new(entry)));
         }

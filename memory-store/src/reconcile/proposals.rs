@@ -3,15 +3,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::decide::Wanted;
-use super::survey::Survey;
+use super::decide::WantedMemory;
+use super::survey::FileSurvey;
 use crate::id::MemoryId;
 use crate::ledger::Ledger;
 use crate::memory::{HeldFor, Status};
 
 /// Holds wanted memories that are not in the folder yet, where a person owns memories of the same session that another
 /// reader found.
-pub(super) fn hold(survey: &Survey, ledger: &Ledger, wanted: &mut BTreeMap<MemoryId, Wanted>) {
+pub(super) fn hold(
+    survey: &FileSurvey,
+    ledger: &Ledger,
+    wanted: &mut BTreeMap<MemoryId, WantedMemory>,
+) {
     let owned = readers_of_owned(survey, ledger);
     if owned.is_empty() {
         return;
@@ -34,7 +38,7 @@ pub(super) fn hold(survey: &Survey, ledger: &Ledger, wanted: &mut BTreeMap<Memor
 }
 
 /// Returns the readers that found the memories which a person owns, by session.
-fn readers_of_owned(survey: &Survey, ledger: &Ledger) -> BTreeMap<String, BTreeSet<String>> {
+fn readers_of_owned(survey: &FileSurvey, ledger: &Ledger) -> BTreeMap<String, BTreeSet<String>> {
     let mut readers: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for memory in survey.owned(ledger) {
         let source = &memory.source;

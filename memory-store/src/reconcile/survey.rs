@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 
 use super::GitState;
 use super::missing::{MissingFile, Traces};
-use super::ownership::{Evidence, Owner};
+use super::ownership::{Owner, OwnershipEvidence};
 use crate::error::{Error, Result};
 use crate::id::MemoryId;
-use crate::ledger::{Aside, Entry, Ledger, Reason, Seen, Texts, hashes};
+use crate::ledger::{Aside, KnownTexts, Ledger, LedgerEntry, Reason, SeenTree, hashes};
 use crate::memory::Memory;
 use crate::reviewed::Reviewed;
 use crate::store::Store;
@@ -26,7 +26,7 @@ struct Disk {
 }
 
 /// A project as it is before anything is done.
-pub(super) struct Survey<'a> {
+pub(super) struct FileSurvey<'a> {
     store: &'a Store,
     stores: BTreeMap<PathBuf, Store>,
     main_root: PathBuf,
@@ -56,12 +56,12 @@ pub(super) enum InTree<'s> {
     Nothing,
 }
 
-impl<'a> Survey<'a> {
+impl<'a> FileSurvey<'a> {
     /// Looks at everything once. `texts` are those of this machine, what is about to be derived among them.
     pub(crate) fn look(
         store: &'a Store,
         ledger: &Ledger,
-        texts: &Texts,
+        texts: &KnownTexts,
         trees: &'a [GitState],
     ) -> Result<Self> {
         let is_private = store.root.is_none();
@@ -129,7 +129,7 @@ impl<'a> Survey<'a> {
     }
 
     /// Returns whether a memory's file is where the ledger says, readable or not, or another that took its place.
-    fn is_there(&self, entry: &Entry) -> bool {
+    fn is_there(&self, entry: &LedgerEntry) -> bool {
         let has_file = |read: &Read| self.is_own(read);
         self.files(&entry.root, entry.id).iter().any(has_file)
             || self.replacement(entry).is_some()
@@ -140,17 +140,17 @@ impl<'a> Survey<'a> {
     /// Returns whether a memory's file is to be left as it is: it cannot be read because whoever is editing it is not
     /// done, or git has it and a sparse checkout leaves it out of the tree. Where git moved to another branch, an
     /// unreadable file there need not be that memory's.
-    pub(crate) fn is_out_of_reach(&self, entry: &Entry) -> bool {
+    pub(crate) fn is_out_of_reach(&self, entry: &LedgerEntry) -> bool {
         let has_left = entry.aside == Aside::No && entry.committed && !self.is_forward(&entry.root);
         self.is_unreadable(entry) && !has_left || self.is_left_out(entry)
     }
 
-    fn is_left_out(&self, entry: &Entry) -> bool {
+    fn is_left_out(&self, entry: &LedgerEntry) -> bool {
         let folder = &self.stores.get(&entry.root).unwrap_or(self.store).folder;
         entry.aside == Aside::No && self.left_out.contains(&folder.join(&entry.name))
     }
 
-    fn is_unreadable(&self, entry: &Entry) -> bool {
+    fn is_unreadable(&self, entry: &LedgerEntry) -> bool {
         self.stores.get(&entry.root).is_some_and(|store| {
             let folder = match entry.aside {
                 Aside::No => store.folder.clone(),
@@ -168,7 +168,7 @@ impl<'a> Survey<'a> {
     pub(crate) fn root_for(
         &self,
         id: MemoryId,
-        entry: Option<&Entry>,
+        entry: Option<&LedgerEntry>,
         asked: Option<&Path>,
     ) -> PathBuf {
         if let Some(entry) = entry
@@ -190,7 +190,7 @@ impl<'a> Survey<'a> {
     }
 
     /// Returns the presence in one tree of a memory with this entry.
-    pub(crate) fn in_tree(&self, entry: &Entry, root: &Path) -> InTree<'_> {
+    pub(crate) fn in_tree(&self, entry: &LedgerEntry, root: &Path) -> InTree<'_> {
         let files = self.files(root, entry.id);
         let own: Vec<&Read> = files.iter().filter(|file| self.is_own(file)).collect();
         if !own.is_empty() {
@@ -221,7 +221,7 @@ impl<'a> Survey<'a> {
     }
 
     /// Returns the memory from the repository that stands where this memory's own file would be.
-    fn replacement(&self, entry: &Entry) -> Option<&Read> {
+    fn replacement(&self, entry: &LedgerEntry) -> Option<&Read> {
         let path = self.stores.get(&entry.root)?.folder.join(&entry.name);
         let mut files = self.files(&entry.root, entry.id).iter();
         let file = files.find(|file| file.stored.path == path)?;
@@ -244,7 +244,7 @@ impl<'a> Survey<'a> {
     }
 
     /// Why a file is gone; `None` when it was never there.
-    pub(crate) fn why_missing(&self, entry: &Entry) -> Option<MissingFile> {
+    pub(crate) fn why_missing(&self, entry: &LedgerEntry) -> Option<MissingFile> {
         if !entry.placed {
             return None;
         }
@@ -266,12 +266,12 @@ impl<'a> Survey<'a> {
     }
 
     /// Returns whether `git clean` may have taken the only untracked memory, see [`Traces::may_be_cleaned`].
-    pub(crate) fn may_be_cleaned(&self, entry: &Entry) -> bool {
+    pub(crate) fn may_be_cleaned(&self, entry: &LedgerEntry) -> bool {
         self.traces.get(&entry.root).is_some_and(|tree| tree.may_be_cleaned(entry))
     }
 
     /// Returns whether a file that was missing is there by now.
-    fn has_come(&self, entry: &Entry) -> bool {
+    fn has_come(&self, entry: &LedgerEntry) -> bool {
         let folder = &self.stores.get(&entry.root).unwrap_or(self.store).folder;
         let path = folder.join(&entry.name);
         // A file that somebody put in its place was read.
@@ -281,13 +281,13 @@ impl<'a> Survey<'a> {
 
     /// Returns whether git keeps a memory's file elsewhere, so that an untracked one would be in its way, or something
     /// stands in its place.
-    pub(crate) fn holds(&self, entry: &Entry) -> bool {
+    pub(crate) fn holds(&self, entry: &LedgerEntry) -> bool {
         let tree = self.traces.get(&entry.root).or_else(|| self.traces.get(&self.main_root));
         tree.is_some_and(|tree| tree.holds(&entry.name)) || self.is_displaced(entry)
     }
 
     /// Returns whether what stands under a memory's name is of others, or no memory.
-    fn is_displaced(&self, entry: &Entry) -> bool {
+    fn is_displaced(&self, entry: &LedgerEntry) -> bool {
         let folder = &self.stores.get(&entry.root).unwrap_or(self.store).folder;
         let path = folder.join(&entry.name);
         self.disk.unreadable.contains(&path) || self.foreign.contains(&path)
@@ -303,7 +303,7 @@ impl<'a> Survey<'a> {
     }
 
     /// Returns whether HEAD holds a memory's file. Knowledge of a tree that moved stays, with the HEAD it was about.
-    pub(crate) fn commits(&self, entry: &Entry) -> bool {
+    pub(crate) fn commits(&self, entry: &LedgerEntry) -> bool {
         match self.traces.get(&entry.root) {
             Some(tree) if tree.has_moved() => entry.committed,
             tree => tree.is_some_and(|tree| tree.commits(&entry.name)),
@@ -311,10 +311,10 @@ impl<'a> Survey<'a> {
     }
 
     /// Returns whose a memory's file is; `is_ours` if the program wrote its text.
-    pub(crate) fn owner(&self, entry: &Entry, file: &Read, is_ours: bool) -> Owner {
+    pub(crate) fn owner(&self, entry: &LedgerEntry, file: &Read, is_ours: bool) -> Owner {
         let tracked = self.tracks(&file.stored.path);
         let kept = entry.was_kept(&self.reviewed);
-        Owner::of(entry, &file.file.memory, Evidence { tracked, edited: !is_ours, kept })
+        Owner::of(entry, &file.file.memory, OwnershipEvidence { tracked, edited: !is_ours, kept })
     }
 
     /// Returns the files of this machine's memories in working trees, with their trees and ids.
@@ -329,7 +329,7 @@ impl<'a> Survey<'a> {
     /// Returns the memories of this machine that a person owns.
     pub(crate) fn owned(&self, ledger: &Ledger) -> impl Iterator<Item = &Memory> {
         let persons = self.own_files().filter(|(_, id, read)| {
-            let is_persons = |entry: &Entry| {
+            let is_persons = |entry: &LedgerEntry| {
                 self.owner(entry, read, entry.wrote(read.file.text())) == Owner::Person
             };
             ledger.entry(*id).is_some_and(is_persons)
@@ -361,7 +361,7 @@ impl<'a> Survey<'a> {
     }
 
     /// Returns the state of each tree to remember.
-    pub(crate) fn seen_now(&self) -> Vec<Seen> {
+    pub(crate) fn seen_now(&self) -> Vec<SeenTree> {
         self.traces.iter().filter_map(|(root, tree)| tree.seen_now(root)).collect()
     }
 

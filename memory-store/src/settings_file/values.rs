@@ -193,14 +193,14 @@ fn options(settings: &RedactSettings) -> Result<(), OptionsError> {
 /// `line 7: `, where a file's pattern that cannot be used stands.
 pub(super) fn place_of_pattern(text: &str) -> Option<String> {
     #[derive(serde::Deserialize)]
-    struct File {
+    struct SettingsFile {
         redact: Patterns,
     }
     #[derive(serde::Deserialize)]
     struct Patterns {
         deny: Vec<toml::Spanned<String>>,
     }
-    let file: File = toml::from_str(text).ok()?;
+    let file: SettingsFile = toml::from_str(text).ok()?;
     let patterns = file.redact.deny;
     let given: Vec<String> = patterns.iter().map(|pattern| pattern.get_ref().clone()).collect();
     let settings = RedactSettings { deny: given, ..RedactSettings::default() };

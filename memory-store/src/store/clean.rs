@@ -7,10 +7,10 @@ use super::{By, Store, free_path_in};
 use crate::error::{Error, Result};
 use crate::file::{EXTENSION, FILE_BYTES_MAX, MemoryFile, parts};
 use crate::fs::disk::{self, refused};
-use crate::ledger::{Entry, Ledger, Origin};
+use crate::ledger::{Ledger, LedgerEntry, LedgerOrigin};
 use crate::memory::Memory;
 use crate::migrate;
-use crate::reconcile::{Evidence, Owner};
+use crate::reconcile::{Owner, OwnershipEvidence};
 use crate::redact::Redactor;
 use crate::reviewed::Reviewed;
 use crate::stored::{self, Read, Stored};
@@ -88,7 +88,7 @@ impl Store {
             }
         }
         ledger = Ledger::open(&self.home)?;
-        let is_kept = |entry: &Entry| {
+        let is_kept = |entry: &LedgerEntry| {
             committed.is_some() && (owned.contains(&entry.id) || is_entry_persons(entry))
         };
         cleaned.files = cleaned.memories + usize::from(ledger.clean(redactor, &is_kept)?);
@@ -181,7 +181,7 @@ impl Store {
         if !is_ours {
             let origin = match ledger.texts().origin(&stored) {
                 // Nobody has looked yet where it is from; rewritten, it would look like the user's own.
-                Origin::Unknown if self.root.is_some() => Origin::Pulled,
+                LedgerOrigin::Unknown if self.root.is_some() => LedgerOrigin::Pulled,
                 known => known,
             };
             ledger.inherit(file.text(), origin)?;
@@ -212,15 +212,21 @@ impl Store {
 }
 
 /// Returns whether a memory's file is a person's. What the ledger does not contain was written by hand.
-fn is_persons(entry: Option<&Entry>, read: &Read, tracked: bool, reviewed: &Reviewed) -> bool {
+fn is_persons(
+    entry: Option<&LedgerEntry>,
+    read: &Read,
+    tracked: bool,
+    reviewed: &Reviewed,
+) -> bool {
     let Some(entry) = entry else { return true };
     let edited = !entry.wrote(read.file.text());
     let kept = entry.was_kept(reviewed);
-    Owner::of(entry, &read.stored.memory, Evidence { tracked, edited, kept }) == Owner::Person
+    Owner::of(entry, &read.stored.memory, OwnershipEvidence { tracked, edited, kept })
+        == Owner::Person
 }
 
 /// Returns whether an entry is of a memory that a person owns, as far as the ledger tells.
-fn is_entry_persons(entry: &Entry) -> bool {
+fn is_entry_persons(entry: &LedgerEntry) -> bool {
     entry.owned || entry.committed || entry.promoted || entry.saved || entry.is_edited()
 }
 

@@ -8,7 +8,7 @@ use super::Store;
 use crate::error::{At, Error, Result};
 use crate::file::FILE_BYTES_MAX;
 use crate::fs::disk::{Privacy, replace};
-use crate::ledger::{Entry, Ledger};
+use crate::ledger::{Ledger, LedgerEntry};
 use crate::stored;
 
 impl Store {
@@ -51,7 +51,7 @@ impl Store {
 }
 
 /// Returns whether a file is named as a memory's is.
-fn is_of(entry: &Entry, path: &Path) -> bool {
+fn is_of(entry: &LedgerEntry, path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name == entry.name.as_str() || name.ends_with(&format!("-{}.md", entry.id.short()))
 }

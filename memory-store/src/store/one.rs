@@ -12,7 +12,7 @@ use crate::file::MemoryFile;
 use crate::fs::disk::UnnamedFile;
 use crate::fs::file_stamp::Stamps;
 use crate::id::MemoryId;
-use crate::ledger::{Entry, Lookup, Origin, Unsynced, redacted_file};
+use crate::ledger::{LedgerEntry, LedgerOrigin, Lookup, Unsynced, redacted_file};
 use crate::memory::Memory;
 use crate::recall::IndexedFile;
 use crate::redact::Redactor;
@@ -46,7 +46,7 @@ impl Store {
         let stored = if is_here { Some(stored::read(path)?.stored) } else { None };
         let missing = || Error::NotFound { id: id.to_string(), found: 0 };
         let mut stored = stored.filter(|stored| stored.memory.id == id).ok_or_else(missing)?;
-        if Lookup::new(&self.home).origin(&stored)? == Origin::Claude {
+        if Lookup::new(&self.home).origin(&stored)? == LedgerOrigin::Claude {
             tell_as_note(&mut stored.memory);
         }
         Ok(stored)
@@ -214,8 +214,8 @@ impl Store {
     /// Returns whether a file is neither from the repository, nor written by a tool call of Claude's.
     fn is_of_machine(&self, stored: &Stored, lookup: &Lookup) -> Result<bool> {
         Ok(match (self.is_private(&stored.path), lookup.origin(stored)?) {
-            (true, origin) => origin != Origin::Claude,
-            (false, origin) => origin == Origin::Own,
+            (true, origin) => origin != LedgerOrigin::Claude,
+            (false, origin) => origin == LedgerOrigin::Own,
         })
     }
 
@@ -241,7 +241,7 @@ impl Store {
             }
         };
         // Its id is new, so the ledger knows nothing of it.
-        let entry = Entry::new(new.file.memory.id, self.ledger_root());
+        let entry = LedgerEntry::new(new.file.memory.id, self.ledger_root());
         let (name, lookup) = (self.relative(&path), Lookup::new(&self.home));
         let noted = name.map(|name| lookup.created(entry, &name, new.file.text())).transpose()?;
         Ok((path, noted))

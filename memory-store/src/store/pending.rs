@@ -11,9 +11,9 @@ use crate::exchange::claim_notice::ClaimNotice;
 use crate::file::{EXTENSION, MemoryFile};
 use crate::fs::disk::{self, Privacy};
 use crate::id::MemoryId;
-use crate::ledger::{Asked, Ledger, Lookup, Origin, PendingChange, hashes, redacted_file};
+use crate::ledger::{Asked, Ledger, LedgerOrigin, Lookup, PendingChange, hashes, redacted_file};
 use crate::memory::{Memory, SaidBy, Source};
-use crate::reconcile::{Evidence, Owner};
+use crate::reconcile::{Owner, OwnershipEvidence};
 use crate::redact::Redactor;
 use crate::reviewed::Reviewed;
 use crate::stored::{self, Listing, Stored};
@@ -62,13 +62,13 @@ impl Store {
         let Some(entry) = lookup.entry(stored.memory.id)? else {
             // Claude's drafts have no ledger entry.
             let is_draft = self.is_private(&stored.path) && !stored.memory.source.is_users();
-            return Ok(!is_draft && lookup.origin(stored)? != Origin::Claude);
+            return Ok(!is_draft && lookup.origin(stored)? != LedgerOrigin::Claude);
         };
         let Some(source) = entry.source() else { return Ok(true) };
         if source.is_users() || stored.memory.source.is_users() {
             return Ok(true);
         }
-        let evidence = Evidence {
+        let evidence = OwnershipEvidence {
             tracked: entry.committed,
             edited: !entry.written.contains(&stored.text),
             kept: Reviewed::read(&self.home).ids.contains(&entry.id),
@@ -271,7 +271,7 @@ impl Store {
         let Some(former) = former else { return Ok(false) };
         let text = redacted_file(&former, redactor);
         MemoryFile::parse(Path::new(""), text.clone().into_bytes())?;
-        ledger.inherit(&text, Origin::Own)?;
+        ledger.inherit(&text, LedgerOrigin::Own)?;
         self.write(&stored.path, text.as_bytes())?;
         self.settle_in(&mut ledger, id)?;
         self.remove_aside(id)?;

@@ -42,7 +42,7 @@ pub struct Unlearned {
 }
 
 /// A memory's file, and what is to become of it.
-struct Found {
+struct FoundTraces {
     read: Read,
     /// A person's memory without its evidence.
     rest: Option<Memory>,
@@ -95,7 +95,7 @@ impl Store {
         let _lock = self.lock()?;
         let mut ledger = Ledger::open(&self.home)?;
         let (mut done, mut aside) = (Unlearned::default(), BTreeSet::new());
-        for Found { read, rest } in self.of(gone, &ledger) {
+        for FoundTraces { read, rest } in self.of(gone, &ledger) {
             let Read { stored, file } = read;
             let is_aside = stored.path.starts_with(&self.home.archived_memories);
             let (path, memory) = (stored.path.clone(), stored.memory.clone());
@@ -133,7 +133,7 @@ impl Store {
     pub fn would_unlearn(&self, gone: &Gone<'_>) -> Result<Unlearned> {
         let ledger = Ledger::open(&self.home)?;
         let mut would = Unlearned::default();
-        for Found { read, rest } in self.of(gone, &ledger) {
+        for FoundTraces { read, rest } in self.of(gone, &ledger) {
             let list = if rest.is_some() { &mut would.kept } else { &mut would.learned };
             list.push((read.stored.path, read.stored.memory));
         }
@@ -141,7 +141,7 @@ impl Store {
     }
 
     /// The memory files with evidence that is gone; those that were put aside, too.
-    fn of(&self, gone: &Gone<'_>, ledger: &Ledger) -> Vec<Found> {
+    fn of(&self, gone: &Gone<'_>, ledger: &Ledger) -> Vec<FoundTraces> {
         let mut folders = self.folders();
         folders.push(self.home.archived_memories.clone());
         let mut found = Vec::new();
@@ -154,9 +154,9 @@ impl Store {
                 entry.is_some_and(|entry| !entry.saved && entry.wrote(read.file.text()));
             let rest = gone.rest(memory, is_known);
             if !is_as_learned && rest.is_some() {
-                found.push(Found { read, rest });
+                found.push(FoundTraces { read, rest });
             } else if is_as_learned && gone.bore(memory, is_known) {
-                found.push(Found { read, rest: None });
+                found.push(FoundTraces { read, rest: None });
             }
         });
         found

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::file::FILE_BYTES_MAX;
 use crate::fs::disk::{self, Privacy, read_if_there, replace};
 use crate::id::MemoryId;
-use crate::ledger::{Entry, Ledger, Tombstone, hashes};
+use crate::ledger::{Ledger, LedgerEntry, Tombstone, hashes};
 use crate::reviewed::Reviewed;
 use crate::stored::{self, Stored};
 use crate::trust::RELEASED_BYTES_MAX;
@@ -20,7 +20,7 @@ pub struct MemoryState {
     ids: BTreeSet<MemoryId>,
     /// Files of the memories in the memory folder, among the drafts, and among the archived memories.
     files: BTreeMap<PathBuf, Vec<u8>>,
-    entries: BTreeMap<MemoryId, Entry>,
+    entries: BTreeMap<MemoryId, LedgerEntry>,
     tombstones: BTreeMap<MemoryId, Tombstone>,
     /// Hashes of their texts; `own` contains the hashes of texts that a person released or this machine wrote.
     texts: BTreeSet<String>,

@@ -10,8 +10,7 @@
 //!   server.
 //! - [`Trust::held_as`] for a memory whose label is known: the plan of a session's start, and which of two files counts.
 //!
-//! A reader of an index adds what came since it was written: settings that are stricter by now, and files that no
-//! index has judged (`memory-store/recall/src/search/reader.rs` `holds`).
+//! A reader of an index adds settings that are stricter by now (`memory-store/recall/src/search/reader.rs` `holds`).
 
 use std::fmt;
 
@@ -32,7 +31,7 @@ pub use pulled::{note_pulled, release, unknown, unseen};
 pub(crate) use quarantine::RELEASED_BYTES_MAX;
 pub use quarantine::let_out;
 
-use pulled::Origin;
+use pulled::FileOrigins;
 use quarantine::{Releases, document, document_of};
 
 /// Characters of a mark, of four bits: whoever writes both texts must not find two that have the same.
@@ -83,7 +82,7 @@ pub struct Judgement {
 #[derive(Clone, Debug, Default)]
 pub struct Trust {
     releases: Releases,
-    origin: Origin,
+    origin: FileOrigins,
     pulled: Pulled,
     /// True if the ledger is asked about each file by itself, for who asks about few.
     pub asks_singly: bool,
@@ -95,7 +94,7 @@ impl Trust {
     /// # Errors
     /// When the file of what was let out cannot be read.
     pub fn of(store: &Store, settings: &Settings) -> Result<Self> {
-        let origin = Origin::of(store);
+        let origin = FileOrigins::of(store);
         let pulled = origin.policy(settings)?;
         Ok(Self { releases: Releases::read(&store.home)?, origin, pulled, asks_singly: false })
     }

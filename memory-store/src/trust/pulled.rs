@@ -7,23 +7,23 @@ use std::sync::OnceLock;
 use crate::error::Result;
 use crate::identity::Identity;
 use crate::layout::ProjectDir;
-use crate::ledger::{self, Ledger, Lookup, Texts, hashes};
+use crate::ledger::{self, KnownTexts, Ledger, Lookup, hashes};
 use crate::settings::{Pulled, Settings};
 use crate::store::Store;
 use crate::stored::{Stored, lock};
 
 /// Origin of a store's files, as its ledger tells it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Origin {
+pub(super) struct FileOrigins {
     /// Project of the ledger that knows the texts of this machine; `None` where no repository has the files.
     home: Option<ProjectDir>,
     /// The ledger of the store's project, or of the user.
     ledger: Option<ProjectDir>,
     /// Read at the first question about a file.
-    texts: OnceLock<Texts>,
+    texts: OnceLock<KnownTexts>,
 }
 
-impl Origin {
+impl FileOrigins {
     pub(crate) fn of(store: &Store) -> Self {
         // Nobody else can write a private store.
         Self {
@@ -66,7 +66,7 @@ impl Origin {
         self.texts().is_of_claude(stored)
     }
 
-    fn texts(&self) -> &Texts {
+    fn texts(&self) -> &KnownTexts {
         // Without a ledger nothing is known to be this machine's.
         let open = |home| Ledger::open(home).map(|ledger| ledger.texts()).unwrap_or_default();
         self.texts.get_or_init(|| self.ledger.as_ref().map(open).unwrap_or_default())
@@ -76,13 +76,13 @@ impl Origin {
     pub(crate) fn is_repository_alone(&self, stored: &Stored) -> bool {
         let Some(home) = self.home_of(stored) else { return false };
         let origin = Lookup::new(home).origin(stored);
-        !matches!(origin, Ok(ledger::Origin::Own | ledger::Origin::Claude))
+        !matches!(origin, Ok(ledger::LedgerOrigin::Own | ledger::LedgerOrigin::Claude))
     }
 
     /// Returns the same as [`Self::is_claudes`] without reading the whole ledger.
     pub(crate) fn is_claudes_alone(&self, stored: &Stored) -> bool {
         let origin = |home| Lookup::new(home).origin(stored).ok();
-        self.ledger.as_ref().and_then(origin) == Some(ledger::Origin::Claude)
+        self.ledger.as_ref().and_then(origin) == Some(ledger::LedgerOrigin::Claude)
     }
 }
 
@@ -113,7 +113,7 @@ pub fn unknown(store: &Store) -> Result<Vec<Stored>> {
 pub fn unseen(store: &Store) -> Result<Vec<Stored>> {
     let texts = Ledger::open(&store.home)?.texts();
     let mut files = store.files();
-    files.retain(|stored| texts.origin(stored) == ledger::Origin::Unknown);
+    files.retain(|stored| texts.origin(stored) == ledger::LedgerOrigin::Unknown);
     Ok(files)
 }
 

@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::dir::Folder;
-use super::open_regular::Links;
 use crate::error::{At, Error, Result};
 
 /// Readers of a written file.
@@ -352,15 +351,26 @@ fn make_folders(folder: &Path, privacy: Privacy) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// Opens a file of ours for reading and appending (`O_APPEND`). It and its folders are created with it, for this user
-/// only.
-pub fn open_to_append(path: &Path, links: Links) -> io::Result<File> {
-    let mut options = private_options();
-    options.read(true).append(true).create(true);
-    if links == Links::Refuse {
-        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW);
+/// Opens a file of ours for appending (`O_APPEND`). It and its folders are created with it, for this user only.
+fn open_to_append(path: &Path) -> io::Result<File> {
+    open_with_folders(path, private_options().append(true).create(true))
+}
+
+/// Appends bytes in one call, unless the file has `len_max` bytes already; returns its length. One `write` with `O_APPEND`
+/// is not torn apart by others on a local file system, so a line is written whole, without a lock.
+pub fn append_within(path: &Path, bytes: &[u8], len_max: u64) -> io::Result<u64> {
+    let mut file = open_to_append(path)?;
+    let len = file.metadata()?.len();
+    if len >= len_max {
+        return Ok(len);
     }
-    open_with_folders(path, &options)
+    let written = file.write(bytes)?;
+    Ok(len + written as u64)
+}
+
+/// Refuses a file that is a symbolic link (`O_NOFOLLOW`).
+pub fn refuse_links(options: &mut OpenOptions) -> &mut OpenOptions {
+    std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NOFOLLOW)
 }
 
 /// Opens a file of ours; where its folders are missing, they are created for this user only.
@@ -518,6 +528,16 @@ mod tests {
         assert!(third.place(root, &below.join("a.md")).is_err());
         drop(third);
         assert_eq!((listed(), fs::read_dir(&away).unwrap().count()), (3, 0));
+    }
+
+    #[test]
+    fn lines_are_appended_up_to_the_bound() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/b/file");
+        assert_eq!(append_within(&path, b"one\n", 8).unwrap(), 4);
+        assert_eq!(append_within(&path, b"three\n", 8).unwrap(), 10);
+        assert_eq!(append_within(&path, b"four\n", 8).unwrap(), 10);
+        assert_eq!(fs::read(&path).unwrap(), b"one\nthree\n");
     }
 
     #[test]

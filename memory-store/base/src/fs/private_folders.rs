@@ -3,9 +3,10 @@
 
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use super::process::is_of_user;
 use crate::layout::UserDirs;
 
 /// Mode of a private folder.
@@ -78,17 +79,6 @@ fn close(folder: &Path) -> io::Result<()> {
         return Err(io::Error::other("it belongs to another user"));
     }
     handle.set_permissions(Permissions::from_mode(MODE))
-}
-
-/// Returns the number of the user whose rights the program has (`geteuid`).
-pub fn user() -> u32 {
-    // SAFETY: the call takes and changes nothing.
-    unsafe { libc::geteuid() }
-}
-
-/// Returns whether a file belongs to that user.
-pub fn is_of_user(found: &Metadata) -> bool {
-    found.uid() == user()
 }
 
 /// Returns whether users other than the owner have permissions for a folder.

@@ -1,11 +1,24 @@
 //! The process itself, and those it starts: system calls that are about no file.
 
+use std::fs::Metadata;
 use std::io;
 use std::mem::MaybeUninit;
+use std::os::unix::fs::MetadataExt as _;
 use std::process::{Child, Command};
 use std::ptr::null_mut;
 use std::sync::Once;
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
+
+/// Returns the number of the user whose rights the program has (`geteuid`).
+pub fn user() -> u32 {
+    // SAFETY: the call takes and changes nothing.
+    unsafe { libc::geteuid() }
+}
+
+/// Returns whether a file belongs to that user.
+pub fn is_of_user(found: &Metadata) -> bool {
+    found.uid() == user()
+}
 
 /// Has a command run in a process group of its own (`setpgid`), so that signals to the group of the caller do not reach
 /// it.

@@ -7,18 +7,18 @@
 use std::fmt;
 use std::path::Path;
 
-use super::private_folders::user;
+use super::process::user;
 
 /// A working tree's root and its `.git`, as they were when somebody vouched for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeFingerprint {
-    folder: Mark,
-    git: Option<Mark>,
+    folder: FileMark,
+    git: Option<FileMark>,
 }
 
 /// Identity of a file among all that have had its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Mark {
+struct FileMark {
     /// When it came into being, or its inode where the file system does not say.
     birth: Birth,
     /// The user it belongs to.
@@ -35,15 +35,15 @@ enum Birth {
 impl TreeFingerprint {
     /// Looks at a working tree; `None` when it is not there. Two calls to the operating system.
     pub fn of(root: &Path) -> Option<Self> {
-        Some(Self { folder: Mark::of(root)?, git: Mark::of(&root.join(".git")) })
+        Some(Self { folder: FileMark::of(root)?, git: FileMark::of(&root.join(".git")) })
     }
 
     /// Reads what [`fmt::Display`] writes.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split(' ');
-        let folder = Mark::parse(&mut parts)?;
+        let folder = FileMark::parse(&mut parts)?;
         let git = match parts.clone().next() {
-            Some(_) => Some(Mark::parse(&mut parts)?),
+            Some(_) => Some(FileMark::parse(&mut parts)?),
             None => None,
         };
         parts.next().is_none().then_some(Self { folder, git })
@@ -94,10 +94,10 @@ impl fmt::Display for TreeFingerprint {
 /// inode. `None` where the file system does not store when.
 pub fn folder_key(path: &Path) -> Option<String> {
     match sys::look(path)? {
-        (Mark { birth: Birth::At(seconds, ns), .. }, inode) => {
+        (FileMark { birth: Birth::At(seconds, ns), .. }, inode) => {
             Some(format!("{seconds}.{ns:09} {inode}"))
         }
-        (Mark { birth: Birth::Inode(_), .. }, _) => None,
+        (FileMark { birth: Birth::Inode(_), .. }, _) => None,
     }
 }
 
@@ -110,7 +110,7 @@ pub fn born_ms(path: &Path) -> Option<i64> {
     }
 }
 
-impl Mark {
+impl FileMark {
     fn of(path: &Path) -> Option<Self> {
         sys::look(path).map(|(mark, _)| mark)
     }
@@ -129,7 +129,7 @@ impl Mark {
     }
 }
 
-impl fmt::Display for Mark {
+impl fmt::Display for FileMark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.birth {
             Birth::At(seconds, ns) => write!(f, "{seconds}.{ns:09} {}", self.owner),
@@ -173,12 +173,12 @@ mod sys {
     use std::os::unix::fs::MetadataExt;
     use std::path::Path;
 
-    use super::{Birth, Mark};
+    use super::{Birth, FileMark};
 
     /// The 256 bytes that statx(2) writes.
     #[derive(Default)]
     #[repr(C)]
-    struct Found {
+    struct StatResult {
         mask: u32,
         _block_size: u32,
         _attributes: u64,
@@ -201,16 +201,16 @@ mod sys {
         _unused: i32,
     }
 
-    const _: () = assert!(size_of::<Found>() == 256);
+    const _: () = assert!(size_of::<StatResult>() == 256);
 
     const STATX_UID: u32 = 0x8;
     const STATX_INO: u32 = 0x100;
     const STATX_BTIME: u32 = 0x800;
 
     /// Returns the mark of a file or folder, and its inode.
-    pub(crate) fn look(path: &Path) -> Option<(Mark, u64)> {
+    pub(crate) fn look(path: &Path) -> Option<(FileMark, u64)> {
         let name = CString::new(path.as_os_str().as_bytes()).ok()?;
-        let mut found = Found::default();
+        let mut found = StatResult::default();
         // SAFETY: the path ends with a null byte, and the structure is as long as the call writes.
         let failed = unsafe {
             libc::syscall(
@@ -225,14 +225,14 @@ mod sys {
         if failed {
             // Linux before 4.11, and containers that do not know the call.
             let found = std::fs::symlink_metadata(path).ok()?;
-            let mark = Mark { birth: Birth::Inode(found.ino()), owner: found.uid() };
+            let mark = FileMark { birth: Birth::Inode(found.ino()), owner: found.uid() };
             return Some((mark, found.ino()));
         }
         let birth = match found.mask & STATX_BTIME {
             0 => Birth::Inode(found.inode),
             _ => Birth::At(found.birth.seconds, found.birth.ns),
         };
-        Some((Mark { birth, owner: found.owner }, found.inode))
+        Some((FileMark { birth, owner: found.owner }, found.inode))
     }
 }
 
@@ -242,10 +242,10 @@ mod sys {
     use std::path::Path;
     use std::time::UNIX_EPOCH;
 
-    use super::{Birth, Mark};
+    use super::{Birth, FileMark};
 
     /// Returns the mark of a file or folder, and its inode.
-    pub(crate) fn look(path: &Path) -> Option<(Mark, u64)> {
+    pub(crate) fn look(path: &Path) -> Option<(FileMark, u64)> {
         let found = std::fs::symlink_metadata(path).ok()?;
         let born = found.created().ok().and_then(|born| born.duration_since(UNIX_EPOCH).ok());
         let born = born.and_then(|born| Some((i64::try_from(born.as_secs()).ok()?, born)));
@@ -253,7 +253,7 @@ mod sys {
             Some((seconds, born)) => Birth::At(seconds, born.subsec_nanos()),
             None => Birth::Inode(found.ino()),
         };
-        Some((Mark { birth, owner: found.uid() }, found.ino()))
+        Some((FileMark { birth, owner: found.uid() }, found.ino()))
     }
 }
 

@@ -95,12 +95,11 @@ impl Document {
         if !self.entry.kind_of().is_some_and(Kind::is_of_failure) {
             return Vec::new();
         }
-        // A file that is read for want of an index is whole.
-        let text = &self.record.text[..self.record.text.floor_char_boundary(MEMORY_BYTES_MAX)];
-        crate::signature::named_commands(&format!("{}\n{text}", self.record.title))
+        crate::signature::named_commands(&format!("{}\n{}", self.record.title, self.record.text))
     }
 
     /// Makes a memory ready whose record is known already, with its words.
+    #[cfg(test)]
     pub(crate) fn of_record(
         id: MemoryId,
         kind: Kind,

@@ -40,9 +40,6 @@ impl Recall {
 
 /// Reads one file that an index gives. A held memory may be released by now, and is judged again by the caller.
 fn given(sources: &Sources, at: At) -> Option<(OsString, JudgedFile)> {
-    if sources.is_unjudged(at) {
-        return None;
-    }
     let entry = sources.entry(at).filter(|entry| !entry.has(FLAG_HELD))?;
     let record = sources.record_file(at, &entry).ok()?;
     let stamp = Stamp { bytes: record.file_bytes, modified_ns: record.modified_ns };

@@ -1,6 +1,5 @@
 //! Searching: what is open and how it is read, explicit search, and looking memories up.
 
-pub(crate) mod fallback;
 pub(crate) mod filter;
 pub(crate) mod hit;
 pub(crate) mod judged;

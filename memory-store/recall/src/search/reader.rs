@@ -17,7 +17,6 @@ use crate::rank::candidate::Candidate;
 use crate::rank::nearest::Probe;
 use crate::rank::second_space::Asking;
 use crate::rank::trace::CandidateOutcome;
-use crate::suspicion;
 use memory_store_base::error::Error;
 use memory_store_base::fs::file_stamp::{Stamp, Stamps};
 use memory_store_base::id::MemoryId;
@@ -280,15 +279,13 @@ impl Recall {
 
     /// Returns whether a memory is held, as far as that is known of it by now.
     pub(crate) fn holds(&self, candidate: &Candidate, record: &Record) -> bool {
-        // Without an index nobody has judged it yet, nor by settings that are stricter than they were.
         candidate.entry.has(FLAG_HELD)
             || self.sources.holds_unreleased(candidate.at) && record.from_repository
-            || self.sources.is_unjudged(candidate.at) && suspicion::of_record(record).is_some()
     }
 
     /// Checks quarantine of a candidate that was not read yet. Where the index has judged it, nothing is read.
     pub(crate) fn is_held(&self, candidate: &Candidate) -> bool {
-        if !self.sources.is_unjudged(candidate.at) && !self.sources.holds_unreleased(candidate.at) {
+        if !self.sources.holds_unreleased(candidate.at) {
             return candidate.entry.has(FLAG_HELD);
         }
         let Ok(record) = self.sources.record(candidate.at, &candidate.entry) else { return true };

@@ -1,5 +1,4 @@
-//! Sources of recall: the index of a tree and that of its user, each with its journal, or the files themselves if an
-//! index cannot be read.
+//! Sources of recall: the index of a tree and that of its user, each with its journal.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,14 +12,13 @@ use crate::index::manifest::Gate;
 use crate::index::record::{Entry, FLAG_DRAFT, FLAG_HELD, FLAG_SUPERSEDED, Record};
 use crate::index::segment::Segment;
 use crate::rank::start_rank::{Standing, StartGroup, worth};
-use crate::search::fallback;
 
 use memory_store_base::error::{Error, Result};
 use memory_store_base::fs::file_stamp::Stamp;
 use memory_store_base::id::MemoryId;
-use memory_store_base::layout::{ProjectDir, Tree, UserDirs};
+use memory_store_base::layout::{Tree, UserDirs, memory_folder};
 use memory_store_base::pulled_setting;
-use memory_store_base::settings::{IndexSearch, Pulled, Settings};
+use memory_store_base::settings::{IndexSearch, Settings};
 use memory_store_base::time::Timestamp;
 
 /// Collection of a source and its hits.
@@ -53,10 +51,8 @@ pub(crate) struct IndexSource {
     pub index: Option<Index>,
     /// A segment of memories without an index around it.
     bare: Option<Segment>,
-    /// Documents of the journal, or of files read for want of an index.
+    /// Documents of the journal.
     pub loose: Vec<Arc<Document>>,
-    /// True if files were read for want of an index.
-    from_files: bool,
     /// True if the user gives only what is released, which this was not published by.
     holds_unreleased: bool,
     /// Documents of the segment that the journal replaced or removed.
@@ -137,20 +133,16 @@ impl Sources {
         sources.settings = settings_of(&opened);
         let has_index = matches!(opened, Ok(Some(_)));
         let project = dirs.project(tree.project);
-        sources.add(Collection::Memories, root, opened, || fallback::folders(&project, root));
-        // Without an index nobody knows what is of this machine.
-        for source in sources.list.iter_mut().filter(|source| source.from_files) {
-            source.label_loose(!fallback::is_private(&project));
-        }
-        sources.limit(dirs, &project, has_index);
+        let folders = || vec![memory_folder(root), project.private_memories, project.drafts];
+        sources.add(Collection::Memories, root, opened, folders);
+        sources.limit(dirs, has_index);
         sources.add_user(dirs, known);
         sources
     }
 
-    /// Holds what is from the repository where the user's settings say so, and did not when the index was published;
-    /// of what was read from files, where they or the project say so at all. One call tells that the settings are the same; a
-    /// reader parses none.
-    fn limit(&mut self, dirs: &UserDirs, project: &ProjectDir, has_index: bool) {
+    /// Holds what is from the repository where the user's settings require that, and did not when the index was published.
+    /// One call shows that the settings are the same; a reader parses none.
+    fn limit(&mut self, dirs: &UserDirs, has_index: bool) {
         let config = dirs.config_file();
         let published = self.settings.pulled;
         let pulled = match Stamp::of(&config) == self.settings.config {
@@ -161,10 +153,7 @@ impl Sources {
             }
         };
         for source in &mut self.list {
-            source.holds_unreleased = match source.from_files {
-                true => pulled == Pulled::Reviewed || fallback::is_limited(project),
-                false => pulled > published,
-            };
+            source.holds_unreleased = pulled > published;
         }
     }
 
@@ -188,6 +177,7 @@ impl Sources {
         self.add(Collection::User, &dirs.data, opened, || vec![dirs.user_memories()]);
     }
 
+    /// Adds an index. Where there is none although one of `folders` has something that one would hold, that is noted.
     fn add(
         &mut self,
         collection: Collection,
@@ -195,32 +185,19 @@ impl Sources {
         opened: Result<Option<Index>>,
         folders: impl FnOnce() -> Vec<PathBuf>,
     ) {
-        let (index, damage) = match opened {
-            Ok(Some(mut index)) => {
-                let damage = index.damage.take();
-                (Some(index), damage)
-            }
-            Ok(None) => (None, None),
-            Err(error) => (None, Some(error)),
+        let has_any = |folder: &PathBuf| {
+            std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
         };
-        let mut source = IndexSource::new(collection, root, index);
-        // Without an index, or with one that names memories it cannot give, the files are read.
-        if source.index.as_ref().is_none_or(|index| index.memories.is_none()) {
-            let (documents, more) = fallback::read(root, &folders());
-            let missing = !documents.is_empty() && damage.is_none();
-            if missing || more {
-                self.degraded.get_or_insert_with(|| "there is no index yet".to_owned());
+        let damage = match opened {
+            Ok(Some(mut index)) => {
+                let damage = index.damage.take().map(|error| error.to_string());
+                self.list.push(IndexSource::new(collection, root, Some(index)));
+                damage
             }
-            source.from_files = !documents.is_empty();
-            source.add_loose(documents);
-        }
-        if let Some(error) = damage {
-            self.degraded.get_or_insert_with(|| error.to_string());
-        }
-        // An index without memories may still hold passages.
-        if source.docs() > 0 || source.index.is_some() {
-            self.list.push(source);
-        }
+            Ok(None) => folders().iter().any(has_any).then(|| "there is no index yet".to_owned()),
+            Err(error) => Some(error.to_string()),
+        };
+        self.degraded = self.degraded.take().or(damage);
     }
 
     /// Returns whether any memory has a vector.
@@ -281,12 +258,6 @@ impl Sources {
     /// The source at a place.
     pub(crate) fn source(&self, at: At) -> &IndexSource {
         &self.list[usize::from(at.source)]
-    }
-
-    /// Returns whether what lies there was read from a file by a reader without an index, so that nobody has judged
-    /// what it says.
-    pub(crate) fn is_unjudged(&self, at: At) -> bool {
-        self.source(at).from_files
     }
 
     /// Returns whether a memory came with the repository, as far as its record can be read.
@@ -410,7 +381,6 @@ impl IndexSource {
             index,
             bare: None,
             loose: Vec::new(),
-            from_files: false,
             holds_unreleased: false,
             hidden: BTreeSet::new(),
             superseded: BTreeMap::new(),
@@ -462,13 +432,6 @@ impl IndexSource {
             }
         }
         self.mark_superseded();
-    }
-
-    /// Labels what was read from files, or not.
-    fn label_loose(&mut self, from_repository: bool) {
-        for document in &mut self.loose {
-            Arc::make_mut(document).record.from_repository = from_repository;
-        }
     }
 
     fn supersede(&mut self, newer: &Document) {
