@@ -29,7 +29,7 @@ pub struct RestoreArgs {
 
 impl RestoreArgs {
     /// Returns whether it decides something for the person.
-    pub fn decides(&self) -> bool {
+    pub fn decides(&self, _: &World) -> bool {
         !self.write.dry_run
     }
 }
@@ -68,8 +68,7 @@ fn would(args: &RestoreArgs, stores: &Stores, out: &mut dyn Write) -> Result {
             told.push(format!("restore {} \"{}\"", memory.id.short(), line(&memory.title)));
             continue;
         }
-        let mut gone = stores.project.tombstones()?;
-        gone.extend(stores.user.tombstones()?);
+        let gone = stores.tombstones()?;
         let is_meant = |id_of: String| id_of.to_lowercase().ends_with(&id.to_lowercase());
         let Some(tombstone) = gone.iter().find(|tombstone| is_meant(tombstone.id.to_string()))
         else {

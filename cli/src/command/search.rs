@@ -18,6 +18,7 @@ use serde::Serialize;
 
 use crate::exit;
 use crate::failure::{Failure, Result};
+use crate::view::changes::line;
 use crate::view::style::{CARE, NAME, QUIET, STRONG, paint};
 use crate::view::{self, clock, plain};
 use crate::world::World;
@@ -465,14 +466,10 @@ fn show_hit(hit: &Hit, is_same_turn: bool, asked: &str, full: bool, out: &mut dy
             Collection::Memories | Collection::User => SNIPPET_CHARS_MAX,
             Collection::Passages | Collection::Thinking => PASSAGE_CHARS_MAX,
         };
-        let text = excerpt(&one_line(&hit.text), asked, chars_max);
+        let text = excerpt(&line(&hit.text), asked, chars_max);
         if !text.is_empty() {
             writeln!(out, "        {text}")?;
         }
     }
     Ok(())
-}
-
-fn one_line(text: &str) -> String {
-    plain(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -33,6 +33,12 @@ pub fn plural(count: usize, thing: &str) -> String {
     }
 }
 
+/// Joins the texts whose counts are not zero.
+pub fn counted(parts: impl IntoIterator<Item = (usize, String)>) -> String {
+    let texts = parts.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text);
+    texts.collect::<Vec<_>>().join(", ")
+}
+
 /// Returns the verb that fits so many.
 pub const fn are(count: usize) -> &'static str {
     if count == 1 { "is" } else { "are" }
