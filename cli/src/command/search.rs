@@ -318,6 +318,7 @@ impl SearchArgs {
     }
 
     fn wanted(&self, now: Timestamp) -> Result<Wanted> {
+        let span = |text: &Option<String>| text.as_deref().map(|text| time(text, now)).transpose();
         let wanted = Wanted {
             text: self.text.join(" "),
             exact: true,
@@ -325,30 +326,17 @@ impl SearchArgs {
             tags: self.tag.clone(),
             paths: self.path.clone(),
             limit: self.limit.unwrap_or(if self.json || self.full { 0 } else { FITTING_MAX }),
-            since: self
-                .since
-                .as_deref()
-                .map(|text| time(text, now))
-                .transpose()?
-                .and_then(|span| span.from),
+            since: span(&self.since)?.and_then(|span| span.from),
             // The last moment of the day, week or month that was named.
-            until: self
-                .until
-                .as_deref()
-                .map(|text| time(text, now))
-                .transpose()?
-                .and_then(|span| span.to)
-                .map(|to| Timestamp(to.0 - 1)),
+            until: span(&self.until)?.and_then(|span| span.to).map(|to| Timestamp(to.0 - 1)),
             session: self.session.clone(),
-            sessions: Vec::new(),
             tier: match (self.turns, self.thinking) {
                 (true, _) => Tier::Passages,
                 (false, true) => Tier::Thinking,
                 (false, false) => Tier::Both,
             },
-            without_held: false,
-            asked_in: None,
             superseded: self.superseded,
+            ..Wanted::default()
         };
         match wanted.problem(now) {
             Some(problem) => Err(Failure::new(problem).code(exit::USAGE)),

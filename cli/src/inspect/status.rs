@@ -243,10 +243,7 @@ fn summarise(stores: &Stores) -> Result<StatusSummary> {
         root: tree.root.clone(),
         project: tree.project.to_string(),
         folder: stores.project.folder.clone(),
-        mode: match identity::mode(&stores.world.dirs, tree.project)? {
-            identity::Mode::Committed => "committed",
-            identity::Mode::Private => "private",
-        },
+        mode: view::mode(identity::mode(&stores.world.dirs, tree.project)?),
         off: off::until(&stores.world).is_some() || stores.world.mode == Mode::Off,
         off_until: off::until(&stores.world).flatten(),
         off_by_variable: stores.world.mode == Mode::Off,

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
+use memory_store::identity::Mode;
 use serde::Serialize;
 
 pub use self::memory::{MemoryView, WAITS, date, held, line, marked_line, whole, why_stale};
@@ -30,6 +31,14 @@ pub fn plural(count: usize, thing: &str) -> String {
         (1, _) => format!("1 {thing}"),
         (_, Some(stem)) => format!("{count} {stem}ies"),
         (_, None) => format!("{count} {thing}s"),
+    }
+}
+
+/// Returns where memories are kept, in a word.
+pub const fn mode(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Committed => "committed",
+        Mode::Private => "private",
     }
 }
 
