@@ -138,7 +138,7 @@ enum Output {
 }
 
 /// Declares the commands, one row for each: its arguments, the function that runs it, its output, and, if it may decide
-/// something for the person, the command as a person types it. `docs/speakers.md` has the table of decisions.
+/// something for the person, the command as a person types it. `docs/trust.md` has the table of decisions.
 macro_rules! commands {
     ($($(#[$attribute:meta])* $name:ident($args:ty) => $run:path, $output:ident $(, $typed:literal)?;)*) => {
         #[derive(Debug, Subcommand)]
