@@ -310,6 +310,11 @@ impl Stores {
         there.collect::<BTreeSet<_>>().difference(&ids(here)).count()
     }
 
+    /// Returns the project's store and the user's own.
+    pub const fn both(&self) -> [&Store; 2] {
+        [&self.project, &self.user]
+    }
+
     /// Lists what both stores do not learn again.
     pub fn tombstones(&self) -> Result<Vec<Tombstone>> {
         let mut tombstones = self.project.tombstones()?;

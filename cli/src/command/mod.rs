@@ -126,7 +126,7 @@ impl Color {
 
 /// Kind of a command's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Output {
+enum OutputKind {
     /// Sentences on what was done, which `--quiet` leaves out.
     Report,
     /// An answer.
@@ -153,9 +153,9 @@ macro_rules! commands {
                 }
             }
 
-            const fn output(&self) -> Output {
+            const fn output(&self) -> OutputKind {
                 match self {
-                    $(Self::$name(_) => Output::$output,)*
+                    $(Self::$name(_) => OutputKind::$output,)*
                 }
             }
 
@@ -242,8 +242,8 @@ pub fn run(args: Args) -> Result {
 
 fn run_in(args: &Args, world: &World) -> Result {
     let columns = wrap::columns(&Term::stdout());
-    let output = args.command.as_ref().map_or(Output::Answer, Command::output);
-    let columns = columns.filter(|_| output != Output::Raw);
+    let output = args.command.as_ref().map_or(OutputKind::Answer, Command::output);
+    let columns = columns.filter(|_| output != OutputKind::Raw);
     let run = |out: &mut dyn Write| -> Result {
         let mut wrapped = Wrapped::new(out, columns);
         let out: &mut dyn Write = &mut wrapped;
@@ -257,11 +257,11 @@ fn run_in(args: &Args, world: &World) -> Result {
         out.flush()?;
         Ok(())
     };
-    if args.quiet && output == Output::Report {
+    if args.quiet && output == OutputKind::Report {
         return run(&mut JsonAlone::new(&mut anstream::stdout().lock()));
     }
     let is_endless = matches!(&args.command, Some(Command::Log(log)) if log.follow);
-    let is_paged = output == Output::Listing && !is_endless && !args.no_pager;
+    let is_paged = output == OutputKind::Listing && !is_endless && !args.no_pager;
     match view::pager::find(world.path.as_deref()).filter(|_| is_paged) {
         Some(pager) => view::pager::through(&pager, run),
         None => run(&mut anstream::stdout().lock()),

@@ -61,9 +61,8 @@ fn not_aside(id: &str) -> Failure {
 fn would(args: &RestoreArgs, stores: &Stores, out: &mut dyn Write) -> Result {
     let mut told = Vec::new();
     for id in &args.id {
-        let archived = [&stores.project, &stores.user]
-            .into_iter()
-            .find_map(|store| store.archived().ok()?.find(id).ok());
+        let archived =
+            stores.both().into_iter().find_map(|store| store.archived().ok()?.find(id).ok());
         if let Some(Stored { memory, .. }) = archived {
             told.push(format!("restore {} \"{}\"", memory.id.short(), line(&memory.title)));
             continue;
