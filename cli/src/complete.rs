@@ -56,7 +56,7 @@ fn memories(current: &OsStr, are_removed: bool) -> Vec<CompletionCandidate> {
     let Some(stores) = world.and_then(|world| Stores::open(&world).ok()) else { return Vec::new() };
     let mut found: Vec<(memory_store::MemoryId, String)> = Vec::new();
     if are_removed {
-        for store in [&stores.project, &stores.user] {
+        for store in stores.both() {
             let archived = store.archived().map(|listing| listing.memories).unwrap_or_default();
             found.extend(archived.into_iter().map(|it| (it.memory.id, it.memory.title)));
             let gone = store.tombstones().unwrap_or_default();

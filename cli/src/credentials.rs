@@ -144,7 +144,7 @@ impl ProposedSecret<'_> {
 /// Returns the memories of the user that contain a value which became known as a secret.
 pub fn proposals(stores: &Stores) -> Result<Vec<ProposedSecret<'_>>> {
     let mut proposed = Vec::new();
-    for store in [&stores.project, &stores.user] {
+    for store in stores.both() {
         let mut redactor = stores.project.redactor(&stores.settings);
         redactor.only_known = true;
         if redactor.options.known.hides_nothing() {

@@ -18,6 +18,7 @@ use serde::Serialize;
 
 use crate::failure::{Failure, Result};
 use crate::stores::Stores;
+use crate::view::plain;
 use crate::view::style::{CARE, paint};
 
 /// A session.
@@ -205,6 +206,11 @@ impl PastSession {
             label => format!("[prompts by {label}] {}", self.title),
         }
     }
+}
+
+/// Returns the name of a branch before what was done on it.
+pub fn on_branch(branch: &str) -> String {
+    if branch.is_empty() { String::new() } else { format!("{}: ", plain(branch)) }
 }
 
 /// Whether an archive file is of a session itself, and not of a subagent or a closed part.

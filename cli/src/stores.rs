@@ -10,6 +10,7 @@ use memory_store::id::SHORT_ID_CHARS;
 use memory_store::identity::Identity;
 use memory_store::index::journal::{self, Change};
 use memory_store::layout::{Tree, TreeDir};
+use memory_store::ledger::Tombstone;
 use memory_store::memory::Scope;
 use memory_store::recall::{Collection, Judged, Recall};
 use memory_store::redact::Redactor;
@@ -307,6 +308,18 @@ impl Stores {
         let others = roots.filter(is_tree).map(|root| self.project.at(&root));
         let there = others.flat_map(|store| ids(&store.list().unwrap_or_default()));
         there.collect::<BTreeSet<_>>().difference(&ids(here)).count()
+    }
+
+    /// Returns the project's store and the user's own.
+    pub const fn both(&self) -> [&Store; 2] {
+        [&self.project, &self.user]
+    }
+
+    /// Lists what both stores do not learn again.
+    pub fn tombstones(&self) -> Result<Vec<Tombstone>> {
+        let mut tombstones = self.project.tombstones()?;
+        tombstones.extend(self.user.tombstones()?);
+        Ok(tombstones)
     }
 
     /// Lists both stores.

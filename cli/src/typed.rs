@@ -53,18 +53,23 @@ pub fn project_path(stores: &Stores, typed: &str) -> Result<String> {
     } else {
         tree.root.join(typed)
     };
+    match without_dots(&whole).strip_prefix(&tree.root) {
+        Ok(path) => Ok(path.to_string_lossy().replace('\\', "/")),
+        Err(_) => Err(Failure::new(format!("{} is outside of the project", typed.display()))
+            .code(exit::USAGE)
+            .hint(format!("Name a file below {}.", tree.root.display()))),
+    }
+}
+
+/// Returns a path without `.` and `..`, by its text alone.
+pub fn without_dots(path: &Path) -> PathBuf {
     let mut steps = PathBuf::new();
-    for part in whole.components() {
+    for part in path.components() {
         match part {
             Component::CurDir => {}
             Component::ParentDir => drop(steps.pop()),
             part => steps.push(part),
         }
     }
-    match steps.strip_prefix(&tree.root) {
-        Ok(path) => Ok(path.to_string_lossy().replace('\\', "/")),
-        Err(_) => Err(Failure::new(format!("{} is outside of the project", typed.display()))
-            .code(exit::USAGE)
-            .hint(format!("Name a file below {}.", tree.root.display()))),
-    }
+    steps
 }

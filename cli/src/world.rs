@@ -197,18 +197,16 @@ impl World {
     fn check_records(&self) -> Result {
         for folder in self.cwd.ancestors() {
             let record = self.dirs.by_path(folder);
-            match File::open(&record) {
-                Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-                    let failure = Failure::new(format!(
-                        "cannot read what was set up: {}: {error}",
-                        record.display()
-                    ));
-                    return Err(failure.hint(format!(
-                        "Give yourself the right to read and write {} and what is in it.",
-                        self.dirs.data.display()
-                    )));
-                }
-                Ok(_) | Err(_) => {}
+            if let Err(error) = File::open(&record)
+                && error.kind() == ErrorKind::PermissionDenied
+            {
+                let record = record.display();
+                let failure =
+                    Failure::new(format!("cannot read what was set up: {record}: {error}"));
+                return Err(failure.hint(format!(
+                    "Give yourself the right to read and write {} and what is in it.",
+                    self.dirs.data.display()
+                )));
             }
         }
         Ok(())

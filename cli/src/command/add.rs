@@ -308,7 +308,7 @@ impl AddArgs {
             paths: self
                 .path
                 .iter()
-                .map(|path| crate::typed::project_path(&stores, path))
+                .map(|path| crate::typed::project_path(stores, path))
                 .map(|path| Ok(PathRef { path: path?, seen: None }))
                 .collect::<Result<_>>()?,
             tags: self.tag.clone(),

@@ -167,13 +167,9 @@ fn show(
     writeln!(out, "{}", paint(STRONG, format_args!("Sessions that touched {}", plain(path))))?;
     for TouchingSession { session, touches } in touched {
         let counts = [(touches.edits, "edit"), (touches.reads, "read")];
-        let counts: Vec<String> = counts
-            .into_iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, what)| plural(count, what))
-            .collect();
+        let counts = view::counted(counts.map(|(count, what)| (count, plural(count, what))));
         let at = format!("{:<15}", clock::ago(touches.touched, world.now));
-        let (short, counts) = (plain(short_session(&session.session)), counts.join(", "));
+        let short = plain(short_session(&session.session));
         let before = short.len() + at.len() + counts.len() + 6;
         let wish = wrap::cut(&plain(&session.subject()), wrap::room().saturating_sub(before));
         writeln!(out, "{}  {}  {counts}  {wish}", paint(NAME, short), paint(QUIET, at))?;

@@ -41,7 +41,7 @@ pub struct BrowseArgs {
 
 impl BrowseArgs {
     /// Returns whether it decides something for the person.
-    pub fn decides(&self) -> bool {
+    pub fn decides(&self, _: &World) -> bool {
         !self.json
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::Write;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use memory_store::file::{MemoryFile, parts};
@@ -16,6 +16,7 @@ use self::machine_path::machine_paths;
 use crate::exit;
 use crate::failure::{AtPath as _, Failure, Result};
 use crate::memory_files::{self, FileContent, SideFile, is_memory_file};
+use crate::typed::without_dots;
 use crate::view::changes::line;
 use crate::view::style::{BAD, GOOD, paint};
 use crate::view::{self, plural};
@@ -132,16 +133,9 @@ impl CheckArgs {
             if !self.staged {
                 path.symlink_metadata().named(&path)?;
             }
-            let mut steps = PathBuf::new();
-            for part in path.components() {
-                match part {
-                    Component::CurDir => {}
-                    Component::ParentDir => drop(steps.pop()),
-                    part => steps.push(part),
-                }
-            }
             // A file elsewhere is no memory file of this project.
-            let below = steps.strip_prefix(root).map(|below| below.to_string_lossy().into_owned());
+            let path = without_dots(&path);
+            let below = path.strip_prefix(root).map(|below| below.to_string_lossy().into_owned());
             named.push(below.unwrap_or_else(|_| "/".to_owned()));
         }
         Ok(named)

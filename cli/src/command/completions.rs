@@ -9,6 +9,7 @@ use clap_complete::env::Shells;
 use crate::complete::VARIABLE;
 use crate::exit;
 use crate::failure::{Failure, Result};
+use crate::world::World;
 
 /// Prints a completion script. It asks `throughline` itself, so that ids, kinds and settings are completed, too.
 #[derive(Debug, Args)]
@@ -18,7 +19,7 @@ pub struct CompletionsArgs {
 }
 
 /// Runs the command.
-pub fn run(args: &CompletionsArgs, out: &mut dyn Write) -> Result {
+pub fn run(args: &CompletionsArgs, _: &World, out: &mut dyn Write) -> Result {
     let (shells, name) = (Shells::builtins(), args.shell.to_string());
     let shell = shells.completer(&name).ok_or_else(|| {
         let known = shells.names().collect::<Vec<_>>().join(", ");

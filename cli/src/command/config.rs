@@ -43,7 +43,7 @@ pub struct ConfigArgs {
 
 impl ConfigArgs {
     /// Returns whether it decides something for the person.
-    pub fn decides(&self) -> bool {
+    pub fn decides(&self, _: &World) -> bool {
         match &self.what {
             Some(ConfigAction::Llm(reading)) => !reading.dry_run,
             // What a repository may set opens no gate.

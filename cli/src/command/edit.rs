@@ -101,7 +101,7 @@ impl EditArgs {
                 .code(exit::USAGE)
                 .hint("Use an option such as --title with --dry-run."));
         }
-        let paths = self.path.iter().map(|path| crate::typed::project_path(&stores, path));
+        let paths = self.path.iter().map(|path| crate::typed::project_path(stores, path));
         let paths: Vec<String> = paths.collect::<Result<_>>()?;
         let mut changed = stored.memory.clone();
         self.apply(self.body.as_deref().map(body).transpose()?, &paths, &mut changed);

@@ -26,7 +26,7 @@ pub struct LinkArgs {
 
 impl LinkArgs {
     /// Returns whether it decides something for the person.
-    pub fn decides(&self) -> bool {
+    pub fn decides(&self, _: &World) -> bool {
         !self.write.dry_run
     }
 }

@@ -10,6 +10,7 @@ use clap_mangen::Man;
 use super::{Args as CommandLine, help};
 use crate::exit;
 use crate::failure::{AtPath as _, Result};
+use crate::world::World;
 
 /// Writes manual pages into a folder, as an installer does; without one, prints the page of `throughline`.
 #[derive(Debug, Args)]
@@ -26,7 +27,7 @@ pub struct ManPages {
 const APOSTROPHE: [&[u8]; 2] = [b".ie \\n(.g ", b".el .ds Aq "];
 
 /// Runs the command.
-pub fn run(args: &ManPages, out: &mut dyn Write) -> Result {
+pub fn run(args: &ManPages, _: &World, out: &mut dyn Write) -> Result {
     let mut command = CommandLine::command().disable_help_subcommand(true);
     command.build();
     let Some(dir) = &args.dir else {

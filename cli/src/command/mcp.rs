@@ -1,5 +1,6 @@
 //! `throughline mcp`: the MCP server, by the name that people know.
 
+use std::io::Write;
 use std::process::Command;
 
 use clap::Args;
@@ -15,7 +16,7 @@ use crate::world::World;
 pub struct McpArgs {}
 
 /// Becomes the server; only a failure comes back.
-pub fn run(world: &World) -> Result {
+pub fn run(_: &McpArgs, world: &World, _: &mut dyn Write) -> Result {
     let program = world.program(PROGRAM);
     let error = process::replace_with(Command::new(&program).current_dir(&world.cwd));
     Err(Failure::new(format!("{}: {error}", program.display())).hint(format!(

@@ -124,149 +124,101 @@ impl Color {
     }
 }
 
-#[derive(Debug, Subcommand)]
-enum Command {
-    Init(setup::init_options::InitArgs),
-    Uninstall(setup::uninstall::UninstallArgs),
-    Trust(trust::TrustArgs),
-    Link(link::LinkArgs),
-    Projects(projects::ProjectsArgs),
-    Sync(sync::SyncArgs),
-    Watch(watch::WatchArgs),
-    #[command(visible_alias = "recall")]
-    Search(search::SearchArgs),
-    Show(show::ShowArgs),
-    List(list::ListArgs),
-    Browse(browse::BrowseArgs),
-    #[command(visible_alias = "remember")]
-    Add(add::AddArgs),
-    Edit(edit::EditArgs),
-    #[command(visible_alias = "rm")]
-    Forget(forget::ForgetArgs),
-    Restore(restore::RestoreArgs),
-    Resume(resume::ResumeArgs),
-    Review(review::ReviewArgs),
-    Tombstones(tombstones::TombstonesArgs),
-    Pack(pack::PackArgs),
-    Handoff(handoff::HandoffArgs),
-    Diff(diff::DiffArgs),
-    Check(check::CheckArgs),
-    MergeDriver(merge_driver::MergeDriverArgs),
-    Status(inspect::status::StatusArgs),
-    Why(why::WhyArgs),
-    Timeline(timeline::TimelineArgs),
-    Report(report::ReportArgs),
-    Blame(blame::BlameArgs),
-    Fixes(fixes::FixesArgs),
-    Log(log::LogArgs),
-    Statusline(statusline::StatuslineArgs),
-    Purge(purge::PurgeArgs),
-    Off(off::OffArgs),
-    On(on::OnArgs),
-    Share(share::ShareArgs),
-    Mcp(mcp::McpArgs),
-    Config(config::ConfigArgs),
-    Redact(redact::RedactArgs),
-    Audit(inspect::audit::AuditArgs),
-    Doctor(inspect::doctor::DoctorArgs),
-    Selftest(inspect::selftest::SelftestArgs),
-    Upgrade(upgrade::UpgradeArgs),
-    Man(man::ManPages),
-    Completions(completions::CompletionsArgs),
+/// Kind of a command's output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OutputKind {
+    /// Sentences on what was done, which `--quiet` leaves out.
+    Report,
+    /// An answer.
+    Answer,
+    /// An answer that may be longer than the screen, and asks nothing.
+    Listing,
+    /// An answer that is pasted, run or kept, and therefore printed as it is.
+    Raw,
 }
 
-impl Command {
-    fn run(&self, world: &World, out: &mut dyn Write) -> Result {
-        match self {
-            Self::Init(args) => setup::init::run(args, world, out),
-            Self::Uninstall(args) => setup::uninstall::run(args, world, out),
-            Self::Trust(args) => trust::run(args, world, out),
-            Self::Link(args) => link::run(args, world, out),
-            Self::Projects(args) => projects::run(args, world, out),
-            Self::Sync(args) => sync::run(args, world, out),
-            Self::Watch(args) => watch::run(args, world, out),
-            Self::Search(args) => search::run(args, world, out),
-            Self::Show(args) => show::run(args, world, out),
-            Self::List(args) => list::run(args, world, out),
-            Self::Browse(args) => browse::run(args, world, out),
-            Self::Add(args) => add::run(args, world, out),
-            Self::Edit(args) => edit::run(args, world, out),
-            Self::Forget(args) => forget::run(args, world, out),
-            Self::Restore(args) => restore::run(args, world, out),
-            Self::Resume(args) => resume::run(args, world, out),
-            Self::Review(args) => review::run(args, world, out),
-            Self::Tombstones(args) => tombstones::run(args, world, out),
-            Self::Pack(args) => pack::run(args, world, out),
-            Self::Handoff(args) => handoff::run(args, world, out),
-            Self::Diff(args) => diff::run(args, world, out),
-            Self::Check(args) => check::run(args, world, out),
-            Self::MergeDriver(args) => merge_driver::run(args, world, out),
-            Self::Status(args) => inspect::status::run(args, world, out),
-            Self::Why(args) => why::run(args, world, out),
-            Self::Timeline(args) => timeline::run(args, world, out),
-            Self::Report(args) => report::run(args, world, out),
-            Self::Blame(args) => blame::run(args, world, out),
-            Self::Fixes(args) => fixes::run(args, world, out),
-            Self::Log(args) => log::run(args, world, out),
-            Self::Statusline(args) => statusline::run(args, world, out),
-            Self::Purge(args) => purge::run(args, world, out),
-            Self::Off(args) => off::run(args, world, out),
-            Self::On(args) => on::run(args, world, out),
-            Self::Share(args) => share::run(args, world, out),
-            Self::Mcp(_) => mcp::run(world),
-            Self::Config(args) => config::run(args, world, out),
-            Self::Audit(args) => inspect::audit::run(args, world, out),
-            Self::Redact(args) => redact::run(args, world, out),
-            Self::Doctor(args) => inspect::doctor::run(args, world, out),
-            Self::Selftest(args) => inspect::selftest::run(args, world, out),
-            Self::Upgrade(args) => upgrade::run(args, world, out),
-            Self::Man(args) => man::run(args, out),
-            Self::Completions(args) => completions::run(args, out),
+/// Declares the commands, one row for each: its arguments, the function that runs it, its output, and, if it may decide
+/// something for the person, the command as a person types it. `docs/trust.md` has the table of decisions.
+macro_rules! commands {
+    ($($(#[$attribute:meta])* $name:ident($args:ty) => $run:path, $output:ident $(, $typed:literal)?;)*) => {
+        #[derive(Debug, Subcommand)]
+        enum Command {
+            $($(#[$attribute])* $name($args),)*
         }
-    }
 
-    /// Whether what it prints is what somebody asked for, and not a word about what it did.
-    fn is_answer(&self) -> bool {
-        !matches!(
-            self,
-            Self::Init(_)
-                | Self::Uninstall(_)
-                | Self::Link(_)
-                | Self::Sync(_)
-                | Self::Watch(_)
-                | Self::Add(_)
-                | Self::Edit(_)
-                | Self::Forget(_)
-                | Self::Restore(_)
-                | Self::Purge(_)
-                | Self::Off(_)
-                | Self::On(_)
-        )
-    }
+        impl Command {
+            fn run(&self, world: &World, out: &mut dyn Write) -> Result {
+                match self {
+                    $(Self::$name(args) => $run(args, world, out),)*
+                }
+            }
 
-    /// Whether it lists what may be longer than the screen, and asks nothing.
-    fn is_paged(&self) -> bool {
-        matches!(
-            self,
-            Self::Search(_)
-                | Self::Show(_)
-                | Self::List(_)
-                | Self::Projects(_)
-                | Self::Tombstones(_)
-                | Self::Handoff(_)
-                | Self::Diff(_)
-                | Self::Why(_)
-                | Self::Timeline(_)
-                | Self::Blame(_)
-                | Self::Fixes(_)
-                | Self::Upgrade(_)
-        ) || matches!(self, Self::Log(log) if !log.follow)
-    }
+            const fn output(&self) -> OutputKind {
+                match self {
+                    $(Self::$name(_) => OutputKind::$output,)*
+                }
+            }
 
-    /// Whether what it prints is for reading: texts that are pasted, run or kept stay as they are.
-    fn is_prose(&self) -> bool {
-        !matches!(self, Self::Redact(_) | Self::Config(_) | Self::Man(_) | Self::Completions(_))
-    }
+            /// Fails unless the person runs it, if with these arguments it decides something for the person.
+            fn check_caller(&self, world: &World) -> Result {
+                match self {
+                    $($(Self::$name(args) if args.decides(world) => person::require(world, $typed),)?)*
+                    _ => Ok(()),
+                }
+            }
+        }
+    };
+}
+
+// `add`, `edit` and `forget` check the caller for each memory that they change.
+commands! {
+    Init(setup::init_options::InitArgs) => setup::init::run, Report, "throughline init";
+    Uninstall(setup::uninstall::UninstallArgs) => setup::uninstall::run, Report, "throughline uninstall";
+    Trust(trust::TrustArgs) => trust::run, Answer, "throughline trust";
+    Link(link::LinkArgs) => link::run, Report, "throughline link";
+    Projects(projects::ProjectsArgs) => projects::run, Listing;
+    Sync(sync::SyncArgs) => sync::run, Report, "throughline sync --from, --earlier or --apply";
+    Watch(watch::WatchArgs) => watch::run, Report;
+    #[command(visible_alias = "recall")]
+    Search(search::SearchArgs) => search::run, Listing;
+    Show(show::ShowArgs) => show::run, Listing;
+    List(list::ListArgs) => list::run, Listing;
+    Browse(browse::BrowseArgs) => browse::run, Answer, "throughline browse";
+    #[command(visible_alias = "remember")]
+    Add(add::AddArgs) => add::run, Report;
+    Edit(edit::EditArgs) => edit::run, Report;
+    #[command(visible_alias = "rm")]
+    Forget(forget::ForgetArgs) => forget::run, Report;
+    Restore(restore::RestoreArgs) => restore::run, Report, "throughline restore";
+    Resume(resume::ResumeArgs) => resume::run, Answer;
+    Review(review::ReviewArgs) => review::run, Answer, "throughline review";
+    Tombstones(tombstones::TombstonesArgs) => tombstones::run, Listing;
+    Pack(pack::PackArgs) => pack::run, Answer;
+    Handoff(handoff::HandoffArgs) => handoff::run, Listing;
+    Diff(diff::DiffArgs) => diff::run, Listing;
+    Check(check::CheckArgs) => check::run, Answer;
+    MergeDriver(merge_driver::MergeDriverArgs) => merge_driver::run, Answer;
+    Status(inspect::status::StatusArgs) => inspect::status::run, Answer;
+    Why(why::WhyArgs) => why::run, Listing;
+    Timeline(timeline::TimelineArgs) => timeline::run, Listing;
+    Report(report::ReportArgs) => report::run, Answer;
+    Blame(blame::BlameArgs) => blame::run, Listing;
+    Fixes(fixes::FixesArgs) => fixes::run, Listing;
+    Log(log::LogArgs) => log::run, Listing;
+    Statusline(statusline::StatuslineArgs) => statusline::run, Answer;
+    Purge(purge::PurgeArgs) => purge::run, Report, "throughline purge";
+    Off(off::OffArgs) => off::run, Report, "throughline off";
+    On(on::OnArgs) => on::run, Report, "throughline on";
+    Share(share::ShareArgs) => share::run, Answer, "throughline share";
+    Mcp(mcp::McpArgs) => mcp::run, Answer;
+    Config(config::ConfigArgs) => config::run, Raw, "throughline config";
+    Redact(redact::RedactArgs) => redact::run, Raw;
+    Audit(inspect::audit::AuditArgs) => inspect::audit::run, Answer, "throughline audit --fix";
+    Doctor(inspect::doctor::DoctorArgs) => inspect::doctor::run, Answer, "throughline doctor --migrations --restore";
+    Selftest(inspect::selftest::SelftestArgs) => inspect::selftest::run, Answer;
+    Upgrade(upgrade::UpgradeArgs) => upgrade::run, Listing;
+    Man(man::ManPages) => man::run, Raw;
+    Completions(completions::CompletionsArgs) => completions::run, Raw;
 }
 
 /// Runs the command that was asked for.
@@ -290,25 +242,26 @@ pub fn run(args: Args) -> Result {
 
 fn run_in(args: &Args, world: &World) -> Result {
     let columns = wrap::columns(&Term::stdout());
-    let columns = columns.filter(|_| args.command.as_ref().is_none_or(Command::is_prose));
+    let output = args.command.as_ref().map_or(OutputKind::Answer, Command::output);
+    let columns = columns.filter(|_| output != OutputKind::Raw);
     let run = |out: &mut dyn Write| -> Result {
         let mut wrapped = Wrapped::new(out, columns);
         let out: &mut dyn Write = &mut wrapped;
         match &args.command {
             None => inspect::status::overview(args.json, world, out),
             Some(command) => {
-                command.decision(world).map_or(Ok(()), |typed| person::require(world, typed))?;
+                command.check_caller(world)?;
                 command.run(world, out)
             }
         }?;
         out.flush()?;
         Ok(())
     };
-    let is_answer = args.command.as_ref().is_none_or(Command::is_answer);
-    if args.quiet && !is_answer {
+    if args.quiet && output == OutputKind::Report {
         return run(&mut JsonAlone::new(&mut anstream::stdout().lock()));
     }
-    let is_paged = args.command.as_ref().is_some_and(Command::is_paged) && !args.no_pager;
+    let is_endless = matches!(&args.command, Some(Command::Log(log)) if log.follow);
+    let is_paged = output == OutputKind::Listing && !is_endless && !args.no_pager;
     match view::pager::find(world.path.as_deref()).filter(|_| is_paged) {
         Some(pager) => view::pager::through(&pager, run),
         None => run(&mut anstream::stdout().lock()),

@@ -27,7 +27,7 @@ pub struct OffArgs {
 
 impl OffArgs {
     /// Returns whether it decides something for the person.
-    pub fn decides(&self) -> bool {
+    pub fn decides(&self, _: &World) -> bool {
         !self.write.dry_run
     }
 }

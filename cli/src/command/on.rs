@@ -21,7 +21,7 @@ pub struct OnArgs {
 
 impl OnArgs {
     /// Returns whether it decides something for the person.
-    pub fn decides(&self) -> bool {
+    pub fn decides(&self, _: &World) -> bool {
         !self.write.dry_run
     }
 }

@@ -87,11 +87,7 @@ pub fn run(args: &ProjectsArgs, world: &World, out: &mut dyn Write) -> Result {
 }
 
 fn show(project: &ProjectView, out: &mut dyn Write) -> Result {
-    let mode = match project.mode {
-        Mode::Committed => "committed",
-        Mode::Private => "private",
-    };
-    let mut about = vec![mode.to_owned()];
+    let mut about = vec![view::mode(project.mode).to_owned()];
     about.extend(project.memories.map(|count| plural(count, "memory")));
     about.push(plural(project.sessions, "session"));
     about.push(format!("since {}", clock::date(project.created)));

@@ -43,7 +43,7 @@ pub struct PurgeArgs {
 
 impl PurgeArgs {
     /// Returns whether it decides something for the person.
-    pub fn decides(&self) -> bool {
+    pub fn decides(&self, _: &World) -> bool {
         !self.write.dry_run
     }
 }

@@ -29,7 +29,7 @@ pub struct RestoreArgs {
 
 impl RestoreArgs {
     /// Returns whether it decides something for the person.
-    pub fn decides(&self) -> bool {
+    pub fn decides(&self, _: &World) -> bool {
         !self.write.dry_run
     }
 }
@@ -61,15 +61,13 @@ fn not_aside(id: &str) -> Failure {
 fn would(args: &RestoreArgs, stores: &Stores, out: &mut dyn Write) -> Result {
     let mut told = Vec::new();
     for id in &args.id {
-        let archived = [&stores.project, &stores.user]
-            .into_iter()
-            .find_map(|store| store.archived().ok()?.find(id).ok());
+        let archived =
+            stores.both().into_iter().find_map(|store| store.archived().ok()?.find(id).ok());
         if let Some(Stored { memory, .. }) = archived {
             told.push(format!("restore {} \"{}\"", memory.id.short(), line(&memory.title)));
             continue;
         }
-        let mut gone = stores.project.tombstones()?;
-        gone.extend(stores.user.tombstones()?);
+        let gone = stores.tombstones()?;
         let is_meant = |id_of: String| id_of.to_lowercase().ends_with(&id.to_lowercase());
         let Some(tombstone) = gone.iter().find(|tombstone| is_meant(tombstone.id.to_string()))
         else {

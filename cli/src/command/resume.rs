@@ -19,6 +19,7 @@ use crate::failure::{Failure, Result};
 use crate::sessions::{PastSession, PastSessions, SessionFilter};
 use crate::setup::claude::client;
 use crate::stores::Stores;
+use crate::view::changes::line;
 use crate::view::style::{CARE, NAME, QUIET, STRONG, paint};
 use crate::view::{self, clock, plain, plural, wrap};
 use crate::world::World;
@@ -143,8 +144,7 @@ fn find(
             return None;
         }
         let command = session.is_resumable.then(|| command(session, &stores.world.cwd));
-        let text = plain(&hit.text).split_whitespace().collect::<Vec<_>>().join(" ");
-        let said = excerpt(&text, words, SAID_CHARS_MAX);
+        let said = excerpt(&line(&hit.text), words, SAID_CHARS_MAX);
         let (turn, said_at) = (hit.turn + 1, hit.date);
         let session = session.clone();
         Some(FoundSession { session, turns: turns.len(), turn, said, said_at, command })

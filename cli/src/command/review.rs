@@ -97,93 +97,114 @@ impl ReviewArgs {
     }
 }
 
-/// The memories that options name.
-struct NamedMemories {
-    released: Vec<Stored>,
-    accepted: Vec<Stored>,
-    rejected: Vec<Stored>,
-    held: Vec<Stored>,
-    kept: Vec<Stored>,
-    /// Memories whose known secrets are hidden, and those whose values are kept.
-    hidden: Vec<Stored>,
-    kept_values: Vec<Stored>,
-    /// Memories of changes by Claude.
-    agreed: Vec<Stored>,
-    refused: Vec<Stored>,
-    /// Memories of contradictions.
-    preferred: Vec<Stored>,
-    beside: Vec<Stored>,
+/// Verdict of an option on the memories that it names.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Verb {
+    Release,
+    Accept,
+    Hide,
+    KeepValue,
+    Agree,
+    Refuse,
+    Reject,
+    Hold,
+    Keep,
+    Prefer,
+    Both,
+}
+
+impl Verb {
+    /// Returns what would be done to a memory, in words.
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Release => "release",
+            Self::Accept => "accept",
+            Self::Hide => "hide known secrets in",
+            Self::KeepValue => "keep the values of",
+            Self::Agree => "agree to the change by Claude to",
+            Self::Refuse => "refuse the change by Claude to",
+            Self::Reject => "turn down",
+            Self::Hold => "make pending again",
+            Self::Keep => "confirm",
+            Self::Prefer => "prefer",
+            Self::Both => "keep beside the other one",
+        }
+    }
+
+    /// Finds a memory by what was typed.
+    fn find(self, stores: &Stores, typed: &str) -> Result<Stored> {
+        match self {
+            Self::Release => verdict::held_by_id(stores, typed),
+            Self::Accept => waiting(stores, typed.split_once('@').map_or(typed, |(id, _)| id)),
+            Self::Reject => waiting(stores, typed),
+            Self::Hold => verdict::accepted_by_id(stores, typed),
+            _ => Ok(stores.find(typed)?.1),
+        }
+    }
 }
 
 impl ReviewArgs {
+    /// Returns the ids that each option names, in the order in which the verdicts are carried out: a released memory
+    /// stays where it was found, and accepting moves it.
+    fn named(&self) -> [(Verb, &[String]); 11] {
+        [
+            (Verb::Release, &self.release),
+            (Verb::Accept, &self.accept),
+            (Verb::Hide, &self.hide),
+            (Verb::KeepValue, &self.keep_value),
+            (Verb::Agree, &self.agree),
+            (Verb::Refuse, &self.refuse),
+            (Verb::Reject, &self.reject),
+            (Verb::Hold, &self.hold),
+            (Verb::Keep, &self.keep),
+            (Verb::Prefer, &self.prefer),
+            (Verb::Both, &self.both),
+        ]
+    }
+
     /// Looks all up first: a mistyped id changes nothing.
-    fn find(&self, stores: &Stores) -> Result<NamedMemories> {
-        let accepted = waiting(stores, &unmarked(&self.accept))?;
-        let rejected = waiting(stores, &self.reject)?;
-        if let Some(both) = accepted.iter().find(|stored| rejected.contains(stored)) {
+    fn find(&self, stores: &Stores) -> Result<Vec<(Verb, Stored)>> {
+        let mut found: Vec<(Verb, Stored)> = Vec::new();
+        for (verb, ids) in self.named() {
+            for id in ids {
+                let named = (verb, verb.find(stores, id)?);
+                if !found.contains(&named) {
+                    found.push(named);
+                }
+            }
+        }
+        let accepted = found.iter().filter(|(verb, _)| *verb == Verb::Accept);
+        let rejected = |stored: &Stored| found.contains(&(Verb::Reject, stored.clone()));
+        if let Some((_, both)) = accepted.into_iter().find(|(_, stored)| rejected(stored)) {
             let id = both.memory.id.short();
             return Err(Failure::new(format!("{id} cannot be both accepted and rejected"))
                 .code(exit::USAGE)
                 .hint("Nothing was done. Say one of both."));
         }
-        let mut released: Vec<Stored> = Vec::new();
-        for id in &self.release {
-            let stored = verdict::held_by_id(stores, id)?;
-            if !released.contains(&stored) {
-                released.push(stored);
-            }
-        }
-        let held = self
-            .hold
-            .iter()
-            .map(|id| verdict::accepted_by_id(stores, id))
-            .collect::<Result<_>>()?;
-        let find = |ids: &[String]| {
-            ids.iter().map(|id| Ok(stores.find(id)?.1)).collect::<Result<Vec<Stored>>>()
-        };
-        Ok(NamedMemories {
-            released,
-            accepted,
-            rejected,
-            held,
-            kept: find(&self.keep)?,
-            hidden: find(&self.hide)?,
-            kept_values: find(&self.keep_value)?,
-            agreed: find(&self.agree)?,
-            refused: find(&self.refuse)?,
-            preferred: find(&self.prefer)?,
-            beside: find(&self.both)?,
-        })
+        Ok(found)
     }
 
-    /// Does what the options say, and tells it.
-    fn decide(&self, named: &NamedMemories, stores: &Stores, out: &mut dyn Write) -> Result {
-        // A released memory stays where it was found; accepting moves it.
-        named.released.iter().try_for_each(|stored| verdict::release(stores, stored, out))?;
-        for stored in &named.accepted {
-            let seen = self.has_seen(stored)?;
-            verdict::accept_seen(stores, stored, seen, out)?;
-        }
-        for (all, decision) in
-            [(&named.hidden, Decision::Hide), (&named.kept_values, Decision::Keep)]
-        {
-            for Stored { memory, .. } in all {
-                credentials::decide_by_id(stores, memory.id, decision, out)?;
-            }
-        }
-        for (all, decision) in [(&named.agreed, Claimed::Agree), (&named.refused, Claimed::Refuse)]
-        {
-            for Stored { memory, .. } in all {
-                claims::decide_by_id(stores, memory.id, decision, out)?;
-            }
-        }
-        named.rejected.iter().try_for_each(|stored| verdict::reject(stores, stored, out))?;
-        named.held.iter().try_for_each(|stored| verdict::hold(stores, stored, out))?;
-        named.kept.iter().try_for_each(|stored| learned::confirm(stores, stored, out))?;
-        for (all, both) in [(&named.preferred, false), (&named.beside, true)] {
-            for Stored { memory, .. } in all {
-                let held = ids_of(&stores.held()?);
-                contradictions::settle_all(stores, memory.id, both, &held, out)?;
+    /// Carries out the verdicts, and reports them.
+    fn decide(&self, named: &[(Verb, Stored)], stores: &Stores, out: &mut dyn Write) -> Result {
+        for (verb, stored) in named {
+            let id = stored.memory.id;
+            match verb {
+                Verb::Release => verdict::release(stores, stored, out)?,
+                Verb::Accept => {
+                    let seen = self.has_seen(stored)?;
+                    verdict::accept_seen(stores, stored, seen, out)?;
+                }
+                Verb::Hide => credentials::decide_by_id(stores, id, Decision::Hide, out)?,
+                Verb::KeepValue => credentials::decide_by_id(stores, id, Decision::Keep, out)?,
+                Verb::Agree => claims::decide_by_id(stores, id, Claimed::Agree, out)?,
+                Verb::Refuse => claims::decide_by_id(stores, id, Claimed::Refuse, out)?,
+                Verb::Reject => verdict::reject(stores, stored, out)?,
+                Verb::Hold => verdict::hold(stores, stored, out)?,
+                Verb::Keep => learned::confirm(stores, stored, out)?,
+                Verb::Prefer | Verb::Both => {
+                    let held = ids_of(&stores.held()?);
+                    contradictions::settle_all(stores, id, *verb == Verb::Both, &held, out)?;
+                }
             }
         }
         if self.drop_rules {
@@ -220,52 +241,23 @@ impl ReviewArgs {
         Ok(true)
     }
 
-    /// Whether an option says what to do, so that nothing is to be shown.
+    /// Returns whether an option says what to do, so that nothing is to be shown.
     fn says_what(&self) -> bool {
-        let named = [
-            &self.accept,
-            &self.reject,
-            &self.release,
-            &self.hold,
-            &self.keep,
-            &self.prefer,
-            &self.both,
-            &self.hide,
-            &self.keep_value,
-            &self.agree,
-            &self.refuse,
-        ];
-        self.accept_all || self.drop_rules || named.iter().any(|ids| !ids.is_empty())
+        let names_any = self.named().iter().any(|(_, ids)| !ids.is_empty());
+        self.accept_all || self.drop_rules || names_any
     }
 
-    /// Says what would become of the memories that were named; of no other one.
-    fn would(&self, stores: &Stores, named: &NamedMemories, out: &mut dyn Write) -> Result {
-        let mut told = Vec::new();
-        let mut tell = |verb: &str, stored: &Stored| {
-            let memory = &stored.memory;
-            told.push(format!("{verb} {} \"{}\"", memory.id.short(), line(&memory.title)));
-        };
+    /// Reports what would become of the memories that were named; of no other one.
+    fn would(&self, stores: &Stores, named: &[(Verb, Stored)], out: &mut dyn Write) -> Result {
         let all = if self.accept_all { stores.project.drafts()?.memories } else { Vec::new() };
         let dropped = if self.drop_rules { made_by_rules::all(stores)? } else { Vec::new() };
-        let verbs = [
-            ("release", &named.released),
-            ("accept", &named.accepted),
-            ("accept", &all),
-            ("turn down", &named.rejected),
-            ("make pending again", &named.held),
-            ("confirm", &named.kept),
-            ("prefer", &named.preferred),
-            ("keep beside the other one", &named.beside),
-            ("hide known secrets in", &named.hidden),
-            ("keep the values of", &named.kept_values),
-            ("agree to the change by Claude to", &named.agreed),
-            ("refuse the change by Claude to", &named.refused),
-            ("put aside", &dropped),
-        ];
-        for (verb, memories) in verbs {
-            memories.iter().for_each(|stored| tell(verb, stored));
-        }
-        view::would(&told, self.write.json, out)
+        let told = (named.iter().map(|(verb, stored)| (verb.words(), stored)))
+            .chain(all.iter().map(|stored| (Verb::Accept.words(), stored)))
+            .chain(dropped.iter().map(|stored| ("put aside", stored)));
+        let told = told.map(|(verb, Stored { memory, .. })| {
+            format!("{verb} {} \"{}\"", memory.id.short(), line(&memory.title))
+        });
+        view::would(&told.collect::<Vec<_>>(), self.write.json, out)
     }
 }
 
@@ -503,24 +495,14 @@ fn show_held(stores: &Stores, held: &[HeldFile], out: &mut dyn Write) -> Result 
     Ok(())
 }
 
-/// Ids without the marks behind them.
-fn unmarked(ids: &[String]) -> Vec<String> {
-    ids.iter().map(|id| id.split_once('@').map_or(id.as_str(), |(id, _)| id).to_owned()).collect()
-}
-
-/// Finds the drafts that wait by these ids, each once.
-fn waiting(stores: &Stores, ids: &[String]) -> Result<Vec<Stored>> {
-    let mut waiting: Vec<Stored> = Vec::new();
-    for id in ids {
-        let (_, stored) = stores.find(id)?;
-        let drafts = stores.project.drafts()?.memories;
-        match drafts.into_iter().find(|draft| draft.memory.id == stored.memory.id) {
-            Some(draft) if waiting.contains(&draft) => {}
-            Some(draft) => waiting.push(draft),
-            None => return Err(does_not_wait(stores, &stored)?),
-        }
+/// Finds the draft that waits by its id.
+fn waiting(stores: &Stores, id: &str) -> Result<Stored> {
+    let (_, stored) = stores.find(id)?;
+    let drafts = stores.project.drafts()?.memories;
+    match drafts.into_iter().find(|draft| draft.memory.id == stored.memory.id) {
+        Some(draft) => Ok(draft),
+        None => Err(does_not_wait(stores, &stored)?),
     }
-    Ok(waiting)
 }
 
 fn does_not_wait(stores: &Stores, stored: &Stored) -> Result<Failure> {

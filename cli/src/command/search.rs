@@ -18,6 +18,7 @@ use serde::Serialize;
 
 use crate::exit;
 use crate::failure::{Failure, Result};
+use crate::view::changes::line;
 use crate::view::style::{CARE, NAME, QUIET, STRONG, paint};
 use crate::view::{self, clock, plain};
 use crate::world::World;
@@ -317,6 +318,7 @@ impl SearchArgs {
     }
 
     fn wanted(&self, now: Timestamp) -> Result<Wanted> {
+        let span = |text: &Option<String>| text.as_deref().map(|text| time(text, now)).transpose();
         let wanted = Wanted {
             text: self.text.join(" "),
             exact: true,
@@ -324,30 +326,17 @@ impl SearchArgs {
             tags: self.tag.clone(),
             paths: self.path.clone(),
             limit: self.limit.unwrap_or(if self.json || self.full { 0 } else { FITTING_MAX }),
-            since: self
-                .since
-                .as_deref()
-                .map(|text| time(text, now))
-                .transpose()?
-                .and_then(|span| span.from),
+            since: span(&self.since)?.and_then(|span| span.from),
             // The last moment of the day, week or month that was named.
-            until: self
-                .until
-                .as_deref()
-                .map(|text| time(text, now))
-                .transpose()?
-                .and_then(|span| span.to)
-                .map(|to| Timestamp(to.0 - 1)),
+            until: span(&self.until)?.and_then(|span| span.to).map(|to| Timestamp(to.0 - 1)),
             session: self.session.clone(),
-            sessions: Vec::new(),
             tier: match (self.turns, self.thinking) {
                 (true, _) => Tier::Passages,
                 (false, true) => Tier::Thinking,
                 (false, false) => Tier::Both,
             },
-            without_held: false,
-            asked_in: None,
             superseded: self.superseded,
+            ..Wanted::default()
         };
         match wanted.problem(now) {
             Some(problem) => Err(Failure::new(problem).code(exit::USAGE)),
@@ -465,14 +454,10 @@ fn show_hit(hit: &Hit, is_same_turn: bool, asked: &str, full: bool, out: &mut dy
             Collection::Memories | Collection::User => SNIPPET_CHARS_MAX,
             Collection::Passages | Collection::Thinking => PASSAGE_CHARS_MAX,
         };
-        let text = excerpt(&one_line(&hit.text), asked, chars_max);
+        let text = excerpt(&line(&hit.text), asked, chars_max);
         if !text.is_empty() {
             writeln!(out, "        {text}")?;
         }
     }
     Ok(())
-}
-
-fn one_line(text: &str) -> String {
-    plain(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -29,7 +29,7 @@ pub struct ShareArgs {
 
 impl ShareArgs {
     /// Returns whether it decides something for the person.
-    pub fn decides(&self) -> bool {
+    pub fn decides(&self, _: &World) -> bool {
         self.what.is_some() && !self.dry_run
     }
 }

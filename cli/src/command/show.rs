@@ -54,10 +54,9 @@ pub fn run(args: &ShowArgs, world: &World, out: &mut dyn Write) -> Result {
     // A memory that was put aside can still be looked at.
     let mut memories = stores.find_all(&named)?.into_iter();
     let mut memory = || Some(ShownDocument::Memory(Box::new(memories.next()?)));
-    let found: Vec<ShownDocument> = turns
-        .into_iter()
-        .filter_map(|turn| turn.map(ShownDocument::Turn).or_else(&mut memory))
-        .collect();
+    let found = turns.into_iter();
+    let found = found.filter_map(|turn| turn.map(ShownDocument::Turn).or_else(&mut memory));
+    let found: Vec<ShownDocument> = found.collect();
     let labels = stores.labels()?;
     let is_pulled = |stored: &Stored| stored.memory.status != Status::Archived && labels(stored);
     let known = MemoryFacts::open(&stores);

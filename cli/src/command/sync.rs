@@ -60,7 +60,7 @@ pub struct SyncArgs {
 
 impl SyncArgs {
     /// Returns whether it decides something for the person.
-    pub fn decides(&self) -> bool {
+    pub fn decides(&self, _: &World) -> bool {
         !self.dry_run && (self.from.is_some() || self.earlier.is_some() || self.apply)
     }
 }

@@ -13,7 +13,7 @@ use processor::transcript::Speaker;
 use serde::Serialize;
 
 use crate::failure::Result;
-use crate::sessions::{PastSession, PastSessions, SessionFilter};
+use crate::sessions::{PastSession, PastSessions, SessionFilter, on_branch};
 use crate::stores::Stores;
 use crate::view::style::{BAD, CARE, GOOD, NAME, QUIET, STRONG, paint};
 use crate::view::{self, clock, plain, plural, wrap};
@@ -57,7 +57,7 @@ struct ListedSession {
 }
 
 /// A memory that came or went.
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 struct MemoryChange {
     at: Timestamp,
     id: MemoryId,
@@ -122,10 +122,7 @@ fn open(args: &TimelineArgs, stores: &Stores, out: &mut dyn Write) -> Result {
         };
         let id = plain(short_session(session));
         let at = clock::date(*at);
-        let branch = match branch.as_str() {
-            "" => String::new(),
-            branch => format!("{}: ", plain(branch)),
-        };
+        let branch = on_branch(branch);
         let room = wrap::room().saturating_sub(at.len() + id.len() + OPEN_COLUMNS + 6);
         let text = wrap::cut(&format!("{branch}{}", plain(text)), room);
         let kind = format!("{kind:<OPEN_COLUMNS$}");
@@ -170,21 +167,12 @@ fn days(args: &TimelineArgs, stores: &Stores) -> Result<Vec<Day>> {
             });
         }
     }
-    for store in [&stores.project, &stores.user] {
-        let tombstones = store.tombstones()?.into_iter();
-        for gone in tombstones.filter(|_| args.sessions.keeps_speaker(Speaker::Person)) {
-            on(gone.at, &mut |day| {
-                day.forgotten.push(MemoryChange {
-                    at: gone.at,
-                    id: gone.id,
-                    short: gone.id.short(),
-                    title: gone.title.clone(),
-                    kind: None,
-                    by: None,
-                    reason: Some(gone.reason),
-                });
-            });
-        }
+    let tombstones = stores.tombstones()?.into_iter();
+    for gone in tombstones.filter(|_| args.sessions.keeps_speaker(Speaker::Person)) {
+        let (at, id, reason) = (gone.at, gone.id, Some(gone.reason));
+        let (short, title) = (id.short(), gone.title);
+        let change = MemoryChange { at, id, short, title, kind: None, by: None, reason };
+        on(at, &mut |day| day.forgotten.push(change.clone()));
     }
     let mut days: Vec<Day> = days.into_values().rev().take(args.limit).collect();
     for day in &mut days {
@@ -202,15 +190,11 @@ fn show(day: &Day, out: &mut dyn Write) -> Result {
         (day.replaced.len(), format!("{} replaced", day.replaced.len())),
         (day.forgotten.len(), format!("{} forgotten", day.forgotten.len())),
     ];
-    let counts: Vec<String> =
-        counts.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text).collect();
-    writeln!(out, "{}  {}", paint(STRONG, &day.day), paint(QUIET, counts.join(", ")))?;
+    let counts = view::counted(counts);
+    writeln!(out, "{}  {}", paint(STRONG, &day.day), paint(QUIET, counts))?;
     for ListedSession { session, rejected } in &day.sessions {
         let id = plain(short_session(&session.session));
-        let branch = match session.branch.as_str() {
-            "" => String::new(),
-            branch => format!("{}: ", plain(branch)),
-        };
+        let branch = on_branch(&session.branch);
         let room = wrap::room().saturating_sub(id.len() + 6);
         let wish = wrap::cut(&format!("{branch}{}", plain(&session.subject())), room);
         writeln!(out, "  > {}  {wish}", paint(NAME, id))?;

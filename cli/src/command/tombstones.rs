@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::Args;
-use memory_store::ledger::{Reason, Tombstone};
+use memory_store::ledger::Reason;
 
 use crate::failure::Result;
 use crate::stores::Stores;
@@ -22,10 +22,7 @@ pub struct TombstonesArgs {
 /// Runs the command.
 pub fn run(args: &TombstonesArgs, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
-    let mut all: Vec<Tombstone> = Vec::new();
-    for store in [&stores.project, &stores.user] {
-        all.extend(store.tombstones()?);
-    }
+    let all = stores.tombstones()?;
     if args.json {
         return view::json(&all, out);
     }

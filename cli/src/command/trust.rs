@@ -47,7 +47,7 @@ pub struct TrustArgs {
 
 impl TrustArgs {
     /// Returns whether it decides something for the person.
-    pub fn decides(&self) -> bool {
+    pub fn decides(&self, _: &World) -> bool {
         !self.write.dry_run
     }
 }

@@ -31,7 +31,7 @@ pub struct AuditArgs {
 
 impl AuditArgs {
     /// Returns whether it decides something for the person.
-    pub fn decides(&self) -> bool {
+    pub fn decides(&self, _: &World) -> bool {
         self.fix && !self.dry_run
     }
 }

@@ -37,7 +37,7 @@ pub struct DoctorArgs {
 
 impl DoctorArgs {
     /// Returns whether it decides something for the person: a backup replaces what they have.
-    pub const fn decides(&self) -> bool {
+    pub const fn decides(&self, _: &World) -> bool {
         self.restore.is_some()
     }
 }

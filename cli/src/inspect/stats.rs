@@ -147,7 +147,7 @@ pub fn numbers_of(
         by_month,
         replaced: counts.replaced,
         expired: counts.expired,
-        forgotten: stores.project.tombstones()?.len() + stores.user.tombstones()?.len(),
+        forgotten: stores.tombstones()?.len(),
         hooks: latencies(given),
         injections: injections(given, by_memory.values()),
         models,

@@ -243,10 +243,7 @@ fn summarise(stores: &Stores) -> Result<StatusSummary> {
         root: tree.root.clone(),
         project: tree.project.to_string(),
         folder: stores.project.folder.clone(),
-        mode: match identity::mode(&stores.world.dirs, tree.project)? {
-            identity::Mode::Committed => "committed",
-            identity::Mode::Private => "private",
-        },
+        mode: view::mode(identity::mode(&stores.world.dirs, tree.project)?),
         off: off::until(&stores.world).is_some() || stores.world.mode == Mode::Off,
         off_until: off::until(&stores.world).flatten(),
         off_by_variable: stores.world.mode == Mode::Off,
@@ -431,9 +428,8 @@ impl StatusSummary {
             (counts.secrets, format!("{} with a known secret", counts.secrets)),
             (counts.by_claude, format!("{} by Claude", view::plural(counts.by_claude, "change"))),
         ];
-        let parts = parts.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text);
-        let parts: Vec<String> = parts.collect();
-        if parts.is_empty() { "nothing to review".to_owned() } else { parts.join(", ") }
+        let parts = view::counted(parts);
+        if parts.is_empty() { "nothing to review".to_owned() } else { parts }
     }
 }
 
@@ -470,9 +466,8 @@ fn told_rest(summary: &StatusSummary) -> String {
         (summary.forgotten, "put aside"),
         (summary.elsewhere_in_project, "in other working trees alone"),
     ];
-    let parts = parts.into_iter().filter(|(count, _)| *count > 0);
-    let parts: Vec<String> = parts.map(|(count, what)| format!("{count} {what}")).collect();
-    if parts.is_empty() { String::new() } else { format!("besides: {}", parts.join(", ")) }
+    let parts = view::counted(parts.map(|(count, what)| (count, format!("{count} {what}"))));
+    if parts.is_empty() { parts } else { format!("besides: {parts}") }
 }
 
 fn show(summary: &StatusSummary, out: &mut dyn Write) -> Result {

@@ -50,7 +50,7 @@ pub struct UninstallArgs {
 
 impl UninstallArgs {
     /// Returns whether the command decides something for the person.
-    pub fn decides(&self) -> bool {
+    pub fn decides(&self, _: &World) -> bool {
         !self.write.dry_run
     }
 }

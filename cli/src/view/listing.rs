@@ -78,7 +78,7 @@ impl ListFilter {
         };
         let Listing { mut memories, broken, .. } = listing;
         let path = self.path.as_deref();
-        let path = path.map(|path| crate::typed::project_path(&stores, path)).transpose()?;
+        let path = path.map(|path| crate::typed::project_path(stores, path)).transpose()?;
         memories.retain(|stored| self.wants(stored, path.as_deref(), stores.world.now));
         memories.sort_by_key(|stored| (Reverse(view::date(&stored.memory)), stored.memory.id));
         memories.truncate(self.limit.unwrap_or(usize::MAX));

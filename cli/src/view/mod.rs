@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
+use memory_store::identity::Mode;
 use serde::Serialize;
 
 pub use self::memory::{MemoryView, WAITS, date, held, line, marked_line, whole, why_stale};
@@ -31,6 +32,20 @@ pub fn plural(count: usize, thing: &str) -> String {
         (_, Some(stem)) => format!("{count} {stem}ies"),
         (_, None) => format!("{count} {thing}s"),
     }
+}
+
+/// Returns where memories are kept, in a word.
+pub const fn mode(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Committed => "committed",
+        Mode::Private => "private",
+    }
+}
+
+/// Joins the texts whose counts are not zero.
+pub fn counted(parts: impl IntoIterator<Item = (usize, String)>) -> String {
+    let texts = parts.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text);
+    texts.collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the verb that fits so many.

@@ -17,8 +17,9 @@ use crate::command::{restore, search, why};
 use crate::editor;
 use crate::failure::{Failure, Result};
 use crate::receipts::{self, InjectionReceipt};
-use crate::sessions::PastSessions;
+use crate::sessions::{PastSessions, on_branch};
 use crate::stores::Stores;
+use crate::view::changes::line;
 use crate::view::given::GivenItems;
 use crate::view::known::MemoryFacts;
 use crate::view::listing::{self, ListFilter, ListMarks};
@@ -125,14 +126,11 @@ impl BrowseSource {
     fn session_rows(&self) -> Result<Vec<BrowseRow>> {
         let sessions = PastSessions::open(&self.stores);
         let rows = sessions.iter().map(|(session, _)| {
-            let branch = match session.branch.as_str() {
-                "" => String::new(),
-                branch => format!("{}: ", plain(branch)),
-            };
+            let branch = on_branch(&session.branch);
             let at = format!("{:<TIME_COLUMNS$}", clock::ago(session.last, self.stores.world.now));
             let prompts = plural(session.prompts, "prompt");
             let prompts = format!("{prompts:>PROMPTS_COLUMNS$}");
-            let wish = plain(&session.subject()).split_whitespace().collect::<Vec<_>>().join(" ");
+            let wish = line(&session.subject());
             let line = format!(
                 "{}  {}  {}  {branch}{wish}",
                 paint(QUIET, at),

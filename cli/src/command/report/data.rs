@@ -237,10 +237,7 @@ impl Overall {
             made: stores.world.now,
             version: VERSION,
             root: view::folder(&stores.tree.root, &stores.world.home),
-            mode: match identity::mode(&stores.world.dirs, stores.tree.project)? {
-                identity::Mode::Committed => "committed",
-                identity::Mode::Private => "private",
-            },
+            mode: view::mode(identity::mode(&stores.world.dirs, stores.tree.project)?),
             sessions: sources.sessions.len(),
             held: marked.held_ids.len(),
             waiting: marked.waiting.len(),

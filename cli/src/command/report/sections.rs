@@ -7,7 +7,7 @@ use super::layout::{HEIGHT, WIDTH};
 use super::markup::Html;
 use crate::command::log::occasion;
 use crate::view::given::GONE;
-use crate::view::{clock, plain, plural};
+use crate::view::{clock, counted, plain, plural};
 
 /// Memories that are listed without a script; with one all are.
 const LISTED_MAX: usize = 200;
@@ -221,13 +221,10 @@ fn check(overall: &Overall) -> Html {
         (overall.numbers.replaced, "replaced by newer ones"),
         (overall.numbers.forgotten, "removed and not learned again"),
     ];
-    let others: Vec<String> = others
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{} {what}", grouped(count)))
-        .collect();
+    let text = |(count, what)| (count, format!("{} {what}", grouped(count)));
+    let others = counted(others.map(text));
     if !others.is_empty() {
-        html.tag("<p>").text(others.join(", ")).tag(".</p>\n");
+        html.tag("<p>").text(others).tag(".</p>\n");
     }
     html.tag("<h3>Perhaps true no longer</h3>\n");
     if stale.is_empty() {

@@ -79,7 +79,7 @@ impl ClaudeChange<'_> {
 /// Returns the changes by Claude that wait for the person.
 pub fn all(stores: &Stores) -> Result<Vec<ClaudeChange<'_>>> {
     let mut all = Vec::new();
-    for store in [&stores.project, &stores.user] {
+    for store in stores.both() {
         let claims = store.claims()?;
         let files = claims.files.into_iter().map(|(change, stored)| (change, stored, None));
         for (change, stored, newer) in files.chain(claims.asked) {

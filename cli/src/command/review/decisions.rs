@@ -5,7 +5,7 @@ use std::io::Write;
 
 use memory_store::MemoryId;
 use memory_store::index::journal::Change;
-use memory_store::store::{MemoryState, Store};
+use memory_store::store::MemoryState;
 
 use super::in_git;
 use crate::failure::Result;
@@ -47,7 +47,7 @@ impl<P> Decisions<P> {
         (place, about): (P, String),
         decide: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
-        let [project, user] = both(stores);
+        let [project, user] = stores.both();
         let before = [project.state_of(ids)?, user.state_of(ids)?];
         let done = decide();
         let after = [project.state_again(&before[0])?, user.state_again(&before[1])?];
@@ -83,7 +83,7 @@ impl<P> Decisions<P> {
                 in_git::refuse(root, path, &about)?;
             }
         }
-        for (store, (before, after)) in both(stores).into_iter().zip(&states) {
+        for (store, (before, after)) in stores.both().into_iter().zip(&states) {
             let back = store.put_back(before, after)?;
             let redactor = store.redactor(&stores.settings);
             for stored in &back.stored {
@@ -96,8 +96,4 @@ impl<P> Decisions<P> {
         writeln!(out, "Undone: {about}")?;
         Ok(Some(place))
     }
-}
-
-fn both(stores: &Stores) -> [&Store; 2] {
-    [&stores.project, &stores.user]
 }

@@ -3,9 +3,10 @@
 
 use std::io::Write;
 
+use memory_store::MemoryId;
 use memory_store::recall::passages::{Already, MEMORIES_ENOUGH};
 use memory_store::recall::{CandidateOutcome, Hit, Recalled, SilenceReason, Traced};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::reasons::{self, InjectionOccasion};
 use crate::failure::Result;
@@ -14,22 +15,29 @@ use crate::view::style::{CARE, NAME, QUIET, paint};
 use crate::view::{self, passage, plain};
 
 #[derive(Serialize)]
-struct TraceView {
+struct TraceView<'a> {
     injected: Vec<String>,
     passages: Vec<String>,
     silent: Option<&'static str>,
     degraded: Option<String>,
-    candidates: Vec<CandidateView>,
+    candidates: Vec<CandidateView<'a>>,
 }
 
+/// A candidate.
 #[derive(Serialize)]
-struct CandidateView {
-    id: String,
+struct CandidateView<'a>(#[serde(with = "CandidateFields")] &'a Traced);
+
+/// The fields of a candidate, in the order in which they are printed.
+#[derive(Serialize)]
+#[serde(remote = "Traced")]
+struct CandidateFields {
+    id: MemoryId,
     title: String,
     why: String,
-    fate: &'static str,
+    #[serde(rename = "fate", serialize_with = "obstacle")]
+    outcome: CandidateOutcome,
     #[serde(skip_serializing_if = "Option::is_none")]
-    instead: Option<String>,
+    instead: Option<MemoryId>,
     fused: f32,
     lexical: f32,
     beside: f32,
@@ -40,31 +48,15 @@ struct CandidateView {
     more: f32,
     named: bool,
     gate: f32,
-    /// `null` when the gate was not asked.
-    threshold: Option<f32>,
+    /// `null` when the gate was not asked: JSON has no infinity.
+    threshold: f32,
 }
 
-impl From<&Traced> for CandidateView {
-    fn from(traced: &Traced) -> Self {
-        Self {
-            id: traced.id.to_string(),
-            title: traced.title.clone(),
-            why: traced.why.clone(),
-            fate: reasons::obstacle(traced.outcome),
-            instead: traced.instead.map(|id| id.to_string()),
-            fused: traced.fused,
-            lexical: traced.lexical,
-            beside: traced.beside,
-            words: traced.words,
-            cosine: traced.cosine,
-            meaning: traced.meaning,
-            trust: traced.trust,
-            more: traced.more,
-            named: traced.named,
-            gate: traced.gate,
-            threshold: Some(traced.threshold).filter(|threshold| threshold.is_finite()),
-        }
-    }
+fn obstacle<S: Serializer>(
+    outcome: &CandidateOutcome,
+    to: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    to.serialize_str(reasons::obstacle(*outcome))
 }
 
 /// Question that is tried.
@@ -136,13 +128,13 @@ pub fn run(
     }
 }
 
-fn view_of(recalled: &Recalled, passages: &[Hit]) -> TraceView {
+fn view_of<'a>(recalled: &'a Recalled, passages: &[Hit]) -> TraceView<'a> {
     TraceView {
         injected: recalled.hits.iter().map(|hit| hit.id.to_string()).collect(),
         passages: passages.iter().map(|hit| hit.id.to_string()).collect(),
         silent: recalled.silent.map(reason),
         degraded: recalled.degraded.clone(),
-        candidates: recalled.trace.iter().map(CandidateView::from).collect(),
+        candidates: recalled.trace.iter().map(CandidateView).collect(),
     }
 }
 

@@ -91,6 +91,18 @@ impl JsonDocument {
     }
 }
 
+/// Removes a property whose object or list is empty.
+pub fn remove_if_empty(holder: &CstObject, name: &str) {
+    let Some(property) = holder.get(name) else { return };
+    let is_empty = property.value().is_some_and(|value| match value.as_object() {
+        Some(object) => object.properties().is_empty(),
+        None => value.as_array().is_some_and(|list| list.elements().is_empty()),
+    });
+    if is_empty {
+        property.remove();
+    }
+}
+
 fn invalid(message: String) -> Failure {
     Failure::new(message)
         .code(exit::INVALID)

@@ -6,7 +6,7 @@ use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject};
 use serde_json::Value;
 
 use super::client::ClaudeCodeVersion;
-use super::document::JsonDocument;
+use super::document::{JsonDocument, remove_if_empty};
 use crate::failure::Result;
 
 /// Seconds that Claude Code waits for one of our hooks before it kills it. They end themselves
@@ -102,9 +102,8 @@ impl ProgramForm {
         };
         let mut entries =
             vec![("type".to_owned(), "command".into()), ("command".to_owned(), command.into())];
-        match self {
-            Self::Exec(_) => entries.push(("args".to_owned(), CstInputValue::Array(Vec::new()))),
-            Self::Shell(_) | Self::ByName => {}
+        if matches!(self, Self::Exec(_)) {
+            entries.push(("args".to_owned(), CstInputValue::Array(Vec::new())));
         }
         entries.push(("timeout".to_owned(), CstInputValue::Number(TIMEOUT_S.to_string())));
         CstInputValue::Object(entries)
@@ -222,8 +221,12 @@ fn remove_from_event(document: &JsonDocument, event: &str) -> bool {
     for group in groups.elements() {
         changed |= group.as_object().is_some_and(|group| remove_from_group(&group));
     }
-    if changed {
-        remove_if_empty(document, event);
+    if changed
+        && let Ok(root) = document.object()
+        && let Some(hooks) = root.object_value("hooks")
+    {
+        remove_if_empty(&hooks, event);
+        remove_if_empty(&root, "hooks");
     }
     changed
 }
@@ -244,21 +247,6 @@ fn remove_from_group(group: &CstObject) -> bool {
         ours.into_iter().for_each(CstNode::remove);
     }
     true
-}
-
-fn remove_if_empty(document: &JsonDocument, event: &str) {
-    let Ok(root) = document.object() else { return };
-    let Some(hooks) = root.object_value("hooks") else { return };
-    if hooks.array_value(event).is_some_and(|groups| groups.elements().is_empty())
-        && let Some(property) = hooks.get(event)
-    {
-        property.remove();
-    }
-    if hooks.properties().is_empty()
-        && let Some(property) = root.get("hooks")
-    {
-        property.remove();
-    }
 }
 
 fn groups(document: &JsonDocument, event: &str) -> Option<CstArray> {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use processor::programs;
 use serde_json::Value;
 
-use super::document::JsonDocument;
+use super::document::{JsonDocument, remove_if_empty};
 use super::places::SettingsScope;
 use super::replace;
 use crate::world::World;
@@ -102,11 +102,7 @@ pub fn remove(document: &JsonDocument) -> bool {
         }
         any = true;
         ours.into_iter().for_each(|property| property.remove());
-        if names.properties().is_empty()
-            && let Some(property) = root.get(key)
-        {
-            property.remove();
-        }
+        remove_if_empty(&root, key);
     }
     any
 }

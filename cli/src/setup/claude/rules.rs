@@ -2,7 +2,7 @@
 
 use jsonc_parser::cst::CstNode;
 
-use super::document::{JsonDocument, input};
+use super::document::{JsonDocument, input, remove_if_empty};
 use crate::failure::Result;
 
 /// Tools that change nothing: a rule allows each.
@@ -49,16 +49,8 @@ pub fn remove(document: &JsonDocument) -> bool {
         return false;
     }
     ours.into_iter().for_each(CstNode::remove);
-    if allow.elements().is_empty()
-        && let Some(property) = permissions.get(ALLOW)
-    {
-        property.remove();
-    }
-    if permissions.properties().is_empty()
-        && let Some(property) = root.get(PERMISSIONS)
-    {
-        property.remove();
-    }
+    remove_if_empty(&permissions, ALLOW);
+    remove_if_empty(&root, PERMISSIONS);
     true
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstObjectProp};
 use serde_json::{Value, json};
 
-use super::document::{JsonDocument, input};
+use super::document::{JsonDocument, input, remove_if_empty};
 use super::places::SettingsScope;
 use crate::failure::Result;
 
@@ -112,16 +112,6 @@ fn remove_empty_projects(top: &CstObject, is_changed: impl Fn(&str) -> bool) {
         }
     }
     remove_if_empty(top, PROJECTS);
-}
-
-/// Removes a property whose value is an object without properties.
-fn remove_if_empty(holder: &CstObject, name: &str) {
-    let value = holder.object_value(name);
-    if value.is_some_and(|value| value.properties().is_empty())
-        && let Some(property) = holder.get(name)
-    {
-        property.remove();
-    }
 }
 
 /// Returns whether a server's command is our program, by path or by name.
