@@ -10,7 +10,7 @@ use memory_store::MemoryId;
 use memory_store::memory::HeldFor;
 use memory_store::store::Stored;
 use memory_store::trust::Trust;
-use processor::secrets::Decision;
+use processor::secrets::SecretDecision;
 use serde::Serialize;
 
 use self::claims::{ChangeVerdict as Claimed, ClaudeChange};
@@ -165,7 +165,7 @@ impl ReviewArgs {
             verdict::accept_seen(stores, stored, seen, out)?;
         }
         for (all, decision) in
-            [(&named.hidden, Decision::Hide), (&named.kept_values, Decision::Keep)]
+            [(&named.hidden, SecretDecision::Hide), (&named.kept_values, SecretDecision::Keep)]
         {
             for Stored { memory, .. } in all {
                 credentials::decide_by_id(stores, memory.id, decision, out)?;

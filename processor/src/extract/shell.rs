@@ -12,7 +12,7 @@ use memory_store::signature::{CommandClass, classify, normalise_command, shell};
 
 /// One command of a line, normalised, with the folder it runs in.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Simple {
+pub struct FolderCommand {
     /// The command without redirections, variables and filters.
     pub line: String,
     /// The short variables that are set for it, with a blank behind each.
@@ -24,8 +24,8 @@ pub struct Simple {
 }
 
 /// Returns the commands of a line, in order, what reads a pipe left out.
-pub fn commands(line: &str) -> Vec<Simple> {
-    let mut found: Vec<Simple> = Vec::new();
+pub fn commands(line: &str) -> Vec<FolderCommand> {
+    let mut found: Vec<FolderCommand> = Vec::new();
     let mut directory = String::new();
     for simple in shell::split(line) {
         if let ["cd" | "pushd", to, ..] =
@@ -40,7 +40,7 @@ pub fn commands(line: &str) -> Vec<Simple> {
         if !simple.piped && !line.is_empty() && !matches!(line.as_str(), "true" | "false" | ":") {
             let class = classify(&line);
             let variables = variables.to_owned();
-            found.push(Simple { line, variables, directory: directory.clone(), class });
+            found.push(FolderCommand { line, variables, directory: directory.clone(), class });
         }
     }
     found

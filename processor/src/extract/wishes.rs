@@ -13,7 +13,7 @@ use super::clean::capital;
 use super::clean::title;
 use super::draft::Draft;
 use super::draft::EXTRACTOR;
-use super::episode::{Episode, Statement, episodes};
+use super::episode::{Episode, TypedSentence, episodes};
 use super::own_words::{count, outside_quotations};
 use regex::Regex;
 
@@ -117,7 +117,7 @@ pub fn mine(session: &Session, roots: &Roots) -> Vec<Draft> {
 }
 
 /// Whether a statement is a standing wish in explicit words.
-fn is_wish(statement: &Statement) -> bool {
+fn is_wish(statement: &TypedSentence) -> bool {
     let text = statement.text();
     let says = outside_quotations(text);
     let says = words::LEAD_IN.replace(&says, "");
@@ -132,7 +132,7 @@ fn is_wish(statement: &Statement) -> bool {
 }
 
 /// Returns the draft of a wish; `None` of one that holds for a file it does not name.
-fn draft(session: &Session, roots: &Roots, wish: &Statement, ordinal: u32) -> Option<Draft> {
+fn draft(session: &Session, roots: &Roots, wish: &TypedSentence, ordinal: u32) -> Option<Draft> {
     let text = roots.strip(&words::LEAD_IN.replace(wish.text(), ""));
     let only_here = words::ONLY_HERE.find(&text).map(|found| paths::named(roots, found.as_str()));
     let (scope, paths) = match only_here {
