@@ -11,9 +11,7 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use regex::Regex;
-
-use super::pattern::pattern;
+use super::pattern::{Pattern, pattern};
 use super::wishes::{says_wish, stands};
 use super::words;
 
@@ -697,17 +695,17 @@ fn begins_sentence(rest: &str, before: &str) -> bool {
 const TEXT: &str = r"(?:(?:e-?)?mails?|messages?|tickets?|letters?|articles?|posts?|threads?|transcripts?|tweets?|texts?|paragraphs?|sentences?|minutes|polic(?:y|ies)|spec(?:ification)?s?|assignments?|poems?|haikus?|stor(?:y|ies)|speech(?:es)?|ads?|adverts?|announcements?|notices?|clauses?|contracts?|licen[cs]es?|faqs?|subtitles?|lyrics|quotes?|quotations?|snippets?|repl(?:y|ies)|excerpts?|translations?|chats?|conversations?|instructions|guidelines|readme|handbooks?|wiki|feedback|reviews?|reports?|interviews?|surveys?|dialogues?|scripts? of|recipes?|leaflets?|brochures?|slides|essays?|abstracts?|blurbs?|bios?|captions?|testimonials?)";
 
 /// Returns a pattern with the word `TEXT` in it.
-fn with_text(text: &str) -> Regex {
+fn with_text(text: &str) -> Pattern {
     pattern(&text.replace("TEXT", TEXT))
 }
 
 macro_rules! patterns {
     ($($(#[$doc:meta])* $name:ident = $make:ident($text:expr $(,)?);)*) => {
-        $($(#[$doc])* static $name: LazyLock<Regex> = LazyLock::new(|| $make($text));)*
+        $($(#[$doc])* static $name: LazyLock<Pattern> = LazyLock::new(|| $make($text));)*
 
-        /// Every pattern of this file, for the test that compiles them.
+        /// Every pattern of this file, for the test that compares their forms.
         #[cfg(test)]
-        pub(super) static PATTERNS: &[&LazyLock<Regex>] = &[$(&$name),*];
+        pub(super) static PATTERNS: &[&LazyLock<Pattern>] = &[$(&$name),*];
     };
 }
 

@@ -3,9 +3,8 @@
 use std::sync::LazyLock;
 
 use super::clean::{plain, without_filler};
-use regex::Regex;
 
-use super::pattern::pattern;
+use super::pattern::{Pattern, pattern};
 
 /// Sentences taken from one text; a text beyond this is a pasted document.
 const SENTENCES_MAX: usize = 400;
@@ -51,16 +50,17 @@ pub enum ProseBlock {
     Row(Vec<String>),
 }
 
-static FENCE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*(```+|~~~+)"));
-static HEADING: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s{0,3}#{1,6}\s+(.+?)\s*#*\s*$"));
-static BOLD_HEADING: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*\*\*([^*]{2,80})\*\*:?\s*$"));
-static ITEM: LazyLock<Regex> =
+static FENCE: LazyLock<Pattern> = LazyLock::new(|| pattern(r"^\s*(```+|~~~+)"));
+static HEADING: LazyLock<Pattern> = LazyLock::new(|| pattern(r"^\s{0,3}#{1,6}\s+(.+?)\s*#*\s*$"));
+static BOLD_HEADING: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"^\s*\*\*([^*]{2,80})\*\*:?\s*$"));
+static ITEM: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"^(\s*)(?:[-*+•]|[0-9]{1,3}[.)])\s+(.*)$"));
-static ROW: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*\|(.+)\|\s*$"));
-static RULE: LazyLock<Regex> =
+static ROW: LazyLock<Pattern> = LazyLock::new(|| pattern(r"^\s*\|(.+)\|\s*$"));
+static RULE: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"^\s*(?:[-=_*]\s*){3,}$|^\s*\|?[\s:|-]+\|[\s:|-]*$"));
-static CHECKBOX: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\[[ xX]\]\s+"));
-static NUMBER: LazyLock<Regex> =
+static CHECKBOX: LazyLock<Pattern> = LazyLock::new(|| pattern(r"^\[[ xX]\]\s+"));
+static NUMBER: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"^(?:(?:step|phase|part)\s+)?[0-9]+(?:\.[0-9]+)*[.):]?\s+"));
 
 /// Returns the sentences of a Markdown text, code blocks left out.
@@ -380,9 +380,9 @@ fn begins_sentence(rest: &str) -> bool {
     })
 }
 
-/// Every pattern of this file, for the test that compiles them.
+/// Every pattern of this file, for the test that compares their forms.
 #[cfg(test)]
-pub(super) static PATTERNS: &[&LazyLock<Regex>] =
+pub(super) static PATTERNS: &[&LazyLock<Pattern>] =
     &[&FENCE, &HEADING, &BOLD_HEADING, &ITEM, &ROW, &RULE, &CHECKBOX, &NUMBER];
 
 #[cfg(test)]

@@ -2,9 +2,7 @@
 
 use std::sync::LazyLock;
 
-use regex::Regex;
-
-use super::pattern::pattern;
+use super::pattern::{Pattern, pattern};
 use super::roots::Roots;
 use super::words;
 use crate::transcript::session::{Call, Input, Step, StepKind, Turn};
@@ -132,12 +130,12 @@ pub struct Message {
     pub body: String,
 }
 
-static HEREDOC: LazyLock<Regex> =
+static HEREDOC: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r#"(?s)<<-?\s*['"]?(\w+)['"]?\n(.*?)\n\s*(\w+)\s*(?:\n|$|\))"#));
-static MESSAGE: LazyLock<Regex> = LazyLock::new(|| {
+static MESSAGE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(r#"(?s)(?:\s-[a-z]*m\s*|\s--message[= ])(?:"((?:[^"\\]|\\.)*)"|'([^']*)')"#)
 });
-static COMMIT: LazyLock<Regex> = LazyLock::new(|| pattern(r"\bgit\s+(?:-\S+\s+\S+\s+)*commit\b"));
+static COMMIT: LazyLock<Pattern> = LazyLock::new(|| pattern(r"\bgit\s+(?:-\S+\s+\S+\s+)*commit\b"));
 
 /// Returns the commit message that a command line carries.
 pub fn commit_message(line: &str) -> Option<Message> {
@@ -161,9 +159,9 @@ pub fn commit_message(line: &str) -> Option<Message> {
     Some(Message { subject, body })
 }
 
-/// Every pattern of this file, for the test that compiles them.
+/// Every pattern of this file, for the test that compares their forms.
 #[cfg(test)]
-pub(super) static PATTERNS: &[&LazyLock<Regex>] = &[&HEREDOC, &MESSAGE, &COMMIT];
+pub(super) static PATTERNS: &[&LazyLock<Pattern>] = &[&HEREDOC, &MESSAGE, &COMMIT];
 
 #[cfg(test)]
 mod tests {
