@@ -9,7 +9,7 @@ use memory_store::store::{Proposal, Store, Stored, places};
 use memory_store::trust::Trust;
 use memory_store::{Error, MemoryId};
 use processor::project_texts::Committed;
-use processor::secrets::{self, Decision};
+use processor::secrets::{self, SecretDecision};
 
 use crate::ask;
 use crate::exit;
@@ -199,7 +199,7 @@ pub fn go_through(
         Ok(["Keep it as it is: the value is no secret", "Hide the value"])
     };
     ask::about_each(proposed, out, show, |one, keeps, out| {
-        let decision = if keeps { Decision::Keep } else { Decision::Hide };
+        let decision = if keeps { SecretDecision::Keep } else { SecretDecision::Hide };
         decide(stores, one, decision, out)
     })
 }
@@ -208,7 +208,7 @@ pub fn go_through(
 pub fn decide_by_id(
     stores: &Stores,
     id: MemoryId,
-    decision: Decision,
+    decision: SecretDecision,
     out: &mut dyn Write,
 ) -> Result {
     let proposed = proposals(stores)?;
@@ -223,7 +223,7 @@ pub fn decide_by_id(
 fn decide(
     stores: &Stores,
     one: &ProposedSecret<'_>,
-    decision: Decision,
+    decision: SecretDecision,
     out: &mut dyn Write,
 ) -> Result {
     let home = stores.world.dirs.project(stores.tree.project);
@@ -242,8 +242,8 @@ fn decide(
             .hint("`throughline review` shows it as it is now."));
     };
     let done = match decision {
-        Decision::Keep => format!("Kept as it is: {id}"),
-        Decision::Hide => format!("Hidden in {id}: {}", view::path(&stored.path)),
+        SecretDecision::Keep => format!("Kept as it is: {id}"),
+        SecretDecision::Hide => format!("Hidden in {id}: {}", view::path(&stored.path)),
     };
     let redactor = one.store.redactor(&stores.settings);
     stores.note_saved(one.store, &stored, &redactor)?;

@@ -17,7 +17,7 @@ use memory_store::settings_file;
 use memory_store::time::DAY_MS;
 use processor::lock::{BUSY_MAX, Busy};
 use processor::machine::Machine;
-use processor::progress::Progress;
+use processor::progress::ProgressReport;
 use processor::publish::custom_embedder::Asker;
 use processor::sync::SyncOptions;
 
@@ -234,7 +234,7 @@ impl World {
     pub fn sync_options<'a>(
         &'a self,
         tree: &'a Tree,
-        progress: &'a dyn Progress,
+        progress: &'a dyn ProgressReport,
     ) -> SyncOptions<'a> {
         SyncOptions {
             progress,

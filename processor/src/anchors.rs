@@ -35,9 +35,9 @@ use crate::git::blobs::{self, Blob};
 use crate::private_files::{read_json, write_json};
 use crate::state::State;
 use files::{Absent, FILE_BYTES_MAX, Files, Now};
-use relied::Sessions;
-use sketch::{Content, ContentHash, Sketch};
-use words::{Seen, Words, words_then};
+use relied::EndedSessions;
+use sketch::{ContentHash, Sketch, SketchedContent};
+use words::{FoundWords, NamePlace, words_then};
 
 /// Changes whenever the meaning of what is kept changes.
 const VERSION: u32 = 1;
@@ -73,7 +73,7 @@ struct Anchor {
     files: BTreeMap<String, Option<ContentHash>>,
     /// Where each name was.
     #[serde(default)]
-    names: BTreeMap<String, Seen>,
+    names: BTreeMap<String, NamePlace>,
 }
 
 /// A memory, and the files and names that tell whether it is stale.
@@ -92,7 +92,7 @@ pub struct Anchors {
     home: ProjectDir,
     kept: AnchorsFile,
     reviewed: Reviewed,
-    sessions: Sessions,
+    sessions: EndedSessions,
     ignore: Ignore,
     listed: BTreeSet<MemoryId>,
     now: Timestamp,
@@ -233,7 +233,7 @@ impl Anchors {
         }
     }
 
-    fn set(&mut self, id: MemoryId, path: &str, content: &Content) {
+    fn set(&mut self, id: MemoryId, path: &str, content: &SketchedContent) {
         self.kept.contents.entry(content.hash.clone()).or_insert_with(|| content.sketch());
         let anchor = self.kept.memories.entry(id).or_default();
         anchor.files.insert(path.to_owned(), Some(content.hash.clone()));
@@ -264,7 +264,7 @@ impl Anchors {
         let unknown = unknown.into_iter().map(|of| (of, Blob::Missing));
         for ((id, path, _), blob) in known.chain(unknown) {
             let content = match &blob {
-                Blob::Content(bytes) => Content::of(bytes),
+                Blob::Content(bytes) => SketchedContent::of(bytes),
                 Blob::Later => continue,
                 Blob::Missing | Blob::TooLarge => None,
             };
@@ -278,7 +278,7 @@ impl Anchors {
     }
 
     /// Notes where the names of memories are that have not been looked for, or were nowhere.
-    fn anchor_names(&mut self, root: &Path, subjects: &[Subject<'_>], words: &Words) {
+    fn anchor_names(&mut self, root: &Path, subjects: &[Subject<'_>], words: &FoundWords) {
         let mut past: Vec<(MemoryId, &str, Timestamp)> = Vec::new();
         for subject in subjects {
             let Some(anchor) = self.kept.memories.get_mut(&subject.id) else { continue };
@@ -287,13 +287,13 @@ impl Anchors {
             for name in &subject.names {
                 let Some(is) = words.seen(name) else { continue };
                 match anchor.names.get(name) {
-                    Some(Seen::Nowhere) | None if is != Seen::Nowhere => {
+                    Some(NamePlace::Nowhere) | None if is != NamePlace::Nowhere => {
                         anchor.names.insert(name.clone(), is);
                     }
                     None if age_ms >= RECENT_MS => past.push((subject.id, name, subject.at)),
                     // The session that the memory is of took the name away.
-                    Some(Seen::Text | Seen::Path(_))
-                        if is == Seen::Nowhere && age_ms < COMMITTED_MS =>
+                    Some(NamePlace::Text | NamePlace::Path(_))
+                        if is == NamePlace::Nowhere && age_ms < COMMITTED_MS =>
                     {
                         anchor.names.insert(name.clone(), is);
                     }
@@ -327,7 +327,7 @@ impl Anchors {
             let words = commit.and_then(|_| words.next()).unwrap_or_default();
             for (id, name) in of {
                 // Where git does not tell, nothing is known of the name.
-                let seen = words.seen(name).unwrap_or(Seen::Nowhere);
+                let seen = words.seen(name).unwrap_or(NamePlace::Nowhere);
                 let anchor = self.kept.memories.entry(id).or_default();
                 anchor.names.insert(name.to_owned(), seen);
             }
@@ -340,18 +340,18 @@ impl Anchors {
         &self,
         subjects: &'a [Subject<'_>],
         files: &Files<'_>,
-        words: &Words,
+        words: &FoundWords,
     ) -> BTreeMap<MemoryId, Vec<(&'a str, Option<String>)>> {
         let mut lost: BTreeMap<MemoryId, Vec<(&str, Option<String>)>> = BTreeMap::new();
         for subject in subjects {
             let Some(anchor) = self.kept.memories.get(&subject.id) else { continue };
             for name in &subject.names {
                 let path = match anchor.names.get(name) {
-                    Some(Seen::Path(path)) => Some(path.clone()),
-                    Some(Seen::Text) => None,
-                    Some(Seen::Nowhere) | None => continue,
+                    Some(NamePlace::Path(path)) => Some(path.clone()),
+                    Some(NamePlace::Text) => None,
+                    Some(NamePlace::Nowhere) | None => continue,
                 };
-                if words.seen(name) == Some(Seen::Nowhere) {
+                if words.seen(name) == Some(NamePlace::Nowhere) {
                     lost.entry(subject.id).or_default().push((name, path));
                 }
             }
@@ -370,7 +370,7 @@ impl Anchors {
         &self,
         subjects: &[Subject<'_>],
         files: &mut Files<'_>,
-        words: &Words,
+        words: &FoundWords,
     ) -> BTreeMap<MemoryId, Staleness> {
         let anchored = |subject: &Subject<'_>| {
             let anchor = self.kept.memories.get(&subject.id);

@@ -24,7 +24,7 @@ const FLUSHED_MS: i64 = 1_000;
 pub type Removed = BTreeMap<PathBuf, Vec<PathBuf>>;
 
 /// A store with the files in it that have to be checked.
-struct Place {
+struct CheckedStore {
     store: Store,
     /// Position of git when the files of the working tree were last checked.
     position: Option<String>,
@@ -35,7 +35,7 @@ struct Place {
     looked: Timestamp,
 }
 
-impl Place {
+impl CheckedStore {
     fn gather(dirs: &UserDirs, store: Store, tree: &Tree) -> Result<Self> {
         let ledger = Ledger::open(&store.home)?;
         let looked = Progress::read(&dirs.tree(&tree.root).progress).last_run;
@@ -94,17 +94,17 @@ impl Place {
 /// removed: they are written again.
 pub fn look(dirs: &UserDirs, trees: &[Tree], now: Timestamp) -> Result<Removed> {
     let Some(main) = trees.first() else { return Ok(Removed::new()) };
-    let mut places = vec![Place::gather(dirs, Store::user(dirs)?, main)?];
+    let mut places = vec![CheckedStore::gather(dirs, Store::user(dirs)?, main)?];
     for tree in trees {
         let store = Store::open(dirs, tree)?;
         let is_private = store.root.is_none();
-        places.push(Place::gather(dirs, store, tree)?);
+        places.push(CheckedStore::gather(dirs, store, tree)?);
         // All working trees of a private project share one store.
         if is_private {
             break;
         }
     }
-    let Some(since) = places.iter().filter_map(Place::since).min() else {
+    let Some(since) = places.iter().filter_map(CheckedStore::since).min() else {
         return Ok(Removed::new());
     };
     let mut calls = ToolCalls::read(dirs, since);
@@ -143,7 +143,7 @@ pub fn look(dirs: &UserDirs, trees: &[Tree], now: Timestamp) -> Result<Removed> 
 }
 
 /// Returns whether a file was written so recently that the transcript may lack the call that wrote it.
-fn is_fresh(place: &Place, calls: &ToolCalls) -> bool {
+fn is_fresh(place: &CheckedStore, calls: &ToolCalls) -> bool {
     let paths = place.unseen.iter().filter(|stored| calls.writer(&stored.path, false).is_none());
     let paths: Vec<PathBuf> = paths.map(|stored| stored.path.clone()).collect();
     let Some(now) = file_system_now(&place.store) else { return false };

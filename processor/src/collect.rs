@@ -29,10 +29,10 @@ use memory_store::redact::Redactor;
 use rayon::prelude::*;
 
 use crate::collect::archive::{
-    Archive, Entry, Header, IDENTITY_BYTES_MAX, SessionFile, Watermark, head_hash, is_damaged,
-    name_of, span,
+    Archive, ArchiveEntry, IDENTITY_BYTES_MAX, SessionFile, SessionHeader, Watermark, head_hash,
+    is_damaged, name_of, span,
 };
-use crate::collect::discover::{Seen, Territory, Transcript};
+use crate::collect::discover::{SeenTranscript, Territory, Transcript};
 use crate::collect::expired::Expired;
 use crate::collect::ignore::Ignore;
 use crate::collect::newest::in_order;
@@ -40,11 +40,11 @@ use crate::collect::purged::Purged;
 use crate::extract::Roots;
 use crate::extract::session_record::SessionRecord;
 use crate::handoff;
-use crate::progress::Progress;
+use crate::progress::ProgressReport;
 use crate::secrets::{Learning, Secrets};
 use crate::state::{SessionState, State};
 use crate::transcript::parts;
-use crate::transcript::read::{Counts, FileTimes};
+use crate::transcript::read::{FileTimes, ReadCounts};
 use crate::transcript::record::{Record, RecordWhat};
 use crate::transcript::{Assembly, Redact, SessionBuilder, Speaker, assemble};
 
@@ -87,14 +87,14 @@ pub struct Collected {
     /// Its parts that were closed, by their names, and what is remembered of them.
     pub closed: Vec<(String, SessionState)>,
     /// Counts of lines and records from reading.
-    pub counts: Counts,
+    pub counts: ReadCounts,
 }
 
 /// The transcripts of each session of which something changed since `seen`, by the name of its
 /// archive file. Those of a session stay together, changed or not.
 pub fn changed(
     transcripts: Vec<Transcript>,
-    seen: &BTreeMap<PathBuf, Seen>,
+    seen: &BTreeMap<PathBuf, SeenTranscript>,
     archived: &HashSet<String>,
 ) -> BTreeMap<String, Vec<Transcript>> {
     let mut sessions: BTreeMap<String, Vec<Transcript>> = BTreeMap::new();
@@ -122,7 +122,7 @@ pub struct SessionRead {
     end: End,
     outcome: ReadOutcome,
     closed: Vec<(String, SessionState)>,
-    counts: Counts,
+    counts: ReadCounts,
 }
 
 /// How a session ended, as far as it came.
@@ -165,7 +165,7 @@ impl Collector<'_> {
     pub fn keep(
         &self,
         sessions: Vec<Result<SessionRead>>,
-        progress: &dyn Progress,
+        progress: &dyn ProgressReport,
     ) -> Vec<Result<Collected>> {
         let keep = |read: Result<SessionRead>| {
             let kept = read.and_then(|read| self.keep_one(read));
@@ -179,7 +179,7 @@ impl Collector<'_> {
     pub fn collect(
         &self,
         sessions: &[(&String, &Vec<Transcript>)],
-        progress: &dyn Progress,
+        progress: &dyn ProgressReport,
     ) -> Vec<Result<Collected>> {
         in_order(sessions, |(name, transcripts)| {
             let kept = self.read_one(name, transcripts).and_then(|read| self.keep_one(read));
@@ -205,7 +205,7 @@ impl Collector<'_> {
         builder.go_on(before.records, header.growth.clone());
         let mut closed = Vec::new();
         for transcript in transcripts {
-            let reading = Reading { learning: &learning, closed: &mut closed };
+            let reading = PartReading { learning: &learning, closed: &mut closed };
             let read = self.read_transcript(transcript, &mut header, &mut builder, reading);
             read.with_context(|| {
                 format!("{}: cannot read this transcript", transcript.path.display())
@@ -235,7 +235,7 @@ impl Collector<'_> {
     /// hidden.
     fn clean(
         &self,
-        header: &Header,
+        header: &SessionHeader,
         records: &mut Vec<Record>,
         learning: &Learning<'_>,
     ) -> Result<bool> {
@@ -254,9 +254,9 @@ impl Collector<'_> {
     fn read_transcript(
         &self,
         transcript: &Transcript,
-        header: &mut Header,
+        header: &mut SessionHeader,
         builder: &mut SessionBuilder<'_>,
-        Reading { learning, closed }: Reading<'_>,
+        PartReading { learning, closed }: PartReading<'_>,
     ) -> Result<()> {
         let mut file = File::open(&transcript.path)?;
         let from = resume_at(transcript, header, &mut file)?;
@@ -277,8 +277,8 @@ impl Collector<'_> {
     }
 
     /// Has the records of parts that are closed recognised in a transcript that is read from its beginning.
-    fn know_parts(&self, header: &Header, builder: &mut SessionBuilder<'_>) -> Result<()> {
-        let session = Header { part: 0, ..header.clone() }.name();
+    fn know_parts(&self, header: &SessionHeader, builder: &mut SessionBuilder<'_>) -> Result<()> {
+        let session = SessionHeader { part: 0, ..header.clone() }.name();
         for number in 1..=header.parts {
             // The records of a part that cannot be read now are read again, and count once, by their owner.
             if let Ok(Some(file)) = self.archive.load(&parts::name(&session, number)) {
@@ -292,7 +292,7 @@ impl Collector<'_> {
     /// which the next one writes again.
     fn close_part(
         &self,
-        header: &mut Header,
+        header: &mut SessionHeader,
         builder: &mut SessionBuilder<'_>,
         learning: &Learning<'_>,
         again: bool,
@@ -309,7 +309,7 @@ impl Collector<'_> {
             builder.know(&records);
         }
         header.parts += 1;
-        let mut header = Header {
+        let mut header = SessionHeader {
             part: header.parts,
             parts: 0,
             growth: beginning,
@@ -361,7 +361,7 @@ impl Collector<'_> {
         }
     }
 
-    fn header(&self, before: &Header, transcripts: &[Transcript]) -> Header {
+    fn header(&self, before: &SessionHeader, transcripts: &[Transcript]) -> SessionHeader {
         let mut header = before.clone();
         if let Some(transcript) = transcripts.first() {
             header.session.clone_from(&transcript.name.session);
@@ -378,7 +378,7 @@ impl Collector<'_> {
 }
 
 /// Findings while the transcripts of a session are read.
-struct Reading<'a> {
+struct PartReading<'a> {
     learning: &'a Learning<'a>,
     /// Parts that were archived on the way.
     closed: &'a mut Vec<(String, SessionState)>,
@@ -387,7 +387,7 @@ struct Reading<'a> {
 /// Moves the watermark of a transcript.
 fn note_watermark(
     transcript: &Transcript,
-    header: &mut Header,
+    header: &mut SessionHeader,
     offset: u64,
     file: &mut File,
 ) -> Result<()> {
@@ -408,7 +408,7 @@ fn note_watermark(
 
 /// Where reading goes on: behind the watermark if this is still the same file, or if it was moved
 /// here (`/cd` does that); else at the beginning. What was read before is recognised by its uuid.
-fn resume_at(transcript: &Transcript, header: &mut Header, file: &mut File) -> Result<u64> {
+fn resume_at(transcript: &Transcript, header: &mut SessionHeader, file: &mut File) -> Result<u64> {
     let fits = |source: &Watermark, file: &mut File| {
         transcript.len >= source.offset
             && head_hash(file, source.head_bytes).is_ok_and(|head| head == source.head)
@@ -429,7 +429,7 @@ fn resume_at(transcript: &Transcript, header: &mut Header, file: &mut File) -> R
 /// Returns the state to remember of an archived session.
 pub fn state_of(
     file: &SessionFile,
-    entry: &Entry,
+    entry: &ArchiveEntry,
     territory: &Territory,
     redact: &dyn Redact,
 ) -> SessionState {

@@ -43,7 +43,7 @@ fn run() -> Result<()> {
         print_version();
         return Ok(());
     }
-    let asked = Asked::read(std::env::args().skip(1))?;
+    let asked = CommandLine::read(std::env::args().skip(1))?;
     #[expect(clippy::disallowed_methods, reason = "the environment of this program is read here")]
     let get = |name: &str| std::env::var_os(name);
     let program = std::env::current_exe().ok();
@@ -180,14 +180,14 @@ enum Invocation {
 }
 
 /// The command line.
-struct Asked {
+struct CommandLine {
     project: ProjectId,
     what: Invocation,
     /// A working tree of the project that has no record at its path yet.
     tree: Option<PathBuf>,
 }
 
-impl Asked {
+impl CommandLine {
     fn read(mut arguments: impl Iterator<Item = String>) -> Result<Self> {
         let mut what = match arguments.next().as_deref() {
             Some("sync") => Invocation::Sync,

@@ -8,17 +8,17 @@ use memory_store::layout::ProjectDir;
 use memory_store::{Kind, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::collect::archive::{Archive, Header};
+use crate::collect::archive::{Archive, SessionHeader};
 use crate::collect::discover::Territory;
 use crate::collect::expired::Remains;
 use crate::collect::forks::Ownership;
 use crate::consolidate::touched::Work;
 use crate::extract::draft::Draft;
 use crate::extract::session_record::{self, SessionRecord};
-use crate::extract::{self, Found, Roots};
-use crate::llm::Model;
+use crate::extract::{self, Roots, RuleFindings};
+use crate::llm::LanguageModel;
 use crate::private_files::{pack, read_bounded, unpack, write_whole};
-use crate::state::{SessionState, State, Summary};
+use crate::state::{MinedSummary, SessionState, State};
 use crate::transcript::parts;
 use crate::transcript::session::{Session, Step};
 use crate::transcript::{Assembly, Redact, assemble};
@@ -90,7 +90,7 @@ impl From<Remains> for MinedFile {
 impl MinedFile {
     /// Returns the summary to remember where only these `kinds` count, or all if there are none. `is_asked` is true
     /// where a model is asked which memories the session's work overtook.
-    pub fn summary(&self, kinds: &[Kind], is_asked: bool) -> Summary {
+    pub fn summary(&self, kinds: &[Kind], is_asked: bool) -> MinedSummary {
         let counts = |draft: &&Draft| kinds.is_empty() || kinds.contains(&draft.kind);
         let mut hasher = blake3::Hasher::new();
         let mut drafts = 0;
@@ -107,7 +107,7 @@ impl MinedFile {
         if is_asked && let Some(work) = Work::of(&self.record) {
             hasher.update(&serde_json::to_vec(&work).unwrap_or_default());
         }
-        Summary {
+        MinedSummary {
             key: self.key.clone(),
             kinds: kinds.to_vec(),
             session: self.session.clone(),
@@ -122,9 +122,9 @@ impl MinedFile {
 
 /// A session that was read, before a model is asked about it.
 #[derive(Debug)]
-pub enum Prepared {
+pub enum PreparedSession {
     /// Its parts, each with what rules found.
-    Ready(Vec<(Session, Found)>),
+    Ready(Vec<(Session, RuleFindings)>),
     /// It cannot be read now.
     Failed(Box<MinedFile>),
 }
@@ -207,7 +207,7 @@ impl Miner<'_> {
     }
 
     /// Returns the last steps of the part before this one, none where they cannot be read now.
-    fn steps_before(&self, name: &str, header: &Header) -> Vec<Step> {
+    fn steps_before(&self, name: &str, header: &SessionHeader) -> Vec<Step> {
         let (session, number) = parts::of_name(name);
         let before = if number > 0 { number - 1 } else { header.parts };
         if before == 0 {
@@ -262,17 +262,17 @@ impl Miner<'_> {
     }
 
     /// Reads a session and what the rules find in it, which is what a model needs to be asked.
-    pub fn prepare(&self, name: &str, roots: &Roots) -> Result<Prepared> {
+    pub fn prepare(&self, name: &str, roots: &Roots) -> Result<PreparedSession> {
         let sessions = match self.sessions(name) {
             Ok(sessions) => sessions,
-            Err(error) => return Ok(Prepared::Failed(Box::new(self.last(name, &error)))),
+            Err(error) => return Ok(PreparedSession::Failed(Box::new(self.last(name, &error)))),
         };
         let found = sessions.iter().map(|session| by_rules(name, session, roots));
         match found.collect::<Result<Vec<_>, String>>() {
-            Ok(found) => Ok(Prepared::Ready(sessions.into_iter().zip(found).collect())),
+            Ok(found) => Ok(PreparedSession::Ready(sessions.into_iter().zip(found).collect())),
             Err(failure) => {
                 let mined = self.keep_nothing(name, sessions, failure)?;
-                Ok(Prepared::Failed(Box::new(mined)))
+                Ok(PreparedSession::Failed(Box::new(mined)))
             }
         }
     }
@@ -283,19 +283,19 @@ impl Miner<'_> {
         &self,
         name: &str,
         key: &str,
-        prepared: Prepared,
-        model: &mut Model,
+        prepared: PreparedSession,
+        model: &mut LanguageModel,
         warnings: &mut Vec<String>,
     ) -> Result<MinedFile> {
         let prepared = match prepared {
-            Prepared::Ready(prepared) => prepared,
-            Prepared::Failed(mined) => return Ok(*mined),
+            PreparedSession::Ready(prepared) => prepared,
+            PreparedSession::Failed(mined) => return Ok(*mined),
         };
         // A closed part is asked about with the end of its session in sight. One that cannot be read now has none.
         let (of, number) = parts::of_name(name);
         let last_part = if number > 0 { self.sessions(of).unwrap_or_default() } else { Vec::new() };
         let (mut sessions, mut learned, mut missing, mut windows) =
-            (Vec::new(), Found::default(), 0, 0);
+            (Vec::new(), RuleFindings::default(), 0, 0);
         for (session, found) in prepared {
             let last_part = last_part.first().unwrap_or(&session);
             learned.record.extend(found.record.clone());
@@ -327,7 +327,7 @@ impl Miner<'_> {
         sessions: Vec<Session>,
         failure: String,
     ) -> Result<MinedFile> {
-        let mined = self.keep(name, "", sessions, Found::default(), 0)?;
+        let mined = self.keep(name, "", sessions, RuleFindings::default(), 0)?;
         Ok(MinedFile { failure: Some(failure), ..mined })
     }
 
@@ -336,10 +336,10 @@ impl Miner<'_> {
         name: &str,
         key: &str,
         sessions: Vec<Session>,
-        found: Found,
+        found: RuleFindings,
         windows: usize,
     ) -> Result<MinedFile> {
-        let Found { wishes: mut drafts, mut record } = found;
+        let RuleFindings { wishes: mut drafts, mut record } = found;
         let decisions = drafts.iter().filter(|draft| is_decision(draft));
         record.decisions = decisions.map(|draft| draft.title.clone()).collect();
         record.take_tasks(&mut drafts);
@@ -402,13 +402,13 @@ fn hide(draft: &mut Draft, redact: &dyn Redact) {
 }
 
 /// Returns what rules find in a session.
-fn by_rules(name: &str, session: &Session, roots: &Roots) -> Result<Found, String> {
+fn by_rules(name: &str, session: &Session, roots: &Roots) -> Result<RuleFindings, String> {
     guarded(name, || extract::mine(session, roots))
 }
 
 /// Returns what was found in a session and in its inline subagents.
-fn united(found: Vec<Found>) -> Found {
-    let mut all = Found::default();
+fn united(found: Vec<RuleFindings>) -> RuleFindings {
+    let mut all = RuleFindings::default();
     for found in found {
         all.wishes.extend(found.wishes);
         all.record.extend(found.record);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Told how far the work is. Called from several threads.
-pub trait Progress: Sync {
+pub trait ProgressReport: Sync {
     /// A stage of `steps` steps begins.
     fn stage(&self, name: &str, steps: usize);
     /// A stage goes on, so many of whose `steps` are `done`.
@@ -27,7 +27,7 @@ pub trait Progress: Sync {
 #[derive(Debug)]
 pub struct Silent;
 
-impl Progress for Silent {
+impl ProgressReport for Silent {
     fn stage(&self, _name: &str, _steps: usize) {}
     fn step(&self) {}
     fn done(&self) {}
@@ -58,7 +58,7 @@ impl Default for Bar {
     }
 }
 
-impl Progress for Bar {
+impl ProgressReport for Bar {
     fn stage(&self, name: &str, steps: usize) {
         self.resume(name, 0, steps);
     }
@@ -98,7 +98,7 @@ impl Progress for Bar {
 
 /// Lines on stderr, plain or as JSON, at most a few a second.
 #[derive(Debug)]
-pub struct Lines {
+pub struct ProgressLines {
     json: bool,
     now: Mutex<Stage>,
 }
@@ -170,7 +170,7 @@ pub fn about(time: Duration) -> String {
     }
 }
 
-impl Lines {
+impl ProgressLines {
     /// Plain lines, or one JSON object a line.
     pub fn new(json: bool) -> Self {
         Self { json, now: Mutex::default() }
@@ -192,7 +192,7 @@ impl Lines {
     }
 }
 
-impl Progress for Lines {
+impl ProgressReport for ProgressLines {
     fn stage(&self, name: &str, steps: usize) {
         self.resume(name, 0, steps);
     }
@@ -229,8 +229,12 @@ impl Progress for Lines {
 }
 
 /// A bar where a person looks, plain lines elsewhere.
-pub fn for_stderr() -> Box<dyn Progress> {
-    if std::io::stderr().is_terminal() { Box::new(Bar::new()) } else { Box::new(Lines::new(false)) }
+pub fn for_stderr() -> Box<dyn ProgressReport> {
+    if std::io::stderr().is_terminal() {
+        Box::new(Bar::new())
+    } else {
+        Box::new(ProgressLines::new(false))
+    }
 }
 
 #[cfg(test)]

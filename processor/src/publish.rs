@@ -28,7 +28,7 @@ use memory_store::{MemoryId, Timestamp};
 
 use crate::anchors::Anchors;
 use crate::llm::is_current_reader;
-use crate::publish::claude_md::Known;
+use crate::publish::claude_md::GivenTexts;
 use crate::publish::hnsw::HnswGraphs;
 
 /// Inputs of publishing that are shared by the indexes of all trees.
@@ -55,7 +55,7 @@ pub fn tree(
     publication: &Publication<'_>,
     tree: &Tree,
     passages: Option<Staged>,
-    known: &Known,
+    known: &GivenTexts,
 ) -> Result<Listing> {
     let store = Store::open(publication.dirs, tree)?;
     let folder = publication.dirs.tree(&tree.root).index;
@@ -79,7 +79,7 @@ pub fn thinking(publication: &Publication<'_>, tree: &Tree, thoughts: Staged) ->
 }
 
 /// Publishes the index of the user's own memories.
-pub fn user(publication: &Publication<'_>, known: &Known) -> Result<Listing> {
+pub fn user(publication: &Publication<'_>, known: &GivenTexts) -> Result<Listing> {
     let store = Store::user(publication.dirs)?;
     let folder = publication.dirs.user_state().index;
     let root = publication.dirs.data.clone();
@@ -108,10 +108,10 @@ pub fn missing(dirs: &UserDirs, tree: &Tree, now: Timestamp) -> Result<()> {
         now,
     };
     if [&tree.root, &tree.main_root].into_iter().all(|root| is_missing(&dirs.tree(root).index)) {
-        self::tree(&publication, tree, None, &Known::of_tree(dirs, tree))?;
+        self::tree(&publication, tree, None, &GivenTexts::of_tree(dirs, tree))?;
     }
     if is_missing(&dirs.user_state().index) {
-        user(&publication, &Known::of_user(dirs))?;
+        user(&publication, &GivenTexts::of_user(dirs))?;
     }
     Ok(())
 }
@@ -129,7 +129,7 @@ fn publish(
     folder: &Path,
     root: &Path,
     passages: Option<Staged>,
-    known: &Known,
+    known: &GivenTexts,
 ) -> Result<Listing> {
     let context = || format!("{}: cannot write the index", folder.display());
     let mut publisher = begin(publication, folder).with_context(context)?;
@@ -238,7 +238,7 @@ mod tests {
                 names: &BTreeSet::new(),
                 now: NOW,
             };
-            tree(&publication, &project.tree, None, &Known::default()).unwrap();
+            tree(&publication, &project.tree, None, &GivenTexts::default()).unwrap();
             let recall = Recall::open(dirs, &project.tree, None);
             let labels = |hit: &Hit| (hit.title.clone(), hit.from_repository, hit.held);
             let search = Search { text: "deploy key wiki".to_owned(), ..Search::default() };

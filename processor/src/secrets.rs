@@ -1,5 +1,5 @@
 //! Secrets that are known of a project. A record is first redacted by itself, which is the same in whatever slices a
-//! transcript is read, and what was found is noted with its [`Source`].
+//! transcript is read, and what was found is noted with its [`SecretSource`].
 //!
 //! A value spreads, which means that it is taken out of all other texts, only if it looks random and the user said it,
 //! answered with it, or a file or store of credentials contains it. Any other value that looks random is hidden in the
@@ -67,7 +67,7 @@ struct FileText {
 
 /// Source of a value that was recognised.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Source {
+enum SecretSource {
     /// Words or an answer of the user, or what a file or store of credentials contains.
     Trusted,
     /// The call of a tool with this id, or its result: the call tells what it read.
@@ -77,7 +77,7 @@ enum Source {
 }
 
 /// A value that was recognised in a record and looks random.
-type Noted = (String, Source);
+type Noted = (String, SecretSource);
 
 impl Secrets {
     /// Reads what is known; `roots` are those of all working trees that the project has or had, `trees` are there.
@@ -160,9 +160,9 @@ impl Secrets {
         let mut values: BTreeMap<String, bool> = BTreeMap::new();
         for (value, source) in noted {
             let is_trusted = match &source {
-                Source::Trusted => true,
-                Source::Tool(id) => in_stores.contains(id.as_str()),
-                Source::Other => false,
+                SecretSource::Trusted => true,
+                SecretSource::Tool(id) => in_stores.contains(id.as_str()),
+                SecretSource::Other => false,
             };
             *values.entry(value).or_default() |= is_trusted;
         }
@@ -202,7 +202,7 @@ impl Secrets {
                     if held && text.len() <= ANSWER_BYTES_MAX && corrects(text) =>
                 {
                     is_next = false;
-                    changed |= learning.hide(ASKED, text, Given::Later, Source::Trusted);
+                    changed |= learning.hide(ASKED, text, Given::Later, SecretSource::Trusted);
                 }
                 RecordWhat::Text { text, .. } => {
                     is_next = false;
@@ -218,7 +218,7 @@ impl Secrets {
                     if question.is_empty() || text.len() > ANSWER_BYTES_MAX {
                         continue;
                     }
-                    if learning.hide(&question, text, given, Source::Trusted) {
+                    if learning.hide(&question, text, given, SecretSource::Trusted) {
                         (changed, held) = (true, true);
                     }
                 }
@@ -232,7 +232,7 @@ impl Secrets {
                         continue;
                     }
                     let mut value = value.to_owned();
-                    if learning.hide(ASKED, &mut value, given, Source::Trusted) {
+                    if learning.hide(ASKED, &mut value, given, SecretSource::Trusted) {
                         result.output = format!("{number}{value}{rest}");
                         changed = true;
                     }
@@ -256,7 +256,8 @@ impl Secrets {
                     let is_value = |text: &str| !text.trim().contains(char::is_whitespace);
                     let is_whole = || old.is_empty() && holds_secret(path);
                     let replaces = || is_value(old) && is_placeholder(&known.redact(old));
-                    let source = if is_whole() { Source::Trusted } else { Source::Other };
+                    let source =
+                        if is_whole() { SecretSource::Trusted } else { SecretSource::Other };
                     if is_value(new) && (is_whole() || replaces()) {
                         changed |= learning.hide(ASKED, new, Given::Later, source);
                     }
@@ -292,7 +293,7 @@ impl Secrets {
 
 /// Decision of a person about a value that became known as a secret and that a memory of theirs contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decision {
+pub enum SecretDecision {
     /// The value is taken out of the memory, and of all that is stored.
     Hide,
     /// The value is no secret: nothing is changed, here or elsewhere.
@@ -306,7 +307,7 @@ pub fn decide(
     home: &ProjectDir,
     (store, redactor): (&Store, &Redactor),
     proposal: &Proposal,
-    decision: Decision,
+    decision: SecretDecision,
 ) -> Result<Option<Stored>> {
     // A sync writes the list that it read at its begin.
     let lock = Lock::take(&home.sync_lock, Busy::Wait(BUSY_MAX))?;
@@ -315,11 +316,11 @@ pub fn decide(
     getrandom::fill(&mut fresh).context("no random numbers")?;
     let (known, mut pending) = Known::open(dirs, home, fresh);
     let stored = match decision {
-        Decision::Keep => {
+        SecretDecision::Keep => {
             known.settle(&proposal.before, Scope::Harmless);
             Some(proposal.stored.clone())
         }
-        Decision::Hide => {
+        SecretDecision::Hide => {
             let made = store.make(proposal, redactor)?;
             if made.is_some() {
                 known.settle(&proposal.before, Scope::Project);
@@ -405,7 +406,7 @@ impl<'r> Learning<'r> {
         Self { redactor, noted: Mutex::default() }
     }
 
-    fn note(&self, values: Vec<String>, source: &Source) {
+    fn note(&self, values: Vec<String>, source: &SecretSource) {
         let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
         noted.extend(values.into_iter().map(|value| (value, source.clone())));
     }
@@ -415,7 +416,7 @@ impl<'r> Learning<'r> {
     }
 
     /// Hides what in a text answers a question; whether there was anything.
-    fn hide(&self, question: &str, text: &mut String, given: Given, source: Source) -> bool {
+    fn hide(&self, question: &str, text: &mut String, given: Given, source: SecretSource) -> bool {
         let answer = self.redactor.redact_answer(question, text, given);
         let is_hidden = !answer.hidden.is_empty();
         self.note(answer.recognised, &source);
@@ -425,7 +426,7 @@ impl<'r> Learning<'r> {
         is_hidden
     }
 
-    fn redact_of<'a>(&self, text: &'a str, source: &Source) -> Cow<'a, str> {
+    fn redact_of<'a>(&self, text: &'a str, source: &SecretSource) -> Cow<'a, str> {
         let (clean, values) = self.redactor.redact_and_recognise(text);
         self.note(values, source);
         clean
@@ -434,13 +435,13 @@ impl<'r> Learning<'r> {
 
 impl Redact for Learning<'_> {
     fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        self.redact_of(text, &Source::Other)
+        self.redact_of(text, &SecretSource::Other)
     }
 
     fn redact_from<'a>(&self, text: &'a str, origin: &TextOrigin) -> Cow<'a, str> {
         let source = match origin {
-            TextOrigin::User => Source::Trusted,
-            TextOrigin::Tool(id) => Source::Tool(id.clone()),
+            TextOrigin::User => SecretSource::Trusted,
+            TextOrigin::Tool(id) => SecretSource::Tool(id.clone()),
         };
         self.redact_of(text, &source)
     }
@@ -454,7 +455,7 @@ impl Redact for Learning<'_> {
         let answer = self.redactor.redact_answer(question, answer, given);
         // What was offered are words of the model, whoever chose among them.
         let is_offered = given == Given::Offered;
-        let source = if is_offered { Source::Other } else { Source::Trusted };
+        let source = if is_offered { SecretSource::Other } else { SecretSource::Trusted };
         self.note(answer.recognised, &source);
         (answer.text, answer.hidden)
     }

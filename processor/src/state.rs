@@ -10,7 +10,7 @@ use memory_store::layout::ProjectDir;
 use memory_store::{Kind, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::collect::discover::Seen;
+use crate::collect::discover::SeenTranscript;
 use crate::collect::forks::KnownKeys;
 use crate::handoff::SESSIONS_MAX;
 use crate::private_files::{Damaged, read_checked, read_json, write_checked, write_packed};
@@ -30,7 +30,7 @@ pub struct State {
     #[serde(default)]
     version: u32,
     /// Transcripts that were looked at, by path.
-    pub seen: BTreeMap<PathBuf, Seen>,
+    pub seen: BTreeMap<PathBuf, SeenTranscript>,
     /// Archived sessions, by the name of their file.
     pub sessions: BTreeMap<String, SessionState>,
     /// Packs of which every byte was seen to be sound: their length, and when they were written, in nanoseconds since
@@ -103,7 +103,7 @@ pub struct SessionState {
     /// Files that it edited, relative to their working tree, and when it did so last.
     pub edited: BTreeMap<String, Timestamp>,
     /// Summary of the drafts that were mined from it.
-    pub mined: Option<Summary>,
+    pub mined: Option<MinedSummary>,
     /// Whether its file was not taken into a pack, and is not to be tried again.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_unpackable: bool,
@@ -112,7 +112,7 @@ pub struct SessionState {
 /// Summary that a sync remembers of a mined session: enough to tell whether memories may change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Summary {
+pub struct MinedSummary {
     /// Key of the session's content and of the extractor.
     pub key: String,
     /// The kinds that count, as the settings had them.

@@ -2,7 +2,7 @@
 //!
 //! Before anything else it brings the stores to the formats of this program (`migrate`). Its steps are `collect`, `mine`, `consolidate`, `reconcile`, `publish`, `handoffs`, `expire` and `settle`. Each is a
 //! function in the file of its name: it reads the [`SyncContext`](context), changes the remembered state where it is
-//! handed that to change, and has an outcome. Here is their order: a [`Run`] carries outcomes from step to step.
+//! handed that to change, and has an outcome. Here is their order: a [`SyncRun`] carries outcomes from step to step.
 //!
 //! Each step can be repeated: a run that is killed anywhere leaves whole files, and the next one
 //! goes on where it was. What is published depends only on what the archive holds, so syncing in
@@ -55,15 +55,15 @@ use crate::session_records::{often, passed};
 use crate::state::{Learned, State};
 use crate::transcript::parts;
 use crate::typed_commands;
-use collect::Collection;
+use collect::CollectOutcome;
 use context::SyncContext;
 use fingerprint::Around;
 use handoffs::Handoffs;
 use heal::Distrusted;
-use mine::Asked;
+use mine::SessionQuestions;
 use models::Models;
-pub(crate) use prepare::{Prepared, prepare};
-use publish::Published;
+pub(crate) use prepare::{PreparedSync, prepare};
+use publish::PublishOutcome;
 
 pub use options::SyncOptions;
 pub use report::SyncReport;
@@ -91,7 +91,7 @@ pub fn sync(options: &SyncOptions<'_>) -> Result<SyncReport> {
 }
 
 /// Syncs for a caller that holds the project's lock, and that [`prepare`] has prepared.
-pub(crate) fn sync_locked(options: &SyncOptions<'_>, prepared: Prepared) -> Result<SyncReport> {
+pub(crate) fn sync_locked(options: &SyncOptions<'_>, prepared: PreparedSync) -> Result<SyncReport> {
     let open = private_folders::close_all(options.dirs);
     let report = run(options);
     options.progress.done();
@@ -118,7 +118,7 @@ fn run(options: &SyncOptions<'_>) -> Result<SyncReport> {
     report.warn(std::mem::take(&mut collection.warnings));
     report.unclaimed = std::mem::take(&mut collection.unclaimed);
     let (around, is_same) = fingerprint::compare(&context, &state);
-    let run = Run {
+    let run = SyncRun {
         context,
         state,
         collection,
@@ -131,10 +131,10 @@ fn run(options: &SyncOptions<'_>) -> Result<SyncReport> {
 }
 
 /// A sync that has collected: outcomes that later steps read or replace.
-struct Run<'a> {
+struct SyncRun<'a> {
     context: SyncContext<'a>,
     state: State,
-    collection: Collection,
+    collection: CollectOutcome,
     models: Models,
     around: Around,
     /// Indexes that are made again without a look at what they hold.
@@ -142,7 +142,7 @@ struct Run<'a> {
     report: SyncReport,
 }
 
-impl Run<'_> {
+impl SyncRun<'_> {
     /// Learns and publishes, where anything is new, and settles.
     fn finish(mut self, is_same: bool, handoffs: &mut Handoffs) -> Result<SyncReport> {
         let options = self.context.options;
@@ -267,7 +267,7 @@ impl Run<'_> {
         &mut self,
         ownership: &Ownership,
         mined: &[MinedFile],
-        asked: Asked,
+        asked: SessionQuestions,
     ) -> Result<Made> {
         let (context, state) = (&self.context, &mut self.state);
         let consolidated = consolidate::consolidate(context, mined, asked, &mut self.models);
@@ -317,7 +317,7 @@ impl Run<'_> {
     }
 
     /// Leaves sessions that could not be read to the next run. Those that were kept in memory were needed until here.
-    fn take_published(&mut self, published: Published) {
+    fn take_published(&mut self, published: PublishOutcome) {
         self.context.sessions.archive.forget_kept();
         self.state.pending = published.unread;
         self.report.healed += published.healed;
@@ -372,7 +372,7 @@ impl Run<'_> {
     fn settle(&mut self) -> Result<bool> {
         let has_read = self.report.sessions_read > 0;
         let (context, state) = (&self.context, &self.state);
-        let mut settled = settle::Settled::default();
+        let mut settled = settle::SettleOutcome::default();
         let models = &mut self.models;
         let done =
             settle::settle(context, state, has_read, models, &mut self.distrusted, &mut settled);

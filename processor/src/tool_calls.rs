@@ -77,7 +77,7 @@ enum Target {
 
 /// A tool call that may write files.
 #[derive(Debug)]
-struct Call {
+struct WritingCall {
     session: String,
     id: String,
     target: Target,
@@ -103,7 +103,7 @@ struct Typed {
 /// Tool calls and typed commands of the transcripts that were written recently.
 #[derive(Debug, Default)]
 pub struct ToolCalls {
-    calls: Vec<Call>,
+    calls: Vec<WritingCall>,
     typed: Vec<Typed>,
 }
 
@@ -174,7 +174,7 @@ impl ToolCalls {
                 Some(false) | None if was_moved => &block["tool_use_id"],
                 Some(false) | None => continue,
             };
-            let is_it = |call: &&mut Call| id == call.id.as_str();
+            let is_it = |call: &&mut WritingCall| id == call.id.as_str();
             self.calls[first..].iter_mut().filter(is_it).for_each(|call| call.is_detached = true);
         }
     }
@@ -186,7 +186,7 @@ impl ToolCalls {
                 if let Some(target) = target(&tool, what) {
                     let session = session.to_owned();
                     let is_detached = matches!(&target, Target::Command(line) if detaches(line));
-                    self.calls.push(Call {
+                    self.calls.push(WritingCall {
                         session,
                         id,
                         target,
@@ -199,7 +199,7 @@ impl ToolCalls {
                 }
             }
             RecordWhat::Result(result) => {
-                let of_result = |call: &&mut Call| call.id == result.id;
+                let of_result = |call: &&mut WritingCall| call.id == result.id;
                 if let Some(call) = self.calls[first..].iter_mut().rev().find(of_result) {
                     call.end = Some(at);
                 }
@@ -235,7 +235,7 @@ impl ToolCalls {
     /// name the file count, as git may have written it.
     pub fn writer(&self, file: &Path, was_brought: bool) -> Option<&str> {
         let times = fs::symlink_metadata(file).map(|metadata| change_times(&metadata)).ok()?;
-        let wrote = |call: &&Call| {
+        let wrote = |call: &&WritingCall| {
             let names = call.names(file);
             let is_at = |at: &i64| call.covers(*at, call.end(), SLACK_MS);
             // The end of a background command is not recorded. A command that does not name the file is assumed to run
@@ -264,7 +264,7 @@ impl ToolCalls {
         (looked, now): (Timestamp, Timestamp),
         was_brought: bool,
     ) -> Option<&str> {
-        let removed = |call: &&Call| {
+        let removed = |call: &&WritingCall| {
             if call.has_times && call.start.0 > now.0 + SLACK_MS {
                 return false;
             }
@@ -290,7 +290,7 @@ impl ToolCalls {
     }
 }
 
-impl Call {
+impl WritingCall {
     /// Returns the time at which the call ended; `None` if it may still run.
     fn end(&self) -> Option<Timestamp> {
         self.end.filter(|_| !self.is_detached)

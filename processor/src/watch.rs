@@ -23,9 +23,9 @@ use memory_store::{ProjectId, Timestamp, background};
 
 use crate::lock::{Busy, Lock};
 use crate::transcript::SOURCE;
-use marks::Marks;
+use marks::TranscriptMarks;
 use queue::Queue;
-use source::Source;
+use source::NewsSource;
 pub use waker::Waker;
 use worker::Worker;
 
@@ -112,9 +112,9 @@ pub fn step_back() {
 pub fn run(options: &Options, waker: &Waker, say: &mut dyn FnMut(&str)) -> Result<()> {
     let Options { dirs, pace, .. } = options;
     let folder = SOURCE.folder(&dirs.claude);
-    let mut source = Source::open(&folder, waker, options.polls);
+    let mut source = NewsSource::open(&folder, waker, options.polls);
     say(&source.told(&folder));
-    let mut marks = Marks::default();
+    let mut marks = TranscriptMarks::default();
     let mut queue = Queue::new(*pace);
     marks.note_all(&folder);
     for project in vouched_for(dirs) {
@@ -135,7 +135,7 @@ pub fn run(options: &Options, waker: &Waker, say: &mut dyn FnMut(&str)) -> Resul
         let now = Instant::now();
         if noted.lost || source.waits_for_folder() && now >= look_at {
             let before = source.told(&folder);
-            source = Source::open(&folder, waker, options.polls);
+            source = NewsSource::open(&folder, waker, options.polls);
             let after = source.told(&folder);
             if after != before {
                 say(&after);

@@ -17,7 +17,7 @@ use processor::collect::expired::{Expired, Remains};
 use processor::lock::{Busy, Lock};
 use processor::sync::{SyncOptions, sync};
 use processor::upkeep::audit::{AuditReport, audit};
-use processor::upkeep::purge::{What, purge};
+use processor::upkeep::purge::{PurgeTarget, purge};
 
 fn token() -> String {
     format!("{}_{}", "ghp", "q7W2eR4tY6uI8oP0aS1dF3gH5jK7lZ9xC2vB")
@@ -271,7 +271,7 @@ fn who_waited_in_vain_is_told_so() {
     let lock = Lock::take(&path, Busy::Leave).unwrap().unwrap();
     let options = SyncOptions { busy: Busy::Wait(Duration::from_millis(20)), ..sealed.options() };
     assert_eq!(audit(&options, true).unwrap(), None);
-    assert_eq!(purge(&options, &What::Project).unwrap(), None);
+    assert_eq!(purge(&options, &PurgeTarget::Project).unwrap(), None);
     assert!(sync(&options).unwrap().busy);
     // To look takes no lock.
     assert!(audit(&options, false).unwrap().is_some());

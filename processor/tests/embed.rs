@@ -11,7 +11,7 @@ use memory_store::index::Index;
 use memory_store::index::segment::Segment;
 use memory_store::layout::ProjectDir;
 use processor::sync::{SyncOptions, sync};
-use processor::upkeep::purge::{What, purge};
+use processor::upkeep::purge::{PurgeTarget, purge};
 use serde_json::json;
 
 /// Pieces enough for any word of small letters.
@@ -237,7 +237,7 @@ fn a_purge_takes_the_vectors_along() {
     sealed.sync();
     let cache = home(&sealed).vectors.join("memories.cache");
     let before = fs::metadata(&cache).unwrap().len();
-    let report = purge(&sealed.options(), &What::Project).unwrap().unwrap();
+    let report = purge(&sealed.options(), &PurgeTarget::Project).unwrap().unwrap();
     assert!(report.left.is_empty(), "{:?}", report.left);
     assert!(fs::metadata(&cache).map_or(0, |cache| cache.len()) < before);
 }

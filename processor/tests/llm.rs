@@ -10,7 +10,7 @@ use memory_store::memory::{SaidBy, Scope};
 use memory_store::settings::{Llm, RedactSettings, Settings};
 use memory_store::{Kind, Timestamp};
 use processor::extract::draft::Draft;
-use processor::llm::{self, Extracted, Model, Surroundings};
+use processor::llm::{self, Extracted, LanguageModel, Surroundings};
 use processor::transcript::session::{Call, Input, Prompt, Session, Step, StepKind, Turn};
 use serde_json::{Value, json};
 
@@ -94,7 +94,7 @@ fn wish(title: &str, uuid: &str) -> Draft {
     }
 }
 
-fn open(llm: &Llm, ollama_host: Option<&str>, cache: &Path) -> Result<Model, String> {
+fn open(llm: &Llm, ollama_host: Option<&str>, cache: &Path) -> Result<LanguageModel, String> {
     let settings = Settings { llm: Some(llm.clone()), ..Settings::default() };
     open_with(&settings, ollama_host, cache).map(|model| model.expect("the settings name one"))
 }
@@ -103,10 +103,10 @@ fn open_with(
     settings: &Settings,
     ollama_host: Option<&str>,
     cache_dir: &Path,
-) -> Result<Option<Model>, String> {
+) -> Result<Option<LanguageModel>, String> {
     let now = Timestamp::default();
     let surroundings = Surroundings { ollama_host, cache_dir, ledger: None, roots: &[], now };
-    Model::open(settings, &surroundings)
+    LanguageModel::open(settings, &surroundings)
 }
 
 fn extract(

@@ -8,7 +8,7 @@ use crate::scripts::{Sealed, eventful};
 use processor::collect::archive::Archive;
 use processor::collect::expired::{Expired, Remains};
 use processor::sync::{SyncOptions, SyncReport, sync};
-use processor::upkeep::purge::{What, purge};
+use processor::upkeep::purge::{PurgeTarget, purge};
 
 /// Ways to lose an archive file.
 const LOSSES: [fn(&Path); 6] = [
@@ -125,7 +125,7 @@ fn a_purge_still_takes_them() {
         lose(&archive(&sealed).path("s1"));
         sync_once(&sealed, false);
         assert!(of("s1") > 0);
-        let report = purge(&sealed.options(), &What::Session("s1".into())).unwrap().unwrap();
+        let report = purge(&sealed.options(), &PurgeTarget::Session("s1".into())).unwrap().unwrap();
         assert!(!report.forgotten.is_empty(), "{report:?}");
         assert_eq!(of("s1"), 0);
         assert!(of("s2") > 0);

@@ -6,7 +6,7 @@ use memory_store::migrate::Site;
 use memory_store::store::Store;
 use processor::lock::Busy;
 use processor::sync::{SyncOptions, SyncReport, sync};
-use processor::upkeep::purge::{What, purge};
+use processor::upkeep::purge::{PurgeTarget, purge};
 use testutils::golden::{COMMITTED, GoldenHome, PRIVATE};
 
 const NOW: Timestamp = Timestamp(1_795_300_000_000);
@@ -42,7 +42,7 @@ fn a_purge_leaves_no_copy_in_a_backup() {
     let backups = store.home.folder.join("backups");
     assert!(backups.is_dir());
     let options = SyncOptions::new(&home.dirs, &tree, Busy::Leave, NOW);
-    let session = What::Session("a1000006-0000-4000-8000-000000000000".to_owned());
+    let session = PurgeTarget::Session("a1000006-0000-4000-8000-000000000000".to_owned());
     let report = purge(&options, &session).unwrap().unwrap();
     assert!(report.sessions == 1 && report.left.is_empty(), "{report:?}");
     assert!(!backups.exists());

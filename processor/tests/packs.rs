@@ -20,7 +20,7 @@ use processor::secrets::files;
 use processor::sync::{SyncOptions, SyncReport, sync};
 use processor::transcript::record::Record;
 use processor::upkeep::audit::audit;
-use processor::upkeep::purge::{NothingPurged, What, purge};
+use processor::upkeep::purge::{NothingPurged, PurgeTarget, purge};
 
 /// Sessions of a project here that rest. One more is the newest, by which they do.
 const SESSIONS: u32 = 6;
@@ -203,13 +203,13 @@ fn a_session_that_goes_on_leaves_its_pack() {
 
 #[test]
 fn a_purge_takes_a_session_out_of_its_pack() {
-    for what in [What::Session("s5".into()), What::Project] {
+    for what in [PurgeTarget::Session("s5".into()), PurgeTarget::Project] {
         let sealed = packed();
         let said = "I'll look at how the parser closes";
         let there = holding(&sealed, said);
         assert!(there.iter().any(|path| packs(&sealed).contains(path)), "{there:?}");
         // Another session says it, too.
-        purge(&sealed.options(), &What::Session("s1".into())).unwrap().unwrap();
+        purge(&sealed.options(), &PurgeTarget::Session("s1".into())).unwrap().unwrap();
         pack(&sealed);
         let before = loaded(&sealed);
         let report = purge(&sealed.options(), &what).unwrap().unwrap();
@@ -217,7 +217,7 @@ fn a_purge_takes_a_session_out_of_its_pack() {
         assert!(report.sought > 0, "{report:?}");
         assert_eq!(holding(&sealed, said), Vec::<PathBuf>::new());
         let after = loaded(&sealed);
-        let stays = if what == What::Project { 0 } else { before.len() - 1 };
+        let stays = if what == PurgeTarget::Project { 0 } else { before.len() - 1 };
         assert_eq!(after.len(), stays);
         assert!(after.iter().all(|(name, file)| before[name] == *file));
         assert_tidy(&sealed);
@@ -231,7 +231,7 @@ fn what_was_purged_meanwhile_goes_from_a_pack_that_comes_back() {
     let before = loaded(&sealed);
     let path = packs(&sealed).remove(0);
     let bytes = fs::read(&path).unwrap();
-    purge(&sealed.options(), &What::Session("s5".into())).unwrap().unwrap();
+    purge(&sealed.options(), &PurgeTarget::Session("s5".into())).unwrap().unwrap();
     let memories_after = memories(&sealed);
     let after = loaded(&sealed);
     assert_eq!(after.len() + 1, before.len());
@@ -454,7 +454,7 @@ fn while_a_pack_cannot_be_read_all_else_is_synced_and_nothing_is_lost() {
             assert!(memories_before.iter().all(|file| memories(&sealed).contains(file)));
         }
         // Nothing can be purged from a pack that cannot be read.
-        for what in [What::Session("s8".into()), What::Project] {
+        for what in [PurgeTarget::Session("s8".into()), PurgeTarget::Project] {
             let error = purge(&sealed.options(), &what).unwrap_err();
             assert!(
                 error.is::<NothingPurged>() && format!("{error:#}").contains(".pack"),
@@ -490,7 +490,7 @@ fn a_purge_beside_a_damaged_pack_deletes_no_copy_of_another_session() {
     let bytes = fs::read(&path).unwrap();
     fs::write(&path, flipped(&bytes, bytes.len() * 2 / 3)).unwrap();
     let damaged = fs::read(&path).unwrap();
-    let report = purge(&sealed.options(), &What::Session("s1".into())).unwrap().unwrap();
+    let report = purge(&sealed.options(), &PurgeTarget::Session("s1".into())).unwrap().unwrap();
     let aside = archive(&sealed).packs_aside();
     assert_eq!(report.left, aside, "it is told that nobody can tell what is in it");
     assert_eq!(fs::read(&aside[0]).unwrap(), damaged);
@@ -504,7 +504,7 @@ fn a_purge_beside_a_damaged_pack_deletes_no_copy_of_another_session() {
     let back = loaded(&sealed);
     assert!(before.iter().all(|(name, file)| name == "s1" || back[name] == *file));
     fs::write(path.with_extension("pack.damaged"), damaged).unwrap();
-    let report = purge(&sealed.options(), &What::Project).unwrap().unwrap();
+    let report = purge(&sealed.options(), &PurgeTarget::Project).unwrap().unwrap();
     assert_eq!((report.left, archive(&sealed).packs_aside()), (Vec::new(), Vec::new()));
 }
 
@@ -515,7 +515,7 @@ fn a_purge_that_cannot_take_a_pack_apart_deletes_nothing() {
     let (memories_before, pack) = (memories(&sealed), fs::read(&packs(&sealed)[0]).unwrap());
     let in_the_way = archive(&sealed).path("s4");
     fs::create_dir(&in_the_way).unwrap();
-    let error = purge(&sealed.options(), &What::Session("s5".into())).unwrap_err();
+    let error = purge(&sealed.options(), &PurgeTarget::Session("s5".into())).unwrap_err();
     assert!(
         error.is::<NothingPurged>() && format!("{error:#}").contains("s4.jsonl.gz"),
         "{error:#}"
@@ -524,7 +524,7 @@ fn a_purge_that_cannot_take_a_pack_apart_deletes_nothing() {
     assert_eq!(memories(&sealed), memories_before);
     fs::remove_dir(&in_the_way).unwrap();
     assert!(holding(&sealed, "I'll look at how the parser closes").len() > 1);
-    purge(&sealed.options(), &What::Session("s5".into())).unwrap().unwrap();
+    purge(&sealed.options(), &PurgeTarget::Session("s5".into())).unwrap().unwrap();
     assert!(!loaded(&sealed).contains_key("s5"));
     assert_tidy(&sealed);
 }
@@ -589,7 +589,7 @@ fn what_was_purged_and_cannot_be_removed_again_is_not_learned_from() {
     let sealed = packed();
     let path = packs(&sealed).remove(0);
     let bytes = fs::read(&path).unwrap();
-    purge(&sealed.options(), &What::Session("s5".into())).unwrap().unwrap();
+    purge(&sealed.options(), &PurgeTarget::Session("s5".into())).unwrap().unwrap();
     let memories_after = memories(&sealed);
     fs::write(&path, bytes).unwrap();
     fs::remove_file(archive(&sealed).path("s4")).unwrap();

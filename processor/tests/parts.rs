@@ -8,11 +8,11 @@ use std::path::Path;
 use crate::scripts::{Script, Sealed};
 use memory_store::Timestamp;
 use memory_store::index::Index;
-use processor::collect::archive::{Archive, Header};
+use processor::collect::archive::{Archive, SessionHeader};
 use processor::collect::whole_turn;
 use processor::sync::{SyncOptions, SyncReport, sync};
 use processor::transcript::parts;
-use processor::upkeep::purge::{What, purge};
+use processor::upkeep::purge::{PurgeTarget, purge};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -254,11 +254,11 @@ fn tasks_that_are_handed_on_lose_what_becomes_known_and_what_is_purged() {
     let tasks = handed_on(&sealed);
     assert!(!tasks.contains("Brightotter7714") && tasks.contains("Show the panel of"), "{tasks}");
 
-    purge(&sealed.options(), &What::Session("s2".to_owned())).unwrap();
+    purge(&sealed.options(), &PurgeTarget::Session("s2".to_owned())).unwrap();
     assert!(handed_on(&sealed).contains("Show the panel of"), "{}", handed_on(&sealed));
     let later = archive(&sealed).load(&parts::name("s1", 2)).unwrap().unwrap().records;
     let since = later.iter().map(|record| record.at).min().unwrap();
-    purge(&sealed.options(), &What::Before(since)).unwrap();
+    purge(&sealed.options(), &PurgeTarget::Before(since)).unwrap();
     assert!(!handed_on(&sealed).contains("Show the panel of"), "{}", handed_on(&sealed));
 }
 
@@ -371,7 +371,8 @@ fn what_goes_on_is_all_that_is_read_and_written_again() {
     sealed.write("s1.jsonl", first.concat().as_bytes());
     sync_in_parts(&sealed);
     let archive = archive(&sealed);
-    let closed = |entry: &processor::collect::archive::Entry| parts::of_name(&entry.name).1 > 0;
+    let closed =
+        |entry: &processor::collect::archive::ArchiveEntry| parts::of_name(&entry.name).1 > 0;
     let before: Vec<_> = archive.entries().unwrap().into_iter().filter(closed).collect();
     // Unreadable where somebody looks, and the same to those who only see that it is there.
     for entry in &before {
@@ -385,6 +386,6 @@ fn what_goes_on_is_all_that_is_read_and_written_again() {
     assert_eq!((report.sessions_read, report.sessions_mined), (1, 1), "{report:?}");
     let after: Vec<_> = archive.entries().unwrap().into_iter().filter(closed).collect();
     assert_eq!(after, before);
-    let header: Header = archive.header("s1").unwrap().unwrap();
+    let header: SessionHeader = archive.header("s1").unwrap().unwrap();
     assert_eq!(header.parts as usize, before.len());
 }

@@ -4,7 +4,7 @@ use crate::scripts::{Script, Sealed, now};
 use memory_store::memory::SaidBy;
 use memory_store::recall::passages::Already;
 use memory_store::recall::{Hit, Recall, Search, Tier};
-use processor::upkeep::purge::{What, purge};
+use processor::upkeep::purge::{PurgeTarget, purge};
 
 /// A session about a port, with talk about other things around it.
 fn about_a_port(sealed: &Sealed, session: &str) -> Script {
@@ -177,7 +177,7 @@ fn a_purged_session_leaves_no_passage() {
     sealed.sync();
     assert!(!found(&sealed, "zebra gateway").is_empty());
     let options = sealed.options();
-    purge(&options, &What::Session("s1".to_owned())).unwrap();
+    purge(&options, &PurgeTarget::Session("s1".to_owned())).unwrap();
     assert_eq!(found(&sealed, "zebra gateway"), []);
     assert_eq!(given(&sealed, "On which port does the zebra gateway listen?"), []);
 }

@@ -10,7 +10,7 @@ use memory_store::settings::{Llm, Settings};
 use processor::collect::discover::Transcript;
 use processor::llm::estimate::estimate;
 use processor::llm::prices::{ClientVersion, Prices};
-use processor::llm::{Extracted, Model, Surroundings, aside, trouble, usage};
+use processor::llm::{Extracted, LanguageModel, Surroundings, aside, trouble, usage};
 use processor::transcript::SOURCE;
 use processor::transcript::session::{Prompt, Session, Turn};
 use serde_json::json;
@@ -74,7 +74,7 @@ impl Project {
     }
 }
 
-fn open(llm: &Llm, cache_dir: &Path, ledger: &Path, day: i64) -> Result<Model, String> {
+fn open(llm: &Llm, cache_dir: &Path, ledger: &Path, day: i64) -> Result<LanguageModel, String> {
     let settings = Settings { llm: Some(llm.clone()), ..Settings::default() };
     let surroundings = Surroundings {
         ollama_host: None,
@@ -83,7 +83,7 @@ fn open(llm: &Llm, cache_dir: &Path, ledger: &Path, day: i64) -> Result<Model, S
         roots: &[],
         now: Timestamp(day * 86_400_000),
     };
-    Model::open(&settings, &surroundings).map(|model| model.expect("the settings name one"))
+    LanguageModel::open(&settings, &surroundings).map(|model| model.expect("the settings name one"))
 }
 
 #[test]

@@ -9,10 +9,10 @@ use memory_store::redact::Redactor;
 use memory_store::store::{Forget, Store, Stored};
 use memory_store::{Memory, MemoryId, Timestamp};
 use processor::sync::{SyncOptions, sync};
-use processor::upkeep::purge::{Named, PurgeReport, What, preview, purge};
+use processor::upkeep::purge::{PurgeReport, PurgeTarget, PurgedMemory, preview, purge};
 use serde_json::json;
 
-fn purged(sealed: &Sealed, what: &What) -> PurgeReport {
+fn purged(sealed: &Sealed, what: &PurgeTarget) -> PurgeReport {
     let report = purge(&sealed.options(), what).unwrap().unwrap();
     assert_eq!(report.left, Vec::<PathBuf>::new());
     assert!(report.scanned > 0);
@@ -65,7 +65,7 @@ fn a_session_goes_with_its_copies_and_what_was_learned() {
     assert!(anywhere(&sealed, "parser dropped its buffer").is_some());
     let given = [("aaaa", None), ("aaaa", Some("helper")), ("bbbb", None)]
         .map(|(session, agent)| given(&sealed, session, agent, "what it was told"));
-    let report = purged(&sealed, &What::Session("aa".into()));
+    let report = purged(&sealed, &PurgeTarget::Session("aa".into()));
     assert_eq!(given.map(|text| text.exists()), [false, false, false]);
     assert_eq!(report.sessions, 1);
     assert_eq!(anywhere(&sealed, "parser dropped its buffer"), None);
@@ -86,7 +86,7 @@ fn what_is_older_than_a_time_goes() {
     sealed.sync();
     let told = given(&sealed, "later", None, "the parser dropped its buffer before the flush");
     let time = Timestamp::parse("2026-11-05").unwrap();
-    purged(&sealed, &What::Before(time));
+    purged(&sealed, &PurgeTarget::Before(time));
     assert!(!told.exists());
     assert_eq!(anywhere(&sealed, "parser dropped its buffer"), None);
     assert!(anywhere(&sealed, "cache dropped its buffer").is_some());
@@ -105,7 +105,7 @@ fn a_project_goes_and_starts_anew() {
     let receipt =
         json!({"at": "2026-11-20T09:00:00Z", "session": "aaaa", "event": "UserPromptSubmit"});
     fs::write(state.receipts("2026-11-20"), format!("{receipt}\n")).unwrap();
-    let report = purged(&sealed, &What::Project);
+    let report = purged(&sealed, &PurgeTarget::Project);
     assert_eq!((report.sessions, report.receipts), (1, 1));
     assert!(!state.receipts("2026-11-20").exists());
     assert_eq!(anywhere(&sealed, "parser"), None);
@@ -124,7 +124,7 @@ fn an_unknown_or_unclear_session_is_said_so() {
     sealed.write_script(&eventful("ab2", sealed.root(), 2));
     sealed.sync();
     let error = |id: &str| {
-        format!("{:#}", purge(&sealed.options(), &What::Session(id.into())).unwrap_err())
+        format!("{:#}", purge(&sealed.options(), &PurgeTarget::Session(id.into())).unwrap_err())
     };
     assert!(error("x").contains("no archived session begins with x"));
     assert!(error("ab").contains("2 sessions begin with ab"));
@@ -153,7 +153,7 @@ fn ledger(sealed: &Sealed) -> String {
     fs::read_to_string(sealed.dirs.project(sealed.tree.project).ledger).unwrap()
 }
 
-fn named(memories: &[Named], id: MemoryId) -> bool {
+fn named(memories: &[PurgedMemory], id: MemoryId) -> bool {
     memories.iter().any(|named| named.id == id)
 }
 
@@ -184,7 +184,7 @@ fn what_was_changed_by_hand_stays_without_its_evidence() {
     let text = fs::read_to_string(&other.path).unwrap();
     fs::write(&other.path, text.replacen("\n# ", "\n# Ours: ", 1)).unwrap();
 
-    let what = What::Before(Timestamp::parse("2026-11-05").unwrap());
+    let what = PurgeTarget::Before(Timestamp::parse("2026-11-05").unwrap());
     let options = sealed.options();
     let told = preview(&options, &what).unwrap();
     assert!(told.learned > 0 && told.stripped == 2, "{told:?}");
@@ -225,7 +225,7 @@ fn a_second_purge_says_what_is_true() {
     sealed.sync();
     let edited = learned(&sealed, "unwrap in the parser");
     let quote = edited.memory.source.turns[0].clone();
-    let what = What::Before(Timestamp::parse("2026-11-05").unwrap());
+    let what = PurgeTarget::Before(Timestamp::parse("2026-11-05").unwrap());
     store(&sealed)
         .edit(&edited.memory.id.to_string(), &Redactor::default(), |memory| {
             memory.body = "rewritten by hand".to_owned();
@@ -251,7 +251,7 @@ fn what_was_put_aside_as_it_was_learned_goes_and_leaves_no_title() {
     let redactor = Redactor::default();
     store(&sealed).forget(&aside.id.to_string(), Forget::Archive, &redactor, now()).unwrap();
     assert!(ledger(&sealed).contains("unwrap"));
-    let report = purged(&sealed, &What::Session(GONE.into()));
+    let report = purged(&sealed, &PurgeTarget::Session(GONE.into()));
     assert!(named(&report.forgotten, aside.id), "{report:#?}");
     assert_eq!(store(&sealed).archived().unwrap().memories, []);
     assert!(!ledger(&sealed).contains("unwrap"), "{}", ledger(&sealed));
@@ -276,7 +276,7 @@ fn what_a_session_that_stays_shows_as_well_stays_with_that_alone() {
     sealed.write_script(&script("bbbb", 3));
     sealed.sync();
     let wish = learned(&sealed, "floats for money").memory;
-    let report = purged(&sealed, &What::Session(GONE.into()));
+    let report = purged(&sealed, &PurgeTarget::Session(GONE.into()));
     assert!(named(&report.forgotten, wish.id));
     let Memory { id, source, body, .. } = learned(&sealed, "floats for money").memory;
     assert!(named(&report.learned, id), "{report:#?}");
@@ -288,7 +288,7 @@ fn what_a_session_that_stays_shows_as_well_stays_with_that_alone() {
     sync(&SyncOptions { afresh: true, ..sealed.options() }).unwrap();
     learned(&sealed, "floats for money");
     // Once nothing shows it any more, nothing is known of it.
-    let report = purged(&sealed, &What::Session("bbbb".into()));
+    let report = purged(&sealed, &PurgeTarget::Session("bbbb".into()));
     assert_eq!(report.learned, []);
     assert_eq!(store(&sealed).list().unwrap().memories, []);
     assert_eq!(processor::session_records::read(&home), []);
@@ -301,7 +301,7 @@ fn a_damaged_list_brings_nothing_back() {
     sealed.write_script(&eventful("aaaa", sealed.root(), 1));
     sealed.write_script(&eventful("bbbb", sealed.root(), 2));
     sealed.sync();
-    purged(&sealed, &What::Session("aaaa".into()));
+    purged(&sealed, &PurgeTarget::Session("aaaa".into()));
     let archive = sealed.dirs.project(sealed.tree.project).archive;
     let list = archive.join("purged.json");
     let sound = fs::read(&list).unwrap();
@@ -342,7 +342,7 @@ fn a_purge_that_was_cut_short_is_gone_on_with_and_one_that_cannot_end_removes_no
     let config = sealed.dirs.config_file();
     fs::create_dir_all(config.parent().unwrap()).unwrap();
     fs::write(&config, "redact = 3\n").unwrap();
-    let what = What::Session("s1".into());
+    let what = PurgeTarget::Session("s1".into());
     let turns_before = turns(&sealed, "parser");
     let refused = purge(&sealed.options(), &what).unwrap_err();
     assert!(format!("{refused:#}").contains("config.toml"), "{refused:#}");
@@ -358,7 +358,7 @@ fn a_purge_that_was_cut_short_is_gone_on_with_and_one_that_cannot_end_removes_no
     fs::remove_dir_all(&index).unwrap();
     copy(&kept, &index);
     assert!(turns(&sealed, "parser") > 0);
-    let report = purge(&sealed.options(), &What::Session("s1".into())).unwrap().unwrap();
+    let report = purge(&sealed.options(), &PurgeTarget::Session("s1".into())).unwrap().unwrap();
     assert_eq!(report.left, Vec::<PathBuf>::new());
     assert_eq!(turns(&sealed, "parser"), 0);
 }

@@ -16,7 +16,7 @@ use memory_store::{Kind, Memory, MemoryId, settings_file};
 use processor::llm;
 use processor::publish::custom_embedder::{Asker, standing};
 use processor::sync::{SyncReport, sync};
-use processor::upkeep::purge::{What, purge};
+use processor::upkeep::purge::{PurgeTarget, purge};
 use serde_json::Value;
 
 const MODEL: &str = "nomic-embed-text:latest";
@@ -267,10 +267,10 @@ fn a_purge_takes_the_vectors_along() {
     sealed.write_script(&script);
     sealed.sync();
     let before = file(&sealed).unwrap().count;
-    let report = purge(&sealed.options(), &What::Session("s2".into())).unwrap().unwrap();
+    let report = purge(&sealed.options(), &PurgeTarget::Session("s2".into())).unwrap().unwrap();
     assert!(report.left.is_empty(), "{:?}", report.left);
     assert!(file(&sealed).unwrap().count < before);
-    purge(&sealed.options(), &What::Project).unwrap().unwrap();
+    purge(&sealed.options(), &PurgeTarget::Project).unwrap().unwrap();
     assert!(file(&sealed).is_none_or(|file| file.count == 0));
 }
 

@@ -14,12 +14,12 @@ use memory_store::settings::Settings;
 use memory_store::store::{Store, Stored};
 use memory_store::{Kind, Memory, MemoryId};
 use processor::collect::archive::Archive;
-use processor::secrets::{Decision, decide};
+use processor::secrets::{SecretDecision, decide};
 use processor::sync::sync;
 use processor::transcript::SessionBuilder;
 use processor::transcript::record::Record;
 use processor::upkeep::audit::audit;
-use processor::upkeep::purge::{What, purge};
+use processor::upkeep::purge::{PurgeTarget, purge};
 use serde_json::json;
 
 /// Returns the stored files that hold a secret in their unpacked text or their name, in lower case.
@@ -351,7 +351,7 @@ fn given(sealed: &Sealed) -> String {
 
 #[test]
 fn a_person_s_memory_is_not_changed_before_they_decide() {
-    for decision in [Decision::Keep, Decision::Hide] {
+    for decision in [SecretDecision::Keep, SecretDecision::Hide] {
         let sealed = Sealed::new();
         let saved = saved_with_value(&sealed);
         let before = fs::read(&saved.path).unwrap();
@@ -379,12 +379,12 @@ fn a_person_s_memory_is_not_changed_before_they_decide() {
         let stored = decide().unwrap().unwrap();
         sync(&sealed.options()).unwrap();
         match decision {
-            Decision::Keep => {
+            SecretDecision::Keep => {
                 assert_eq!(fs::read(&saved.path).unwrap(), before);
                 assert!(given(&sealed).contains("Operators all have brightotter7714"));
                 assert!(records(&sealed, "s2").contains("I try Brightotter7714 there"));
             }
-            Decision::Hide => {
+            SecretDecision::Hide => {
                 let text = fs::read_to_string(&stored.path).unwrap();
                 assert!(text.contains("Operators all have [redacted:known-secret]"), "{text}");
                 assert_eq!(holding(&sealed, "Brightotter7714"), Vec::<String>::new());
@@ -643,7 +643,9 @@ fn a_committed_secret_is_hidden_in_every_file_once_that_is_decided() {
     let store = Store::open(&sealed.dirs, &sealed.tree).unwrap();
     let (redactor, home) = (redactor_of(&store), sealed.dirs.project(sealed.tree.project));
     let proposal = store.proposals(&redactor, &|_| true).unwrap().remove(0);
-    decide(&sealed.dirs, &home, (&store, &redactor), &proposal, Decision::Hide).unwrap().unwrap();
+    decide(&sealed.dirs, &home, (&store, &redactor), &proposal, SecretDecision::Hide)
+        .unwrap()
+        .unwrap();
     sync(&sealed.options()).unwrap();
     assert_eq!(holding(&sealed, "Brightotter7714"), Vec::<String>::new());
     let report = audit(&sealed.options(), false).unwrap().unwrap();
@@ -674,7 +676,7 @@ fn a_purge_after_all_leaves_nothing_of_it() {
     uses(&mut script, "Brightotter7714");
     sealed.write_script(&script);
     sealed.sync();
-    purge(&sealed.options(), &What::Session("s1".into())).unwrap().unwrap();
+    purge(&sealed.options(), &PurgeTarget::Session("s1".into())).unwrap().unwrap();
     assert_eq!(holding(&sealed, "Brightotter7714"), Vec::<String>::new());
     assert!(Path::new(&sealed.dirs.secrets_key()).exists());
 }

@@ -6,7 +6,7 @@ use std::fs;
 use memory_store::handoff::Handoff;
 use processor::session_records::{self, OpenKind, open_items};
 use processor::sync::{SyncOptions, sync};
-use processor::upkeep::purge::{What, purge};
+use processor::upkeep::purge::{PurgeTarget, purge};
 use serde_json::json;
 
 use crate::scripts::{Script, Sealed};
@@ -112,7 +112,7 @@ fn a_record_stays_when_turns_expire_and_goes_with_a_purge() {
     assert_eq!(sealed.sync().expired, 1);
     assert_eq!(session_records::read(&home), expected);
     for session in ["old", "new"] {
-        purge(&sealed.options(), &What::Session(session.to_owned())).unwrap();
+        purge(&sealed.options(), &PurgeTarget::Session(session.to_owned())).unwrap();
     }
     assert_eq!(session_records::read(&home), []);
 }

@@ -20,7 +20,7 @@ use memory_store::time::DAY_MS;
 use memory_store::trust;
 use memory_store::{Kind, Memory, MemoryId, Timestamp};
 use processor::collect::archive::Archive;
-use processor::progress::Progress as Told;
+use processor::progress::ProgressReport as Told;
 use processor::sync::{SyncOptions, SyncReport, sync};
 use proptest::prelude::*;
 use serde_json::json;

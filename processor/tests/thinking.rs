@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::scripts::{self, Script, Sealed, now};
 use memory_store::recall::{Collection, Hit, Recall, Search, Tier};
-use processor::upkeep::purge::{What, purge};
+use processor::upkeep::purge::{PurgeTarget, purge};
 use serde_json::json;
 
 /// A session whose second turn has a thought with a secret in it, beside an empty one of a newer
@@ -114,7 +114,7 @@ fn a_purge_takes_it_and_proves_it() {
     sealed.write_script(&scripts::eventful("s2", sealed.root(), 1));
     sealed.sync();
     assert_eq!(thoughts(&sealed, "zebra").len(), 1);
-    let report = purge(&sealed.options(), &What::Session("s1".into())).unwrap().unwrap();
+    let report = purge(&sealed.options(), &PurgeTarget::Session("s1".into())).unwrap().unwrap();
     assert!(report.left.is_empty(), "{:?}", report.left);
     assert_eq!(thoughts(&sealed, "zebra").len(), 0);
     for (path, bytes) in sealed.files(|path: &Path| path.starts_with(".claude")) {

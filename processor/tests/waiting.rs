@@ -9,7 +9,7 @@ use memory_store::memory::Status;
 use memory_store::recall::{Recall, Search};
 use memory_store::redact::{RedactOptions, Redactor};
 use memory_store::store::{Forget, Store, Stored};
-use processor::upkeep::purge::{What, purge};
+use processor::upkeep::purge::{PurgeTarget, purge};
 
 const WISHED: &str = "From now on, write the cart on each change, not at logout";
 const ASKED: &str = "never use floats for money";
@@ -223,6 +223,6 @@ fn what_was_taken_in_is_purged_with_its_session() {
     let id = told(&store).memory.id.to_string();
     let path = store.promote(&id, &Redactor::new(&RedactOptions::default())).unwrap().path;
     assert!(path.starts_with(&store.folder) && path.exists());
-    purge(&sealed.options(), &What::Session("s1".into())).unwrap().unwrap();
+    purge(&sealed.options(), &PurgeTarget::Session("s1".into())).unwrap().unwrap();
     assert!(!path.exists());
 }

@@ -7,7 +7,9 @@ use clap::{ArgGroup, Args};
 use memory_store::Timestamp;
 use memory_store::layout::Tree;
 use processor::progress::Silent;
-use processor::upkeep::purge::{Named, Preview, PurgeReport, What, preview, purge};
+use processor::upkeep::purge::{
+    PurgePreview, PurgeReport, PurgeTarget, PurgedMemory, preview, purge,
+};
 
 use super::sync::may_learn;
 use crate::ask;
@@ -56,7 +58,7 @@ pub fn run(args: &PurgeArgs, world: &World, out: &mut dyn Write) -> Result {
     let options = world.sync_options(&tree, &Silent);
     // Whether there is such a session is known before anything is asked.
     let preview = preview(&options, &what)?;
-    if let What::Session(id) = &mut what
+    if let PurgeTarget::Session(id) = &mut what
         && let Some(whole) = preview.sessions.iter().find(|session| session.starts_with(&**id))
     {
         id.clone_from(whole);
@@ -125,12 +127,12 @@ fn show(report: &PurgeReport, tree: &Tree, out: &mut dyn Write) -> Result {
 }
 
 /// Names memories, as many as a screen has room for.
-fn list(what: &str, memories: &[Named], out: &mut dyn Write) -> Result {
+fn list(what: &str, memories: &[PurgedMemory], out: &mut dyn Write) -> Result {
     if memories.is_empty() {
         return Ok(());
     }
     writeln!(out, "{what}: {}", memories.len())?;
-    for Named { id, title, .. } in memories.iter().take(NAMED_MAX) {
+    for PurgedMemory { id, title, .. } in memories.iter().take(NAMED_MAX) {
         writeln!(out, "  {}  {}", paint(NAME, id.short()), plain(title))?;
     }
     if memories.len() > NAMED_MAX {
@@ -139,7 +141,7 @@ fn list(what: &str, memories: &[Named], out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-fn proven(report: &PurgeReport, what: &What, tree: &Tree) -> Result {
+fn proven(report: &PurgeReport, what: &PurgeTarget, tree: &Tree) -> Result {
     if report.left.is_empty() {
         return Ok(());
     }
@@ -177,34 +179,34 @@ fn proven(report: &PurgeReport, what: &What, tree: &Tree) -> Result {
             names(&ours),
             match what {
                 // The start of an id names no session once that is gone.
-                What::Session(id) => format!("`throughline purge --session {}`", plain(id)),
-                What::Before(_) | What::Project => "this again".to_owned(),
+                PurgeTarget::Session(id) => format!("`throughline purge --session {}`", plain(id)),
+                PurgeTarget::Before(_) | PurgeTarget::Project => "this again".to_owned(),
             }
         )),
     })
 }
 
 impl PurgeArgs {
-    fn what(&self) -> What {
+    fn what(&self) -> PurgeTarget {
         match (&self.session, self.before) {
-            (Some(session), _) => What::Session(session.clone()),
-            (None, Some(before)) => What::Before(before),
-            (None, None) => What::Project,
+            (Some(session), _) => PurgeTarget::Session(session.clone()),
+            (None, Some(before)) => PurgeTarget::Before(before),
+            (None, None) => PurgeTarget::Project,
         }
     }
 }
 
 /// Says what would be done, for a dry run.
-fn told(what: &What, preview: &Preview) -> Vec<String> {
+fn told(what: &PurgeTarget, preview: &PurgePreview) -> Vec<String> {
     let removed = format!("remove {}", removal(what, preview));
     let learned = format!("forget memories that were learned from it: {}", preview.learned);
     let stripped = format!("take the evidence out of memories that stay: {}", preview.stripped);
     vec![removed, learned, stripped]
 }
 
-fn question(what: &What, preview: &Preview) -> String {
+fn question(what: &PurgeTarget, preview: &PurgePreview) -> String {
     let question = format!("Remove {}?", removal(what, preview));
-    let Preview { learned, stripped, .. } = preview;
+    let PurgePreview { learned, stripped, .. } = preview;
     if (*learned, *stripped) == (0, 0) {
         return question;
     }
@@ -214,13 +216,13 @@ fn question(what: &What, preview: &Preview) -> String {
     )
 }
 
-fn removal(what: &What, preview: &Preview) -> String {
+fn removal(what: &PurgeTarget, preview: &PurgePreview) -> String {
     let sessions = plural(preview.sessions.len(), "session");
     match what {
-        What::Session(session) => format!("session {} for good", plain(session)),
-        What::Before(before) => {
+        PurgeTarget::Session(session) => format!("session {} for good", plain(session)),
+        PurgeTarget::Before(before) => {
             format!("everything archived before {}, of {sessions}", clock::date(*before))
         }
-        What::Project => format!("this project's archive of {sessions}, and its state"),
+        PurgeTarget::Project => format!("this project's archive of {sessions}, and its state"),
     }
 }

@@ -10,7 +10,7 @@ use memory_store::MemoryId;
 use memory_store::memory::HeldFor;
 use memory_store::store::Stored;
 use memory_store::trust::Trust;
-use processor::secrets::Decision;
+use processor::secrets::SecretDecision;
 use serde::Serialize;
 
 use self::claims::{ChangeVerdict as Claimed, ClaudeChange};
@@ -194,8 +194,10 @@ impl ReviewArgs {
                     let seen = self.has_seen(stored)?;
                     verdict::accept_seen(stores, stored, seen, out)?;
                 }
-                Verb::Hide => credentials::decide_by_id(stores, id, Decision::Hide, out)?,
-                Verb::KeepValue => credentials::decide_by_id(stores, id, Decision::Keep, out)?,
+                Verb::Hide => credentials::decide_by_id(stores, id, SecretDecision::Hide, out)?,
+                Verb::KeepValue => {
+                    credentials::decide_by_id(stores, id, SecretDecision::Keep, out)?
+                }
                 Verb::Agree => claims::decide_by_id(stores, id, Claimed::Agree, out)?,
                 Verb::Refuse => claims::decide_by_id(stores, id, Claimed::Refuse, out)?,
                 Verb::Reject => verdict::reject(stores, stored, out)?,

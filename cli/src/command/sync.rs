@@ -12,7 +12,7 @@ use memory_store::layout::Tree;
 use memory_store::mode::Mode;
 use memory_store::reconcile::Replacing;
 use processor::collect::discover;
-use processor::progress::{Bar, Lines, Progress as Told, Silent, about};
+use processor::progress::{Bar, ProgressLines, ProgressReport as Told, Silent, about};
 use processor::sync::{SyncOptions, SyncReport};
 use serde::Serialize;
 
@@ -238,8 +238,8 @@ pub fn shown() -> Box<dyn Told> {
 fn progress(form: OutputForm) -> Box<dyn Told> {
     match form {
         OutputForm::Auto if std::io::stderr().is_terminal() => Box::new(Bar::new()),
-        OutputForm::Auto => Box::new(Lines::new(false)),
-        OutputForm::Json => Box::new(Lines::new(true)),
+        OutputForm::Auto => Box::new(ProgressLines::new(false)),
+        OutputForm::Json => Box::new(ProgressLines::new(true)),
         OutputForm::Off => Box::new(Silent),
     }
 }

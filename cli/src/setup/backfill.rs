@@ -13,7 +13,7 @@ use memory_store::memory::{Memory, Status};
 use memory_store::mode::Mode;
 use memory_store::recall::start_rank::{Standing, worth};
 use processor::collect::discover::Transcript;
-use processor::collect::unclaimed::Unclaimed;
+use processor::collect::unclaimed::UnclaimedSessions;
 use processor::progress::Silent;
 use processor::sync::SyncReport;
 use serde::Serialize;
@@ -52,7 +52,7 @@ pub struct Title {
 pub fn run(
     world: &World,
     tree: &Tree,
-    (found, unclaimed): (&[Transcript], &Unclaimed),
+    (found, unclaimed): (&[Transcript], &UnclaimedSessions),
     out: &mut dyn Write,
 ) -> Result<Option<Backfill>> {
     let request =

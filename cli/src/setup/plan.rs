@@ -8,7 +8,7 @@ use memory_store::identity::{self, Identity, Observed};
 use memory_store::layout::{STORE_DIR, Tree};
 use memory_store::mode::Mode;
 use processor::collect::discover::{self, Transcript};
-use processor::collect::unclaimed::Unclaimed;
+use processor::collect::unclaimed::UnclaimedSessions;
 use processor::git::ignore_rule;
 use serde::Serialize;
 
@@ -83,7 +83,7 @@ pub struct SetupPlan {
     pub found: Vec<Transcript>,
     /// Sessions that were recorded here and may be another project's.
     #[serde(skip)]
-    pub earlier: Unclaimed,
+    pub earlier: UnclaimedSessions,
 }
 
 impl SetupPlan {

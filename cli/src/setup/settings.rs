@@ -8,7 +8,7 @@ use memory_store::layout::Tree;
 use memory_store::settings::Llm;
 use memory_store::settings_file;
 use memory_store::store::{Privacy, replace};
-use processor::llm::host::Server;
+use processor::llm::host::ModelServer;
 use toml_edit::{DocumentMut, Item, Table, value};
 
 use crate::exit;
@@ -120,7 +120,7 @@ pub fn consents(world: &World, llm: &Llm, consent: &[String]) -> Result<Vec<Stri
     consented.sort();
     consented.dedup();
     let variable = world.ollama_host.as_deref().filter(|_| llm.provider == "ollama");
-    let server = Server::named(&llm.host, variable).map_err(Failure::new)?;
+    let server = ModelServer::named(&llm.host, variable).map_err(Failure::new)?;
     if server.is_allowed(&consented) {
         return Ok(consented);
     }

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
-use processor::progress::Progress;
+use processor::progress::ProgressReport;
 
 /// Measured cost.
 #[derive(Clone, Copy, Debug, Default)]
@@ -117,7 +117,7 @@ impl Stages {
     }
 }
 
-impl Progress for Stages {
+impl ProgressReport for Stages {
     fn stage(&self, name: &str, _steps: usize) {
         if let Ok(mut begun) = self.begun.lock() {
             begun.push((name.to_owned(), self.now()));

@@ -15,7 +15,7 @@ use memory_store::store::open_below;
 use memory_store::{Error, Timestamp, suspicion};
 use serde::{Deserialize, Serialize};
 
-use super::sketch::{Content, ContentHash, Sketch};
+use super::sketch::{ContentHash, Sketch, SketchedContent};
 use super::words::Searched;
 use crate::collect::ignore::Ignore;
 use crate::git::blobs;
@@ -44,7 +44,7 @@ pub enum Now {
 /// Record of a working tree's files that makes the next look quick.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Compared {
+pub struct ComparedFile {
     files: BTreeMap<String, ReadFile>,
     /// Whether a content is another one rewritten, by the hashes of both.
     rewritten: BTreeMap<String, bool>,
@@ -81,9 +81,9 @@ pub struct Files<'a> {
     pub(super) root: &'a Path,
     pub(super) ignore: &'a Ignore,
     path: PathBuf,
-    pub(super) compared: Compared,
+    pub(super) compared: ComparedFile,
     now: BTreeMap<String, Now>,
-    contents: BTreeMap<String, Content>,
+    contents: BTreeMap<String, SketchedContent>,
     read_files: usize,
     read_bytes: u64,
     used: BTreeSet<String>,
@@ -141,7 +141,7 @@ impl<'a> Files<'a> {
     }
 
     /// Returns the content of a file, if it is still the one that was looked at.
-    pub fn content(&mut self, path: &str) -> Option<&Content> {
+    pub fn content(&mut self, path: &str) -> Option<&SketchedContent> {
         let Now::Content(hash) = self.now(path).clone() else { return None };
         if !self.contents.contains_key(path) {
             let (file, is) = self.open_file(path).ok()?;
@@ -269,7 +269,7 @@ impl<'a> Files<'a> {
     }
 
     /// Reads a file, as far as there is room; what is no text is `Some(None)`.
-    fn read(&mut self, file: File, is: &ReadFile) -> Option<Option<Content>> {
+    fn read(&mut self, file: File, is: &ReadFile) -> Option<Option<SketchedContent>> {
         let fits = is.bytes <= FILE_BYTES_MAX && self.read_bytes + is.bytes <= READ_BYTES_MAX;
         if !fits || self.read_files == READ_FILES_MAX {
             return None;
@@ -278,6 +278,6 @@ impl<'a> Files<'a> {
         self.read_bytes += is.bytes;
         let mut bytes = Vec::new();
         file.take(FILE_BYTES_MAX).read_to_end(&mut bytes).ok()?;
-        Some(Content::of(&bytes))
+        Some(SketchedContent::of(&bytes))
     }
 }

@@ -30,10 +30,10 @@ pub struct EndedSession {
 }
 
 /// The sessions that ended well, by their ids.
-pub type Sessions = BTreeMap<String, EndedSession>;
+pub type EndedSessions = BTreeMap<String, EndedSession>;
 
 /// Returns the sessions that ended well.
-pub fn sessions(state: &State, now: Timestamp) -> Sessions {
+pub fn sessions(state: &State, now: Timestamp) -> EndedSessions {
     let ended = state.whole_sessions().into_values().filter_map(|session| {
         let (_, left) = session.left.as_ref()?;
         let is_well = left.failing.is_none() && now.0 - left.last.0 >= QUIET_MS;
@@ -46,15 +46,15 @@ pub fn sessions(state: &State, now: Timestamp) -> Sessions {
 
 /// One line of receipts, as far as it matters here.
 #[derive(Deserialize)]
-struct Receipt {
+struct ReceiptLine {
     at: Timestamp,
     session: String,
     #[serde(default)]
-    memories: Vec<Given>,
+    memories: Vec<GivenMemories>,
 }
 
 #[derive(Deserialize)]
-struct Given {
+struct GivenMemories {
     id: MemoryId,
 }
 
@@ -62,7 +62,7 @@ struct Given {
 /// file was last changed.
 pub fn confirmed(
     tree: &TreeDir,
-    sessions: &Sessions,
+    sessions: &EndedSessions,
     memories: &BTreeMap<MemoryId, BTreeSet<String>>,
     modified: &dyn Fn(&str) -> Option<Timestamp>,
     now: Timestamp,
@@ -76,9 +76,9 @@ pub fn confirmed(
         let Ok(file) = File::open(tree.receipts(&date)) else { continue };
         for line in BufReader::new(file.take(DAY_BYTES_MAX)).split(b'\n').map_while(Result::ok) {
             // A torn line costs that line.
-            let Ok(receipt) = serde_json::from_slice::<Receipt>(&line) else { continue };
+            let Ok(receipt) = serde_json::from_slice::<ReceiptLine>(&line) else { continue };
             let Some(session) = sessions.get(&receipt.session) else { continue };
-            for Given { id } in receipt.memories {
+            for GivenMemories { id } in receipt.memories {
                 let Some(paths) = memories.get(&id) else { continue };
                 let relied = |path: &String| {
                     session.edited.get(path).is_some_and(|edited| *edited >= receipt.at)

@@ -24,14 +24,14 @@ pub struct Sketch(Vec<u32>);
 
 /// A content as it was looked at.
 #[derive(Clone, Debug)]
-pub struct Content {
+pub struct SketchedContent {
     /// Its hash.
     pub hash: ContentHash,
     /// Hashes of its lines, in rising order, each once.
     lines: Vec<u32>,
 }
 
-impl Content {
+impl SketchedContent {
     /// Looks at a content; `None` for what is no text, or only stands for another file.
     pub fn of(bytes: &[u8]) -> Option<Self> {
         let is_text = !bytes[..bytes.len().min(TEXT_BYTES)].contains(&0);
@@ -60,7 +60,7 @@ impl Content {
 
 impl Sketch {
     /// Whether less than half of the lines that were there remain.
-    pub fn is_rewritten(&self, now: &Content) -> bool {
+    pub fn is_rewritten(&self, now: &SketchedContent) -> bool {
         let remain = self.0.iter().filter(|line| now.lines.binary_search(line).is_ok()).count();
         remain * 2 < self.0.len()
     }
@@ -70,12 +70,12 @@ impl Sketch {
 mod tests {
     use super::*;
 
-    fn lines(numbers: impl IntoIterator<Item = u32>) -> Content {
+    fn lines(numbers: impl IntoIterator<Item = u32>) -> SketchedContent {
         let text: String = numbers
             .into_iter()
             .map(|number| format!("    let line{number} = {number};\n"))
             .collect();
-        Content::of(text.as_bytes()).unwrap()
+        SketchedContent::of(text.as_bytes()).unwrap()
     }
 
     #[test]
@@ -93,13 +93,17 @@ mod tests {
 
     #[test]
     fn layout_is_no_change_and_what_is_no_text_is_not_compared() {
-        let sketch = Content::of(b"fn main() {\n    run();\n}\n").unwrap().sketch();
+        let sketch = SketchedContent::of(b"fn main() {\n    run();\n}\n").unwrap().sketch();
         assert_eq!(sketch.0.len(), 2);
-        assert!(!sketch.is_rewritten(&Content::of(b"fn main() {\r\n\trun();\r\n}").unwrap()));
-        assert!(Content::of(b"\x7fELF\0\0").is_none());
-        assert!(Content::of(b"version https://git-lfs.github.com/spec/v1\noid x\n").is_none());
+        assert!(
+            !sketch.is_rewritten(&SketchedContent::of(b"fn main() {\r\n\trun();\r\n}").unwrap())
+        );
+        assert!(SketchedContent::of(b"\x7fELF\0\0").is_none());
+        assert!(
+            SketchedContent::of(b"version https://git-lfs.github.com/spec/v1\noid x\n").is_none()
+        );
         // Without a line that says anything nothing can go.
-        let empty = Content::of(b"{\n}\n").unwrap();
+        let empty = SketchedContent::of(b"{\n}\n").unwrap();
         assert!(!empty.sketch().is_rewritten(&lines(0..3)));
     }
 }

@@ -9,7 +9,7 @@ use memory_store::memory::{PathRef, SaidBy};
 use memory_store::recall::{Recall, Search};
 
 use super::*;
-use crate::publish::claude_md::Known;
+use crate::publish::claude_md::GivenTexts;
 use crate::publish::{self, Publication};
 use crate::state::SessionState;
 use crate::testing::{NOW, Project, git, git_at};
@@ -106,7 +106,7 @@ impl AnchoredProject {
             names: &Default::default(),
             now: self.now,
         };
-        publish::tree(&publication, tree, None, &Known::default()).unwrap();
+        publish::tree(&publication, tree, None, &GivenTexts::default()).unwrap();
         anchors.into_inner().finish().unwrap();
     }
 

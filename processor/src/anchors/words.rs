@@ -45,7 +45,7 @@ pub struct Searched {
 
 /// Place of a name at one time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Seen {
+pub enum NamePlace {
     /// In no file and no path.
     Nowhere,
     /// In a text, or as a part of a path.
@@ -56,7 +56,7 @@ pub enum Seen {
 
 /// Texts that were found.
 #[derive(Debug, Default)]
-pub struct Words {
+pub struct FoundWords {
     texts: BTreeSet<String>,
     /// Files whose paths end with the text, or that are in a folder whose path does.
     paths: BTreeMap<String, String>,
@@ -64,21 +64,21 @@ pub struct Words {
     is_complete: bool,
 }
 
-impl Words {
+impl FoundWords {
     /// Returns where a name is; `None` where that was not found out.
-    pub fn seen(&self, name: &str) -> Option<Seen> {
+    pub fn seen(&self, name: &str) -> Option<NamePlace> {
         if let Some(path) = self.paths.get(name).filter(|_| names::may_be_path(name)) {
-            return Some(Seen::Path(path.clone()));
+            return Some(NamePlace::Path(path.clone()));
         }
         let has = |text: &String| self.texts.contains(text);
         if names::forms(name).iter().any(|form| form.iter().all(has)) {
-            return Some(Seen::Text);
+            return Some(NamePlace::Text);
         }
-        self.is_complete.then_some(Seen::Nowhere)
+        self.is_complete.then_some(NamePlace::Nowhere)
     }
 
     /// Adds the texts that paths contain.
-    fn add_paths<'p>(&mut self, search: &Search, paths: impl Iterator<Item = &'p str>) {
+    fn add_paths<'p>(&mut self, search: &TextSearch, paths: impl Iterator<Item = &'p str>) {
         for path in paths {
             search.each(path.as_bytes(), |text, start, end| {
                 self.texts.insert(text.to_owned());
@@ -93,12 +93,12 @@ impl Words {
 }
 
 /// Texts that are looked for, all at once.
-struct Search {
+struct TextSearch {
     texts: Vec<String>,
     matcher: AhoCorasick,
 }
 
-impl Search {
+impl TextSearch {
     fn new(texts: Vec<String>) -> Option<Self> {
         let matcher = AhoCorasick::new(&texts).ok()?;
         Some(Self { texts, matcher })
@@ -141,7 +141,7 @@ fn is_whole(content: &[u8], start: usize, end: usize, has_hyphens: bool) -> bool
 }
 
 /// A file that names are looked for in.
-struct Listed {
+struct NamedFile {
     path: String,
     stamp: u64,
     is_changed: bool,
@@ -149,15 +149,15 @@ struct Listed {
 
 impl Files<'_> {
     /// Looks for names in the working tree; nothing is found out where git does not list its files.
-    pub fn words(&mut self, names: &BTreeSet<&str>) -> Words {
+    pub fn words(&mut self, names: &BTreeSet<&str>) -> FoundWords {
         let texts = texts_of(names);
         if texts.is_empty() || !self.is_in_repository() {
-            return Words::default();
+            return FoundWords::default();
         }
         self.search(texts).unwrap_or_default()
     }
 
-    fn search(&mut self, texts: BTreeSet<String>) -> Option<Words> {
+    fn search(&mut self, texts: BTreeSet<String>) -> Option<FoundWords> {
         let tracked = blobs::tracked(self.root)?;
         let untracked = blobs::untracked(self.root)?;
         let is_open = |path: &str| {
@@ -172,8 +172,8 @@ impl Files<'_> {
         if paths.len() > FILES_MAX {
             return None;
         }
-        let mut words = Words { is_complete: true, ..Words::default() };
-        let all = Search::new(texts.iter().cloned().collect())?;
+        let mut words = FoundWords { is_complete: true, ..FoundWords::default() };
+        let all = TextSearch::new(texts.iter().cloned().collect())?;
         words.add_paths(&all, paths.iter().copied());
         let files = self.stamped(&paths);
         let on_disk: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
@@ -189,19 +189,24 @@ impl Files<'_> {
     }
 
     /// Returns the regular files among these, with whether the last search saw them as they are.
-    fn stamped(&self, paths: &[&str]) -> Vec<Listed> {
+    fn stamped(&self, paths: &[&str]) -> Vec<NamedFile> {
         let known = &self.compared.searched.stamps;
         let listed = |path: &&str| {
             let file = fs::symlink_metadata(self.root.join(path)).ok()?;
             let modified = modified_ns(&file).filter(|_| file.is_file())?;
             let stamp = term_hash(&format!("{path}\0{}\0{modified}", file.len()));
-            Some(Listed { path: (*path).to_owned(), stamp, is_changed: !known.contains(&stamp) })
+            Some(NamedFile { path: (*path).to_owned(), stamp, is_changed: !known.contains(&stamp) })
         };
         paths.iter().filter_map(listed).collect()
     }
 
     /// Adds the texts that files contain, and remembers where.
-    fn read_texts(&mut self, texts: &BTreeSet<String>, files: &[Listed], words: &mut Words) {
+    fn read_texts(
+        &mut self,
+        texts: &BTreeSet<String>,
+        files: &[NamedFile],
+        words: &mut FoundWords,
+    ) {
         let Searched { mut witnesses, absent, .. } = std::mem::take(&mut self.compared.searched);
         let unchanged: BTreeSet<&str> =
             files.iter().filter(|file| !file.is_changed).map(|file| file.path.as_str()).collect();
@@ -209,7 +214,7 @@ impl Files<'_> {
         let unseen = |witnesses: &BTreeMap<String, String>| -> BTreeSet<String> {
             texts.iter().filter(|text| !witnesses.contains_key(*text)).cloned().collect()
         };
-        let mut reading = Reading::default();
+        let mut reading = BoundedReading::default();
         let mut wanted = unseen(&witnesses);
         for is_changed in [true, false] {
             if !is_changed {
@@ -231,7 +236,7 @@ impl Files<'_> {
         let head = blobs::head(self.root)?;
         let mut words = words_then(self.root, &[&head], names)?;
         let words = words.pop()?;
-        let is_there = |name: &&&str| !matches!(words.seen(name), Some(Seen::Nowhere));
+        let is_there = |name: &&&str| !matches!(words.seen(name), Some(NamePlace::Nowhere));
         Some(names.iter().filter(is_there).map(|name| (*name).to_owned()).collect())
     }
 }
@@ -241,9 +246,9 @@ pub fn words_then(
     root: &std::path::Path,
     commits: &[&str],
     names: &BTreeSet<&str>,
-) -> Option<Vec<Words>> {
+) -> Option<Vec<FoundWords>> {
     let texts = texts_of(names);
-    let search = Search::new(texts.iter().cloned().collect())?;
+    let search = TextSearch::new(texts.iter().cloned().collect())?;
     let differing: Vec<Vec<(String, String)>> =
         commits.iter().map(|commit| blobs::differing(root, commit)).collect::<Option<_>>()?;
     let is_ours = |path: &str| !path.split('/').any(|step| step == STORE_DIR);
@@ -251,7 +256,7 @@ pub fn words_then(
     let (found, is_complete) = in_blobs(root, &texts, ids.map(|(_, id)| id.clone()).collect());
     let words = differing.into_iter().map(|files| {
         let files: Vec<_> = files.into_iter().filter(|(path, _)| is_ours(path)).collect();
-        let mut words = Words { is_complete, ..Words::default() };
+        let mut words = FoundWords { is_complete, ..FoundWords::default() };
         words.add_paths(&search, files.iter().map(|(path, _)| path.as_str()));
         let texts = files.iter().filter_map(|(_, id)| found.get(id)).flatten().cloned();
         words.texts.extend(texts);
@@ -270,7 +275,9 @@ fn in_blobs(
     if texts.is_empty() {
         return (found, true);
     }
-    let Some(search) = Search::new(texts.iter().cloned().collect()) else { return (found, false) };
+    let Some(search) = TextSearch::new(texts.iter().cloned().collect()) else {
+        return (found, false);
+    };
     for _ in 0..PORTIONS_MAX {
         if ids.is_empty() {
             break;
@@ -296,30 +303,30 @@ fn texts_of(names: &BTreeSet<&str>) -> BTreeSet<String> {
 }
 
 /// Files as they are read for one publication, within its bounds.
-struct Reading {
+struct BoundedReading {
     bytes: u64,
     began: Instant,
     /// True if a bound kept a file from being read.
     is_cut: bool,
 }
 
-impl Default for Reading {
+impl Default for BoundedReading {
     fn default() -> Self {
         Self { bytes: 0, began: Instant::now(), is_cut: false }
     }
 }
 
-impl Reading {
+impl BoundedReading {
     /// Looks for texts in files until each has a witness.
     fn look<'f>(
         &mut self,
         tree: &Files<'_>,
-        files: impl Iterator<Item = &'f Listed>,
+        files: impl Iterator<Item = &'f NamedFile>,
         wanted: &BTreeSet<String>,
         witnesses: &mut BTreeMap<String, String>,
     ) {
         let missing = wanted.iter().filter(|text| !witnesses.contains_key(*text)).cloned();
-        let Some(search) = Search::new(missing.collect()) else {
+        let Some(search) = TextSearch::new(missing.collect()) else {
             self.is_cut = true;
             return;
         };
@@ -362,7 +369,7 @@ mod tests {
     #[test]
     fn a_text_counts_where_it_is_a_word_of_its_own() {
         let search =
-            Search::new(vec!["retry_all".into(), "retry-all".into(), "retry".into()]).unwrap();
+            TextSearch::new(vec!["retry_all".into(), "retry-all".into(), "retry".into()]).unwrap();
         let found = |content: &str| {
             let mut texts = BTreeSet::new();
             search.add(content.as_bytes(), &mut texts);

@@ -79,7 +79,7 @@ pub struct Watermark {
 /// The first line of an archive file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Header {
+pub struct SessionHeader {
     /// The version of the format.
     pub format: u32,
     /// The session.
@@ -111,7 +111,7 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-impl Header {
+impl SessionHeader {
     /// The name of the file without its ending.
     pub fn name(&self) -> String {
         parts::name(&file_name(&self.session, self.agent.as_deref()), self.part)
@@ -133,7 +133,7 @@ impl Header {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionFile {
     /// Its header.
-    pub header: Header,
+    pub header: SessionHeader,
     /// Its records, in the order they were read.
     pub records: Vec<Record>,
 }
@@ -141,7 +141,7 @@ pub struct SessionFile {
 /// A session in the archive, or a file there. Of a session in a pack, length and time are those of the file that it had:
 /// packing changes neither when it goes nor whether it is looked at again.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Entry {
+pub struct ArchiveEntry {
     /// Its name without the ending: unique in the archive.
     pub name: String,
     /// Where it is: its file, or the pack that has it.
@@ -152,7 +152,7 @@ pub struct Entry {
     pub modified_ns: i128,
 }
 
-impl Entry {
+impl ArchiveEntry {
     fn of(name: String, path: PathBuf) -> Result<Self> {
         let metadata = fs::metadata(&path).with_context(|| path.display().to_string())?;
         let (len, modified_ns) = (metadata.len(), modified_ns(&metadata));
@@ -211,12 +211,12 @@ impl Archive {
 
     /// Its sessions: those with files of their own by name, then pack by pack, for to read across packs would be to
     /// decompress them again and again.
-    pub fn entries(&self) -> Result<Vec<Entry>> {
+    pub fn entries(&self) -> Result<Vec<ArchiveEntry>> {
         let mut entries = files_in(&self.folder, SUFFIX)?;
         let mut names: HashSet<String> = entries.iter().map(|entry| entry.name.clone()).collect();
         for PackFile { file, members, .. } in self.packs() {
             for member in members.iter().filter(|member| names.insert(member.name.clone())) {
-                entries.push(Entry {
+                entries.push(ArchiveEntry {
                     name: member.name.clone(),
                     path: file.path.clone(),
                     len: member.file_bytes,
@@ -228,7 +228,7 @@ impl Archive {
     }
 
     /// One session, which must be there.
-    pub fn entry(&self, name: &str) -> Result<Entry> {
+    pub fn entry(&self, name: &str) -> Result<ArchiveEntry> {
         if let Some(entry) = self.own_entry(name)? {
             return Ok(entry);
         }
@@ -244,8 +244,8 @@ impl Archive {
     }
 
     /// The file that a session has of its own.
-    fn own_entry(&self, name: &str) -> Result<Option<Entry>> {
-        match Entry::of(name.to_owned(), self.path(name)) {
+    fn own_entry(&self, name: &str) -> Result<Option<ArchiveEntry>> {
+        match ArchiveEntry::of(name.to_owned(), self.path(name)) {
             Err(error) if is_gone(&error) => Ok(None),
             entry => entry.map(Some),
         }
@@ -354,18 +354,18 @@ impl Archive {
     }
 
     /// Reads only the header.
-    pub fn header(&self, name: &str) -> Result<Option<Header>> {
+    pub fn header(&self, name: &str) -> Result<Option<SessionHeader>> {
         let Some((path, mut reader)) = self.open_text(name)? else { return Ok(None) };
         read_header(&mut reader).map(Some).map_err(|error| told(error, &path))
     }
 
     /// Replaces the file of a session, all at once.
-    pub fn store(&self, file: &SessionFile) -> Result<Entry> {
+    pub fn store(&self, file: &SessionFile) -> Result<ArchiveEntry> {
         Ok(self.replace(file)?.0)
     }
 
     /// Replaces the file of a session, and keeps it in memory for later steps while there is room.
-    pub fn store_and_keep(&self, file: SessionFile) -> Result<Entry> {
+    pub fn store_and_keep(&self, file: SessionFile) -> Result<ArchiveEntry> {
         let (entry, bytes) = self.replace(&file)?;
         let mut kept = self.kept();
         if kept.bytes + bytes <= KEPT_BYTES_MAX {
@@ -377,7 +377,7 @@ impl Archive {
     }
 
     /// Replaces the file of a session; returns the length of its records, too.
-    fn replace(&self, file: &SessionFile) -> Result<(Entry, u64)> {
+    fn replace(&self, file: &SessionFile) -> Result<(ArchiveEntry, u64)> {
         let name = file.header.name();
         self.kept().remove(&name);
         let path = self.path(&name);
@@ -388,7 +388,7 @@ impl Archive {
         temporary.as_file().sync_all().with_context(|| path.display().to_string())?;
         temporary.persist(&path).with_context(|| path.display().to_string())?;
         sync_folder(&self.folder);
-        Ok((Entry::of(name, path)?, bytes))
+        Ok((ArchiveEntry::of(name, path)?, bytes))
     }
 
     /// Removes a session; whether there was one.
@@ -461,12 +461,12 @@ pub fn name_of(transcript: &TranscriptName) -> String {
 }
 
 /// The files of a folder with this ending, by name.
-fn files_in(folder: &Path, ending: &str) -> Result<Vec<Entry>> {
+fn files_in(folder: &Path, ending: &str) -> Result<Vec<ArchiveEntry>> {
     each_in(folder, ending)?.into_iter().map(|(_, entry)| entry).collect()
 }
 
 /// Each file of a folder with this ending, by path, or why it cannot be looked at.
-fn each_in(folder: &Path, ending: &str) -> Result<Vec<(PathBuf, Result<Entry>)>> {
+fn each_in(folder: &Path, ending: &str) -> Result<Vec<(PathBuf, Result<ArchiveEntry>)>> {
     let listing = match fs::read_dir(folder) {
         Ok(listing) => listing,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -477,7 +477,7 @@ fn each_in(folder: &Path, ending: &str) -> Result<Vec<(PathBuf, Result<Entry>)>>
         let file = file.with_context(|| folder.display().to_string())?;
         let name = file.file_name();
         let Some(name) = name.to_str().and_then(|name| name.strip_suffix(ending)) else { continue };
-        match Entry::of(name.to_owned(), file.path()) {
+        match ArchiveEntry::of(name.to_owned(), file.path()) {
             // It was packed or taken apart meanwhile.
             Err(error) if is_gone(&error) => {}
             entry => files.push((file.path(), entry)),
@@ -511,7 +511,7 @@ fn open_file(path: &Path) -> Result<Option<File>> {
     }
 }
 
-fn read_header(reader: &mut impl BufRead) -> Result<Header> {
+fn read_header(reader: &mut impl BufRead) -> Result<SessionHeader> {
     let mut line = String::new();
     reader.take(HEADER_BYTES_MAX).read_line(&mut line)?;
     // Before the rest: a later format may have other fields.
@@ -535,7 +535,7 @@ struct FormatVersion {
 /// the disk cannot be read now.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: this archived session cannot be read", .0.display())]
-struct Unreadable(PathBuf);
+struct UnreadableSession(PathBuf);
 
 /// An archived session whose file holds something else than was written.
 #[derive(Debug, thiserror::Error)]
@@ -550,7 +550,11 @@ fn told(error: anyhow::Error, path: &Path) -> anyhow::Error {
         None => error.is::<serde_json::Error>(),
     };
     let path = path.to_owned();
-    if damaged { error.context(DamagedArchive(path)) } else { error.context(Unreadable(path)) }
+    if damaged {
+        error.context(DamagedArchive(path))
+    } else {
+        error.context(UnreadableSession(path))
+    }
 }
 
 /// Whether an archived session could not be read because its file is damaged. Any other file must
@@ -565,7 +569,7 @@ fn write(out: &mut impl Write, file: &SessionFile) -> Result<u64> {
     let gzip = GzBuilder::new().mtime(0).write(out, Compression::new(LEVEL));
     let mut gzip = io::BufWriter::with_capacity(PACKED_AT_ONCE, gzip);
     let format = file.header.needed_format(&file.records);
-    let header = Header { format, ..file.header.clone() };
+    let header = SessionHeader { format, ..file.header.clone() };
     serde_json::to_writer(&mut gzip, &header)?;
     gzip.write_all(b"\n")?;
     let (mut line, mut bytes) = (Vec::new(), 0);
@@ -619,7 +623,7 @@ mod tests {
 
     fn sample() -> SessionFile {
         SessionFile {
-            header: Header { format: 1, session: "s-1".into(), ..Header::default() },
+            header: SessionHeader { format: 1, session: "s-1".into(), ..SessionHeader::default() },
             records: vec![Record {
                 uuid: "u1".into(),
                 part: 0,

@@ -13,8 +13,8 @@ use memory_store::Timestamp;
 use memory_store::layout::{Tree, UserDirs};
 use serde::{Deserialize, Serialize};
 
-pub use super::territory::{Claim, Territory};
-use super::unclaimed::{Judge, Unclaimed, Verdict};
+pub use super::territory::{Territory, TerritoryClaim};
+use super::unclaimed::{ClaimJudge, ClaimVerdict, UnclaimedSessions};
 pub use super::walk::transcripts_in;
 use super::{archive, configurations};
 use crate::transcript::name::TranscriptName;
@@ -46,7 +46,7 @@ impl Transcript {
 /// Record of a transcript that is kept between runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Seen {
+pub struct SeenTranscript {
     /// Its inode; another one is another file.
     pub inode: u64,
     /// How far it was looked through for working directories.
@@ -85,22 +85,22 @@ pub struct Discovery {
     /// One line about each of them.
     pub warnings: Vec<String>,
     /// Sessions that were recorded here and are not learned from.
-    pub unclaimed: Unclaimed,
+    pub unclaimed: UnclaimedSessions,
 }
 
 /// Returns the transcripts of a project among those of its client. Cheap: what was looked through before
 /// is not looked through again if `seen` is kept.
 pub fn transcripts(dirs: &UserDirs, tree: &Tree) -> Result<Discovery> {
     let territory = Territory::new(dirs, tree, &[]);
-    ours(dirs, &territory, &mut BTreeMap::new(), &Judge::new(dirs, &territory))
+    ours(dirs, &territory, &mut BTreeMap::new(), &ClaimJudge::new(dirs, &territory))
 }
 
 /// The transcripts that are this project's. Updates `seen`, forgets in it what is gone.
 pub fn ours(
     dirs: &UserDirs,
     territory: &Territory,
-    seen: &mut BTreeMap<PathBuf, Seen>,
-    judge: &Judge<'_>,
+    seen: &mut BTreeMap<PathBuf, SeenTranscript>,
+    judge: &ClaimJudge<'_>,
 ) -> Result<Discovery> {
     let mut all = Discovery::default();
     for (number, folder) in configurations::transcript_folders(dirs).iter().enumerate() {
@@ -120,7 +120,7 @@ pub fn ours(
     for mut transcript in candidates {
         let mut memo = before.remove(&transcript.path).unwrap_or_default();
         if memo.inode != transcript.inode || transcript.len < memo.looked {
-            memo = Seen { inode: transcript.inode, ..Seen::default() };
+            memo = SeenTranscript { inode: transcript.inode, ..SeenTranscript::default() };
         }
         if !memo.ours && memo.looked < transcript.len {
             // A transcript that vanished or cannot be read now is looked at next time.
@@ -163,9 +163,9 @@ fn told_closed(closed: &[PathBuf]) -> Option<String> {
 /// Returns whether a transcript is the project's; counts one that was recorded here and is not.
 fn is_taken(
     transcript: &Transcript,
-    memo: &Seen,
-    judge: &Judge<'_>,
-    unclaimed: &mut Unclaimed,
+    memo: &SeenTranscript,
+    judge: &ClaimJudge<'_>,
+    unclaimed: &mut UnclaimedSessions,
 ) -> bool {
     let is_person = transcript.name.agent.is_none();
     let is_here = memo.ours
@@ -180,9 +180,9 @@ fn is_taken(
         return true;
     }
     match judge.judge(transcript, &archive::name_of(&transcript.name)) {
-        Verdict::Take => true,
-        Verdict::Leave => false,
-        Verdict::Name(reason) => {
+        ClaimVerdict::Take => true,
+        ClaimVerdict::Leave => false,
+        ClaimVerdict::Name(reason) => {
             unclaimed.add(reason, transcript, is_person);
             false
         }
@@ -204,7 +204,7 @@ impl Discovery {
 }
 
 /// Looks through what is new of a transcript until a working directory of this project is found.
-fn look(path: &Path, territory: &Territory, memo: &mut Seen) -> io::Result<()> {
+fn look(path: &Path, territory: &Territory, memo: &mut SeenTranscript) -> io::Result<()> {
     let mut file = File::open(path)?;
     file.seek(SeekFrom::Start(memo.looked))?;
     let mut lines = crate::transcript::lines(BufReader::with_capacity(256 << 10, file));
@@ -214,17 +214,17 @@ fn look(path: &Path, territory: &Territory, memo: &mut Seen) -> io::Result<()> {
         // Most lines were recorded where the one before was.
         if let Some(found) = crate::transcript::place(line).filter(|found| found.cwd != last) {
             let claim = territory.claim(&found.cwd);
-            if claim != Claim::Others && memo.session.is_empty() {
+            if claim != TerritoryClaim::Others && memo.session.is_empty() {
                 memo.session = found.session;
             }
             match claim {
-                Claim::Ours(_) => {
+                TerritoryClaim::Ours(_) => {
                     memo.ours = true;
                     return Ok(());
                 }
-                Claim::Replaced(root) => memo.replaced = Some(root),
-                Claim::Inner(root) => memo.inner = Some(root),
-                Claim::Others => {}
+                TerritoryClaim::Replaced(root) => memo.replaced = Some(root),
+                TerritoryClaim::Inner(root) => memo.inner = Some(root),
+                TerritoryClaim::Others => {}
             }
             last = found.cwd;
         }

@@ -10,7 +10,7 @@ use memory_store::Timestamp;
 use memory_store::layout::ProjectDir;
 use serde::{Deserialize, Serialize};
 
-use crate::collect::archive::Header;
+use crate::collect::archive::SessionHeader;
 use crate::extract::draft::Draft;
 use crate::extract::session_record::SessionRecord;
 use crate::private_files::{read_json, remove_if_there, write_json};
@@ -20,7 +20,7 @@ use crate::private_files::{read_json, remove_if_there, write_json};
 #[serde(default)]
 pub struct Remains {
     /// The header of its archive file.
-    pub header: Header,
+    pub header: SessionHeader,
     /// The time of its last record.
     pub last: Timestamp,
     /// The working directory of its first turn.
@@ -108,7 +108,7 @@ impl Expired {
     }
 
     /// How far the transcripts of a session were read.
-    pub fn header(&self, name: &str) -> Option<Header> {
+    pub fn header(&self, name: &str) -> Option<SessionHeader> {
         self.load(name).map(|remains| remains.header)
     }
 

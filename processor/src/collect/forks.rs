@@ -21,14 +21,14 @@ pub use known::{Holders, KnownKeys};
 
 /// Identity of a record: its uuid, and its text. Older copies have new uuids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Key {
+pub struct RecordKey {
     /// The hash, of [`HASH_BYTES`] bytes.
     pub hash: u64,
     /// The time of the record, in milliseconds since 1970.
     pub at: i64,
 }
 
-impl Key {
+impl RecordKey {
     fn new(hash: &[u8; HASH_BYTES], at: i64) -> Self {
         Self { hash: number(hash), at }
     }
@@ -41,12 +41,12 @@ fn number(hash: &[u8; HASH_BYTES]) -> u64 {
 }
 
 /// The keys of the records of one session, two each, in file order.
-pub fn keys(records: &[Record]) -> Vec<Key> {
+pub fn keys(records: &[Record]) -> Vec<RecordKey> {
     records.iter().filter_map(of_record).flatten().collect()
 }
 
-fn of_record(record: &Record) -> Option<[Key; 2]> {
-    let key = |hash: u64| Key { hash, at: record.at.0 };
+fn of_record(record: &Record) -> Option<[RecordKey; 2]> {
+    let key = |hash: u64| RecordKey { hash, at: record.at.0 };
     Some([key(uuid_hash(&record.uuid, record.part)), key(content_hash(record)?)])
 }
 
@@ -134,7 +134,7 @@ pub struct Holder {
     /// The name of its archive file.
     pub name: String,
     /// Its keys.
-    pub keys: Vec<Key>,
+    pub keys: Vec<RecordKey>,
     /// The time of its last record, in milliseconds since 1970.
     pub last: i64,
 }
@@ -238,7 +238,7 @@ impl Owners {
 
 /// A hash of the keys of a session that count for another.
 fn digest(sessions: &[Holder], owners: &ByKey<usize>, place: usize) -> String {
-    let foreign = |key: &&Key| owners.get(&key.hash).is_some_and(|&owner| owner != place);
+    let foreign = |key: &&RecordKey| owners.get(&key.hash).is_some_and(|&owner| owner != place);
     let mut hasher = blake3::Hasher::new();
     let mut any = false;
     for key in sessions[place].keys.iter().filter(foreign) {
@@ -254,12 +254,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::collect::archive::{Archive, Header, SessionFile};
+    use crate::collect::archive::{Archive, SessionFile, SessionHeader};
     use memory_store::layout::ProjectDir;
 
     fn holder(name: &str, records: &[(u64, i64)]) -> Holder {
-        let keys: Vec<Key> =
-            records.iter().map(|(hash, at)| Key { hash: *hash, at: *at }).collect();
+        let keys: Vec<RecordKey> =
+            records.iter().map(|(hash, at)| RecordKey { hash: *hash, at: *at }).collect();
         Holder { name: name.into(), last: keys.iter().map(|key| key.at).max().unwrap_or(0), keys }
     }
 
@@ -301,7 +301,7 @@ mod tests {
             })
             .collect();
         let last = records.iter().map(|record| record.at.0).max().unwrap_or(0);
-        let header = Header { session: name.to_owned(), ..Header::default() };
+        let header = SessionHeader { session: name.to_owned(), ..SessionHeader::default() };
         archive.store(&SessionFile { header, records }).unwrap();
         (name.to_owned(), format!("{numbers:?}"), last)
     }

@@ -18,7 +18,7 @@ const DONE_MAX: usize = 10;
 
 /// One session; fields as `throughline-mcp` reads them.
 #[derive(Debug, PartialEq, Serialize)]
-pub struct Listed {
+pub struct ListedSession {
     session: String,
     /// Its speaker, where that is no person.
     #[serde(skip_serializing_if = "Speaker::is_person")]
@@ -33,12 +33,16 @@ pub struct Listed {
 }
 
 /// Returns the sessions of a project, the latest first; subagents are part of their session and not listed.
-pub fn sessions(home: &ProjectDir) -> Vec<Listed> {
+pub fn sessions(home: &ProjectDir) -> Vec<ListedSession> {
     let records = session_records::read(home).into_iter();
-    records.filter(|record| record.agent.is_none()).take(SESSIONS_MAX).map(Listed::from).collect()
+    records
+        .filter(|record| record.agent.is_none())
+        .take(SESSIONS_MAX)
+        .map(ListedSession::from)
+        .collect()
 }
 
-impl From<SessionRecord> for Listed {
+impl From<SessionRecord> for ListedSession {
     fn from(record: SessionRecord) -> Self {
         let mut files: Vec<(&str, Timestamp)> = record.written().collect();
         files.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
@@ -101,7 +105,7 @@ mod tests {
             ],
             ..SessionRecord::default()
         };
-        let listed = Listed::from(record);
+        let listed = ListedSession::from(record);
         assert_eq!(listed.open, ["a test", "Shall I write it?"]);
         assert_eq!(listed.files, ["src/b.rs", "src/a.rs"]);
         assert_eq!(listed.done, ["The sum is right now."]);

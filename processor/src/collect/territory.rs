@@ -21,12 +21,12 @@ pub struct Territory {
     /// Other spellings of roots: paths through links, and with letters composed in another way.
     aliases: Arc<Mutex<BTreeSet<PathBuf>>>,
     /// Claims to working directories that were looked for: sessions share a few of them.
-    claims: Arc<Mutex<HashMap<String, Claim>>>,
+    claims: Arc<Mutex<HashMap<String, TerritoryClaim>>>,
 }
 
 /// Claim of a project to a recorded working directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Claim {
+pub enum TerritoryClaim {
     /// It lies in the working tree with this root.
     Ours(PathBuf),
     /// It lies where a working tree with this root was; another folder is there by now.
@@ -77,24 +77,24 @@ impl Territory {
     /// The root of the working tree that a recorded working directory lies in.
     pub fn root_of(&self, cwd: &str) -> Option<PathBuf> {
         match self.claim(cwd) {
-            Claim::Ours(root) | Claim::Replaced(root) => Some(root),
-            Claim::Inner(_) | Claim::Others => None,
+            TerritoryClaim::Ours(root) | TerritoryClaim::Replaced(root) => Some(root),
+            TerritoryClaim::Inner(_) | TerritoryClaim::Others => None,
         }
     }
 
     /// Returns the project's claim to a recorded working directory.
-    pub fn claim(&self, cwd: &str) -> Claim {
+    pub fn claim(&self, cwd: &str) -> TerritoryClaim {
         if let Some(claim) = self.claims.lock().ok().and_then(|claims| claims.get(cwd).cloned()) {
             return claim;
         }
-        let claim = self.look_for(Path::new(cwd)).unwrap_or(Claim::Others);
+        let claim = self.look_for(Path::new(cwd)).unwrap_or(TerritoryClaim::Others);
         if let Ok(mut claims) = self.claims.lock() {
             claims.insert(cwd.to_owned(), claim.clone());
         }
         claim
     }
 
-    fn look_for(&self, cwd: &Path) -> Option<Claim> {
+    fn look_for(&self, cwd: &Path) -> Option<TerritoryClaim> {
         if !cwd.is_absolute() {
             return None;
         }
@@ -104,17 +104,18 @@ impl Territory {
         let is_foreign = place.as_ref().is_none_or(|it| it.project() != self.tree.project);
         Some(match place {
             // Another project's record of a folder that is not there any more.
-            None | Some(Place::Changed(_)) if is_foreign => {
-                inner_repository(&real, &root).map_or(Claim::Ours(root), Claim::Inner)
-            }
+            None | Some(Place::Changed(_)) if is_foreign => inner_repository(&real, &root)
+                .map_or(TerritoryClaim::Ours(root), TerritoryClaim::Inner),
             Some(place) if is_foreign => match self.roots.contains(&place.tree().main_root) {
                 // This project was here before.
-                true => Claim::Replaced(root),
-                false => Claim::Others,
+                true => TerritoryClaim::Replaced(root),
+                false => TerritoryClaim::Others,
             },
-            Some(Place::Changed(tree)) if tree.main_root.exists() => Claim::Replaced(tree.root),
-            Some(place) => Claim::Ours(place.tree().root),
-            None => Claim::Others,
+            Some(Place::Changed(tree)) if tree.main_root.exists() => {
+                TerritoryClaim::Replaced(tree.root)
+            }
+            Some(place) => TerritoryClaim::Ours(place.tree().root),
+            None => TerritoryClaim::Others,
         })
     }
 
@@ -157,7 +158,7 @@ impl Territory {
     /// projects; a turn counts where it began. A repository inside that is no project of its own is not one that a
     /// session leaves for.
     pub fn is_ours(&self, turn: &Turn) -> bool {
-        turn.cwd.is_empty() || !matches!(self.claim(&turn.cwd), Claim::Others)
+        turn.cwd.is_empty() || !matches!(self.claim(&turn.cwd), TerritoryClaim::Others)
     }
 }
 
@@ -203,14 +204,19 @@ mod tests {
         for path in
             [root.join("src"), base.join("cafe\u{301}/src"), link.join("src/gone"), link.clone()]
         {
-            assert_eq!(claim(path.clone()), Claim::Ours(root.clone()), "{}", path.display());
+            assert_eq!(
+                claim(path.clone()),
+                TerritoryClaim::Ours(root.clone()),
+                "{}",
+                path.display()
+            );
         }
         let roots = territory.roots();
         for spelling in [root.clone(), base.join("cafe\u{301}"), link] {
             assert!(roots.contains(&spelling), "{} in {roots:?}", spelling.display());
         }
-        assert_eq!(claim(base.join("cafe")), Claim::Others);
-        assert_eq!(claim("src".into()), Claim::Others);
+        assert_eq!(claim(base.join("cafe")), TerritoryClaim::Others);
+        assert_eq!(claim("src".into()), TerritoryClaim::Others);
     }
 
     #[test]
@@ -221,7 +227,7 @@ mod tests {
         git(&inner, &["init", "-q"]);
         let territory = Territory::new(&project.dirs, &project.tree, &[]);
         let cwd = inner.join("src").to_str().unwrap().to_owned();
-        assert_eq!(territory.claim(&cwd), Claim::Inner(inner));
+        assert_eq!(territory.claim(&cwd), TerritoryClaim::Inner(inner));
         assert_eq!(territory.root_of(&cwd), None);
         assert!(territory.is_ours(&Turn { cwd, ..Turn::default() }));
     }

@@ -28,18 +28,18 @@ const NAMED_MAX: usize = 3;
 
 /// Decision about a transcript that was recorded here.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ClaimVerdict {
     /// It is the project's.
     Take,
     /// The user said that it is not.
     Leave,
     /// The user has to say whose it is.
-    Name(Reason),
+    Name(UnclaimedReason),
 }
 
 /// Reason for a doubt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
+pub enum UnclaimedReason {
     /// Another project, which was at this path, has the session in its history.
     OtherProject(ProjectId),
     /// The session ended before the folder came into being and before the repository's first commit.
@@ -47,7 +47,7 @@ pub enum Reason {
 }
 
 /// Knowledge by which transcripts are judged.
-pub struct Judge<'a> {
+pub struct ClaimJudge<'a> {
     dirs: &'a UserDirs,
     territory: &'a Territory,
     /// When the project was set up; `None` before.
@@ -61,7 +61,7 @@ pub struct Judge<'a> {
     began: OnceCell<Option<Timestamp>>,
 }
 
-impl<'a> Judge<'a> {
+impl<'a> ClaimJudge<'a> {
     /// Prepares to judge transcripts; nothing is looked at before one is in doubt.
     pub fn new(dirs: &'a UserDirs, territory: &'a Territory) -> Self {
         let project = dirs.project(territory.tree().project);
@@ -79,21 +79,21 @@ impl<'a> Judge<'a> {
 
     /// Judges a transcript that lies in the project's territory and was not read yet. `name` is that of its session in
     /// an archive.
-    pub fn judge(&self, transcript: &Transcript, name: &str) -> Verdict {
+    pub fn judge(&self, transcript: &Transcript, name: &str) -> ClaimVerdict {
         let modified = transcript.modified();
         // What was written to since the project was set up is of the folder that was set up.
         let is_later = self.created.is_some_and(|created| modified >= created);
         if is_later || self.known().contains(name) {
-            return Verdict::Take;
+            return ClaimVerdict::Take;
         }
         if let Some(decided) = self.decided.filter(|decided| modified <= decided.until) {
-            return if decided.take { Verdict::Take } else { Verdict::Leave };
+            return if decided.take { ClaimVerdict::Take } else { ClaimVerdict::Leave };
         }
         let has = |(project, names): &(ProjectId, HashSet<String>)| {
-            names.contains(name).then_some(Reason::OtherProject(*project))
+            names.contains(name).then_some(UnclaimedReason::OtherProject(*project))
         };
         let reason = self.others().iter().find_map(has).or_else(|| self.older(transcript));
-        reason.map_or(Verdict::Take, Verdict::Name)
+        reason.map_or(ClaimVerdict::Take, ClaimVerdict::Name)
     }
 
     /// Returns whether a transcript ended before a folder came into being.
@@ -101,13 +101,13 @@ impl<'a> Judge<'a> {
         born_ms(folder).is_some_and(|born| last_active(transcript).0 < born)
     }
 
-    fn older(&self, transcript: &Transcript) -> Option<Reason> {
+    fn older(&self, transcript: &Transcript) -> Option<UnclaimedReason> {
         let root = &self.territory.tree().main_root;
         let began = (*self.began.get_or_init(|| git::began(root)))?;
         // A folder that is older than the session only got its repository later.
         let is_older = last_active(transcript) < began
             && (born_ms(root).is_none() || self.is_older_than(transcript, root));
-        is_older.then_some(Reason::Older(began))
+        is_older.then_some(UnclaimedReason::Older(began))
     }
 
     fn known(&self) -> &HashSet<String> {
@@ -152,7 +152,7 @@ fn last_recorded(path: &Path) -> io::Result<Option<Timestamp>> {
 
 /// Sessions that were recorded at a project's path and are not learned from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Unclaimed {
+pub struct UnclaimedSessions {
     /// Sessions of other projects, by project.
     others: BTreeMap<ProjectId, usize>,
     /// Sessions that are older than the repository, and when it began.
@@ -163,17 +163,24 @@ pub struct Unclaimed {
     pub newest: Option<Timestamp>,
 }
 
-impl Unclaimed {
+impl UnclaimedSessions {
     pub(super) fn add_inner(&mut self, root: &Path) {
         *self.inner.entry(root.to_owned()).or_default() += 1;
     }
 
-    pub(super) fn add(&mut self, reason: Reason, transcript: &Transcript, is_person: bool) {
+    pub(super) fn add(
+        &mut self,
+        reason: UnclaimedReason,
+        transcript: &Transcript,
+        is_person: bool,
+    ) {
         self.newest = self.newest.max(Some(transcript.modified()));
         let count = usize::from(is_person);
         match reason {
-            Reason::OtherProject(project) => *self.others.entry(project).or_default() += count,
-            Reason::Older(began) => {
+            UnclaimedReason::OtherProject(project) => {
+                *self.others.entry(project).or_default() += count
+            }
+            UnclaimedReason::Older(began) => {
                 let before = self.older.map_or(0, |(before, _)| before);
                 self.older = Some((before + count, began));
             }

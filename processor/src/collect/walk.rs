@@ -26,7 +26,7 @@ const BEHIND_LINK_MAX: usize = 20_000;
 
 /// Returns all transcripts below `folder`. What cannot be read below it does not keep the rest.
 pub fn transcripts_in(folder: &Path) -> Result<Discovery> {
-    let mut walk = Walk::default();
+    let mut walk = TranscriptWalk::default();
     walk.enter(folder.to_owned(), 0, None).with_context(|| folder.display().to_string())?;
     while let Some(link) = walk.links.pop_front() {
         walk.follow(link);
@@ -37,22 +37,22 @@ pub fn transcripts_in(folder: &Path) -> Result<Discovery> {
 }
 
 /// A link that leads to a folder.
-struct Link {
+struct FolderLink {
     path: PathBuf,
     depth: usize,
 }
 
 /// State of a walk.
 #[derive(Default)]
-struct Walk {
+struct TranscriptWalk {
     found: Discovery,
     /// Folders and files that were met, by device and inode.
     met: HashSet<(u64, u64)>,
     /// Links that are followed once all else was looked at: what has a path of its own is known by that.
-    links: VecDeque<Link>,
+    links: VecDeque<FolderLink>,
 }
 
-impl Walk {
+impl TranscriptWalk {
     /// Looks through a folder and those below it. `left` counts down what may be met behind a link.
     fn enter(
         &mut self,
@@ -96,14 +96,14 @@ impl Walk {
     fn link(&mut self, path: PathBuf, name: Option<TranscriptName>, depth: usize) {
         match (fs::metadata(&path), name) {
             (Ok(metadata), _) if metadata.is_dir() && depth + 1 < DEPTH_MAX => {
-                self.links.push_back(Link { path, depth: depth + 1 });
+                self.links.push_back(FolderLink { path, depth: depth + 1 });
             }
             (Ok(metadata), Some(name)) => self.take(path, name, &metadata),
             (Ok(_) | Err(_), _) => {}
         }
     }
 
-    fn follow(&mut self, link: Link) {
+    fn follow(&mut self, link: FolderLink) {
         let mut left = BEHIND_LINK_MAX;
         let entered = self.enter(link.path.clone(), link.depth, Some(&mut left));
         entered.unwrap_or_else(|error| self.miss(link.path.clone(), &error, true));

@@ -21,7 +21,7 @@ use crate::extract::draft::Draft;
 use draft_entry::{DraftEntry, is_of_model};
 
 pub use draft_entry::memory_id;
-pub use relation::{Relation, Relations};
+pub use relation::{DraftRelation, Relations};
 
 /// Drafts mined from one session, its subagents apart or together.
 #[derive(Clone, Debug, Default)]

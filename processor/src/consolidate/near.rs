@@ -28,7 +28,7 @@ const COMPARED_MAX: usize = 4_000;
 
 /// A draft or a commit with all that likeness is told by.
 #[derive(Debug)]
-pub struct Compared<'a> {
+pub struct ComparedText<'a> {
     session: &'a str,
     at: Timestamp,
     words: Words,
@@ -36,7 +36,7 @@ pub struct Compared<'a> {
     vector: Option<Vector>,
 }
 
-impl<'a> Compared<'a> {
+impl<'a> ComparedText<'a> {
     /// Notes a draft. `embed` gives the vector of a text, where there is an embedder.
     pub fn draft(draft: &'a Draft, embed: &dyn Fn(&str) -> Option<Vector>) -> Self {
         Self::new(&draft.session, draft.occurred, (&draft.title, &draft.body), embed)
@@ -87,7 +87,7 @@ pub struct Portion {
 
 /// Cuts drafts, which are in the order of their time, into portions. A draft without neighbours is in
 /// none. `most` bounds the drafts of the session and the earlier ones in a portion.
-pub fn portions(noted: &[Compared<'_>], most: (usize, usize)) -> Vec<Portion> {
+pub fn portions(noted: &[ComparedText<'_>], most: (usize, usize)) -> Vec<Portion> {
     let nearest = nearest(noted);
     let mut portions = Vec::new();
     let mut from = 0;
@@ -128,9 +128,9 @@ pub fn portions(noted: &[Compared<'_>], most: (usize, usize)) -> Vec<Portion> {
 }
 
 /// Returns the notes of earlier sessions near each commit, the nearest first. Notes are in the order of their time.
-pub fn near_commits(commits: &[Compared<'_>], noted: &[Compared<'_>]) -> Vec<Vec<usize>> {
+pub fn near_commits(commits: &[ComparedText<'_>], noted: &[ComparedText<'_>]) -> Vec<Vec<usize>> {
     let places = places(noted);
-    let near = |commit: &Compared<'_>| {
+    let near = |commit: &ComparedText<'_>| {
         let end = noted.partition_point(|note| note.at < commit.at);
         let range = end.saturating_sub(COMPARED_MAX)..end;
         let mut near = neighbours(commit, noted, &places, range, COMMIT_LIKENESS_MIN);
@@ -141,7 +141,7 @@ pub fn near_commits(commits: &[Compared<'_>], noted: &[Compared<'_>]) -> Vec<Vec
 }
 
 /// Returns the neighbours of each draft (see [`neighbours`]).
-fn nearest(noted: &[Compared<'_>]) -> Vec<Vec<usize>> {
+fn nearest(noted: &[ComparedText<'_>]) -> Vec<Vec<usize>> {
     let mut starts: Vec<usize> = Vec::with_capacity(noted.len());
     for (at, one) in noted.iter().enumerate() {
         let goes_on = at > 0 && noted[at - 1].session == one.session;
@@ -156,7 +156,7 @@ fn nearest(noted: &[Compared<'_>]) -> Vec<Vec<usize>> {
 }
 
 /// The places of each word: what shares words is found by them, instead of by comparing all words of all pairs.
-fn places(noted: &[Compared<'_>]) -> HashMap<u64, Vec<usize>> {
+fn places(noted: &[ComparedText<'_>]) -> HashMap<u64, Vec<usize>> {
     let mut places: HashMap<u64, Vec<usize>> = HashMap::new();
     for (at, one) in noted.iter().enumerate() {
         one.words.hashes().iter().for_each(|word| places.entry(*word).or_default().push(at));
@@ -167,8 +167,8 @@ fn places(noted: &[Compared<'_>]) -> HashMap<u64, Vec<usize>> {
 /// The places in a range of `noted` that are nearest to `one` and `least` so alike, the nearest first. `places` has
 /// those of each word.
 fn neighbours(
-    one: &Compared<'_>,
-    noted: &[Compared<'_>],
+    one: &ComparedText<'_>,
+    noted: &[ComparedText<'_>],
     places: &HashMap<u64, Vec<usize>>,
     range: Range<usize>,
     least: f32,
@@ -207,8 +207,8 @@ mod tests {
                 draft(&session, i64::try_from(n).unwrap(), Kind::Decision, &title, "")
             })
             .collect();
-        let noted: Vec<Compared<'_>> =
-            drafts.iter().map(|draft| Compared::draft(draft, &|_| None)).collect();
+        let noted: Vec<ComparedText<'_>> =
+            drafts.iter().map(|draft| ComparedText::draft(draft, &|_| None)).collect();
         let most = (NEW_MAX, EARLIER_MAX);
         let all = portions(&noted, most);
         let before = portions(&noted[..30], most);
@@ -234,8 +234,8 @@ mod tests {
                 draft(&session, i64::from(n), Kind::Decision, &title, &format!("As thing{}", n % 5))
             })
             .collect();
-        let noted: Vec<Compared<'_>> =
-            drafts.iter().map(|draft| Compared::draft(draft, &|_| None)).collect();
+        let noted: Vec<ComparedText<'_>> =
+            drafts.iter().map(|draft| ComparedText::draft(draft, &|_| None)).collect();
         let words = |at: usize| word_set(&format!("{}\n{}", drafts[at].title, drafts[at].body));
         let title = |at: usize| word_set(&drafts[at].title);
         for (at, found) in nearest(&noted).iter().enumerate() {
@@ -256,12 +256,12 @@ mod tests {
             draft("a", 1, Kind::Decision, "Keep carts in the database", ""),
             draft("b", 2, Kind::Gotcha, "The nightly job needs a free gigabyte", ""),
         ];
-        let noted: Vec<Compared<'_>> =
-            drafts.iter().map(|draft| Compared::draft(draft, &|_| None)).collect();
+        let noted: Vec<ComparedText<'_>> =
+            drafts.iter().map(|draft| ComparedText::draft(draft, &|_| None)).collect();
         assert_eq!(portions(&noted, (NEW_MAX, EARLIER_MAX)), []);
         let one = Vector::of(&[1.0; memory_store::embed::DIMENSIONS]);
-        let noted: Vec<Compared<'_>> =
-            drafts.iter().map(|draft| Compared::draft(draft, &|_| one)).collect();
+        let noted: Vec<ComparedText<'_>> =
+            drafts.iter().map(|draft| ComparedText::draft(draft, &|_| one)).collect();
         assert_eq!(portions(&noted, (NEW_MAX, EARLIER_MAX)).len(), 1);
     }
 }

@@ -10,7 +10,7 @@ use super::draft_entry::{DraftEntry, memory_id};
 
 /// How one draft relates to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Relation {
+pub enum DraftRelation {
     /// Both tell the same thing.
     Same,
     /// The other one tells all that helps in the first, and more.
@@ -25,7 +25,7 @@ pub enum Relation {
     Contradicts,
 }
 
-impl Relation {
+impl DraftRelation {
     /// Returns whether most likely only one of both is true.
     const fn differs(self) -> bool {
         matches!(self, Self::Replaces | Self::NewerValue | Self::Contradicts)
@@ -36,7 +36,7 @@ impl Relation {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Relations {
     /// Each with the draft it is told of, by the ids of the memories that they would be.
-    pub told: BTreeMap<(MemoryId, MemoryId), Relation>,
+    pub told: BTreeMap<(MemoryId, MemoryId), DraftRelation>,
     /// Drafts that a commit of a later session overtook, with the time of the last such commit.
     pub overtaken: BTreeMap<MemoryId, Timestamp>,
     /// Memories that people and Claude wrote, which were asked about beside the drafts. Nothing becomes of these: a draft
@@ -73,11 +73,11 @@ impl Relations {
                 continue;
             }
             match relation {
-                Relation::Same | Relation::Within => {
+                DraftRelation::Same | DraftRelation::Within => {
                     let is_wish = |at: usize| entries[at].as_ref().is_some_and(is_users_wish);
                     let (keep, give, is_bound) = match (is_wish(note), is_wish(other)) {
                         // A user's wish is not told in the words of others, nor lost among them.
-                        (true, false) if relation == Relation::Within => continue,
+                        (true, false) if relation == DraftRelation::Within => continue,
                         (true, false) => (note, other, true),
                         (false, true) => (other, note, true),
                         _ => (note.min(other), note.max(other), false),
@@ -87,14 +87,14 @@ impl Relations {
                         kept.merged.push(memory_id(project, &given.draft));
                         let retells = !is_bound
                             && match relation {
-                                Relation::Within => give == other,
+                                DraftRelation::Within => give == other,
                                 _ => kept.is_retold_by(&given),
                             };
                         kept.unite(given, retells);
                         merged.insert(give, keep);
                     }
                 }
-                Relation::Replaces | Relation::Finishes => {
+                DraftRelation::Replaces | DraftRelation::Finishes => {
                     let session =
                         |at: usize| entries[at].as_ref().map(|entry| &entry.draft.session);
                     let is_told_off = session(note) == session(other)
@@ -105,7 +105,7 @@ impl Relations {
                         entries[other] = None;
                     }
                 }
-                Relation::NewerValue | Relation::Contradicts => {}
+                DraftRelation::NewerValue | DraftRelation::Contradicts => {}
             }
         }
         entries.into_iter().flatten().collect()
@@ -115,8 +115,10 @@ impl Relations {
     pub(super) fn leave_out_kept(&self, project: ProjectId, entries: &mut Vec<DraftEntry>) {
         let is_kept = |id: &MemoryId| self.kept.contains(id);
         let contained = self.told.iter().filter_map(|((note, other), relation)| match relation {
-            Relation::Same if is_kept(note) && !is_kept(other) => Some(*other),
-            Relation::Same | Relation::Within if is_kept(other) && !is_kept(note) => Some(*note),
+            DraftRelation::Same if is_kept(note) && !is_kept(other) => Some(*other),
+            DraftRelation::Same | DraftRelation::Within if is_kept(other) && !is_kept(note) => {
+                Some(*note)
+            }
             _ => None,
         });
         let contained: BTreeSet<MemoryId> = contained.collect();
@@ -138,8 +140,9 @@ impl Relations {
     /// Leaves out what commits overtook, unless it was said again after that or something is known to hold in its
     /// place: asked for as of old, it leads there.
     pub(super) fn leave_out_overtaken(&self, project: ProjectId, entries: &mut Vec<DraftEntry>) {
-        let replaces =
-            |relation: &Relation| matches!(relation, Relation::Replaces | Relation::Finishes);
+        let replaces = |relation: &DraftRelation| {
+            matches!(relation, DraftRelation::Replaces | DraftRelation::Finishes)
+        };
         let replaced = self.told.iter().filter(|(_, relation)| replaces(relation));
         let replaced: BTreeSet<MemoryId> = replaced.map(|((_, other), _)| *other).collect();
         entries.retain(|entry| {
@@ -176,19 +179,19 @@ impl Relations {
                 _ => continue,
             };
             match relation {
-                Relation::Replaces | Relation::Finishes => {
+                DraftRelation::Replaces | DraftRelation::Finishes => {
                     // A circle would leave nothing that holds.
                     if !leads_to(entries, note, other) {
                         entries[other].superseded_by = Some(note);
                     }
                 }
-                Relation::NewerValue | Relation::Contradicts => {
+                DraftRelation::NewerValue | DraftRelation::Contradicts => {
                     let name = memory_id(project, &entries[other].draft);
                     if !entries[note].contradicts.contains(&name) {
                         entries[note].contradicts.push(name);
                     }
                 }
-                Relation::Same | Relation::Within => {}
+                DraftRelation::Same | DraftRelation::Within => {}
             }
         }
     }
@@ -240,8 +243,8 @@ mod tests {
         let kustomize = of_model("c", 3_000, "Kustomize overlays roll the services out");
         let [first, second, third] = [&helm, &again, &kustomize].map(|it| memory_id(project, it));
         let told = BTreeMap::from([
-            ((second, first), Relation::Same),
-            ((third, second), Relation::Replaces),
+            ((second, first), DraftRelation::Same),
+            ((third, second), DraftRelation::Replaces),
         ]);
         let mined = [helm, again, kustomize].map(|draft| Mined {
             session: draft.session.clone(),
@@ -274,10 +277,10 @@ mod tests {
         let [note, other_note] = [7, 8].map(|number| MemoryId([number; 16]));
         let relations = Relations {
             told: BTreeMap::from([
-                ((note, same), Relation::Same),
-                ((newer, note), Relation::NewerValue),
-                ((contained, note), Relation::Within),
-                ((other_note, note), Relation::Contradicts),
+                ((note, same), DraftRelation::Same),
+                ((newer, note), DraftRelation::NewerValue),
+                ((contained, note), DraftRelation::Within),
+                ((other_note, note), DraftRelation::Contradicts),
             ]),
             kept: BTreeSet::from([note, other_note]),
             asked: BTreeSet::from([same, newer, contained]),
@@ -307,8 +310,8 @@ mod tests {
         let commit = |at: usize| (names[at], Timestamp(2_500));
         let relations = Relations {
             told: BTreeMap::from([
-                ((names[2], names[1]), Relation::Same),
-                ((names[4], names[3]), Relation::Replaces),
+                ((names[2], names[1]), DraftRelation::Same),
+                ((names[4], names[3]), DraftRelation::Replaces),
             ]),
             overtaken: BTreeMap::from([commit(0), commit(1), (names[3], Timestamp(9_000))]),
             ..Relations::default()
@@ -334,7 +337,7 @@ mod tests {
             entries.iter_mut().zip(bodies).for_each(|(entry, body)| entry.draft.body = body.into());
             let [note, other] = [note, other].map(|at: usize| memory_id(project, &drafts[at]));
             let relations = Relations {
-                told: BTreeMap::from([((note, other), Relation::Within)]),
+                told: BTreeMap::from([((note, other), DraftRelation::Within)]),
                 ..Relations::default()
             };
             let united = relations.unite(project, entries);
@@ -374,7 +377,7 @@ mod tests {
                 Relations { told, ..Relations::default() }.unite(project, entries)
             };
             for (note, other) in [(0, 1), (1, 0)] {
-                let united = united(note, other, Relation::Same);
+                let united = united(note, other, DraftRelation::Same);
                 let [entry] = &united[..] else { panic!("{united:?}") };
                 assert_eq!(entry.draft.body, "Never as floats.");
                 assert_eq!(
@@ -382,8 +385,8 @@ mod tests {
                     (Kind::Preference, SaidBy::User)
                 );
             }
-            assert_eq!(united(of_user, 1 - of_user, Relation::Within).len(), 2);
-            let within = united(1 - of_user, of_user, Relation::Within);
+            assert_eq!(united(of_user, 1 - of_user, DraftRelation::Within).len(), 2);
+            let within = united(1 - of_user, of_user, DraftRelation::Within);
             assert_eq!(within.len(), 1);
             assert_eq!(within[0].draft.body, "Never as floats.");
         }
@@ -403,7 +406,7 @@ mod tests {
                 [of_model("a", 1_000, body("clones")), of_model("b", 2_000, later.clone())];
             let [first, second] = [&drafts[0], &drafts[1]].map(|it| memory_id(project, it));
             let relations = Relations {
-                told: BTreeMap::from([((second, first), Relation::Same)]),
+                told: BTreeMap::from([((second, first), DraftRelation::Same)]),
                 ..Relations::default()
             };
             let entries = drafts.clone().map(DraftEntry::new).to_vec();

@@ -91,7 +91,7 @@ impl Work {
 
 /// A session's work beside notes that it touched, by their places in the lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Batch {
+pub struct WorkBatch {
     /// The work.
     pub work: usize,
     /// Commits that are shown.
@@ -105,7 +105,7 @@ pub struct Batch {
 }
 
 /// Finds notes by what they share with a work.
-pub struct Touched<'a> {
+pub struct TouchedNotes<'a> {
     drafts: &'a [&'a Draft],
     /// Notes that have each word as a name, in the order of their time.
     names: HashMap<String, Vec<usize>>,
@@ -115,7 +115,7 @@ pub struct Touched<'a> {
     files: HashMap<String, Vec<usize>>,
 }
 
-impl<'a> Touched<'a> {
+impl<'a> TouchedNotes<'a> {
     /// Notes drafts, which are in the order of their time.
     pub fn new(drafts: &'a [&'a Draft]) -> Self {
         let (names, phrases, files) = (HashMap::new(), Vec::new(), HashMap::new());
@@ -142,7 +142,7 @@ impl<'a> Touched<'a> {
         near: &[Vec<usize>],
         is_over: &dyn Fn(usize) -> bool,
         notes_max: usize,
-    ) -> Vec<Batch> {
+    ) -> Vec<WorkBatch> {
         let earlier = self.drafts.partition_point(|draft| draft.occurred < work.at);
         let words = work.words();
         let mut shared: BTreeMap<usize, f32> = BTreeMap::new();
@@ -188,7 +188,7 @@ impl<'a> Touched<'a> {
         notes.sort_unstable();
         let count = notes.len().div_ceil(notes_max.max(1)).max(1);
         let size = notes.len().div_ceil(count).max(1);
-        let batch = |notes: &[usize]| Batch {
+        let batch = |notes: &[usize]| WorkBatch {
             work: place,
             commits: self.shown_commits(work, near, notes),
             files: self.shown_files(work, notes),
@@ -246,7 +246,7 @@ fn strongest(count: usize, strength: impl Fn(usize) -> usize, max: usize) -> Vec
 }
 
 /// Returns the text of a work as a question shows it: its commits under names such as `N2`, and its record as `N0`.
-pub fn shown(work: &Work, batch: &Batch, chars_max: usize) -> String {
+pub fn shown(work: &Work, batch: &WorkBatch, chars_max: usize) -> String {
     let mut text = format!("N0 [{}] {}\n", work.at.date(), work.title);
     if !batch.files.is_empty() {
         text.push_str(&format!("   files written: {}\n", batch.files.join(", ")));
@@ -362,9 +362,14 @@ mod tests {
         Work::of(&record).unwrap()
     }
 
-    fn batches(drafts: &[Draft], work: &Work, near: &[Vec<usize>], notes_max: usize) -> Vec<Batch> {
+    fn batches(
+        drafts: &[Draft],
+        work: &Work,
+        near: &[Vec<usize>],
+        notes_max: usize,
+    ) -> Vec<WorkBatch> {
         let drafts: Vec<&Draft> = drafts.iter().collect();
-        Touched::new(&drafts).batches((0, work), near, &|_| false, notes_max)
+        TouchedNotes::new(&drafts).batches((0, work), near, &|_| false, notes_max)
     }
 
     fn notes(drafts: &[Draft], work: &Work) -> Vec<usize> {

@@ -3,35 +3,33 @@
 
 use std::sync::LazyLock;
 
-use regex::Regex;
+use super::pattern::{Pattern, pattern};
 
-use super::pattern::pattern;
-
-static IMAGE: LazyLock<Regex> = LazyLock::new(|| pattern(r"!\[[^\]]*\]\([^)]*\)"));
-static LINK: LazyLock<Regex> = LazyLock::new(|| pattern(r"\[([^\]\[]+)\]\([^)\s]*\)"));
-static TAG: LazyLock<Regex> =
+static IMAGE: LazyLock<Pattern> = LazyLock::new(|| pattern(r"!\[[^\]]*\]\([^)]*\)"));
+static LINK: LazyLock<Pattern> = LazyLock::new(|| pattern(r"\[([^\]\[]+)\]\([^)\s]*\)"));
+static TAG: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"</?(?:br|b|i|em|strong|p|sub|sup|details|summary)\s*/?>"));
-static BOLD: LazyLock<Regex> = LazyLock::new(|| pattern(r"\*\*\*?([^*]+?)\*\*\*?|__([^_]+?)__"));
-static ITALIC: LazyLock<Regex> =
+static BOLD: LazyLock<Pattern> = LazyLock::new(|| pattern(r"\*\*\*?([^*]+?)\*\*\*?|__([^_]+?)__"));
+static ITALIC: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(^|[\s(])\*([^*\s][^*]*?)\*([\s).,;:!?]|$)"));
-static SPAN: LazyLock<Regex> = LazyLock::new(|| pattern(r"`([^`\n]+)`"));
+static SPAN: LazyLock<Pattern> = LazyLock::new(|| pattern(r"`([^`\n]+)`"));
 /// Line numbers are true for a day; they cost room and mislead later.
-static LINES: LazyLock<Regex> = LazyLock::new(|| {
+static LINES: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)^lines?\s*~?[0-9]+(?:\s*[-–]\s*[0-9]+)?\s*[:—–-]\s*|\s*\((?:(?:at|around|in|on|see)\s+)?~?\s*lines?\s*~?\s*[0-9]+(?:\s*(?:[-–,+&]|and|to)\s*~?[0-9]+)*\+?\)|\s+(?:at|on|around|in)\s+lines?\s*~?[0-9]+(?:\s*[-–]\s*[0-9]+)?",
     )
 });
 /// Line numbers at the start of a parenthesis that goes on.
-static LINES_LEAD: LazyLock<Regex> =
+static LINES_LEAD: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)\(~?lines?\s*~?[0-9]+(?:\s*[-–]\s*[0-9]+)?,\s*"));
-static PATH_LINE: LazyLock<Regex> =
+static PATH_LINE: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(\.[A-Za-z]{1,5}):[0-9]+(?:[-:][0-9]+)?\b"));
 /// The number in front of an item.
-static NUMBERING: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*\*{0,2}[0-9]{1,2}[.)]\s+"));
-static SPACES: LazyLock<Regex> = LazyLock::new(|| pattern(r"\s+"));
-static SPACE_BEFORE: LazyLock<Regex> = LazyLock::new(|| pattern(r" ([,;:.!?)])(\s|$)"));
+static NUMBERING: LazyLock<Pattern> = LazyLock::new(|| pattern(r"^\s*\*{0,2}[0-9]{1,2}[.)]\s+"));
+static SPACES: LazyLock<Pattern> = LazyLock::new(|| pattern(r"\s+"));
+static SPACE_BEFORE: LazyLock<Pattern> = LazyLock::new(|| pattern(r" ([,;:.!?)])(\s|$)"));
 /// Words that open a message and say nothing.
-static FILLER: LazyLock<Regex> = LazyLock::new(|| {
+static FILLER: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?ix)^(?:(?:
             (?:all\s+)?(?:done|found\ (?:it|the\ (?:issue|problem|bug))|good|great|perfect|excellent|awesome|fixed|got\ it|understood|sure|
@@ -136,9 +134,9 @@ pub fn capital(text: &str) -> String {
         .map_or_else(String::new, |first| first.to_uppercase().collect::<String>() + chars.as_str())
 }
 
-/// Every pattern of this file, for the test that compiles them.
+/// Every pattern of this file, for the test that compares their forms.
 #[cfg(test)]
-pub(super) static PATTERNS: &[&LazyLock<Regex>] = &[
+pub(super) static PATTERNS: &[&LazyLock<Pattern>] = &[
     &IMAGE,
     &LINK,
     &TAG,

@@ -9,23 +9,23 @@ use memory_store::signature::telling_lines;
 
 use super::clean::{cut, plain};
 use super::own_words::{own_words, request};
-use super::prose::{self, Sentence};
+use super::prose::{self, ProseSentence};
 use super::shell::{Message, commit_message};
 use super::words;
 use crate::transcript::session::{Input, PromptBy, Session, Step, StepKind, Turn};
 
 /// A sentence that the user typed.
 #[derive(Clone, Debug)]
-pub struct Statement {
+pub struct TypedSentence {
     /// The sentence.
-    pub sentence: Sentence,
+    pub sentence: ProseSentence,
     /// The record that holds it.
     pub uuid: String,
     /// When it was said.
     pub at: Timestamp,
 }
 
-impl Statement {
+impl TypedSentence {
     /// Whether it is a line of a pasted log.
     pub fn is_pasted(&self) -> bool {
         self.sentence.block == PASTED
@@ -52,7 +52,7 @@ pub struct Episode {
     /// Whether the request is an accepted plan.
     pub plan: bool,
     /// The sentences that the user typed.
-    pub statements: Vec<Statement>,
+    pub statements: Vec<TypedSentence>,
     /// Whether a program or another agent gave any of its prompts. What such a prompt says is nobody's wish.
     pub by_program: bool,
 }
@@ -190,7 +190,7 @@ pub fn commits_of<'a>(steps: impl Iterator<Item = &'a Step>) -> Vec<Commit> {
 
 /// Returns the sentences that the user typed. A program's prompt, given in the user's place, only shows what a session
 /// was about, so it has none; neither has a plan that was handed over.
-fn statements(turns: &[Turn], driven: &[bool]) -> Vec<Statement> {
+fn statements(turns: &[Turn], driven: &[bool]) -> Vec<TypedSentence> {
     let mut statements = Vec::new();
     for (turn, _) in turns.iter().zip(driven).filter(|(_, driven)| !**driven) {
         let prompt = words_of(turn);
@@ -209,14 +209,14 @@ fn statements(turns: &[Turn], driven: &[bool]) -> Vec<Statement> {
     statements
 }
 
-fn say(statements: &mut Vec<Statement>, text: &str, uuid: &str, at: Timestamp) {
+fn say(statements: &mut Vec<TypedSentence>, text: &str, uuid: &str, at: Timestamp) {
     for sentence in prose::sentences(&own_words(first_lines(text))) {
-        statements.push(Statement { sentence, uuid: uuid.to_owned(), at });
+        statements.push(TypedSentence { sentence, uuid: uuid.to_owned(), at });
     }
 }
 
 /// Of a pasted log, the lines that say what went wrong.
-fn say_log(statements: &mut Vec<Statement>, prompt: &str, uuid: &str, at: Timestamp) {
+fn say_log(statements: &mut Vec<TypedSentence>, prompt: &str, uuid: &str, at: Timestamp) {
     let Some(pasted) = pasted(prompt) else { return };
     let mut seen: Vec<String> = Vec::new();
     for line in telling_lines(pasted, LOG_LINES_MAX) {
@@ -224,7 +224,7 @@ fn say_log(statements: &mut Vec<Statement>, prompt: &str, uuid: &str, at: Timest
         if text.split_whitespace().count() < 3 || seen.contains(&text) {
             continue;
         }
-        let sentence = Sentence {
+        let sentence = ProseSentence {
             raw: line.trim().to_owned(),
             heading: String::new(),
             list: false,
@@ -232,7 +232,7 @@ fn say_log(statements: &mut Vec<Statement>, prompt: &str, uuid: &str, at: Timest
             code: false,
             text: text.clone(),
         };
-        statements.push(Statement { sentence, uuid: uuid.to_owned(), at });
+        statements.push(TypedSentence { sentence, uuid: uuid.to_owned(), at });
         seen.push(text);
         if seen.len() == LOG_LINES_MAX {
             break;

@@ -415,23 +415,23 @@ fn instead(roots: &Roots, failure: &FailedCall<'_>, call: &Call) -> Option<(Stri
 }
 
 /// A simple command of a line.
-struct Blamed {
+struct SimpleCommand {
     words: Vec<String>,
     /// Whether it is the only one.
     alone: bool,
 }
 
 /// The simple command that an error is about: the only one of its line, or the one whose program the error names.
-fn blamed(line: &str, error: &str) -> Option<Blamed> {
+fn blamed(line: &str, error: &str) -> Option<SimpleCommand> {
     let mut commands = split(line);
     commands.retain(|simple| simple.words.first().is_some_and(|program| program != "cd"));
     if commands.len() == 1 {
-        return commands.pop().map(|simple| Blamed { words: simple.words, alone: true });
+        return commands.pop().map(|simple| SimpleCommand { words: simple.words, alone: true });
     }
     let program = error.split(':').next()?.rsplit('/').next()?.trim();
     let mut named =
         commands.into_iter().filter(|it| it.words.first().is_some_and(|it| it == program));
-    named.next().map(|simple| Blamed { words: simple.words, alone: false })
+    named.next().map(|simple| SimpleCommand { words: simple.words, alone: false })
 }
 
 /// The program and the options of a simple command.

@@ -39,7 +39,7 @@ pub(crate) use shell::commit_message;
 
 /// What rules found in a session.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Found {
+pub struct RuleFindings {
     /// Standing wishes in explicit words, in the session's order.
     pub wishes: Vec<Draft>,
     /// What it was about.
@@ -47,12 +47,12 @@ pub struct Found {
 }
 
 /// Returns what rules find in a session. `roots` are the project's working trees.
-pub fn mine(session: &Session, roots: &Roots) -> Found {
+pub fn mine(session: &Session, roots: &Roots) -> RuleFindings {
     let record = SessionRecord::of(session, roots);
     let roots = &roots.with_folders(session.turns.iter().map(|turn| turn.cwd.as_str()));
     // A subagent's prompts are another agent's.
     let wishes = if session.agent.is_some() { Vec::new() } else { wishes::mine(session, roots) };
-    Found { wishes, record }
+    RuleFindings { wishes, record }
 }
 
 /// Whether a text says that something is broken.

@@ -11,9 +11,7 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use regex::Regex;
-
-use super::pattern::pattern;
+use super::pattern::{Pattern, pattern};
 use super::wishes::{says_wish, stands};
 use super::words;
 
@@ -34,7 +32,7 @@ const MASK: char = '\u{1}';
 
 /// Returns the sentences that the author of a prompt says to Claude, each in a paragraph of its own.
 pub fn own_words(prompt: &str) -> String {
-    let prompt = Prompt::read(prompt);
+    let prompt = CutPrompt::read(prompt);
     let parts = prompt.own_segments().into_iter().flat_map(|at| prompt.parts(at));
     let own = parts.filter(|part| part.is_own).filter_map(|part| {
         // A wish may name what somebody would say; whatever else quotes, passes on.
@@ -48,7 +46,7 @@ pub fn own_words(prompt: &str) -> String {
 
 /// Returns the part of a prompt that asks for work, without its material; empty where nothing but material is there.
 pub fn request(prompt: &str) -> String {
-    let prompt = Prompt::read(prompt);
+    let prompt = CutPrompt::read(prompt);
     let own = prompt.own_segments();
     let at = own.iter().copied().find(|&at| prompt.asks(at)).or(own.first().copied());
     let Some(at) = at.or_else(|| prompt.asking_end()) else { return prompt.first_question() };
@@ -63,7 +61,7 @@ pub fn outside_quotations(sentence: &str) -> String {
 
 /// Form of some lines of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum LineForm {
     /// Sentences.
     Prose,
     /// Items of a list.
@@ -76,20 +74,20 @@ enum Form {
 
 /// Lines that belong together.
 #[derive(Clone, Debug)]
-struct Segment {
+struct LineGroup {
     range: Range<usize>,
-    form: Form,
+    form: LineForm,
 }
 
 /// A prompt, cut into segments.
-struct Prompt<'p> {
+struct CutPrompt<'p> {
     text: &'p str,
     /// The text with each byte of material with marks masked; offsets are those of the text.
     masked: String,
-    segments: Vec<Segment>,
+    segments: Vec<LineGroup>,
 }
 
-impl<'p> Prompt<'p> {
+impl<'p> CutPrompt<'p> {
     fn read(text: &'p str) -> Self {
         let masked = masked(text);
         let segments = segments(&masked);
@@ -100,7 +98,7 @@ impl<'p> Prompt<'p> {
         self.masked[self.segments[at].range.clone()].trim()
     }
 
-    fn is(&self, at: usize, form: Form) -> bool {
+    fn is(&self, at: usize, form: LineForm) -> bool {
         self.segments.get(at).is_some_and(|segment| segment.form == form)
     }
 
@@ -119,16 +117,16 @@ impl<'p> Prompt<'p> {
 
     /// Returns the segments of prose.
     fn prose(&self) -> Vec<usize> {
-        (0..self.segments.len()).filter(|&at| self.is(at, Form::Prose)).collect()
+        (0..self.segments.len()).filter(|&at| self.is(at, LineForm::Prose)).collect()
     }
 
     /// Returns the segments that the author says to Claude.
     fn own_segments(&self) -> Vec<usize> {
         let prose = self.prose();
         let (Some(&first), Some(&last)) = (prose.first(), prose.last()) else { return Vec::new() };
-        let has_document = self.segments.iter().any(|segment| segment.form == Form::Formal);
+        let has_document = self.segments.iter().any(|segment| segment.form == LineForm::Formal);
         let lists: Vec<usize> =
-            (0..self.segments.len()).filter(|&at| self.is(at, Form::List)).collect();
+            (0..self.segments.len()).filter(|&at| self.is(at, LineForm::List)).collect();
         // Rules that the author lists: "From now on:" and items.
         if !has_document && prose == [0] && lists == [1] && self.lists_own_rules(0) {
             return vec![0, 1];
@@ -160,7 +158,7 @@ impl<'p> Prompt<'p> {
     /// Whether nothing in the prompt makes a wish somebody else's: each other sentence speaks to Claude, none names a
     /// source or works on a text, and none behind the wish asks about it.
     fn is_said(&self, wish: &Range<usize>) -> bool {
-        let shown = (0..self.segments.len()).filter(|&at| !self.is(at, Form::Marked));
+        let shown = (0..self.segments.len()).filter(|&at| !self.is(at, LineForm::Marked));
         let mut others =
             shown.flat_map(|at| self.sentences(at)).filter(|range| range.start != wish.start);
         is_wish_of_author(&outside_quotations(&self.text[wish.clone()]))
@@ -197,14 +195,14 @@ impl<'p> Prompt<'p> {
 
     /// Whether a segment ends with a colon before material without marks.
     fn announces(&self, at: usize) -> bool {
-        let is_marked = self.is(at + 1, Form::Marked) || at + 1 >= self.segments.len();
+        let is_marked = self.is(at + 1, LineForm::Marked) || at + 1 >= self.segments.len();
         self.of(at).ends_with([':', '：']) && !is_marked
     }
 
     /// Whether a segment speaks of a text that has no marks beside it.
     fn points(&self, at: usize) -> bool {
-        let is_marked = self.is(at + 1, Form::Marked)
-            || at > 0 && self.is(at - 1, Form::Marked)
+        let is_marked = self.is(at + 1, LineForm::Marked)
+            || at > 0 && self.is(at - 1, LineForm::Marked)
             || self.of(at).contains(MASK);
         !is_marked && (WORKS_ON_TEXT.is_match(self.of(at)) || points(self.of(at)))
     }
@@ -234,7 +232,7 @@ impl<'p> Prompt<'p> {
     /// Returns the sentences of a segment.
     fn sentences(&self, at: usize) -> Vec<Range<usize>> {
         let range = self.segments[at].range.clone();
-        if self.is(at, Form::List) {
+        if self.is(at, LineForm::List) {
             return vec![range];
         }
         let start = range.start;
@@ -244,14 +242,14 @@ impl<'p> Prompt<'p> {
 
     /// Returns the parts of a segment that are the author's: sentences that report nothing, and of one that does what
     /// stands before the report. What a sentence works on, and what is told behind a colon, may be several sentences.
-    fn parts(&self, at: usize) -> Vec<Part> {
+    fn parts(&self, at: usize) -> Vec<OwnPart> {
         let sentences = self.sentences(at);
         let text = |range: &Range<usize>| self.masked[range.clone()].trim();
         // "Story: ... Acceptance: ..." is a form that was filled in.
         let is_named = |name: &str| !is_own_head(name) && !SPEAKS.is_match(name);
         let named =
             sentences.iter().filter_map(|range| label(text(range))).filter(|it| is_named(it));
-        if named.count() > 1 && !self.is(at, Form::List) {
+        if named.count() > 1 && !self.is(at, LineForm::List) {
             return Vec::new();
         }
         let is_alone = self.segments.len() == 1 && !self.masked.contains(MASK);
@@ -261,7 +259,7 @@ impl<'p> Prompt<'p> {
             let sentence = text(range);
             if goes_on {
                 let is_question = sentence.ends_with(['?', '？']) && !parts.is_empty();
-                parts.extend(is_question.then(|| Part { range: range.clone(), is_own: false }));
+                parts.extend(is_question.then(|| OwnPart { range: range.clone(), is_own: false }));
                 continue;
             }
             let report = Report::of(sentence);
@@ -274,14 +272,14 @@ impl<'p> Prompt<'p> {
                 None if is_own => range.end,
                 None => continue,
             };
-            parts.push(Part { range: range.start..end, is_own });
+            parts.push(OwnPart { range: range.start..end, is_own });
         }
         parts
     }
 }
 
 /// A part of a prompt that is its author's.
-struct Part {
+struct OwnPart {
     range: Range<usize>,
     /// Whether it is a whole sentence that the author says to Claude.
     is_own: bool,
@@ -546,10 +544,10 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 /// Cuts a masked text into segments.
-fn segments(text: &str) -> Vec<Segment> {
+fn segments(text: &str) -> Vec<LineGroup> {
     let mail = mail_lines(text);
     let labelled = lines(text).filter(|(_, line)| label(line).is_some()).count() > 1;
-    let mut segments: Vec<Segment> = Vec::new();
+    let mut segments: Vec<LineGroup> = Vec::new();
     // Whether the next line goes on with the paragraph of the last one.
     let mut goes_on = false;
     for (number, (start, line)) in lines(text).enumerate() {
@@ -561,21 +559,21 @@ fn segments(text: &str) -> Vec<Segment> {
         let last = segments.last_mut().filter(|_| goes_on);
         let form = match last.as_ref().map(|last| last.form) {
             // A document goes on to the end of its paragraph.
-            Some(Form::Formal) => Form::Formal,
-            _ if mail[number] || labelled && label(line).is_some() => Form::Formal,
-            Some(Form::List) if line.starts_with([' ', '\t']) => Form::List,
+            Some(LineForm::Formal) => LineForm::Formal,
+            _ if mail[number] || labelled && label(line).is_some() => LineForm::Formal,
+            Some(LineForm::List) if line.starts_with([' ', '\t']) => LineForm::List,
             _ => form_of(line),
         };
         goes_on = true;
         match last {
             Some(last)
                 if last.form == form
-                    && (form != Form::Prose || is_broken(&text[last.range.clone()], line)) =>
+                    && (form != LineForm::Prose || is_broken(&text[last.range.clone()], line)) =>
             {
                 last.range.end = range.end;
             }
             _ if is_greeting(line) || THANKS.is_match(line) => goes_on = false,
-            _ => segments.push(Segment { range, form }),
+            _ => segments.push(LineGroup { range, form }),
         }
     }
     segments
@@ -593,16 +591,16 @@ fn is_broken(above: &str, line: &str) -> bool {
     !last.trim_end().ends_with(ends) && goes_on
 }
 
-fn form_of(line: &str) -> Form {
+fn form_of(line: &str) -> LineForm {
     let has_words = line.contains(char::is_alphanumeric);
     if !has_words && line.contains(MASK) {
-        Form::Marked
+        LineForm::Marked
     } else if !has_words || DOCUMENT.is_match(line) || MACHINE_LINE.is_match(line) {
-        Form::Formal
+        LineForm::Formal
     } else if ITEM.is_match(line) {
-        Form::List
+        LineForm::List
     } else {
-        Form::Prose
+        LineForm::Prose
     }
 }
 
@@ -697,17 +695,17 @@ fn begins_sentence(rest: &str, before: &str) -> bool {
 const TEXT: &str = r"(?:(?:e-?)?mails?|messages?|tickets?|letters?|articles?|posts?|threads?|transcripts?|tweets?|texts?|paragraphs?|sentences?|minutes|polic(?:y|ies)|spec(?:ification)?s?|assignments?|poems?|haikus?|stor(?:y|ies)|speech(?:es)?|ads?|adverts?|announcements?|notices?|clauses?|contracts?|licen[cs]es?|faqs?|subtitles?|lyrics|quotes?|quotations?|snippets?|repl(?:y|ies)|excerpts?|translations?|chats?|conversations?|instructions|guidelines|readme|handbooks?|wiki|feedback|reviews?|reports?|interviews?|surveys?|dialogues?|scripts? of|recipes?|leaflets?|brochures?|slides|essays?|abstracts?|blurbs?|bios?|captions?|testimonials?)";
 
 /// Returns a pattern with the word `TEXT` in it.
-fn with_text(text: &str) -> Regex {
+fn with_text(text: &str) -> Pattern {
     pattern(&text.replace("TEXT", TEXT))
 }
 
 macro_rules! patterns {
     ($($(#[$doc:meta])* $name:ident = $make:ident($text:expr $(,)?);)*) => {
-        $($(#[$doc])* static $name: LazyLock<Regex> = LazyLock::new(|| $make($text));)*
+        $($(#[$doc])* static $name: LazyLock<Pattern> = LazyLock::new(|| $make($text));)*
 
-        /// Every pattern of this file, for the test that compiles them.
+        /// Every pattern of this file, for the test that compares their forms.
         #[cfg(test)]
-        pub(super) static PATTERNS: &[&LazyLock<Regex>] = &[$(&$name),*];
+        pub(super) static PATTERNS: &[&LazyLock<Pattern>] = &[$(&$name),*];
     };
 }
 

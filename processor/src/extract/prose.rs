@@ -3,9 +3,8 @@
 use std::sync::LazyLock;
 
 use super::clean::{plain, without_filler};
-use regex::Regex;
 
-use super::pattern::pattern;
+use super::pattern::{Pattern, pattern};
 
 /// Sentences taken from one text; a text beyond this is a pasted document.
 const SENTENCES_MAX: usize = 400;
@@ -15,7 +14,7 @@ const JOINED_CHARS_MAX: usize = 260;
 
 /// A sentence, or a list item, with its place in the text.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sentence {
+pub struct ProseSentence {
     /// Its text without Markdown's dress.
     pub text: String,
     /// Its text as it was written.
@@ -35,7 +34,7 @@ const ROW_MARK: &str = " · ";
 
 /// A block of Markdown: lines that belong together.
 #[derive(Debug)]
-pub enum Block {
+pub enum ProseBlock {
     /// The text of a heading, or of a line in bold.
     Heading(String),
     /// Lines up to an empty one.
@@ -51,20 +50,21 @@ pub enum Block {
     Row(Vec<String>),
 }
 
-static FENCE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*(```+|~~~+)"));
-static HEADING: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s{0,3}#{1,6}\s+(.+?)\s*#*\s*$"));
-static BOLD_HEADING: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*\*\*([^*]{2,80})\*\*:?\s*$"));
-static ITEM: LazyLock<Regex> =
+static FENCE: LazyLock<Pattern> = LazyLock::new(|| pattern(r"^\s*(```+|~~~+)"));
+static HEADING: LazyLock<Pattern> = LazyLock::new(|| pattern(r"^\s{0,3}#{1,6}\s+(.+?)\s*#*\s*$"));
+static BOLD_HEADING: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"^\s*\*\*([^*]{2,80})\*\*:?\s*$"));
+static ITEM: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"^(\s*)(?:[-*+•]|[0-9]{1,3}[.)])\s+(.*)$"));
-static ROW: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*\|(.+)\|\s*$"));
-static RULE: LazyLock<Regex> =
+static ROW: LazyLock<Pattern> = LazyLock::new(|| pattern(r"^\s*\|(.+)\|\s*$"));
+static RULE: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"^\s*(?:[-=_*]\s*){3,}$|^\s*\|?[\s:|-]+\|[\s:|-]*$"));
-static CHECKBOX: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\[[ xX]\]\s+"));
-static NUMBER: LazyLock<Regex> =
+static CHECKBOX: LazyLock<Pattern> = LazyLock::new(|| pattern(r"^\[[ xX]\]\s+"));
+static NUMBER: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"^(?:(?:step|phase|part)\s+)?[0-9]+(?:\.[0-9]+)*[.):]?\s+"));
 
 /// Returns the sentences of a Markdown text, code blocks left out.
-pub fn sentences(markdown: &str) -> Vec<Sentence> {
+pub fn sentences(markdown: &str) -> Vec<ProseSentence> {
     let blocks = blocks(markdown);
     let mut sentences = Vec::new();
     let mut heading = String::new();
@@ -72,8 +72,8 @@ pub fn sentences(markdown: &str) -> Vec<Sentence> {
     let mut at = 0;
     while at < blocks.len() && sentences.len() < SENTENCES_MAX {
         match &blocks[at] {
-            Block::Heading(text) => heading = plain(NUMBER.replace(text, "").as_ref()),
-            Block::Paragraph(text) => {
+            ProseBlock::Heading(text) => heading = plain(NUMBER.replace(text, "").as_ref()),
+            ProseBlock::Paragraph(text) => {
                 let (items, end) = list_after(&blocks, at + 1);
                 push_paragraph(&mut sentences, text, &heading, at);
                 if let Some(joined) = joined(&mut sentences, at, &items) {
@@ -81,11 +81,11 @@ pub fn sentences(markdown: &str) -> Vec<Sentence> {
                     at = end - 1;
                 }
             }
-            Block::Item { text, .. } => {
+            ProseBlock::Item { text, .. } => {
                 let under = announced(&sentences, &heading, at);
                 push_item(&mut sentences, text, &under, at);
             }
-            Block::Row(cells) => match &header {
+            ProseBlock::Row(cells) => match &header {
                 None => header = Some(cells.clone()),
                 Some(names) => {
                     let (rows, end) = rows_from(&blocks, at);
@@ -94,7 +94,7 @@ pub fn sentences(markdown: &str) -> Vec<Sentence> {
                 }
             },
         }
-        if !matches!(blocks[at], Block::Row(_)) {
+        if !matches!(blocks[at], ProseBlock::Row(_)) {
             header = None;
         }
         at += 1;
@@ -103,7 +103,7 @@ pub fn sentences(markdown: &str) -> Vec<Sentence> {
 }
 
 /// Returns the blocks of a text, code left out.
-pub fn blocks(markdown: &str) -> Vec<Block> {
+pub fn blocks(markdown: &str) -> Vec<ProseBlock> {
     let mut blocks = Vec::new();
     let mut paragraph = String::new();
     let mut fence: Option<String> = None;
@@ -126,19 +126,20 @@ pub fn blocks(markdown: &str) -> Vec<Block> {
             flush(&mut blocks, &mut paragraph);
         } else if let Some(found) = HEADING.captures(line).or_else(|| BOLD_HEADING.captures(line)) {
             flush(&mut blocks, &mut paragraph);
-            blocks.push(Block::Heading(found[1].to_owned()));
+            blocks.push(ProseBlock::Heading(found[1].to_owned()));
         } else if let Some(found) = ROW.captures(line) {
             flush(&mut blocks, &mut paragraph);
-            blocks
-                .push(Block::Row(found[1].split('|').map(|cell| cell.trim().to_owned()).collect()));
+            blocks.push(ProseBlock::Row(
+                found[1].split('|').map(|cell| cell.trim().to_owned()).collect(),
+            ));
         } else if let Some(found) = ITEM.captures(line) {
             flush(&mut blocks, &mut paragraph);
             let text = CHECKBOX.replace(&found[2], "").into_owned();
-            blocks.push(Block::Item { text, depth: found[1].len() });
+            blocks.push(ProseBlock::Item { text, depth: found[1].len() });
         } else {
             match blocks.last_mut() {
                 // An indented line goes on with the item above it.
-                Some(Block::Item { text, .. })
+                Some(ProseBlock::Item { text, .. })
                     if paragraph.is_empty() && line.starts_with([' ', '\t']) =>
                 {
                     text.push(' ');
@@ -157,19 +158,19 @@ pub fn blocks(markdown: &str) -> Vec<Block> {
     blocks
 }
 
-fn flush(blocks: &mut Vec<Block>, paragraph: &mut String) {
+fn flush(blocks: &mut Vec<ProseBlock>, paragraph: &mut String) {
     if !paragraph.trim().is_empty() {
-        blocks.push(Block::Paragraph(std::mem::take(paragraph)));
+        blocks.push(ProseBlock::Paragraph(std::mem::take(paragraph)));
     }
     paragraph.clear();
 }
 
 /// The items of the list that begins at `from`, and where it ends.
-fn list_after(blocks: &[Block], from: usize) -> (Vec<&str>, usize) {
+fn list_after(blocks: &[ProseBlock], from: usize) -> (Vec<&str>, usize) {
     let mut items = Vec::new();
     let mut end = from;
     let mut top = usize::MAX;
-    while let Some(Block::Item { text, depth }) = blocks.get(end) {
+    while let Some(ProseBlock::Item { text, depth }) = blocks.get(end) {
         top = top.min(*depth);
         items.push(text.as_str());
         end += 1;
@@ -178,7 +179,11 @@ fn list_after(blocks: &[Block], from: usize) -> (Vec<&str>, usize) {
 }
 
 /// A short list and the words that announce it are one sentence: alone, neither says much.
-fn joined(sentences: &mut Vec<Sentence>, block: usize, items: &[&str]) -> Option<Sentence> {
+fn joined(
+    sentences: &mut Vec<ProseSentence>,
+    block: usize,
+    items: &[&str],
+) -> Option<ProseSentence> {
     let last = sentences.last().filter(|last| last.block == block && last.text.ends_with(':'))?;
     if items.is_empty()
         || super::words::NARRATION.is_match(&last.text)
@@ -194,11 +199,11 @@ fn joined(sentences: &mut Vec<Sentence>, block: usize, items: &[&str]) -> Option
     }
     let last = sentences.pop()?;
     let code = last.code || items.iter().any(|item| item.contains('`'));
-    Some(Sentence { text, list: false, code, ..last })
+    Some(ProseSentence { text, list: false, code, ..last })
 }
 
 /// Returns the announcement of a list item: the words before the list, or the heading.
-fn announced(sentences: &[Sentence], heading: &str, block: usize) -> String {
+fn announced(sentences: &[ProseSentence], heading: &str, block: usize) -> String {
     let before = sentences
         .iter()
         .rev()
@@ -213,12 +218,12 @@ fn announced(sentences: &[Sentence], heading: &str, block: usize) -> String {
 }
 
 /// The rows of a table from `from` on, and where it ends.
-fn rows_from(blocks: &[Block], from: usize) -> (Vec<String>, usize) {
+fn rows_from(blocks: &[ProseBlock], from: usize) -> (Vec<String>, usize) {
     let rows: Vec<String> = blocks[from..]
         .iter()
         .map_while(|block| match block {
-            Block::Row(cells) => Some(row_text(cells)),
-            Block::Heading(_) | Block::Paragraph(_) | Block::Item { .. } => None,
+            ProseBlock::Row(cells) => Some(row_text(cells)),
+            ProseBlock::Heading(_) | ProseBlock::Paragraph(_) | ProseBlock::Item { .. } => None,
         })
         .collect();
     let end = from + rows.len();
@@ -227,7 +232,7 @@ fn rows_from(blocks: &[Block], from: usize) -> (Vec<String>, usize) {
 
 /// A small table is one statement; of a larger one each row is.
 fn push_rows(
-    sentences: &mut Vec<Sentence>,
+    sentences: &mut Vec<ProseSentence>,
     names: &[String],
     rows: &[String],
     heading: &str,
@@ -259,24 +264,24 @@ fn row_text(cells: &[String]) -> String {
     }
 }
 
-fn push_paragraph(sentences: &mut Vec<Sentence>, text: &str, heading: &str, block: usize) {
+fn push_paragraph(sentences: &mut Vec<ProseSentence>, text: &str, heading: &str, block: usize) {
     for raw in split(text) {
         push(sentences, raw, heading, block, false);
     }
 }
 
-fn push_item(sentences: &mut Vec<Sentence>, text: &str, heading: &str, block: usize) {
+fn push_item(sentences: &mut Vec<ProseSentence>, text: &str, heading: &str, block: usize) {
     // The sentences of an item belong together: their subject stands in the first.
     push(sentences, text, heading, block, true);
 }
 
-fn push(sentences: &mut Vec<Sentence>, raw: &str, heading: &str, block: usize, list: bool) {
+fn push(sentences: &mut Vec<ProseSentence>, raw: &str, heading: &str, block: usize, list: bool) {
     let cleaned = plain(raw);
     let text = without_filler(&cleaned).to_owned();
     if text.chars().filter(|c| c.is_alphanumeric()).count() < 3 {
         return;
     }
-    sentences.push(Sentence {
+    sentences.push(ProseSentence {
         text,
         raw: raw.trim().to_owned(),
         heading: heading.to_owned(),
@@ -375,9 +380,9 @@ fn begins_sentence(rest: &str) -> bool {
     })
 }
 
-/// Every pattern of this file, for the test that compiles them.
+/// Every pattern of this file, for the test that compares their forms.
 #[cfg(test)]
-pub(super) static PATTERNS: &[&LazyLock<Regex>] =
+pub(super) static PATTERNS: &[&LazyLock<Pattern>] =
     &[&FENCE, &HEADING, &BOLD_HEADING, &ITEM, &ROW, &RULE, &CHECKBOX, &NUMBER];
 
 #[cfg(test)]

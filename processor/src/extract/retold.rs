@@ -3,27 +3,25 @@
 
 use std::sync::LazyLock;
 
-use regex::Regex;
-
-use super::pattern::pattern;
+use super::pattern::{Pattern, pattern};
 use super::prose;
 
 /// Nouns for texts that somebody else wrote.
 const NOUN: &str = r"(?:(?:e-?)?mails?|messages?|issues?|tickets?|reports?|articles?|posts?|threads?|comments?|reviews?|feedback|transcripts?|logs?|letters?|tweets?|pages?|readme|docs?|documentation|faq|snippets?|answers?|repl(?:y|ies)|questions?|chats?|conversations?|spec|papers?|excerpts?|quotes?|citations?|texts?|paragraphs?|sentences?|notes?|diffs?|patch(?:es)?|translations?|descriptions?)";
 
 /// Returns a pattern with the word `NOUN` in it.
-fn with_noun(text: &str) -> Regex {
+fn with_noun(text: &str) -> Pattern {
     pattern(&text.replace("NOUN", NOUN))
 }
 
 /// A source that Claude read, in front of what it says.
-static SOURCE: LazyLock<Regex> = LazyLock::new(|| {
+static SOURCE: LazyLock<Pattern> = LazyLock::new(|| {
     with_noun(
         r"(?ix)\b(?:says?|states?|reads?|tells?\ (?:us|me)|instructs?|asks?|demands?|recommends?|insists?|wrote|writes|said)\b|\baccording\ to\b|\bas\ per\b|\b(?:from|in|of)\s+(?:the|its?|an?)\s+(?:[\w.-]+\s+){0,2}?(?:website|site|wiki|handbook|manual|file|web|server|NOUN)\b",
     )
 });
 /// An order: what is to be done each time, at the beginning of a clause.
-static ORDER: LazyLock<Regex> = LazyLock::new(|| {
+static ORDER: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r#"(?i)\b(?:from now on|going forward|from here on|in (?:the )?future|in (?:all|every|each|future) (?:future )?sessions?)\b|(?:^\s*|[:,;.!"“«'`—–-]\s*|\bthat\s+|\bto\s+)(?:please\s+)?(?:you (?:must|should|have to|need to)|(?:one|we|claude|agents?|assistants?) (?:must|should)|must|always|never|do not|don['’]t|make sure|be sure)\s+(?:always\s+|never\s+|to\s+)?\p{L}+"#,
     )
@@ -41,9 +39,9 @@ pub fn retells_order(text: &str) -> bool {
     })
 }
 
-/// Every pattern of this file, for the test that compiles them.
+/// Every pattern of this file, for the test that compares their forms.
 #[cfg(test)]
-pub(super) static PATTERNS: &[&LazyLock<Regex>] = &[&SOURCE, &ORDER];
+pub(super) static PATTERNS: &[&LazyLock<Pattern>] = &[&SOURCE, &ORDER];
 
 #[cfg(test)]
 #[path = "retold_tests.rs"]

@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use memory_store::text;
 
 /// The words of a text.
-pub type Words = BTreeSet<String>;
+pub type WordSet = BTreeSet<String>;
 
 /// The terms by which a text is known to speak of something.
-pub fn subject_of(text: &str) -> Words {
+pub fn subject_of(text: &str) -> WordSet {
     text::tokens(text).into_iter().map(|token| token.term).collect()
 }
 
 /// The set of a text's words.
-pub fn word_set(text: &str) -> Words {
+pub fn word_set(text: &str) -> WordSet {
     text::words(text).into_iter().collect()
 }
 
@@ -21,7 +21,7 @@ pub fn word_set(text: &str) -> Words {
 const WORDS_FEW: usize = 3;
 
 /// The share of the smaller set that the larger one holds.
-pub fn overlap(a: &Words, b: &Words) -> f32 {
+pub fn overlap(a: &WordSet, b: &WordSet) -> f32 {
     let smaller = a.len().min(b.len());
     if smaller < WORDS_FEW {
         return f32::from(u8::from(a == b && !a.is_empty()));

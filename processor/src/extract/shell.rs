@@ -2,9 +2,7 @@
 
 use std::sync::LazyLock;
 
-use regex::Regex;
-
-use super::pattern::pattern;
+use super::pattern::{Pattern, pattern};
 use super::roots::Roots;
 use super::words;
 use crate::transcript::session::{Call, Input, Step, StepKind, Turn};
@@ -12,7 +10,7 @@ use memory_store::signature::{CommandClass, classify, normalise_command, shell};
 
 /// One command of a line, normalised, with the folder it runs in.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Simple {
+pub struct FolderCommand {
     /// The command without redirections, variables and filters.
     pub line: String,
     /// The short variables that are set for it, with a blank behind each.
@@ -24,8 +22,8 @@ pub struct Simple {
 }
 
 /// Returns the commands of a line, in order, what reads a pipe left out.
-pub fn commands(line: &str) -> Vec<Simple> {
-    let mut found: Vec<Simple> = Vec::new();
+pub fn commands(line: &str) -> Vec<FolderCommand> {
+    let mut found: Vec<FolderCommand> = Vec::new();
     let mut directory = String::new();
     for simple in shell::split(line) {
         if let ["cd" | "pushd", to, ..] =
@@ -40,7 +38,7 @@ pub fn commands(line: &str) -> Vec<Simple> {
         if !simple.piped && !line.is_empty() && !matches!(line.as_str(), "true" | "false" | ":") {
             let class = classify(&line);
             let variables = variables.to_owned();
-            found.push(Simple { line, variables, directory: directory.clone(), class });
+            found.push(FolderCommand { line, variables, directory: directory.clone(), class });
         }
     }
     found
@@ -132,12 +130,12 @@ pub struct Message {
     pub body: String,
 }
 
-static HEREDOC: LazyLock<Regex> =
+static HEREDOC: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r#"(?s)<<-?\s*['"]?(\w+)['"]?\n(.*?)\n\s*(\w+)\s*(?:\n|$|\))"#));
-static MESSAGE: LazyLock<Regex> = LazyLock::new(|| {
+static MESSAGE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(r#"(?s)(?:\s-[a-z]*m\s*|\s--message[= ])(?:"((?:[^"\\]|\\.)*)"|'([^']*)')"#)
 });
-static COMMIT: LazyLock<Regex> = LazyLock::new(|| pattern(r"\bgit\s+(?:-\S+\s+\S+\s+)*commit\b"));
+static COMMIT: LazyLock<Pattern> = LazyLock::new(|| pattern(r"\bgit\s+(?:-\S+\s+\S+\s+)*commit\b"));
 
 /// Returns the commit message that a command line carries.
 pub fn commit_message(line: &str) -> Option<Message> {
@@ -161,9 +159,9 @@ pub fn commit_message(line: &str) -> Option<Message> {
     Some(Message { subject, body })
 }
 
-/// Every pattern of this file, for the test that compiles them.
+/// Every pattern of this file, for the test that compares their forms.
 #[cfg(test)]
-pub(super) static PATTERNS: &[&LazyLock<Regex>] = &[&HEREDOC, &MESSAGE, &COMMIT];
+pub(super) static PATTERNS: &[&LazyLock<Pattern>] = &[&HEREDOC, &MESSAGE, &COMMIT];
 
 #[cfg(test)]
 mod tests {

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::episode::episodes;
 use super::own_words::outside_quotations;
 use super::wishes::says_wish;
-use super::{Found, Roots, mine};
+use super::{Roots, RuleFindings, mine};
 use crate::transcript::session::{
     Call, Input, Prompt, PromptBy, Session, Step, StepKind, Todo, Turn,
 };
@@ -90,7 +90,7 @@ impl Story {
         Session { id: "s".to_owned(), turns: self.turns, ..Session::default() }
     }
 
-    fn mined(self) -> Found {
+    fn mined(self) -> RuleFindings {
         mine(&self.session(), &Roots::new([ROOT.to_owned()]))
     }
 

@@ -13,11 +13,10 @@ use super::clean::capital;
 use super::clean::title;
 use super::draft::Draft;
 use super::draft::EXTRACTOR;
-use super::episode::{Episode, Statement, episodes};
+use super::episode::{Episode, TypedSentence, episodes};
 use super::own_words::{count, outside_quotations};
-use regex::Regex;
 
-use super::pattern::pattern;
+use super::pattern::{Pattern, pattern};
 use super::words::names_machine;
 use super::{Roots, paths, words};
 use crate::transcript::session::Session;
@@ -42,7 +41,7 @@ const SURE: f32 = 0.55;
 const WORTH: f32 = 2.0;
 
 /// Words by which a sentence says that it is a standing wish, in each language.
-static EXPLICIT: LazyLock<Regex> = LazyLock::new(|| {
+static EXPLICIT: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?ix)\bfrom\ (?:now|here|today|this\ point|here\ on)\ (?:on|out|onwards?|forward)\b|\bfrom\ here\ on\b|\bgoing\ forward\b|\bhenceforth\b|\bfor\ (?:all\ |any\ )?future\ (?:work|sessions?|changes?|tasks?|commits?)\b
         |^\W*(?:please\s+)?(?:always\s+)?remember(?:\s+this)?(?:\s+for\ (?:later|next\ time|the\ future))?\s*(?:that|to|:|,)\s
@@ -59,7 +58,7 @@ static EXPLICIT: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Words by which a sentence says that it holds from now on, in each language.
-static STANDING: LazyLock<Regex> = LazyLock::new(|| {
+static STANDING: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?ix)\b(?:from\ (?:now|here|today|this\ point|here\ on)\ (?:on|out|onwards?|forward)|from\ here\ on|going\ forward|henceforth|in\ (?:the\ )?future|ever\ again|for\ (?:all\ |any\ )?future\ (?:work|sessions?|changes?|tasks?|reference|commits?)|for\ the\ future|(?:every|each)\ time\ (?:you|i|we)|when(?:ever)?\ you|whenever|for\ the\ rest\ of\ (?:this|the|our)|throughout\ (?:this|the|our|all)|in\ (?:all|every|any)\ (?:[\w-]+\ ){0,3}?(?:sessions?|files?|commits?|texts?|messages?|answers?|repl(?:y|ies)|code)\b|in\ every\ session)
         |\bI\ (?:never|always)\ want\b|\bI\ (?:do\ n[o']t|don['’]t|do\ not)\ (?:want|like\ it\ when)\ (?:you|to\ see)|\bI\ (?:hate|like|love)\ it\ (?:when|if)\ you|\bI(?:['’]d|\ would)\ (?:like|prefer)\b.{3,80}\b(?:throughout|always|never|everywhere|in\ (?:this|all|every))\b
@@ -78,7 +77,7 @@ static STANDING: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// A bare wish: an imperative with "always" or "never", at the beginning of a clause.
-static BARE: LazyLock<Regex> = LazyLock::new(|| {
+static BARE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?ix)(?:^\W*|[,:;(–—-]\s*|\b(?:so|and|but|please|also|we|must|should|thing|no|yes)\s+)(?:please\s+)?(?:always|never|do\ n[o']t|do\ not|don['’]?t|avoid|prefer|only\ use|use\ only|by\ default|no\ need\ to|there(?:['’]s|\ is)\ no\ need\ to)\b
         |\b(?:must|should)(?:\ not|n['’]t)?\ (?:always|never)\b
@@ -87,9 +86,9 @@ static BARE: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// Every pattern of this file, for the test that compiles them.
+/// Every pattern of this file, for the test that compares their forms.
 #[cfg(test)]
-pub(super) static PATTERNS: &[&LazyLock<Regex>] = &[&EXPLICIT, &STANDING, &BARE];
+pub(super) static PATTERNS: &[&LazyLock<Pattern>] = &[&EXPLICIT, &STANDING, &BARE];
 
 /// Returns whether a text says itself that it holds from now on.
 pub fn stands(text: &str) -> bool {
@@ -117,7 +116,7 @@ pub fn mine(session: &Session, roots: &Roots) -> Vec<Draft> {
 }
 
 /// Whether a statement is a standing wish in explicit words.
-fn is_wish(statement: &Statement) -> bool {
+fn is_wish(statement: &TypedSentence) -> bool {
     let text = statement.text();
     let says = outside_quotations(text);
     let says = words::LEAD_IN.replace(&says, "");
@@ -132,7 +131,7 @@ fn is_wish(statement: &Statement) -> bool {
 }
 
 /// Returns the draft of a wish; `None` of one that holds for a file it does not name.
-fn draft(session: &Session, roots: &Roots, wish: &Statement, ordinal: u32) -> Option<Draft> {
+fn draft(session: &Session, roots: &Roots, wish: &TypedSentence, ordinal: u32) -> Option<Draft> {
     let text = roots.strip(&words::LEAD_IN.replace(wish.text(), ""));
     let only_here = words::ONLY_HERE.find(&text).map(|found| paths::named(roots, found.as_str()));
     let (scope, paths) = match only_here {

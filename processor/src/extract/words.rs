@@ -3,17 +3,15 @@
 
 use std::sync::LazyLock;
 
-use regex::Regex;
-
-use super::pattern::pattern;
+use super::pattern::{Pattern, pattern};
 
 macro_rules! patterns {
     ($($(#[$doc:meta])* $name:ident = $text:expr;)*) => {
-        $($(#[$doc])* pub static $name: LazyLock<Regex> = LazyLock::new(|| pattern($text));)*
+        $($(#[$doc])* pub static $name: LazyLock<Pattern> = LazyLock::new(|| pattern($text));)*
 
-        /// Every pattern of this file, for the test that compiles them.
+        /// Every pattern of this file, for the test that compares their forms.
         #[cfg(test)]
-        pub(super) static PATTERNS: &[&LazyLock<Regex>] = &[$(&$name),*];
+        pub(super) static PATTERNS: &[&LazyLock<Pattern>] = &[$(&$name),*];
     };
 }
 
@@ -110,7 +108,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(pattern: &Regex, yes: &[&str], no: &[&str]) {
+    fn check(pattern: &Pattern, yes: &[&str], no: &[&str]) {
         for text in yes {
             assert!(pattern.is_match(text), "should match: {text}");
         }

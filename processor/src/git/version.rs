@@ -8,9 +8,9 @@ use super::{command, output_of};
 
 /// Major and minor number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Version(u32, u32);
+struct GitVersion(u32, u32);
 
-impl Version {
+impl GitVersion {
     /// The oldest one whose configuration is believed: it takes settings that win over a repository's from its
     /// environment (`GIT_CONFIG_COUNT`).
     const LEAST: Self = Self(2, 31);
@@ -22,24 +22,24 @@ impl Version {
     }
 }
 
-impl fmt::Display for Version {
+impl fmt::Display for GitVersion {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}.{}", self.0, self.1)
     }
 }
 
 /// The version of the user's git, asked once; `None` where there is none.
-fn found() -> Option<Version> {
-    static FOUND: OnceLock<Option<Version>> = OnceLock::new();
+fn found() -> Option<GitVersion> {
+    static FOUND: OnceLock<Option<GitVersion>> = OnceLock::new();
     *FOUND.get_or_init(|| {
         let said = output_of(command(Path::new("/")).arg("version"))?;
-        Version::parse(str::from_utf8(&said).ok()?)
+        GitVersion::parse(str::from_utf8(&said).ok()?)
     })
 }
 
 /// Whether git can be kept from doing what a repository's own configuration says.
 pub(super) fn is_enough() -> bool {
-    found() >= Some(Version::LEAST)
+    found() >= Some(GitVersion::LEAST)
 }
 
 /// Checks git and returns its version, or a message for a person that says what is wrong with it.
@@ -47,7 +47,7 @@ pub(super) fn is_enough() -> bool {
 /// # Errors
 /// When there is none, or it is too old to be asked who committed what.
 pub fn check() -> Result<String, String> {
-    let least = Version::LEAST;
+    let least = GitVersion::LEAST;
     match found() {
         Some(version) if version >= least => Ok(format!("git {version}")),
         Some(version) => Err(format!("git {version} is too old: {least} or later is needed")),
@@ -61,12 +61,13 @@ mod tests {
 
     #[test]
     fn versions_are_compared_by_their_numbers() {
-        let version = |said: &str| Version::parse(&format!("git version {said}"));
-        assert_eq!(version("2.47.3\n"), Some(Version(2, 47)));
-        assert_eq!(version("2.50.1 (Apple Git-155)"), Some(Version(2, 50)));
-        assert_eq!(version("3.0.rc1"), Some(Version(3, 0)));
+        let version = |said: &str| GitVersion::parse(&format!("git version {said}"));
+        assert_eq!(version("2.47.3\n"), Some(GitVersion(2, 47)));
+        assert_eq!(version("2.50.1 (Apple Git-155)"), Some(GitVersion(2, 50)));
+        assert_eq!(version("3.0.rc1"), Some(GitVersion(3, 0)));
         assert!(
-            version("2.9.5") < Some(Version::LEAST) && version("2.31.0") >= Some(Version::LEAST)
+            version("2.9.5") < Some(GitVersion::LEAST)
+                && version("2.31.0") >= Some(GitVersion::LEAST)
         );
         assert_eq!(["", "unknown", "2"].map(version), [None; 3]);
     }

@@ -36,7 +36,7 @@ const IMPORTANCE_DEFAULT: f32 = 0.4;
 
 /// A memory as a model proposed it: not checked against anything yet.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Proposed {
+pub struct ProposedMemory {
     pub kind: Kind,
     pub title: String,
     pub text: String,
@@ -76,7 +76,7 @@ pub trait HasTexts {
     fn has(&self, is_it: &dyn Fn(&str) -> bool) -> bool;
 }
 
-impl HasTexts for Proposed {
+impl HasTexts for ProposedMemory {
     fn has(&self, is_it: &dyn Fn(&str) -> bool) -> bool {
         let texts = [&self.title, &self.text, &self.quote].into_iter();
         let texts =
@@ -93,7 +93,7 @@ impl HasTexts for Proposed {
 pub struct NoJson;
 
 /// Reads an answer. An empty list is an answer; text without any JSON is not.
-pub fn read(answer: &str) -> Result<Vec<Proposed>, NoJson> {
+pub fn read(answer: &str) -> Result<Vec<ProposedMemory>, NoJson> {
     let answer = &answer[..answer.floor_char_boundary(ANSWER_BYTES_MAX)];
     let values = match whole(answer) {
         Some(value) => listed(value),
@@ -186,14 +186,14 @@ fn complete_objects(answer: &str) -> Option<Vec<Value>> {
     (!objects.is_empty()).then_some(objects)
 }
 
-fn proposed(value: &Value) -> Option<Proposed> {
+fn proposed(value: &Value) -> Option<ProposedMemory> {
     let title = line(&text_of(value, &["title", "name", "summary"]), TITLE_CHARS_MAX);
     let quote = text_of(value, &["quote", "evidence", "source"]);
     if title.is_empty() || quote.trim().is_empty() {
         return None;
     }
     let text = text_of(value, &["text", "body", "content", "description"]);
-    Some(Proposed {
+    Some(ProposedMemory {
         kind: kind(&text_of(value, &["kind", "type", "category"])),
         // No longer than what the rules write: it is to fit into a prompt with others.
         text: shortened(lines(&text).trim(), TEXT_CHARS_MAX.saturating_sub(title.chars().count())),

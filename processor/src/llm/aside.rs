@@ -17,7 +17,7 @@ const ENTRIES_MAX: usize = 10_000;
 
 /// Questions of a project that failed so far.
 #[derive(Debug, Default)]
-pub(super) struct Aside {
+pub(super) struct AsideQuestions {
     path: PathBuf,
     kept: AsideFile,
 }
@@ -42,7 +42,7 @@ fn path(folder: &Path) -> PathBuf {
     folder.join("aside.json")
 }
 
-impl Aside {
+impl AsideQuestions {
     /// Reads the record in the folder of answers; a missing one is empty.
     pub fn read(folder: &Path) -> Self {
         let path = path(folder);
@@ -115,17 +115,17 @@ mod tests {
         let project = ProjectDir::at(home.path().to_owned());
         let folder = project.llm.clone();
         for expected in [false, false, true] {
-            let mut aside = Aside::read(&folder);
+            let mut aside = AsideQuestions::read(&folder);
             assert!(!aside.holds("a"));
             aside.failed("a");
             aside.failed("b");
             aside.answered("b");
-            assert_eq!(Aside::read(&folder).holds("a"), expected);
+            assert_eq!(AsideQuestions::read(&folder).holds("a"), expected);
         }
         assert_eq!((count(&folder), retries(&folder)), (1, 0));
         assert_eq!(retry(&project).unwrap(), 1);
         assert_eq!((count(&folder), retries(&folder)), (0, 1));
-        assert!(!Aside::read(&folder).holds("a"));
+        assert!(!AsideQuestions::read(&folder).holds("a"));
         // Nothing to ask again.
         assert_eq!(retry(&project).unwrap(), 0);
         assert_eq!(retries(&folder), 1);

@@ -38,7 +38,7 @@ const OBJECT_TEXT_CHARS: u32 = 60;
 
 /// A question to a model.
 #[derive(Clone, Debug)]
-pub struct Question {
+pub struct ModelQuestion {
     /// Instructions: the system prompt.
     pub instructions: &'static str,
     /// Text of the question.
@@ -138,7 +138,7 @@ pub fn window_instructions(is_short: bool) -> &'static str {
 
 /// Returns the question about one window. `ending` is how its session ended, `note` tells how the
 /// window is written.
-pub fn window(window: &str, ending: &str, note: &str, is_short: bool) -> Question {
+pub fn window(window: &str, ending: &str, note: &str, is_short: bool) -> ModelQuestion {
     let mut text = String::new();
     if !ending.is_empty() {
         text.push_str(&format!(
@@ -152,7 +152,7 @@ pub fn window(window: &str, ending: &str, note: &str, is_short: bool) -> Questio
     ));
     end(&mut text, note, "Which memories does the part hold?");
     let instructions = window_instructions(is_short);
-    Question { instructions, text, form: schema::<WindowForm>() }
+    ModelQuestion { instructions, text, form: schema::<WindowForm>() }
 }
 
 /// Instructions for telling how notes relate.
@@ -192,7 +192,7 @@ enum RelationName {
 }
 
 /// Returns the question how the notes of a session relate to one another and to `earlier` ones.
-pub fn relations(new: &str, earlier: &str, note: &str) -> Question {
+pub fn relations(new: &str, earlier: &str, note: &str) -> ModelQuestion {
     let mut text = format!("Notes of one session:\n\n<notes>\n{}</notes>\n\n", fenced(new));
     if !earlier.is_empty() {
         text.push_str(&format!(
@@ -201,7 +201,7 @@ pub fn relations(new: &str, earlier: &str, note: &str) -> Question {
         ));
     }
     end(&mut text, note, "How do the notes of the session relate to the others?");
-    Question { instructions: RELATIONS, text, form: schema::<RelationsForm>() }
+    ModelQuestion { instructions: RELATIONS, text, form: schema::<RelationsForm>() }
 }
 
 /// Instructions for telling which notes still hold.
@@ -239,14 +239,14 @@ enum OvertakenName {
 }
 
 /// Returns the question which `notes` of a session its end overtook.
-pub fn standing(notes: &str, ending: &str, note: &str) -> Question {
+pub fn standing(notes: &str, ending: &str, note: &str) -> ModelQuestion {
     let mut text = format!(
         "Notes of the session when it was shorter:\n\n<notes>\n{}</notes>\n\nHow the session ended by now:\n\n<ending>\n{}</ending>\n\n",
         fenced(notes),
         fenced(ending)
     );
     end(&mut text, note, "Which notes does the end show to hold no longer?");
-    Question { instructions: STANDING, text, form: schema::<StandingForm>() }
+    ModelQuestion { instructions: STANDING, text, form: schema::<StandingForm>() }
 }
 
 /// Instructions for telling which earlier notes the work of a session overtook.
@@ -286,14 +286,14 @@ enum WorkReason {
 }
 
 /// Returns the question which earlier `notes` the work of a session overtook.
-pub fn overtaken(work: &str, notes: &str, note: &str) -> Question {
+pub fn overtaken(work: &str, notes: &str, note: &str) -> ModelQuestion {
     let mut text = format!(
         "Work of one session:\n\n<work>\n{}</work>\n\nEarlier notes about the same things:\n\n<earlier>\n{}</earlier>\n\n",
         fenced(work),
         fenced(notes)
     );
     end(&mut text, note, "Which notes no longer hold because of this work?");
-    Question { instructions: OVERTAKEN, text, form: schema::<WorkForm>() }
+    ModelQuestion { instructions: OVERTAKEN, text, form: schema::<WorkForm>() }
 }
 
 /// Instructions for finding names.
@@ -308,12 +308,12 @@ struct NamesForm {
 }
 
 /// Returns the question which names of people a text has.
-pub fn names(text: &str) -> Question {
+pub fn names(text: &str) -> ModelQuestion {
     let text = format!("The text:\n\n{text}\n\nWhich names of people does it have?");
-    Question { instructions: NAMES, text, form: schema::<NamesForm>() }
+    ModelQuestion { instructions: NAMES, text, form: schema::<NamesForm>() }
 }
 
-impl Question {
+impl ModelQuestion {
     /// Bounds the form where an answer may have only so many tokens. A longer one does without, for not every server
     /// knows these keywords.
     pub fn within(mut self, answer_tokens: u32) -> Self {

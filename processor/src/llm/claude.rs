@@ -16,14 +16,14 @@ use serde::Deserialize;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::ask::Question;
-use super::elsewhere::{ACCOUNTS, BASE_URL, Environment};
-use super::fault::Fault;
-use super::host::Server;
+use super::ask::ModelQuestion;
+use super::elsewhere::{ACCOUNTS, BASE_URL, ClientEnvironment};
+use super::fault::ModelFault;
+use super::host::ModelServer;
 use super::http::line;
 use super::prices::ClientVersion;
 use super::program::{self, NoOutput, Printed};
-use super::provider::{Provider, Reply};
+use super::provider::{ModelReply, Provider};
 use super::usage::Usage;
 use crate::programs;
 
@@ -60,10 +60,10 @@ pub struct Claude {
     program: PathBuf,
     model: String,
     /// The endpoint, where the user named one.
-    server: Option<Server>,
+    server: Option<ModelServer>,
     /// How long an answer may take, and the setting that says so.
     most: (Duration, &'static str),
-    environment: Environment,
+    environment: ClientEnvironment,
     folder: TempDir,
 }
 
@@ -102,22 +102,22 @@ impl Claude {
     /// Prepares to ask `model`; nothing is started yet. A fault where sessions at `roots` go elsewhere than the
     /// question would, or where there is no Claude Code.
     pub fn new(
-        environment: Environment,
+        environment: ClientEnvironment,
         roots: &[PathBuf],
-        server: Option<Server>,
+        server: Option<ModelServer>,
         model: &str,
         most: (Duration, &'static str),
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, ModelFault> {
         if let Some(told) = environment.leads_elsewhere(roots, server.as_ref()) {
-            return Err(Fault::Elsewhere(told));
+            return Err(ModelFault::Elsewhere(told));
         }
-        let program = program_of(&environment).ok_or(Fault::NotInstalled)?;
+        let program = program_of(&environment).ok_or(ModelFault::NotInstalled)?;
         let folder = tempfile::Builder::new().prefix("throughline-question-").tempdir();
-        let folder = folder.map_err(|error| Fault::NoFolder(error.to_string()))?;
+        let folder = folder.map_err(|error| ModelFault::NoFolder(error.to_string()))?;
         Ok(Self { program, model: model.to_owned(), server, most, environment, folder })
     }
 
-    fn command(&self, question: &Question, usd_max: Option<f64>) -> Command {
+    fn command(&self, question: &ModelQuestion, usd_max: Option<f64>) -> Command {
         let usd = usd_max.unwrap_or(QUESTION_USD_MAX).min(QUESTION_USD_MAX);
         let mut command = Command::new(&self.program);
         command
@@ -137,7 +137,7 @@ impl Claude {
         command
     }
 
-    fn fault(&self, outcome: &ClaudeOutput) -> Fault {
+    fn fault(&self, outcome: &ClaudeOutput) -> ModelFault {
         let told = outcome.result.as_ref().and_then(Value::as_str).map(str::to_owned);
         let told = told.filter(|told| !told.trim().is_empty());
         let errors =
@@ -146,40 +146,46 @@ impl Claude {
         let low = told.to_lowercase();
         let says = |words: &[&str]| words.iter().any(|words| low.contains(words));
         if outcome.subtype == "error_max_budget_usd" {
-            return Fault::Budget(told);
+            return ModelFault::Budget(told);
         }
         // It says so in words only; the status is told where there was a request.
         if matches!(outcome.api_error_status, Some(401 | 403))
             || says(&["not logged in", "/login", "invalid api key", "oauth token"])
         {
-            return Fault::NotLoggedIn(told);
+            return ModelFault::NotLoggedIn(told);
         }
         if says(&["usage limit", "limit reached", "hit your", "spend limit", "credit balance"]) {
-            return Fault::Limit(told);
+            return ModelFault::Limit(told);
         }
         match outcome.api_error_status {
             Some(404) => {
                 let (model, server) = (self.model.clone(), "Claude Code".to_owned());
-                Fault::NoModel { model, server, hint: "name another in `llm.model`".to_owned() }
+                ModelFault::NoModel {
+                    model,
+                    server,
+                    hint: "name another in `llm.model`".to_owned(),
+                }
             }
-            Some(429) => Fault::Busy { message: told, wait: None },
-            Some(status @ (408 | 500..)) => Fault::Server { status: Some(status), message: told },
+            Some(429) => ModelFault::Busy { message: told, wait: None },
+            Some(status @ (408 | 500..)) => {
+                ModelFault::Server { status: Some(status), message: told }
+            }
             None if says(&["unable to connect", "connection error", "timed out", "socket"]) => {
-                Fault::Broken(told)
+                ModelFault::Broken(told)
             }
-            _ => Fault::Answer(told),
+            _ => ModelFault::Answer(told),
         }
     }
 
     /// Reads its output.
-    fn read(&self, printed: &Printed) -> Reply {
+    fn read(&self, printed: &Printed) -> ModelReply {
         let Some(outcome) = outcome(&printed.stdout) else {
             let told = line(&String::from_utf8_lossy(&printed.stderr));
             let is_old = told.contains("unknown option") || told.contains("unknown argument");
-            return Reply::failed(match (is_old, told.is_empty()) {
-                (true, _) => Fault::Old(told),
-                (false, true) => Fault::Answer("Claude Code printed no result".to_owned()),
-                (false, false) => Fault::Answer(told),
+            return ModelReply::failed(match (is_old, told.is_empty()) {
+                (true, _) => ModelFault::Old(told),
+                (false, true) => ModelFault::Answer("Claude Code printed no result".to_owned()),
+                (false, false) => ModelFault::Answer(told),
             });
         };
         let mut usage = Usage { usd: outcome.total_cost_usd, ..Usage::default() };
@@ -195,7 +201,7 @@ impl Claude {
             (None, Some(Value::String(text))) => Ok(text.clone()),
             (None, _) => Err(self.fault(&outcome)),
         };
-        Reply { answer, usage }
+        ModelReply { answer, usage }
     }
 }
 
@@ -208,19 +214,19 @@ impl Provider for Claude {
         false
     }
 
-    fn ask(&self, question: &Question, usd_max: Option<f64>) -> Reply {
+    fn ask(&self, question: &ModelQuestion, usd_max: Option<f64>) -> ModelReply {
         let (wait, setting) = self.most;
         let mut command = self.command(question, usd_max);
         match program::run(&mut command, &question.text, wait, RESULT_BYTES_MAX) {
             Ok(printed) => self.read(&printed),
-            Err(NoOutput::Late) => Reply::failed(Fault::Slow { wait, setting }),
-            Err(NoOutput::Long) => Reply::failed(super::http::long(
+            Err(NoOutput::Late) => ModelReply::failed(ModelFault::Slow { wait, setting }),
+            Err(NoOutput::Long) => ModelReply::failed(super::http::long(
                 usize::try_from(RESULT_BYTES_MAX).unwrap_or_default(),
             )),
             Err(NoOutput::Start(error)) if error.kind() == ErrorKind::NotFound => {
-                Reply::failed(Fault::NotInstalled)
+                ModelReply::failed(ModelFault::NotInstalled)
             }
-            Err(NoOutput::Start(error)) => Reply::failed(Fault::Start {
+            Err(NoOutput::Start(error)) => ModelReply::failed(ModelFault::Start {
                 program: self.program.clone(),
                 message: error.to_string(),
             }),
@@ -247,7 +253,7 @@ fn is_passed_on(name: &OsStr) -> bool {
 }
 
 /// Returns the version that the program reports.
-pub fn version(environment: &Environment) -> Option<ClientVersion> {
+pub fn version(environment: &ClientEnvironment) -> Option<ClientVersion> {
     let mut command = Command::new(program_of(environment)?);
     command
         .arg("--version")
@@ -260,7 +266,7 @@ pub fn version(environment: &Environment) -> Option<ClientVersion> {
 }
 
 /// Where Claude Code is: in `PATH`, or where its installers put it.
-pub fn program_of(environment: &Environment) -> Option<PathBuf> {
+pub fn program_of(environment: &ClientEnvironment) -> Option<PathBuf> {
     let in_path = programs::find(environment.get("PATH").map(OsString::as_os_str), PROGRAM);
     let home = environment.get("HOME").map(PathBuf::from);
     let own = home.map(|home| [home.join(".local/bin"), home.join(".claude/local")]);
@@ -293,20 +299,20 @@ mod tests {
             Self::new(&format!("cat >/dev/null\ncat <<'EOF'\n{result}\nEOF\nexit 1"))
         }
 
-        fn environment(&self, more: &[(&str, &str)]) -> Environment {
+        fn environment(&self, more: &[(&str, &str)]) -> ClientEnvironment {
             let path = format!("{}:/usr/bin:/bin", self.folder.path().display());
             let home = self.folder.path().to_str().unwrap();
-            Environment::of(&[&[("PATH", path.as_str()), ("HOME", home)], more].concat())
+            ClientEnvironment::of(&[&[("PATH", path.as_str()), ("HOME", home)], more].concat())
         }
 
-        fn ask_within(&self, more: &[(&str, &str)], wait: Duration) -> Reply {
+        fn ask_within(&self, more: &[(&str, &str)], wait: Duration) -> ModelReply {
             let environment = self.environment(more);
             let claude =
                 Claude::new(environment, &[], None, MODEL, (wait, "llm.timeout_s")).unwrap();
             claude.ask(&ask::window("[user] Hello.\n", "", "", true), Some(0.1))
         }
 
-        fn ask(&self) -> Reply {
+        fn ask(&self) -> ModelReply {
             self.ask_within(&[], Duration::from_secs(20))
         }
     }
@@ -363,48 +369,54 @@ mod tests {
         let text = |text: &str| serde_json::json!({"result": text});
         let status = |status: u16, text: &str| serde_json::json!({"result": text, "api_error_status": status});
         let login = "Not logged in · Please run /login";
-        assert_eq!(error(text(login)), Fault::NotLoggedIn(login.to_owned()));
-        assert!(matches!(error(status(401, "Invalid API key")), Fault::NotLoggedIn(_)));
-        assert!(matches!(error(text("Claude usage limit reached")), Fault::Limit(_)));
-        assert!(matches!(error(status(429, "You've hit your session limit")), Fault::Limit(_)));
-        assert!(matches!(error(status(400, "Credit balance is too low")), Fault::Limit(_)));
-        assert!(matches!(error(status(429, "Request rejected")), Fault::Busy { .. }));
+        assert_eq!(error(text(login)), ModelFault::NotLoggedIn(login.to_owned()));
+        assert!(matches!(error(status(401, "Invalid API key")), ModelFault::NotLoggedIn(_)));
+        assert!(matches!(error(text("Claude usage limit reached")), ModelFault::Limit(_)));
+        assert!(matches!(
+            error(status(429, "You've hit your session limit")),
+            ModelFault::Limit(_)
+        ));
+        assert!(matches!(error(status(400, "Credit balance is too low")), ModelFault::Limit(_)));
+        assert!(matches!(error(status(429, "Request rejected")), ModelFault::Busy { .. }));
         assert!(matches!(
             error(status(529, "Overloaded")),
-            Fault::Server { status: Some(529), .. }
+            ModelFault::Server { status: Some(529), .. }
         ));
-        assert!(matches!(error(status(404, "the selected model")), Fault::NoModel { .. }));
+        assert!(matches!(error(status(404, "the selected model")), ModelFault::NoModel { .. }));
         let budget = serde_json::json!({
             "subtype": "error_max_budget_usd", "errors": ["Reached maximum budget ($0.1)"],
             "total_cost_usd": 0.2,
         });
         let reply = Fake::printing(&result(budget)).ask();
-        assert_eq!(reply.answer, Err(Fault::Budget("Reached maximum budget ($0.1)".to_owned())));
+        assert_eq!(
+            reply.answer,
+            Err(ModelFault::Budget("Reached maximum budget ($0.1)".to_owned()))
+        );
         assert_eq!(reply.usage.usd, Some(0.2), "it cost all the same");
         // Words instead of the form, and no result at all.
         let words = serde_json::json!({"is_error": false, "result": "I would rather talk."});
         let reply = Fake::printing(&result(words)).ask();
         assert_eq!(reply.answer, Ok("I would rather talk.".to_owned()));
         let garbage = Fake::new("cat >/dev/null; echo garbage; echo 'no result' >&2").ask();
-        assert_eq!(garbage.answer, Err(Fault::Answer("no result".to_owned())));
+        assert_eq!(garbage.answer, Err(ModelFault::Answer("no result".to_owned())));
         let old = Fake::new("echo \"error: unknown option '--restricted'\" >&2; exit 1").ask();
-        assert!(matches!(old.answer, Err(Fault::Old(_))));
+        assert!(matches!(old.answer, Err(ModelFault::Old(_))));
         let barred = Fake::new("");
         let program = barred.folder.path().join("claude");
         // Its interpreter may not be run.
         fs::write(&program, "#!/etc/passwd\n").unwrap();
         assert!(
-            matches!(barred.ask().answer, Err(Fault::Start { program: it, .. }) if it == program)
+            matches!(barred.ask().answer, Err(ModelFault::Start { program: it, .. }) if it == program)
         );
         let long = Fake::new("cat >/dev/null; head -c 2000000 /dev/zero").ask();
-        assert!(matches!(long.answer, Err(Fault::Answer(told)) if told.contains("1024 KiB")));
+        assert!(matches!(long.answer, Err(ModelFault::Answer(told)) if told.contains("1024 KiB")));
     }
 
     #[test]
     fn one_that_hangs_is_ended_with_what_it_started() {
         let fake = Fake::new("echo $$ >\"$HOME/pid\"; sleep 300 & echo $! >>\"$HOME/pid\"; wait");
         let reply = fake.ask_within(&[], Duration::from_secs(2));
-        assert!(matches!(reply.answer, Err(Fault::Slow { .. })));
+        assert!(matches!(reply.answer, Err(ModelFault::Slow { .. })));
         let pids = fs::read_to_string(fake.folder.path().join("pid")).unwrap();
         assert_eq!(pids.lines().count(), 2);
         for pid in pids.lines().map(|pid| pid.parse::<i32>().unwrap()) {
@@ -423,14 +435,14 @@ mod tests {
         let empty = tempfile::tempdir().unwrap();
         let most = (Duration::from_secs(1), "llm.timeout_s");
         let home = empty.path().to_str().unwrap();
-        let environment = Environment::of(&[("PATH", home), ("HOME", home)]);
+        let environment = ClientEnvironment::of(&[("PATH", home), ("HOME", home)]);
         let refused = Claude::new(environment, &[], None, MODEL, most);
-        assert_eq!(refused.unwrap_err(), Fault::NotInstalled);
+        assert_eq!(refused.unwrap_err(), ModelFault::NotInstalled);
         let fake = Fake::new("touch \"$HOME/ran\"");
         let environment = fake.environment(&[("CLAUDE_CODE_USE_BEDROCK", "1")]);
         let refused = Claude::new(environment, &[], None, MODEL, most).unwrap_err();
         assert!(
-            matches!(&refused, Fault::Elsewhere(told) if told.contains("BEDROCK")),
+            matches!(&refused, ModelFault::Elsewhere(told) if told.contains("BEDROCK")),
             "{refused}"
         );
         assert!(!fake.folder.path().join("ran").exists());

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::host::Server;
+use super::host::ModelServer;
 
 /// Bytes of a settings file of Claude Code.
 const SETTINGS_BYTES_MAX: u64 = 1 << 20;
@@ -31,9 +31,9 @@ const MANAGED: [&str; 2] = [
 
 /// The environment of this process, of which tests make their own.
 #[derive(Clone, Debug, Default)]
-pub struct Environment(BTreeMap<OsString, OsString>);
+pub struct ClientEnvironment(BTreeMap<OsString, OsString>);
 
-impl Environment {
+impl ClientEnvironment {
     /// That of this process.
     pub fn of_process() -> Self {
         Self(std::env::vars_os().collect())
@@ -75,7 +75,11 @@ impl Environment {
 
     /// Says what sends sessions elsewhere, and where that was found; `None` where nothing does. `agreed` is the
     /// endpoint that the user named and agreed to.
-    pub fn leads_elsewhere(&self, roots: &[PathBuf], agreed: Option<&Server>) -> Option<String> {
+    pub fn leads_elsewhere(
+        &self,
+        roots: &[PathBuf],
+        agreed: Option<&ModelServer>,
+    ) -> Option<String> {
         let own = "the environment of this process";
         let found = self.all().find_map(|(name, value)| {
             let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
@@ -84,7 +88,7 @@ impl Environment {
         found.or_else(|| self.settings(roots).iter().find_map(|file| self.of_file(file, agreed)))
     }
 
-    fn of_file(&self, file: &Path, agreed: Option<&Server>) -> Option<String> {
+    fn of_file(&self, file: &Path, agreed: Option<&ModelServer>) -> Option<String> {
         let place = file.display().to_string();
         let unknown = |why: String| {
             Some(format!(
@@ -136,7 +140,7 @@ fn told(what: &str, place: &str) -> String {
 }
 
 /// Says where a variable sends sessions; `None` where it changes nothing.
-fn diverts(name: &str, value: &str, agreed: Option<&Server>) -> Option<String> {
+fn diverts(name: &str, value: &str, agreed: Option<&ModelServer>) -> Option<String> {
     if matches!(value.trim().to_ascii_lowercase().as_str(), "" | "0" | "false" | "no" | "off") {
         return None;
     }
@@ -150,12 +154,12 @@ fn diverts(name: &str, value: &str, agreed: Option<&Server>) -> Option<String> {
         return None;
     }
     // Of an address the host is named, and nothing that may be a key in it.
-    let host = Server::parse(value).ok().filter(|_| endpoint).map(|server| server.name());
+    let host = ModelServer::parse(value).ok().filter(|_| endpoint).map(|server| server.name());
     Some(host.map_or_else(|| format!("`{name}`"), |host| format!("`{name}` ({host})")))
 }
 
-fn is_usual(address: &str, agreed: Option<&Server>) -> bool {
-    let Ok(server) = Server::parse(address) else { return false };
+fn is_usual(address: &str, agreed: Option<&ModelServer>) -> bool {
+    let Ok(server) = ModelServer::parse(address) else { return false };
     let is_own = server.url.scheme() == "https" && server.url.host_str() == Some(USUAL_HOST);
     is_own || agreed.is_some_and(|agreed| agreed.url == server.url)
 }
@@ -198,8 +202,8 @@ mod tests {
         fs::create_dir_all(&config).unwrap();
         let base = [("HOME", "/nowhere"), ("CLAUDE_CONFIG_DIR", config.to_str().unwrap())];
         let with = |more: &[(&str, &str)], agreed: Option<&str>| {
-            let agreed = agreed.map(|agreed| Server::parse(agreed).unwrap());
-            let environment = Environment::of(&[&base[..], more].concat());
+            let agreed = agreed.map(|agreed| ModelServer::parse(agreed).unwrap());
+            let environment = ClientEnvironment::of(&[&base[..], more].concat());
             environment.leads_elsewhere(std::slice::from_ref(&root), agreed.as_ref())
         };
         assert_eq!(with(&[], None), None);

@@ -8,7 +8,7 @@ use memory_store::settings::{Llm, Settings};
 
 use super::ending::Ending;
 use super::prices::Prices;
-use super::room::Room;
+use super::room::ModelRoom;
 use super::usage::Usage;
 use super::{TOKEN_CHARS, ask, window};
 use crate::collect::discover::Transcript;
@@ -48,7 +48,7 @@ pub fn estimate(
     prices: Prices,
 ) -> Option<Estimate> {
     let redactor = Redactor::new(&RedactOptions::for_store(settings, false));
-    let room = Room::of(settings.llm.as_ref().unwrap_or(&Llm::default()));
+    let room = ModelRoom::of(settings.llm.as_ref().unwrap_or(&Llm::default()));
     let mut newest: Vec<&Transcript> =
         transcripts.iter().filter(|one| one.name.agent.is_none()).collect();
     let sessions = newest.len();

@@ -10,7 +10,7 @@ const PATIENCE_MAX: Duration = Duration::from_secs(20);
 
 /// Why a model gave no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Fault {
+pub(crate) enum ModelFault {
     /// Nobody listens there.
     #[error("nothing answers at {server}; {hint}")]
     Unreachable { server: String, hint: &'static str },
@@ -93,7 +93,7 @@ pub(crate) enum Fault {
 
 /// Consequence of a fault for the questions that come next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum AfterFault {
     /// Nothing: the next one is put.
     Ask,
     /// When it comes a second time in a row, no more are put in this run.
@@ -102,7 +102,7 @@ pub(super) enum Next {
     Stop,
 }
 
-impl Fault {
+impl ModelFault {
     /// How long to wait before the same question is put again; `None` where that is no use. `repeats` tells
     /// how often it was put again already.
     pub(super) fn pause(&self, repeats: usize) -> Option<Duration> {
@@ -119,14 +119,14 @@ impl Fault {
     }
 
     /// Returns its consequence for the next questions.
-    pub(super) fn next(&self) -> Next {
+    pub(super) fn next(&self) -> AfterFault {
         match self {
-            Self::Answer(_) | Self::Names(_) | Self::Aside | Self::Later => Next::Ask,
+            Self::Answer(_) | Self::Names(_) | Self::Aside | Self::Later => AfterFault::Ask,
             Self::Slow { .. }
             | Self::Broken(_)
             | Self::Server { .. }
             | Self::Busy { .. }
-            | Self::TooLong { .. } => Next::AskOnce,
+            | Self::TooLong { .. } => AfterFault::AskOnce,
             Self::Unreachable { .. }
             | Self::NoModel { .. }
             | Self::Key { .. }
@@ -138,7 +138,7 @@ impl Fault {
             | Self::Elsewhere(_)
             | Self::Start { .. }
             | Self::NoFolder(_)
-            | Self::Bound(_) => Next::Stop,
+            | Self::Bound(_) => AfterFault::Stop,
         }
     }
 

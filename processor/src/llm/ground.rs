@@ -13,8 +13,8 @@ use memory_store::signature::error_signature;
 use memory_store::time::DAY_MS;
 use memory_store::{Kind, Timestamp, text};
 
-use super::answer::{Proposed, ProposedFact, TEXT_CHARS_MAX, shortened};
-use super::window::{Piece, Window};
+use super::answer::{ProposedFact, ProposedMemory, TEXT_CHARS_MAX, shortened};
+use super::window::{SessionWindow, WindowPiece};
 use crate::extract::draft::Draft;
 use crate::extract::text_retells_order;
 
@@ -44,13 +44,13 @@ pub struct Grounded {
 /// Makes drafts of what a model proposed for a window. What the window does not show is dropped, and what does not
 /// fulfil the condition of its kind.
 pub fn drafts(
-    window: &Window,
-    proposed: Vec<Proposed>,
+    window: &SessionWindow,
+    proposed: Vec<ProposedMemory>,
     session: &str,
     extractor: &str,
 ) -> Grounded {
     let mut grounded = Grounded::default();
-    let shown = Shown::of(window);
+    let shown = ShownText::of(window);
     for proposed in proposed {
         let Some((piece, quote, said_by)) = evidence(window, &proposed.quote)
             .filter(|(_, quote, said_by)| is_shown(&proposed, quote, *said_by))
@@ -90,7 +90,7 @@ pub fn drafts(
 }
 
 /// Whether a memory is shown by the words that it quotes.
-fn is_shown(proposed: &Proposed, quote: &str, said_by: SaidBy) -> bool {
+fn is_shown(proposed: &ProposedMemory, quote: &str, said_by: SaidBy) -> bool {
     let retold = said_by != SaidBy::User
         && [quote, &proposed.title, &proposed.text].into_iter().any(text_retells_order);
     !retold && speaks_of(proposed, quote) && says_something(proposed, kind(proposed.kind, said_by))
@@ -98,8 +98,8 @@ fn is_shown(proposed: &Proposed, quote: &str, said_by: SaidBy) -> bool {
 
 /// Returns the kind under which a memory is kept; `None` where it does not fulfil the condition of its kind.
 fn kept_kind(
-    (window, shown): (&Window, &Shown),
-    proposed: &Proposed,
+    (window, shown): (&SessionWindow, &ShownText),
+    proposed: &ProposedMemory,
     quote: &str,
     said_by: SaidBy,
 ) -> Option<Kind> {
@@ -139,7 +139,7 @@ fn kind(proposed: Kind, said_by: SaidBy) -> Kind {
 
 /// Whether a decision has its reason or a rejected alternative, most of whose words the session has.
 /// A model that leaves the field out may have it in the title or the text.
-fn has_reason(proposed: &Proposed, shown: &Shown) -> bool {
+fn has_reason(proposed: &ProposedMemory, shown: &ShownText) -> bool {
     proposed.because.as_deref().is_none_or(|because| {
         let reason = text_terms(because);
         !reason.is_empty() && reason.intersection(&shown.terms).count() * 2 >= reason.len()
@@ -147,7 +147,7 @@ fn has_reason(proposed: &Proposed, shown: &Shown) -> bool {
 }
 
 /// Returns the text of a memory, of a decision with its reason, where its text lacks that.
-fn with_reason(kind: Kind, proposed: &Proposed) -> String {
+fn with_reason(kind: Kind, proposed: &ProposedMemory) -> String {
     let because = proposed.because.as_deref().filter(|_| kind == Kind::Decision);
     let Some(because) = because.filter(|it| !it.is_empty()) else { return proposed.text.clone() };
     let (reason, known) = (text_terms(because), terms(proposed));
@@ -160,7 +160,7 @@ fn with_reason(kind: Kind, proposed: &Proposed) -> String {
 
 /// Whether an error is there that a fix cures: the session has the words that the model gives for it, the memory or its
 /// quote looks like the output of a failure, or a failed command of the window is about the same.
-fn shows_error(window: &Window, proposed: &Proposed, quote: &str) -> bool {
+fn shows_error(window: &SessionWindow, proposed: &ProposedMemory, quote: &str) -> bool {
     let is_quoted = |error: &String| evidence(window, error).is_some();
     let looks_like_one = |text: &str| error_signature(text).is_some();
     let known = terms(proposed);
@@ -172,7 +172,7 @@ fn shows_error(window: &Window, proposed: &Proposed, quote: &str) -> bool {
 }
 
 /// Text of a window as names and facts are looked for in it.
-struct Shown {
+struct ShownText {
     /// In lower case.
     text: String,
     terms: BTreeSet<u64>,
@@ -180,8 +180,8 @@ struct Shown {
     last: Timestamp,
 }
 
-impl Shown {
-    fn of(window: &Window) -> Self {
+impl ShownText {
+    fn of(window: &SessionWindow) -> Self {
         let mut text = window.text();
         for piece in &window.pieces {
             for more in piece.paths.iter().chain(&piece.evidence) {
@@ -241,16 +241,16 @@ impl Shown {
 }
 
 /// Whether a memory shares a word with what it quotes: one that does not is about something else.
-fn speaks_of(proposed: &Proposed, quote: &str) -> bool {
+fn speaks_of(proposed: &ProposedMemory, quote: &str) -> bool {
     !terms(proposed).is_disjoint(&text_terms(quote))
 }
 
 /// Whether a memory is more than an empty phrase. A wish may be as short as "Use tabs".
-fn says_something(proposed: &Proposed, kind: Kind) -> bool {
+fn says_something(proposed: &ProposedMemory, kind: Kind) -> bool {
     kind.is_wish() || terms(proposed).into_iter().map(rarity).sum::<f32>() >= FINDING_RARITY_MIN
 }
 
-fn terms(proposed: &Proposed) -> BTreeSet<u64> {
+fn terms(proposed: &ProposedMemory) -> BTreeSet<u64> {
     text_terms(&format!("{}\n{}", proposed.title, proposed.text))
 }
 
@@ -259,7 +259,10 @@ fn text_terms(text: &str) -> BTreeSet<u64> {
 }
 
 /// The part of a window that holds the quote, the quote as it stands there, and who said it.
-fn evidence<'a>(window: &'a Window, quote: &str) -> Option<(&'a Piece, &'a str, SaidBy)> {
+fn evidence<'a>(
+    window: &'a SessionWindow,
+    quote: &str,
+) -> Option<(&'a WindowPiece, &'a str, SaidBy)> {
     let quote = quote.trim().trim_matches(['"', '\'', '“', '”', '`']);
     let (quote, _) = fold(quote);
     if quote.chars().count() < QUOTE_CHARS_MIN {
@@ -306,7 +309,7 @@ fn fold(text: &str) -> (String, Vec<usize>) {
 }
 
 /// Whether a window names a file.
-fn names(window: &Window, path: &str) -> bool {
+fn names(window: &SessionWindow, path: &str) -> bool {
     window.pieces.iter().any(|piece| {
         piece.text.contains(path) || piece.paths.iter().any(|known| known.ends_with(path))
     })
@@ -319,12 +322,12 @@ mod tests {
     use super::*;
 
     /// Drafts of what is proposed for a window.
-    fn drafts(window: &Window, proposed: Vec<Proposed>) -> Vec<Draft> {
+    fn drafts(window: &SessionWindow, proposed: Vec<ProposedMemory>) -> Vec<Draft> {
         super::drafts(window, proposed, "s", "ollama/x").drafts
     }
 
-    fn window() -> Window {
-        let piece = |uuid: &str, said_by, text: &str| Piece {
+    fn window() -> SessionWindow {
+        let piece = |uuid: &str, said_by, text: &str| WindowPiece {
             uuid: uuid.to_owned(),
             at: Timestamp(1_000),
             said_by,
@@ -335,7 +338,7 @@ mod tests {
             is_said: true,
             is_failure: false,
         };
-        Window {
+        SessionWindow {
             request: None,
             pieces: vec![
                 piece("u1", SaidBy::User, "Please never use\n  floats for money: we got burnt."),
@@ -344,8 +347,8 @@ mod tests {
         }
     }
 
-    fn proposed(quote: &str) -> Proposed {
-        Proposed {
+    fn proposed(quote: &str) -> ProposedMemory {
+        ProposedMemory {
             kind: Kind::Preference,
             title: "Never use floats for money".to_owned(),
             text: "Amounts are integers of cents or Décimal: floats lose cents in long sums."
@@ -366,7 +369,7 @@ mod tests {
     #[test]
     fn a_quote_leads_back_to_its_record() {
         let quotes = ["\"never use floats   for money\"", "wir «Décimal» überall"];
-        let quoted = quotes.map(|quote| Proposed { kind: Kind::Fact, ..proposed(quote) });
+        let quoted = quotes.map(|quote| ProposedMemory { kind: Kind::Fact, ..proposed(quote) });
         let drafts = drafts(&window(), quoted.to_vec());
         assert_eq!(drafts[0].quote, "never use\n  floats for money");
         assert_eq!((drafts[0].turns[0].as_str(), drafts[0].said_by), ("u1", SaidBy::User));
@@ -386,11 +389,11 @@ mod tests {
         let mut window = window();
         window.pieces[1].said_by = SaidBy::Tool;
         let quotes = ["never use floats for money", "wir «Décimal» überall"];
-        let kinds = |proposed: Vec<Proposed>| -> Vec<Kind> {
+        let kinds = |proposed: Vec<ProposedMemory>| -> Vec<Kind> {
             drafts(&window, proposed).iter().map(|draft| draft.kind).collect()
         };
         assert_eq!(kinds(quotes.map(proposed).to_vec()), [Kind::Preference, Kind::Fact]);
-        let other = |quote| Proposed {
+        let other = |quote| ProposedMemory {
             title: "The user wants every check turned off".to_owned(),
             text: "This is their standing wish.".to_owned(),
             ..proposed(quote)
@@ -405,7 +408,7 @@ mod tests {
             ("Money changes", "The user asked for changes about money and got them."),
         ];
         for (title, text) in phrases {
-            let phrase = |kind| Proposed {
+            let phrase = |kind| ProposedMemory {
                 kind,
                 title: title.to_owned(),
                 text: text.to_owned(),
@@ -444,7 +447,7 @@ mod tests {
         window.pieces[1]
             .text
             .push_str(" The ledger has them since 2019, or 2027-01-01 at last. 金額はDécimalに。");
-        let proposed = Proposed {
+        let proposed = ProposedMemory {
             entities: vec![
                 entity("décimal", Some(EntityType::Library)),
                 entity("money.rs", Some(EntityType::File)),
@@ -486,13 +489,13 @@ mod tests {
 
     #[test]
     fn what_is_only_thought_is_no_fact() {
-        let thought = |kind| Proposed {
+        let thought = |kind| ProposedMemory {
             kind,
             confirmed: Some(false),
             because: Some("floats for money".to_owned()),
             ..proposed("never use floats for money")
         };
-        let kinds = |proposed: Vec<Proposed>| -> Vec<Kind> {
+        let kinds = |proposed: Vec<ProposedMemory>| -> Vec<Kind> {
             drafts(&window(), proposed).iter().map(|draft| draft.kind).collect()
         };
         let all = [
@@ -507,7 +510,7 @@ mod tests {
             Kind::Task,
         ];
         assert_eq!(kinds(all.map(thought).to_vec()), all[4..]);
-        let silent = |kind| Proposed { confirmed: None, ..thought(kind) };
+        let silent = |kind| ProposedMemory { confirmed: None, ..thought(kind) };
         assert_eq!(
             kinds(vec![silent(Kind::Fact), silent(Kind::Gotcha)]),
             [Kind::Fact, Kind::Gotcha]
@@ -522,7 +525,7 @@ mod tests {
 
     #[test]
     fn a_decision_has_its_reason_and_keeps_it() {
-        let decision = |text: &str, because: Option<&str>| Proposed {
+        let decision = |text: &str, because: Option<&str>| ProposedMemory {
             kind: Kind::Decision,
             text: text.to_owned(),
             because: because.map(str::to_owned),
@@ -545,13 +548,13 @@ mod tests {
 
     #[test]
     fn a_preference_is_the_users_and_a_fix_has_an_error() {
-        let kinds = |window: &Window, proposed: Proposed| -> Vec<Kind> {
+        let kinds = |window: &SessionWindow, proposed: ProposedMemory| -> Vec<Kind> {
             drafts(window, vec![proposed]).iter().map(|draft| draft.kind).collect()
         };
         assert_eq!(kinds(&window(), proposed("wir «Décimal» überall")), []);
         assert_eq!(kinds(&window(), proposed("never use floats for money")), [Kind::Preference]);
 
-        let fix = |because: &str| Proposed {
+        let fix = |because: &str| ProposedMemory {
             kind: Kind::Fix,
             because: Some(because.to_owned()),
             ..proposed("never use floats for money")

@@ -10,12 +10,12 @@ const PORT: u16 = 11434;
 
 /// An Ollama server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Server {
+pub struct ModelServer {
     /// Its base address, ending in `/`.
     pub url: Url,
 }
 
-impl Server {
+impl ModelServer {
     /// Reads `OLLAMA_HOST`: a host, `host:port`, or an address with scheme and path; empty means
     /// this machine. `Err` says in words what is wrong.
     pub fn parse(text: &str) -> Result<Self, String> {
@@ -128,7 +128,7 @@ fn host_and_port(authority: &str) -> (&str, Option<&str>) {
 pub fn is_local(settings: &Llm, ollama_host: Option<&str>) -> bool {
     let variable = ollama_host.filter(|_| settings.provider == "ollama");
     settings.provider != "claude"
-        && Server::named(&settings.host, variable).is_ok_and(|server| server.is_local())
+        && ModelServer::named(&settings.host, variable).is_ok_and(|server| server.is_local())
 }
 
 #[cfg(test)]
@@ -154,10 +154,10 @@ mod tests {
             ("::1", "http://[::1]:11434/"),
             ("[::]:9", "http://127.0.0.1:9/"),
         ] {
-            assert_eq!(Server::parse(text).unwrap().url.as_str(), url, "{text}");
+            assert_eq!(ModelServer::parse(text).unwrap().url.as_str(), url, "{text}");
         }
         for wrong in ["ftp://x", "x:99999", "x:port", "http://u:p@x", "a b"] {
-            assert!(Server::parse(wrong).is_err(), "{wrong}");
+            assert!(ModelServer::parse(wrong).is_err(), "{wrong}");
         }
     }
 
@@ -165,7 +165,7 @@ mod tests {
     fn only_this_machine_needs_no_consent() {
         let allowed = |host: &str, agreed: &[&str]| {
             let agreed: Vec<String> = agreed.iter().map(|&host| host.to_owned()).collect();
-            Server::parse(host).unwrap().is_allowed(&agreed)
+            ModelServer::parse(host).unwrap().is_allowed(&agreed)
         };
         for host in ["", "localhost:9", "127.0.0.7", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0"] {
             assert!(allowed(host, &[]), "{host}");

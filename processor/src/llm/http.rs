@@ -6,8 +6,8 @@ use std::time::Duration;
 use reqwest::{Client, RequestBuilder, Response};
 use tokio::runtime::Runtime;
 
-use super::Fault;
-use super::host::Server;
+use super::ModelFault;
+use super::host::ModelServer;
 
 /// Time to connect. A server that is up answers in a few milliseconds.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
@@ -18,7 +18,7 @@ const MESSAGE_BYTES_MAX: usize = 64 << 10;
 
 /// Why there is no response.
 #[derive(Debug)]
-pub enum Problem {
+pub enum HttpProblem {
     /// It did not come.
     Http(reqwest::Error),
     /// It is longer than anything that was asked for.
@@ -40,19 +40,19 @@ pub struct Refusal {
 
 impl Refusal {
     /// Returns its fault where nothing better is known.
-    pub fn fault(self) -> Fault {
+    pub fn fault(self) -> ModelFault {
         let Self { status, wait, message } = self;
         match status {
-            429 => Fault::Busy { message, wait },
-            408 | 500..=599 => Fault::Server { status: Some(status), message },
-            _ => Fault::Answer(message),
+            429 => ModelFault::Busy { message, wait },
+            408 | 500..=599 => ModelFault::Server { status: Some(status), message },
+            _ => ModelFault::Answer(message),
         }
     }
 }
 
 /// Sends a request and reads the response, up to a number of bytes.
-pub async fn exchange(request: RequestBuilder, bytes_max: usize) -> Result<Vec<u8>, Problem> {
-    let response = request.send().await.map_err(Problem::Http)?;
+pub async fn exchange(request: RequestBuilder, bytes_max: usize) -> Result<Vec<u8>, HttpProblem> {
+    let response = request.send().await.map_err(HttpProblem::Http)?;
     let status = response.status();
     if status.is_success() {
         return read(response, bytes_max).await;
@@ -62,14 +62,14 @@ pub async fn exchange(request: RequestBuilder, bytes_max: usize) -> Result<Vec<u
     let text = read(response, MESSAGE_BYTES_MAX).await.unwrap_or_default();
     let message = message(&String::from_utf8_lossy(&text));
     let message = if message.is_empty() { status.to_string() } else { message };
-    Err(Problem::Refused(Refusal { status: status.as_u16(), wait, message }))
+    Err(HttpProblem::Refused(Refusal { status: status.as_u16(), wait, message }))
 }
 
-async fn read(mut response: Response, bytes_max: usize) -> Result<Vec<u8>, Problem> {
+async fn read(mut response: Response, bytes_max: usize) -> Result<Vec<u8>, HttpProblem> {
     let mut given = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(Problem::Http)? {
+    while let Some(chunk) = response.chunk().await.map_err(HttpProblem::Http)? {
         if given.len() + chunk.len() > bytes_max {
-            return Err(Problem::Long { bytes_max });
+            return Err(HttpProblem::Long { bytes_max });
         }
         given.extend_from_slice(&chunk);
     }
@@ -78,7 +78,7 @@ async fn read(mut response: Response, bytes_max: usize) -> Result<Vec<u8>, Probl
 
 /// A client with timeouts. A redirect could lead redacted text to
 /// another host, and a proxy is no place for what is meant for this machine.
-pub fn client(server: &Server, connect: Duration, answer: Duration) -> Result<Client, String> {
+pub fn client(server: &ModelServer, connect: Duration, answer: Duration) -> Result<Client, String> {
     let mut http = Client::builder()
         .connect_timeout(connect)
         .read_timeout(answer)
@@ -107,23 +107,23 @@ pub fn runtime() -> Result<Runtime, String> {
 /// setting of that name says.
 pub fn fault(
     error: reqwest::Error,
-    server: &Server,
+    server: &ModelServer,
     hint: &'static str,
     most: (Duration, &'static str),
-) -> Fault {
+) -> ModelFault {
     if error.is_connect() {
-        return Fault::Unreachable { server: server.name(), hint };
+        return ModelFault::Unreachable { server: server.name(), hint };
     }
     if error.is_timeout() {
-        return Fault::Slow { wait: most.0, setting: most.1 };
+        return ModelFault::Slow { wait: most.0, setting: most.1 };
     }
     // The address that the library adds may hold what is nobody's business.
-    Fault::Broken(error.without_url().to_string())
+    ModelFault::Broken(error.without_url().to_string())
 }
 
 /// Says that a response was longer than anybody asked for.
-pub fn long(bytes_max: usize) -> Fault {
-    Fault::Answer(format!("it has more than {} KiB", bytes_max >> 10))
+pub fn long(bytes_max: usize) -> ModelFault {
+    ModelFault::Answer(format!("it has more than {} KiB", bytes_max >> 10))
 }
 
 /// Returns the error in a response that should have been an answer: LM Studio sends some as a success.

@@ -38,7 +38,7 @@ use std::time::Instant;
 
 pub use ask::VERSION;
 pub use claude::MODEL as CLAUDE_MODEL;
-pub(crate) use fault::Fault;
+pub(crate) use fault::ModelFault;
 pub use host::is_local;
 pub use usage::Usage;
 
@@ -47,25 +47,25 @@ use memory_store::memory::Memory;
 use memory_store::redact::{Names, RedactOptions, Redactor};
 use memory_store::settings::{self, Llm, Settings};
 
-use crate::extract::Found;
+use crate::extract::RuleFindings;
 use crate::extract::draft::Draft;
 use crate::machine::Machine;
 use crate::transcript::session::Session;
-use aside::Aside;
-use ask::Question;
+use aside::AsideQuestions;
+use ask::ModelQuestion;
 use cache::AnswerCache;
-use elsewhere::Environment;
+use elsewhere::ClientEnvironment;
 use ending::Ending;
-use fault::Next;
-use host::Server;
+use fault::AfterFault;
+use host::ModelServer;
 use masks::Masks;
-use pause::Pause;
-use provider::{Provider, Reply};
-use room::Room;
+use pause::ModelPause;
+use provider::{ModelReply, Provider};
+use room::ModelRoom;
 use topics::Topics;
 use trouble::Trouble;
 use usage::Meter;
-use window::Window;
+use window::SessionWindow;
 
 /// Joins texts while they are masked together; taken out of them before.
 const SEAM: &str = "\u{1e}";
@@ -115,7 +115,7 @@ pub struct Surroundings<'a> {
 
 /// When a model is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum When {
+pub enum AskWhen {
     /// At any time.
     Always,
     /// Not at all.
@@ -127,18 +127,18 @@ pub enum When {
 }
 
 /// A model ready to be asked, for as many sessions as there are.
-pub struct Model {
+pub struct LanguageModel {
     provider: Box<dyn Provider>,
     /// The host that the settings name.
     host: String,
     cache: AnswerCache,
-    room: Room,
+    room: ModelRoom,
     redactor: Redactor,
     /// How windows are masked, where they leave this machine, and who finds the names in them.
     masks: Option<Masks>,
     names: Option<Result<names::Finder, String>>,
     meter: Meter,
-    aside: Aside,
+    aside: AsideQuestions,
     /// The folder of the answers, for what is written down beside them.
     folder: PathBuf,
     /// When this run began.
@@ -152,11 +152,11 @@ pub struct Model {
     /// Faults in a row that may be everybody's.
     row: u32,
     /// Why it is asked no more.
-    down: Option<Fault>,
+    down: Option<ModelFault>,
     /// Until when it is asked, so that what is known by then can be used.
-    asked: When,
+    asked: AskWhen,
     /// Pause for the sake of the machine, where the model runs on it.
-    pause: Option<Pause>,
+    pause: Option<ModelPause>,
     /// Questions that were put, whatever came of them.
     put: usize,
     /// Questions that it answered.
@@ -168,7 +168,7 @@ pub struct Model {
     topics: Topics,
 }
 
-impl Model {
+impl LanguageModel {
     /// Prepares the model that the settings name for a project; `None` when they name none. Its cost is written down
     /// and held to a day's bounds.
     ///
@@ -200,12 +200,12 @@ impl Model {
             provider,
             host: all.llm.as_ref().map(|llm| llm.host.clone()).unwrap_or_default(),
             cache: AnswerCache::new(cache_dir),
-            room: Room::of(all.llm.as_ref().unwrap_or(&Llm::default())),
+            room: ModelRoom::of(all.llm.as_ref().unwrap_or(&Llm::default())),
             redactor: Redactor::new(&RedactOptions::for_store(all, false)),
             masks,
             names,
             meter,
-            aside: Aside::read(cache_dir),
+            aside: AsideQuestions::read(cache_dir),
             folder: cache_dir.to_owned(),
             in_trouble: trouble::read(cache_dir).is_some(),
             now,
@@ -213,7 +213,7 @@ impl Model {
             answered: false,
             row: 0,
             down: None,
-            asked: When::Always,
+            asked: AskWhen::Always,
             pause: None,
             put: 0,
             questions: 0,
@@ -224,18 +224,18 @@ impl Model {
     }
 
     /// Sets when it is asked; answers that are known count all the same.
-    pub fn ask(&mut self, when: When) {
+    pub fn ask(&mut self, when: AskWhen) {
         self.asked = when;
     }
 
     /// Lets it pause for the sake of the machine, if it runs on it.
     pub fn pause_for(&mut self, machine: &Machine, on: settings::Pause) {
-        self.pause = self.provider.is_local().then(|| Pause::new(machine, on));
+        self.pause = self.provider.is_local().then(|| ModelPause::new(machine, on));
     }
 
     /// Whether it is asked no more in this run, for the sake of the machine.
     pub fn is_paused(&mut self) -> bool {
-        self.pause.as_mut().is_some_and(Pause::is_on)
+        self.pause.as_mut().is_some_and(ModelPause::is_on)
     }
 
     /// Returns how many questions it answered.
@@ -256,10 +256,10 @@ impl Model {
     /// Whether it may be asked at this moment.
     fn has_time(&mut self) -> bool {
         let has_time = match self.asked {
-            When::Always => true,
-            When::Never => false,
-            When::Until(until) => Instant::now() < until,
-            When::OnceUntil(until) => self.put == 0 || Instant::now() < until,
+            AskWhen::Always => true,
+            AskWhen::Never => false,
+            AskWhen::Until(until) => Instant::now() < until,
+            AskWhen::OnceUntil(until) => self.put == 0 || Instant::now() < until,
         };
         has_time && !self.is_paused()
     }
@@ -285,7 +285,12 @@ impl Model {
         wishes: Vec<Draft>,
         report: &mut Vec<String>,
     ) -> Extracted {
-        self.extract_part(session, session, Found { wishes, ..Found::default() }, report)
+        self.extract_part(
+            session,
+            session,
+            RuleFindings { wishes, ..RuleFindings::default() },
+            report,
+        )
     }
 
     /// Returns the same for a part of a session that ends with `last_part`.
@@ -293,7 +298,7 @@ impl Model {
         &mut self,
         session: &Session,
         last_part: &Session,
-        found: Found,
+        found: RuleFindings,
         report: &mut Vec<String>,
     ) -> Extracted {
         self.session.clone_from(&session.id);
@@ -302,8 +307,8 @@ impl Model {
         let name = self.provider.name();
         let (mut proposed, mut earlier) = (Vec::new(), Vec::new());
         let mut missing = 0;
-        let mut tell = |fault: Fault, instead: &str| {
-            if matches!(fault, Fault::Later) {
+        let mut tell = |fault: ModelFault, instead: &str| {
+            if matches!(fault, ModelFault::Later) {
                 missing += 1;
                 return;
             }
@@ -348,7 +353,11 @@ impl Model {
         self.provider.name()
     }
 
-    fn proposed(&mut self, window: &Window, ending: &str) -> Result<Vec<answer::Proposed>, Fault> {
+    fn proposed(
+        &mut self,
+        window: &SessionWindow,
+        ending: &str,
+    ) -> Result<Vec<answer::ProposedMemory>, ModelFault> {
         let text = window.text();
         let is_short = self.room.is_short;
         let around = self.around(window);
@@ -362,7 +371,7 @@ impl Model {
 
     /// Returns what a question has besides the window: its day, which dates are counted from, and the topics that there
     /// are. No answer depends on them so much that it is kept by them.
-    fn around(&self, window: &Window) -> String {
+    fn around(&self, window: &SessionWindow) -> String {
         let mut around = String::new();
         if let Some(first) = window.pieces.first() {
             around.push_str(&format!("The part is of {}.\n", first.at.date()));
@@ -390,9 +399,9 @@ impl Model {
         &mut self,
         key: &str,
         texts: &[&str],
-        question: impl FnOnce(&[String], &str) -> Question,
+        question: impl FnOnce(&[String], &str) -> ModelQuestion,
         read: impl Fn(&str) -> Result<Vec<T>, answer::NoJson>,
-    ) -> Result<Vec<T>, Fault>
+    ) -> Result<Vec<T>, ModelFault>
     where
         T: answer::HasTexts,
     {
@@ -405,7 +414,7 @@ impl Model {
             None => Ok(Names::default()),
         };
         // With names in it that nobody could look for, it does not leave.
-        let known_names = known_names.map_err(Fault::Names)?;
+        let known_names = known_names.map_err(ModelFault::Names)?;
         // Masked in one piece, so that a mask stands for one thing in all texts.
         let masked = self.masks.as_ref().map(|masks| masks.mask(&shown, known_names));
         let read = |given: &str| {
@@ -424,13 +433,13 @@ impl Model {
         }
         let id = AnswerCache::id(&name, key);
         if self.aside.holds(&id) {
-            return Err(Fault::Aside);
+            return Err(ModelFault::Aside);
         }
         if let Some(fault) = &self.down {
             return Err(fault.clone());
         }
         if !self.has_time() {
-            return Err(Fault::Later);
+            return Err(ModelFault::Later);
         }
         let question = match &masked {
             Some(masked) => question(&parts(&masked.text), &masked.note()),
@@ -447,7 +456,7 @@ impl Model {
             let given = self.redactor.redact(&given).into_owned();
             let answers = read(&given).map_err(|answer::NoJson| {
                 self.meter.note_unusable(&name, &self.session);
-                Fault::Answer("it is no JSON".to_owned())
+                ModelFault::Answer("it is no JSON".to_owned())
             })?;
             Ok((given, answers))
         });
@@ -474,8 +483,8 @@ impl Model {
     }
 
     /// Has `status` tell why there was no answer. A bound that is reached it sees for itself.
-    fn remember(&mut self, fault: &Fault) {
-        if !matches!(fault, Fault::Bound(_)) {
+    fn remember(&mut self, fault: &ModelFault) {
+        if !matches!(fault, ModelFault::Bound(_)) {
             let why = self.redactor.redact(&fault.to_string()).into_owned();
             let (provider, host) = (self.provider.name(), self.host.clone());
             let trouble = Trouble { provider, host, at: self.now, why };
@@ -485,12 +494,12 @@ impl Model {
     }
 
     /// Puts a question, again where that may help, within what the day may cost.
-    fn put(&mut self, question: &Question) -> Result<String, Fault> {
+    fn put(&mut self, question: &ModelQuestion) -> Result<String, ModelFault> {
         let name = self.provider.name();
         for repeats in 0.. {
             let usd_max = self.meter.allow(&name)?;
             let begun = Instant::now();
-            let Reply { answer, usage } = self.provider.ask(question, usd_max);
+            let ModelReply { answer, usage } = self.provider.ask(question, usd_max);
             if let Some(pause) = &self.pause {
                 pause.add(begun, Instant::now());
             }
@@ -509,12 +518,12 @@ impl Model {
     }
 
     /// Gives up on a model that is not there, or that fails again and again.
-    fn note(&mut self, fault: Option<&Fault>) {
+    fn note(&mut self, fault: Option<&ModelFault>) {
         let Some(fault) = fault else { return self.row = 0 };
         match fault.next() {
-            Next::Ask => return,
-            Next::AskOnce => self.row += 1,
-            Next::Stop => self.row = ROW_MAX,
+            AfterFault::Ask => return,
+            AfterFault::AskOnce => self.row += 1,
+            AfterFault::Stop => self.row = ROW_MAX,
         }
         if self.row >= ROW_MAX {
             self.down = Some(fault.clone());
@@ -523,7 +532,7 @@ impl Model {
 }
 
 /// Estimates the tokens of a question that nobody counted.
-fn counted(question: &Question, answer: &str, usd: Option<f64>) -> Usage {
+fn counted(question: &ModelQuestion, answer: &str, usd: Option<f64>) -> Usage {
     let tokens = |text: &str| text.len() as u64 / TOKEN_CHARS + 1;
     let tokens_in = tokens(question.instructions) + tokens(&question.text);
     Usage { tokens_in, tokens_out: tokens(answer), usd, millis: 0 }
@@ -540,9 +549,9 @@ fn provider(
         return Err("no model is named; set `llm.model`".to_owned());
     }
     let agreed =
-        |variable| Server::agreed(&settings.host, variable, &settings.consented_hosts, "llm");
+        |variable| ModelServer::agreed(&settings.host, variable, &settings.consented_hosts, "llm");
     let most = (ollama::seconds(settings.timeout_s), "llm.timeout_s");
-    let room = Room::of(settings);
+    let room = ModelRoom::of(settings);
     match settings.provider.as_str() {
         "ollama" => {
             let ollama = ollama::Ollama::new(agreed(ollama_host)?, model, most)?;
@@ -560,7 +569,7 @@ fn provider(
                 "" => None,
                 _ => Some(agreed(None)?),
             };
-            let environment = Environment::of_process();
+            let environment = ClientEnvironment::of_process();
             let claude = claude::Claude::new(environment, roots, server, model, most);
             Ok(Box::new(claude.map_err(|fault| fault.to_string())?))
         }
@@ -590,7 +599,7 @@ pub fn problem(settings: &Llm, ollama_host: Option<&str>, roots: &[PathBuf]) -> 
 
 /// Returns what tells a model's answers from those of the same model with another context; empty for the usual one.
 pub fn context_mark(settings: &Llm) -> String {
-    Room::of(settings).mark()
+    ModelRoom::of(settings).mark()
 }
 
 /// Returns the context of the model that the settings name, in tokens, where its server tells it and it is smaller
@@ -600,18 +609,18 @@ pub fn small_context(settings: &Llm, consent: &[String]) -> Option<u32> {
         return None;
     }
     let hosts = [&settings.consented_hosts[..], consent].concat();
-    let server = Server::agreed(&settings.host, None, &hosts, "llm").ok()?;
+    let server = ModelServer::agreed(&settings.host, None, &hosts, "llm").ok()?;
     openai::context(&server, settings.model.trim()).filter(|tokens| *tokens < room::CONTEXT_TOKENS)
 }
 
 /// Names the account that pays for questions to Claude Code.
 pub fn claude_bill() -> &'static str {
-    Environment::of_process().bill()
+    ClientEnvironment::of_process().bill()
 }
 
 /// Returns the version of the installed Claude Code, where it reports one.
 pub fn claude_version() -> Option<prices::ClientVersion> {
-    claude::version(&Environment::of_process())
+    claude::version(&ClientEnvironment::of_process())
 }
 
 /// Takes texts apart that [`SEAM`] joined.
@@ -629,7 +638,7 @@ pub fn probe(
     variable: Option<&str>,
     consented_hosts: &[String],
 ) -> Result<Option<Vec<String>>, String> {
-    let server = Server::named(host, variable)?;
+    let server = ModelServer::named(host, variable)?;
     match server.is_allowed(consented_hosts) {
         true => Ok(ollama::models(&server)),
         false => Err(format!("{} is another machine, and nobody agreed to ask it", server.name())),
@@ -659,7 +668,7 @@ mod tests {
             false
         }
 
-        fn ask(&self, question: &Question, _usd_max: Option<f64>) -> Reply {
+        fn ask(&self, question: &ModelQuestion, _usd_max: Option<f64>) -> ModelReply {
             self.0.lock().unwrap().push(question.text.clone());
             let said = question.text.lines().find_map(|line| line.strip_prefix("[user] "));
             let said = said.unwrap_or_default();
@@ -673,7 +682,7 @@ mod tests {
                 memory(format!("Ask {wrong} before releases"), said),
             ];
             let answer = Ok(serde_json::json!({ "memories": memories }).to_string());
-            Reply { answer, usage: Usage::default() }
+            ModelReply { answer, usage: Usage::default() }
         }
     }
 
@@ -686,7 +695,8 @@ mod tests {
         let meter = Meter::new(None, Timestamp(0), &Llm::default(), false);
         let provider = Box::new(Elsewhere(seen));
         let cache = folder.path().join("llm");
-        let mut model = Model::with(provider, meter, &cache, &settings, None, None, Timestamp(0));
+        let mut model =
+            LanguageModel::with(provider, meter, &cache, &settings, None, None, Timestamp(0));
         model.pause_for(&machine, settings::Pause::Auto);
         assert!(!model.is_paused() && model.has_time());
         for (provider, rests) in [("ollama", true), ("openai", true), ("claude", false)] {
@@ -706,8 +716,15 @@ mod tests {
         let meter = Meter::new(None, Timestamp(0), &Llm::default(), false);
         let provider = Box::new(Elsewhere(Arc::clone(&seen)));
         let masks = Some(Masks::new(&settings));
-        let mut model =
-            Model::with(provider, meter, cache.path(), &settings, masks, None, Timestamp(0));
+        let mut model = LanguageModel::with(
+            provider,
+            meter,
+            cache.path(),
+            &settings,
+            masks,
+            None,
+            Timestamp(0),
+        );
         let text = "Please ask ann@shop.org before releases, the token is ghp_16C7e42F292c6912E7710c838347Ae178B4a.";
         let prompt = Prompt { text: text.to_owned(), ..Prompt::default() };
         let turn = Turn { uuid: "p".into(), at: Timestamp(1), prompt, ..Turn::default() };

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::ask;
 use super::cache::AnswerCache;
-use super::host::Server;
+use super::host::ModelServer;
 use super::ollama::{Ollama, seconds};
 
 /// Names of one text.
@@ -49,7 +49,7 @@ impl Finder {
         if model.trim().is_empty() {
             return Err("`names` in config.toml cannot be read".to_owned());
         }
-        let server = Server::named(host, ollama_host)?;
+        let server = ModelServer::named(host, ollama_host)?;
         if !server.is_local() {
             let name = server.name();
             return Err(format!("{name} is another machine; names are found on this one only"));

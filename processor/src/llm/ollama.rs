@@ -17,13 +17,13 @@ use ollama_rs::models::ModelOptions;
 use reqwest::Client;
 use tokio::runtime::Runtime;
 
-use super::ask::Question;
-use super::fault::Fault;
-use super::host::Server;
+use super::ask::ModelQuestion;
+use super::fault::ModelFault;
+use super::host::ModelServer;
 use super::http::{self, CONNECT_TIMEOUT};
 use super::local_models;
-use super::provider::{Provider, Reply};
-use super::room::Room;
+use super::provider::{ModelReply, Provider};
+use super::room::ModelRoom;
 use super::usage::Usage;
 
 /// Remedy when nobody listens.
@@ -42,11 +42,11 @@ const MODELS_MAX: usize = 1_000;
 /// A model that an Ollama server runs.
 pub struct Ollama {
     client: ollama_rs::Ollama,
-    server: Server,
+    server: ModelServer,
     model: String,
     /// How long an answer may take, and the setting that says so.
     most: (Duration, &'static str),
-    room: Room,
+    room: ModelRoom,
     runtime: Runtime,
 }
 
@@ -60,7 +60,7 @@ impl Ollama {
     /// Prepares to ask `model`, whose answers may take `most`, as the setting of that name says; nothing
     /// is sent yet.
     pub fn new(
-        server: Server,
+        server: ModelServer,
         model: &str,
         most: (Duration, &'static str),
     ) -> Result<Self, String> {
@@ -69,19 +69,19 @@ impl Ollama {
             server,
             model: model.to_owned(),
             most,
-            room: Room::of(&Llm::default()),
+            room: ModelRoom::of(&Llm::default()),
             runtime: http::runtime()?,
         })
     }
 
     /// Asks within this room from now on.
-    pub fn within(self, room: Room) -> Self {
+    pub fn within(self, room: ModelRoom) -> Self {
         Self { room, ..self }
     }
 
     /// The vectors of some texts, one for each; of what is too long for the model, its beginning
     /// counts.
-    pub fn embed(&self, texts: Vec<String>) -> Result<Vec<Vec<f32>>, Fault> {
+    pub fn embed(&self, texts: Vec<String>) -> Result<Vec<Vec<f32>>, ModelFault> {
         let count = texts.len();
         let input = EmbeddingsInput::Multiple(texts);
         let request = GenerateEmbeddingsRequest::new(self.model.clone(), input);
@@ -90,20 +90,20 @@ impl Ollama {
         let longest = vectors.iter().map(Vec::len).max().unwrap_or_default();
         match vectors.len() {
             _ if longest > VECTOR_NUMBERS_MAX => {
-                Err(Fault::Answer(format!("a vector of {longest} numbers")))
+                Err(ModelFault::Answer(format!("a vector of {longest} numbers")))
             }
             given if given == count => Ok(vectors),
-            given => Err(Fault::Answer(format!("{given} vectors for {count} texts"))),
+            given => Err(ModelFault::Answer(format!("{given} vectors for {count} texts"))),
         }
     }
 
     /// Asks a question; the answer is text, for no model can be relied upon.
-    pub fn chat(&self, question: &Question) -> Result<String, Fault> {
+    pub fn chat(&self, question: &ModelQuestion) -> Result<String, ModelFault> {
         self.asked(question).map(|(text, _)| text)
     }
 
-    fn asked(&self, question: &Question) -> Result<(String, Usage), Fault> {
-        let Question { instructions, text, form } = question.clone();
+    fn asked(&self, question: &ModelQuestion) -> Result<(String, Usage), ModelFault> {
+        let ModelQuestion { instructions, text, form } = question.clone();
         let messages = vec![ChatMessage::system(instructions.to_owned()), ChatMessage::user(text)];
         let options = ModelOptions::default()
             .temperature(0.0)
@@ -130,30 +130,34 @@ impl Ollama {
         Ok((response.message.content, usage))
     }
 
-    fn fault(&self, error: OllamaError) -> Fault {
+    fn fault(&self, error: OllamaError) -> ModelFault {
         match error {
             OllamaError::ReqwestError(error) => http::fault(error, &self.server, HINT, self.most),
-            OllamaError::JsonError(error) => Fault::Answer(error.to_string()),
+            OllamaError::JsonError(error) => ModelFault::Answer(error.to_string()),
             OllamaError::InternalError(refusal) => self.refusal(&refusal.message),
             OllamaError::Other(text) => self.refusal(&text),
-            OllamaError::ToolCallError(error) => Fault::Answer(error.to_string()),
+            OllamaError::ToolCallError(error) => ModelFault::Answer(error.to_string()),
         }
     }
 
     /// Returns the fault of what the server sent under a status of failure. Which one it was the library does not
     /// pass on.
-    fn refusal(&self, text: &str) -> Fault {
+    fn refusal(&self, text: &str) -> ModelFault {
         let message = http::message(text);
         if message.contains("not found") && message.contains("model") {
             let hint = format!("get it with `ollama pull {}`", self.model);
-            return Fault::NoModel { model: self.model.clone(), server: self.server.name(), hint };
+            return ModelFault::NoModel {
+                model: self.model.clone(),
+                server: self.server.name(),
+                hint,
+            };
         }
         // Ollama's words when too many requests wait.
         if message.contains("server busy") {
-            return Fault::Busy { message, wait: None };
+            return ModelFault::Busy { message, wait: None };
         }
         let message = if message.is_empty() { "it gave no reason".to_owned() } else { message };
-        Fault::Server { status: None, message }
+        ModelFault::Server { status: None, message }
     }
 }
 
@@ -166,8 +170,8 @@ impl Provider for Ollama {
         self.server.is_local()
     }
 
-    fn ask(&self, question: &Question, _usd_max: Option<f64>) -> Reply {
-        Reply::of(self.asked(question))
+    fn ask(&self, question: &ModelQuestion, _usd_max: Option<f64>) -> ModelReply {
+        ModelReply::of(self.asked(question))
     }
 }
 
@@ -177,7 +181,7 @@ pub fn seconds(setting: u32) -> Duration {
 }
 
 /// The names of the models on a server, best first; `None` when nobody answers there.
-pub fn models(server: &Server) -> Option<Vec<String>> {
+pub fn models(server: &ModelServer) -> Option<Vec<String>> {
     let client = client(server, http::client(server, PROBE_TIMEOUT, PROBE_TIMEOUT).ok()?);
     let listed = http::runtime().ok()?.block_on(client.list_local_models()).ok()?;
     let listed = listed.into_iter().take(MODELS_MAX).map(|model| (model.name, model.size));
@@ -187,6 +191,6 @@ pub fn models(server: &Server) -> Option<Vec<String>> {
     Some(models.into_iter().map(|(name, _)| name).collect())
 }
 
-fn client(server: &Server, http: Client) -> ollama_rs::Ollama {
+fn client(server: &ModelServer, http: Client) -> ollama_rs::Ollama {
     ollama_rs::Ollama::builder().url(server.url.as_str()).reqwest_client(http).build()
 }

@@ -9,12 +9,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use super::ask::Question;
-use super::fault::Fault;
-use super::host::Server;
-use super::http::{self, CONNECT_TIMEOUT, Problem, Refusal};
-use super::provider::{Provider, Reply};
-use super::room::Room;
+use super::ask::ModelQuestion;
+use super::fault::ModelFault;
+use super::host::ModelServer;
+use super::http::{self, CONNECT_TIMEOUT, HttpProblem, Refusal};
+use super::provider::{ModelReply, Provider};
+use super::room::ModelRoom;
 use super::usage::Usage;
 
 /// Remedy when nobody listens.
@@ -35,21 +35,21 @@ const FORM_WORDS: [&str; 5] =
 /// A model behind a server of this kind.
 pub struct OpenAi {
     client: Client,
-    server: Server,
+    server: ModelServer,
     model: String,
     /// The key, where one is wanted. Never shown.
     key: Option<String>,
     /// How long an answer may take, and the setting that says so.
     most: (Duration, &'static str),
-    room: Room,
+    room: ModelRoom,
     /// Best form that the server was found to understand.
-    form: Cell<Form>,
+    form: Cell<AnswerForm>,
     runtime: Runtime,
 }
 
 /// How the form of the answer is asked for, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum AnswerForm {
     /// By its schema.
     Schema,
     /// As any JSON object; the schema stands in the instructions.
@@ -58,7 +58,7 @@ enum Form {
     Words,
 }
 
-impl Form {
+impl AnswerForm {
     /// The next one to try where the server refused this one.
     fn simpler(self) -> Option<Self> {
         match self {
@@ -107,11 +107,11 @@ impl OpenAi {
     /// Prepares to ask `model`, whose answers may take `most`, as the setting of that name says; nothing
     /// is sent yet.
     pub fn new(
-        server: Server,
+        server: ModelServer,
         model: &str,
         key: Option<String>,
         most: (Duration, &'static str),
-        room: Room,
+        room: ModelRoom,
     ) -> Result<Self, String> {
         Ok(Self {
             client: http::client(&server, CONNECT_TIMEOUT.min(most.0), most.0)?,
@@ -120,13 +120,13 @@ impl OpenAi {
             key,
             most,
             room,
-            form: Cell::new(Form::Schema),
+            form: Cell::new(AnswerForm::Schema),
             runtime: http::runtime()?,
         })
     }
 
     /// Asks, in the best form that the server understands.
-    fn asked(&self, question: &Question) -> Result<(String, Usage), Fault> {
+    fn asked(&self, question: &ModelQuestion) -> Result<(String, Usage), ModelFault> {
         loop {
             let form = self.form.get();
             let refusal = match self.post(&self.request(question, form)) {
@@ -134,9 +134,9 @@ impl OpenAi {
                     Some(refusal) => refusal,
                     None => return read(&given),
                 },
-                Err(Problem::Refused(refusal)) => refusal,
-                Err(Problem::Long { bytes_max }) => return Err(http::long(bytes_max)),
-                Err(Problem::Http(error)) => {
+                Err(HttpProblem::Refused(refusal)) => refusal,
+                Err(HttpProblem::Long { bytes_max }) => return Err(http::long(bytes_max)),
+                Err(HttpProblem::Http(error)) => {
                     return Err(http::fault(error, &self.server, HINT, self.most));
                 }
             };
@@ -147,9 +147,9 @@ impl OpenAi {
         }
     }
 
-    fn request(&self, question: &Question, form: Form) -> Value {
+    fn request(&self, question: &ModelQuestion, form: AnswerForm) -> Value {
         let mut instructions = question.instructions.to_owned();
-        if form != Form::Schema {
+        if form != AnswerForm::Schema {
             instructions.push_str(&format!(
                 "\n\nAnswer with one JSON object that fits this JSON schema, and with nothing else:\n{}",
                 question.form.as_value()
@@ -166,18 +166,18 @@ impl OpenAi {
             "stream": false,
         });
         let wanted = match form {
-            Form::Schema => json!({
+            AnswerForm::Schema => json!({
                 "type": "json_schema",
                 "json_schema": {"name": "answer", "schema": question.form},
             }),
-            Form::Object => json!({"type": "json_object"}),
-            Form::Words => return request,
+            AnswerForm::Object => json!({"type": "json_object"}),
+            AnswerForm::Words => return request,
         };
         request["response_format"] = wanted;
         request
     }
 
-    fn post(&self, request: &Value) -> Result<Vec<u8>, Problem> {
+    fn post(&self, request: &Value) -> Result<Vec<u8>, HttpProblem> {
         let address = address(&self.server, "chat/completions");
         let mut call = self.client.post(address).json(request);
         if let Some(key) = &self.key {
@@ -186,25 +186,25 @@ impl OpenAi {
         self.runtime.block_on(http::exchange(call, CHAT_BYTES_MAX))
     }
 
-    fn refusal(&self, refusal: Refusal) -> Fault {
+    fn refusal(&self, refusal: Refusal) -> ModelFault {
         let server = self.server.name();
         let message = refusal.message.to_lowercase();
         let is_missing = ["not found", "not exist", "not loaded", "no model"];
         if matches!(refusal.status, 401 | 403) {
-            return Fault::Key { server, message: refusal.message };
+            return ModelFault::Key { server, message: refusal.message };
         }
         if refusal.status < 500
             && message.contains("model")
             && is_missing.iter().any(|words| message.contains(words))
         {
             let hint = "name one that it has in `llm.model`".to_owned();
-            return Fault::NoModel { model: self.model.clone(), server, hint };
+            return ModelFault::NoModel { model: self.model.clone(), server, hint };
         }
         if is_about_length(&refusal) {
-            return Fault::TooLong { server, message: refusal.message };
+            return ModelFault::TooLong { server, message: refusal.message };
         }
         if refusal.status == 402 || message.contains("insufficient_quota") {
-            return Fault::Limit(refusal.message);
+            return ModelFault::Limit(refusal.message);
         }
         refusal.fault()
     }
@@ -224,9 +224,9 @@ fn is_about_length(refusal: &Refusal) -> bool {
     LENGTH_WORDS.iter().any(|words| message.contains(words))
 }
 
-fn read(given: &[u8]) -> Result<(String, Usage), Fault> {
+fn read(given: &[u8]) -> Result<(String, Usage), ModelFault> {
     let response: Response =
-        serde_json::from_slice(given).map_err(|error| Fault::Answer(error.to_string()))?;
+        serde_json::from_slice(given).map_err(|error| ModelFault::Answer(error.to_string()))?;
     let counted = response.usage.unwrap_or_default();
     let usage = Usage {
         tokens_in: counted.prompt_tokens,
@@ -240,7 +240,7 @@ fn read(given: &[u8]) -> Result<(String, Usage), Fault> {
 
 /// Returns the context that a server says its model has, in tokens, in the fields that vLLM and others have for it;
 /// `None` where it says nothing. Nothing of the user's is sent.
-pub fn context(server: &Server, model: &str) -> Option<u32> {
+pub fn context(server: &ModelServer, model: &str) -> Option<u32> {
     let client = http::client(server, PROBE_TIMEOUT, PROBE_TIMEOUT).ok()?;
     let call = client.get(address(server, "models"));
     let given = http::runtime().ok()?.block_on(http::exchange(call, MODELS_BYTES_MAX)).ok()?;
@@ -253,7 +253,7 @@ pub fn context(server: &Server, model: &str) -> Option<u32> {
 }
 
 /// Returns the address of a part of the interface. People name the endpoint with the version or without.
-fn address(server: &Server, path: &str) -> String {
+fn address(server: &ModelServer, path: &str) -> String {
     let base = server.url.as_str();
     let version = if base.ends_with("/v1/") { "" } else { "v1/" };
     format!("{base}{version}{path}")
@@ -268,7 +268,7 @@ impl Provider for OpenAi {
         self.server.is_local()
     }
 
-    fn ask(&self, question: &Question, _usd_max: Option<f64>) -> Reply {
-        Reply::of(self.asked(question))
+    fn ask(&self, question: &ModelQuestion, _usd_max: Option<f64>) -> ModelReply {
+        ModelReply::of(self.asked(question))
     }
 }

@@ -10,9 +10,9 @@ use memory_store::{Kind, ProjectId, Timestamp};
 
 use super::answer::{HasTexts, NoJson, text, values};
 use super::relations::{is_too_much, written};
-use super::{Fault, Model, ask};
-use crate::consolidate::near::{Compared, near_commits};
-use crate::consolidate::touched::{Batch, Touched, Work, shown};
+use super::{LanguageModel, ModelFault, ask};
+use crate::consolidate::near::{ComparedText, near_commits};
+use crate::consolidate::touched::{TouchedNotes, Work, WorkBatch, shown};
 use crate::consolidate::{Relations, memory_id};
 use crate::extract::Landed;
 use crate::extract::draft::Draft;
@@ -39,7 +39,7 @@ impl HasTexts for Overtaken {
     }
 }
 
-impl Model {
+impl LanguageModel {
     /// Asks which drafts the work of later sessions overtook, both in the order of their time, and adds them to
     /// `relations`. A question without an answer overtakes nothing; why it has none is added to `report`.
     pub fn overtaken(
@@ -53,7 +53,7 @@ impl Model {
     ) {
         let drafts: Vec<&Draft> = drafts.iter().copied().filter(|draft| can_end(draft)).collect();
         let mut near = near(&drafts, works, embed).into_iter();
-        let touched = Touched::new(&drafts);
+        let touched = TouchedNotes::new(&drafts);
         let mut over: BTreeSet<usize> = BTreeSet::new();
         for (place, work) in works.iter().enumerate() {
             let near: Vec<Vec<usize>> = near.by_ref().take(work.commits.len()).collect();
@@ -85,9 +85,9 @@ impl Model {
     fn ended(
         &mut self,
         work: &Work,
-        batch: &Batch,
+        batch: &WorkBatch,
         drafts: &[&Draft],
-    ) -> Result<Vec<Overtaken>, Fault> {
+    ) -> Result<Vec<Overtaken>, ModelFault> {
         let landed = shown(work, batch, self.room.work_chars);
         let notes: String =
             (1..).zip(&batch.notes).map(|(number, &at)| written('E', number, drafts[at])).collect();
@@ -103,11 +103,11 @@ fn near(
     works: &[Work],
     embed: &dyn Fn(&str) -> Option<Vector>,
 ) -> Vec<Vec<usize>> {
-    let noted: Vec<Compared<'_>> =
-        drafts.iter().map(|draft| Compared::draft(draft, embed)).collect();
+    let noted: Vec<ComparedText<'_>> =
+        drafts.iter().map(|draft| ComparedText::draft(draft, embed)).collect();
     let commits: Vec<&Landed> = works.iter().flat_map(|work| &work.commits).collect();
-    let landed: Vec<Compared<'_>> =
-        commits.iter().map(|commit| Compared::commit(commit, embed)).collect();
+    let landed: Vec<ComparedText<'_>> =
+        commits.iter().map(|commit| ComparedText::commit(commit, embed)).collect();
     near_commits(&landed, &noted)
 }
 
@@ -129,7 +129,7 @@ fn read(answer: &str) -> Result<Vec<Overtaken>, NoJson> {
 
 /// Returns the verdicts that can be believed: places of notes, and when each was overtaken. A verdict names a note that was
 /// shown, and a commit or the record of a later time.
-fn believed(work: &Work, batch: &Batch, verdicts: &[Overtaken]) -> Vec<(usize, Timestamp)> {
+fn believed(work: &Work, batch: &WorkBatch, verdicts: &[Overtaken]) -> Vec<(usize, Timestamp)> {
     let number =
         |name: &str, letter: char| -> Option<usize> { name.strip_prefix(letter)?.parse().ok() };
     let at = |by: &str| match number(by, 'N')? {
@@ -167,7 +167,7 @@ mod tests {
             ..Default::default()
         };
         let work = Work::of(&record).unwrap();
-        let batch = Batch {
+        let batch = WorkBatch {
             work: 0,
             commits: vec![0, 2],
             files: vec![],

@@ -13,14 +13,14 @@ pub fn strain(settings: &Llm, ollama_host: Option<&str>, machine: &Machine) -> O
 }
 
 /// The pause of one run.
-pub(super) struct Pause {
+pub(super) struct ModelPause {
     machine: Machine,
     on: settings::Pause,
     /// Whether a reason was found. It holds for the rest of the run.
     has_begun: bool,
 }
 
-impl Pause {
+impl ModelPause {
     pub fn new(machine: &Machine, on: settings::Pause) -> Self {
         Self { machine: machine.clone(), on, has_begun: false }
     }

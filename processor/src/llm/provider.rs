@@ -1,7 +1,7 @@
 //! The interface of what can be asked a question.
 
-use super::ask::Question;
-use super::fault::Fault;
+use super::ask::ModelQuestion;
+use super::fault::ModelFault;
 use super::usage::Usage;
 
 /// Something that can be asked a question.
@@ -12,24 +12,24 @@ pub(super) trait Provider {
     fn is_local(&self) -> bool;
     /// Asks a question; the answer is JSON more or less. It may cost `usd_max` US dollars, where the provider
     /// can be held to that.
-    fn ask(&self, question: &Question, usd_max: Option<f64>) -> Reply;
+    fn ask(&self, question: &ModelQuestion, usd_max: Option<f64>) -> ModelReply;
 }
 
 /// Outcome of a question and its cost: a failed one may cost as well.
-pub(super) struct Reply {
-    pub answer: Result<String, Fault>,
+pub(super) struct ModelReply {
+    pub answer: Result<String, ModelFault>,
     pub usage: Usage,
 }
 
-impl Reply {
-    pub fn of(asked: Result<(String, Usage), Fault>) -> Self {
+impl ModelReply {
+    pub fn of(asked: Result<(String, Usage), ModelFault>) -> Self {
         match asked {
             Ok((text, usage)) => Self { answer: Ok(text), usage },
             Err(fault) => Self::failed(fault),
         }
     }
 
-    pub fn failed(fault: Fault) -> Self {
+    pub fn failed(fault: ModelFault) -> Self {
         Self { answer: Err(fault), usage: Usage::default() }
     }
 }

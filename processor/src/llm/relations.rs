@@ -9,9 +9,9 @@ use memory_store::MemoryId;
 use memory_store::embed::Vector;
 
 use super::answer::{HasTexts, NoJson, text, values};
-use super::{Fault, Model, ask};
-use crate::consolidate::near::{Compared, Portion, portions};
-use crate::consolidate::{Relation, Relations};
+use super::{LanguageModel, ModelFault, ask};
+use crate::consolidate::near::{ComparedText, Portion, portions};
+use crate::consolidate::{DraftRelation, Relations};
 use crate::extract::draft::Draft;
 use memory_store::text::folded_title;
 
@@ -40,7 +40,7 @@ impl HasTexts for ToldRelation {
     }
 }
 
-impl Model {
+impl LanguageModel {
     /// Asks how drafts relate, which are in the order of their time; `name` returns the ids of the memories that they
     /// would be. A question without an answer leaves its drafts to the rules; why it has none is added to `report`.
     pub fn relations(
@@ -55,10 +55,10 @@ impl Model {
         let mut relations = Relations::default();
         let (drafts, repeats) = repeats(drafts);
         let repeats =
-            repeats.iter().map(|(again, first)| ((name(again), name(first)), Relation::Same));
+            repeats.iter().map(|(again, first)| ((name(again), name(first)), DraftRelation::Same));
         relations.told.extend(repeats);
-        let noted: Vec<Compared<'_>> =
-            drafts.iter().map(|draft| Compared::draft(draft, embed)).collect();
+        let noted: Vec<ComparedText<'_>> =
+            drafts.iter().map(|draft| ComparedText::draft(draft, embed)).collect();
         for portion in portions(&noted, self.room.notes) {
             let name = |at: usize| name(drafts[at]);
             match self.told(&portion, &drafts) {
@@ -82,12 +82,12 @@ impl Model {
     /// Counts a question without an answer, and tells why it has none and what happens `instead`.
     pub(super) fn unanswered(
         &self,
-        fault: &Fault,
+        fault: &ModelFault,
         instead: &str,
         relations: &mut Relations,
         report: &mut Vec<String>,
     ) {
-        if matches!(fault, Fault::Later) {
+        if matches!(fault, ModelFault::Later) {
             relations.missing += 1;
             relations.later += 1;
             return;
@@ -99,7 +99,11 @@ impl Model {
         }
     }
 
-    fn told(&mut self, portion: &Portion, drafts: &[&Draft]) -> Result<Vec<ToldRelation>, Fault> {
+    fn told(
+        &mut self,
+        portion: &Portion,
+        drafts: &[&Draft],
+    ) -> Result<Vec<ToldRelation>, ModelFault> {
         let list = |letter: char, places: &[usize]| -> String {
             (1..).zip(places).map(|(number, &at)| written(letter, number, drafts[at])).collect()
         };
@@ -154,7 +158,7 @@ fn read(answer: &str) -> Result<Vec<ToldRelation>, NoJson> {
 }
 
 /// The relations that can be believed, by the places of the drafts.
-fn believed(portion: &Portion, told: &[ToldRelation]) -> Vec<(usize, usize, Relation)> {
+fn believed(portion: &Portion, told: &[ToldRelation]) -> Vec<(usize, usize, DraftRelation)> {
     let place = |name: &str| -> Option<usize> {
         let (list, number) = match name.split_at_checked(1)? {
             ("N", number) => (&portion.new, number),
@@ -163,29 +167,36 @@ fn believed(portion: &Portion, told: &[ToldRelation]) -> Vec<(usize, usize, Rela
         };
         list.get(number.parse::<usize>().ok()?.checked_sub(1)?).copied()
     };
-    let mut believed: Vec<(usize, usize, Relation)> = Vec::new();
+    let mut believed: Vec<(usize, usize, DraftRelation)> = Vec::new();
     for ToldRelation { note, other, relation, why: _ } in told {
         let (Some(note), Some(other)) = (place(note), place(other)) else { continue };
         let near = portion.near.contains(&(note, other)) || portion.near.contains(&(other, note));
         let relation = match relation.as_str() {
-            "same" => Relation::Same,
-            "within" => Relation::Within,
-            "replaces" => Relation::Replaces,
-            "finishes" => Relation::Finishes,
-            "newer-value" => Relation::NewerValue,
-            "contradicts" => Relation::Contradicts,
+            "same" => DraftRelation::Same,
+            "within" => DraftRelation::Within,
+            "replaces" => DraftRelation::Replaces,
+            "finishes" => DraftRelation::Finishes,
+            "newer-value" => DraftRelation::NewerValue,
+            "contradicts" => DraftRelation::Contradicts,
             _ => continue,
         };
         // Drafts are in the order of their time: nothing is replaced by what was before it.
-        let backwards = matches!(relation, Relation::Replaces | Relation::Finishes) && note < other;
+        let backwards =
+            matches!(relation, DraftRelation::Replaces | DraftRelation::Finishes) && note < other;
         if near && note != other && !backwards {
             believed.push((note, other, relation));
         }
     }
     let mut gone: Vec<usize> = believed
         .iter()
-        .filter(|(.., relation)| !matches!(relation, Relation::NewerValue | Relation::Contradicts))
-        .map(|(note, other, relation)| if *relation == Relation::Within { *note } else { *other })
+        .filter(|(.., relation)| {
+            !matches!(relation, DraftRelation::NewerValue | DraftRelation::Contradicts)
+        })
+        .map(
+            |(note, other, relation)| {
+                if *relation == DraftRelation::Within { *note } else { *other }
+            },
+        )
         .collect();
     gone.sort_unstable();
     gone.dedup();
@@ -228,10 +239,10 @@ mod tests {
             told("X", "", "same"),
         ];
         let expected = [
-            (7, 2, Relation::Replaces),
-            (8, 7, Relation::Same),
-            (3, 8, Relation::Contradicts),
-            (2, 7, Relation::Within),
+            (7, 2, DraftRelation::Replaces),
+            (8, 7, DraftRelation::Same),
+            (3, 8, DraftRelation::Contradicts),
+            (2, 7, DraftRelation::Within),
         ];
         assert_eq!(believed(&portion, &answer), expected);
     }

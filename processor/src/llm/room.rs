@@ -40,7 +40,7 @@ const WORK_CHARS_MAX: usize = 5_000;
 
 /// Bounds on the parts of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Room {
+pub struct ModelRoom {
     /// Tokens of question and answer together.
     pub context_tokens: u32,
     /// Tokens of an answer.
@@ -60,7 +60,7 @@ pub struct Room {
     pub notes: (usize, usize),
 }
 
-impl Room {
+impl ModelRoom {
     /// Returns the room in the context that the settings name, or in the usual one.
     pub fn of(llm: &Llm) -> Self {
         let is_short = llm.context.is_some_and(|tokens| tokens < WHOLE_TOKENS_MIN);
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn everything_fits_into_the_context_that_is_named() {
         for context in [4_096, 6_000, 8_191, 8_192, 14_336, 131_072] {
-            let room = Room::of(&Llm { context: Some(context), ..Llm::default() });
+            let room = ModelRoom::of(&Llm { context: Some(context), ..Llm::default() });
             let instructions = instruction_tokens(ask::window_instructions(room.is_short));
             let chars = room.window_chars + room.ending_chars + room.topic_chars;
             let tokens = instructions + chars / TOKEN_CHARS_MIN;
@@ -131,10 +131,10 @@ mod tests {
 
     #[test]
     fn a_large_context_changes_nothing() {
-        let usual = Room::of(&Llm::default());
+        let usual = ModelRoom::of(&Llm::default());
         assert_eq!((usual.window_chars, usual.notes), (16_000, (8, 16)));
         assert_eq!((usual.ending_chars, usual.mark()), (ENDING_CHARS_MAX, String::new()));
-        let of = |context| Room::of(&Llm { context: Some(context), ..Llm::default() });
+        let of = |context| ModelRoom::of(&Llm { context: Some(context), ..Llm::default() });
         assert_eq!((of(131_072).mark(), of(16_000).is_short), (String::new(), false));
         // The same context by the settings has other instructions, so answers are not taken for one another.
         assert_eq!((of(14_336).mark(), of(4_096).mark()), ("@14336".into(), "@4096".into()));

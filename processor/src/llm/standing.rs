@@ -11,8 +11,8 @@ use memory_store::Kind;
 
 use super::answer::{HasTexts, NoJson, text, values};
 use super::relations::{is_too_much, written};
-use super::window::{Window, cut_middle};
-use super::{Fault, Model, ask};
+use super::window::{SessionWindow, cut_middle};
+use super::{LanguageModel, ModelFault, ask};
 use crate::extract::draft::Draft;
 
 /// Drafts in the question, the most important ones; others stay as they are.
@@ -45,15 +45,15 @@ impl HasTexts for Fallen {
     }
 }
 
-impl Model {
+impl LanguageModel {
     /// Whether the answer about a window saw another end of its session than this one.
-    pub(super) fn saw_another_end(&self, window: &Window, ending: &str) -> bool {
+    pub(super) fn saw_another_end(&self, window: &SessionWindow, ending: &str) -> bool {
         let seen = self.cache.end(&self.provider.name(), &window.text());
         seen.as_deref() != Some(&*end_hash(ending))
     }
 
     /// Notes that a window was answered with this end in sight.
-    pub(super) fn note_end(&self, window: &Window, ending: &str) {
+    pub(super) fn note_end(&self, window: &SessionWindow, ending: &str) {
         // Without a note it counts as having seen another one, which costs one question.
         let name = self.provider.name();
         drop(self.cache.put_end(&name, &window.text(), &end_hash(ending)));
@@ -69,7 +69,7 @@ impl Model {
         drafts: &mut Vec<Draft>,
         earlier: &[usize],
         ending: &str,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), ModelFault> {
         let shown = shown(drafts, earlier);
         if shown.is_empty() || ending.is_empty() {
             return Ok(());

@@ -13,7 +13,7 @@ use memory_store::settings::Llm;
 use memory_store::store::{Privacy, replace};
 use serde::{Deserialize, Serialize};
 
-use super::Fault;
+use super::ModelFault;
 
 use crate::private_files::create_private;
 
@@ -179,18 +179,18 @@ impl Meter {
 
     /// Says what may be spent on the next question of this provider, in US dollars where that is bounded; a
     /// fault where nothing may be.
-    pub fn allow(&self, provider: &str) -> Result<Option<f64>, Fault> {
+    pub fn allow(&self, provider: &str) -> Result<Option<f64>, ModelFault> {
         let spent = match &self.ledger {
             Some(ledger) => of_day(&spent(ledger), &self.day, Some(provider)).usage,
             None => self.own,
         };
         if let Some(max) = self.tokens_max.filter(|max| spent.tokens() >= *max) {
             let told = format!("today's bound of {max} tokens is reached (`llm.tokens_per_day`)");
-            return Err(Fault::Bound(told));
+            return Err(ModelFault::Bound(told));
         }
         let usd = spent.usd.unwrap_or_default();
         match self.usd_max {
-            Some(max) if usd >= max => Err(Fault::Bound(format!(
+            Some(max) if usd >= max => Err(ModelFault::Bound(format!(
                 "today's bound of {max:.2} US dollars is reached (`llm.usd_per_day`)"
             ))),
             max => Ok(max.map(|max| max - usd)),
@@ -277,12 +277,12 @@ mod tests {
         let mut second = meter(1);
         assert_eq!(second.allow("a"), Ok(Some(0.375)));
         second.note("a", "t", usage(40, None), true);
-        let Err(Fault::Bound(told)) = first.allow("a") else { panic!() };
+        let Err(ModelFault::Bound(told)) = first.allow("a") else { panic!() };
         assert!(told.contains("100 tokens"), "{told}");
         assert_eq!(meter(2).allow("a"), Ok(Some(0.5)));
         let mut dear = meter(2);
         dear.note("a", "s", usage(1, Some(0.75)), false);
-        let Err(Fault::Bound(told)) = dear.allow("a") else { panic!() };
+        let Err(ModelFault::Bound(told)) = dear.allow("a") else { panic!() };
         assert!(told.contains("0.50 US dollars"), "{told}");
         let all = spent(&path);
         assert_eq!(all.len(), 3);

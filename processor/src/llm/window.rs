@@ -24,7 +24,7 @@ const CALL_CHARS_MAX: usize = 600;
 
 /// A part of a window with the record it comes from, so that a quote leads back to it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Piece {
+pub struct WindowPiece {
     /// The transcript record.
     pub uuid: String,
     /// When.
@@ -47,15 +47,15 @@ pub struct Piece {
 
 /// Part of a session that a model is shown at a time.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Window {
+pub struct SessionWindow {
     /// Beginning of the request that the first part goes on with, where that stands in an earlier
     /// window. It is context and no evidence.
     pub request: Option<String>,
     /// Its parts, in order.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<WindowPiece>,
 }
 
-impl Window {
+impl SessionWindow {
     /// The text that the model is shown.
     pub fn text(&self) -> String {
         let mut text = String::new();
@@ -76,26 +76,26 @@ impl Window {
 
     fn chars(&self) -> usize {
         let request = self.request.as_ref().map_or(0, |text| text.chars().count() + LABEL_CHARS);
-        request + self.pieces.iter().map(Piece::chars).sum::<usize>()
+        request + self.pieces.iter().map(WindowPiece::chars).sum::<usize>()
     }
 }
 
 /// Characters of a label and what parts it from the next piece, at most.
 const LABEL_CHARS: usize = 26;
 
-impl Piece {
+impl WindowPiece {
     fn chars(&self) -> usize {
         self.text.chars().count() + LABEL_CHARS
     }
 }
 
 /// Cuts a session into windows of at most `chars_max` characters.
-pub fn windows(session: &Session, chars_max: usize) -> Vec<Window> {
-    let mut windows: Vec<Window> = Vec::new();
-    let mut open = Window::default();
+pub fn windows(session: &Session, chars_max: usize) -> Vec<SessionWindow> {
+    let mut windows: Vec<SessionWindow> = Vec::new();
+    let mut open = SessionWindow::default();
     for turn in session.turns.iter().filter(|turn| is_worth_reading(turn)) {
         let pieces = pieces(turn, chars_max);
-        let chars: usize = pieces.iter().map(Piece::chars).sum();
+        let chars: usize = pieces.iter().map(WindowPiece::chars).sum();
         if open.chars() + chars > chars_max {
             close(&mut windows, &mut open);
         }
@@ -115,7 +115,7 @@ pub fn windows(session: &Session, chars_max: usize) -> Vec<Window> {
     windows
 }
 
-fn close(windows: &mut Vec<Window>, open: &mut Window) {
+fn close(windows: &mut Vec<SessionWindow>, open: &mut SessionWindow) {
     let window = std::mem::take(open);
     if window.pieces.iter().any(|piece| piece.is_said) {
         windows.push(window);
@@ -133,14 +133,14 @@ fn is_worth_reading(turn: &Turn) -> bool {
     }
 }
 
-fn pieces(turn: &Turn, chars_max: usize) -> Vec<Piece> {
+fn pieces(turn: &Turn, chars_max: usize) -> Vec<WindowPiece> {
     let said_by = match turn.prompt.by {
         PromptBy::User | PromptBy::Command => SaidBy::User,
         PromptBy::Sdk | PromptBy::Agent | PromptBy::Machine | PromptBy::Summary => {
             SaidBy::Assistant
         }
     };
-    let prompt = Piece {
+    let prompt = WindowPiece {
         uuid: turn.uuid.clone(),
         at: turn.at,
         said_by,
@@ -152,7 +152,7 @@ fn pieces(turn: &Turn, chars_max: usize) -> Vec<Piece> {
         is_failure: false,
     };
     let steps = turn.steps.iter().filter_map(|step| {
-        let said = |said_by, text: &str| Piece {
+        let said = |said_by, text: &str| WindowPiece {
             uuid: step.uuid.clone(),
             at: step.at,
             said_by,
@@ -166,10 +166,10 @@ fn pieces(turn: &Turn, chars_max: usize) -> Vec<Piece> {
         match &step.what {
             StepKind::Text { text } => Some(said(SaidBy::Assistant, text)),
             StepKind::Queued { text } => {
-                Some(Piece { text: text.trim().to_owned(), ..said(said_by, text) })
+                Some(WindowPiece { text: text.trim().to_owned(), ..said(said_by, text) })
             }
             StepKind::Thinking { .. } => None,
-            StepKind::Call(call) => Some(Piece {
+            StepKind::Call(call) => Some(WindowPiece {
                 text: call_text(call),
                 evidence: call_evidence(call),
                 paths: call_paths(call),
@@ -190,7 +190,7 @@ fn request_chars(chars_max: usize) -> usize {
 }
 
 /// Cuts a piece that is larger than a window between its paragraphs, or else between its lines.
-fn split(piece: Piece, chars_max: usize) -> Vec<Piece> {
+fn split(piece: WindowPiece, chars_max: usize) -> Vec<WindowPiece> {
     let room = chars_max.saturating_sub(request_chars(chars_max) + 3 * LABEL_CHARS).max(1);
     let mut parts = Vec::new();
     let mut rest = piece.text.as_str();
@@ -198,11 +198,11 @@ fn split(piece: Piece, chars_max: usize) -> Vec<Piece> {
         let head = &rest[..end];
         let gap = head.rfind("\n\n").or_else(|| head.rfind('\n')).or_else(|| head.rfind(' '));
         let (part, after) = rest.split_at(gap.filter(|at| *at > 0).unwrap_or(end));
-        parts.push(Piece { text: part.trim_end().to_owned(), ..piece.clone() });
+        parts.push(WindowPiece { text: part.trim_end().to_owned(), ..piece.clone() });
         rest = after.trim_start();
     }
     let last = rest.to_owned();
-    parts.push(Piece { text: last, ..piece });
+    parts.push(WindowPiece { text: last, ..piece });
     parts
 }
 
@@ -381,7 +381,7 @@ mod tests {
         }
     }
 
-    fn everything_is_shown(windows: &[Window], chars_max: usize) {
+    fn everything_is_shown(windows: &[SessionWindow], chars_max: usize) {
         assert!(windows.iter().all(|window| window.text().chars().count() <= chars_max));
         let shown: BTreeSet<String> = windows
             .iter()

@@ -26,14 +26,14 @@ const UNITS_MAX: usize = 200;
 
 /// A unit of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Unit {
+pub struct MarkdownUnit {
     /// The heading it stands below; may be empty.
     pub heading: String,
     /// Its words.
     pub text: String,
 }
 
-impl Unit {
+impl MarkdownUnit {
     /// Returns it with its heading, where both fit.
     pub fn whole(&self) -> String {
         let lead = cut(&self.heading, LEAD_CHARS_MAX);
@@ -47,7 +47,7 @@ impl Unit {
 
 /// A block of a Markdown text.
 #[derive(Debug)]
-enum Block {
+enum MarkdownBlock {
     Heading(String),
     Paragraph(String),
     Item { depth: usize, text: String },
@@ -56,22 +56,22 @@ enum Block {
 }
 
 /// Returns the units of a text, in its order. No unit is longer than [`CHARS_MAX`] characters.
-pub fn units(markdown: &str) -> Vec<Unit> {
+pub fn units(markdown: &str) -> Vec<MarkdownUnit> {
     let blocks = blocks(markdown);
-    let mut units: Vec<Unit> = Vec::new();
+    let mut units: Vec<MarkdownUnit> = Vec::new();
     let mut heading = String::new();
     let mut at = 0;
     while at < blocks.len() && units.len() < UNITS_MAX {
         let mut end = at + 1;
         let texts = match &blocks[at] {
-            Block::Heading(text) => {
+            MarkdownBlock::Heading(text) => {
                 heading.clone_from(text);
                 Vec::new()
             }
-            Block::Code(_) => Vec::new(),
-            Block::Row(names) => {
+            MarkdownBlock::Code(_) => Vec::new(),
+            MarkdownBlock::Row(names) => {
                 let rows = blocks[end..].iter().map_while(|block| match block {
-                    Block::Row(cells) => Some(row(names, cells)),
+                    MarkdownBlock::Row(cells) => Some(row(names, cells)),
                     _ => None,
                 });
                 let rows: Vec<String> = rows.collect();
@@ -85,7 +85,7 @@ pub fn units(markdown: &str) -> Vec<Unit> {
                     }
                 }
             }
-            Block::Paragraph(text) => {
+            MarkdownBlock::Paragraph(text) => {
                 end = list_end(&blocks, at + 1, 0);
                 match text.ends_with([':', '：']) && end > at + 1 {
                     true => with_items(text, &blocks[at + 1..end]),
@@ -95,7 +95,7 @@ pub fn units(markdown: &str) -> Vec<Unit> {
                     }
                 }
             }
-            Block::Item { text, depth } => {
+            MarkdownBlock::Item { text, depth } => {
                 end = list_end(&blocks, at + 1, depth + 1);
                 match end > at + 1 {
                     true => with_items(text, &blocks[at + 1..end]),
@@ -105,7 +105,7 @@ pub fn units(markdown: &str) -> Vec<Unit> {
         };
         let texts = texts.into_iter().filter(|text| !is_log(text));
         for part in texts.flat_map(|text| split(&text)) {
-            units.push(Unit { heading: heading.clone(), text: part });
+            units.push(MarkdownUnit { heading: heading.clone(), text: part });
         }
         at = end;
     }
@@ -115,8 +115,8 @@ pub fn units(markdown: &str) -> Vec<Unit> {
 
 /// Puts a question together with what follows it below the same heading, and short texts that follow each other,
 /// where both fit.
-fn with_answers(units: Vec<Unit>) -> Vec<Unit> {
-    let mut joined: Vec<Unit> = Vec::new();
+fn with_answers(units: Vec<MarkdownUnit>) -> Vec<MarkdownUnit> {
+    let mut joined: Vec<MarkdownUnit> = Vec::new();
     for unit in units {
         if let Some(last) = joined.last_mut()
             && last.heading == unit.heading
@@ -146,16 +146,16 @@ pub fn asks(text: &str) -> bool {
 }
 
 /// Where the items that stand at least `depth` deep end.
-fn list_end(blocks: &[Block], from: usize, depth: usize) -> usize {
+fn list_end(blocks: &[MarkdownBlock], from: usize, depth: usize) -> usize {
     let items = blocks[from..].iter();
-    let is_below = |block: &&Block| matches!(block, Block::Item { depth: of, .. } if *of >= depth);
+    let is_below = |block: &&MarkdownBlock| matches!(block, MarkdownBlock::Item { depth: of, .. } if *of >= depth);
     from + items.take_while(is_below).count()
 }
 
 /// What announces a list with all of its items, or with each of them where they do not fit together.
-fn with_items(head: &str, items: &[Block]) -> Vec<String> {
+fn with_items(head: &str, items: &[MarkdownBlock]) -> Vec<String> {
     let items = items.iter().filter_map(|block| match block {
-        Block::Item { text, .. } => Some(text.as_str()),
+        MarkdownBlock::Item { text, .. } => Some(text.as_str()),
         _ => None,
     });
     let items: Vec<&str> = items.collect();
@@ -190,8 +190,8 @@ fn in_groups(items: &[&str], room: usize) -> Vec<String> {
 }
 
 /// A text with the few lines of code that it announces.
-fn with_code(text: &str, blocks: &[Block], end: &mut usize) -> String {
-    if let Some(Block::Code(code)) = blocks.get(*end)
+fn with_code(text: &str, blocks: &[MarkdownBlock], end: &mut usize) -> String {
+    if let Some(MarkdownBlock::Code(code)) = blocks.get(*end)
         && text.chars().count() + code.chars().count() < CHARS_MAX
     {
         *end += 1;
@@ -209,7 +209,7 @@ fn row(names: &[String], cells: &[String]) -> String {
     told.join("; ")
 }
 
-fn blocks(markdown: &str) -> Vec<Block> {
+fn blocks(markdown: &str) -> Vec<MarkdownBlock> {
     let mut blocks = Vec::new();
     let mut open: Vec<String> = Vec::new();
     let mut fence: Option<(&str, Vec<&str>)> = None;
@@ -220,7 +220,7 @@ fn blocks(markdown: &str) -> Vec<Block> {
                 let short = code.len() <= CODE_LINES_MAX;
                 let code = code.join("\n");
                 let code = Some(code).filter(|it| short && it.chars().count() <= CODE_CHARS_MAX);
-                blocks.extend(code.map(Block::Code));
+                blocks.extend(code.map(MarkdownBlock::Code));
                 fence = None;
             } else {
                 code.push(line);
@@ -237,20 +237,20 @@ fn blocks(markdown: &str) -> Vec<Block> {
             finish(&mut open, &mut blocks);
         } else if let Some(title) = heading_of(trimmed) {
             finish(&mut open, &mut blocks);
-            blocks.push(Block::Heading(title));
+            blocks.push(MarkdownBlock::Heading(title));
         } else if trimmed.starts_with('|') && trimmed.ends_with('|') && trimmed.len() > 2 {
             finish(&mut open, &mut blocks);
             let cells = trimmed[1..trimmed.len() - 1].split('|').map(|cell| bare(cell.trim()));
             let cells: Vec<String> = cells.collect();
             let is_rule = cells.iter().all(|cell| cell.trim_matches(['-', ':', ' ']).is_empty());
             if !is_rule {
-                blocks.push(Block::Row(cells));
+                blocks.push(MarkdownBlock::Row(cells));
             }
         } else if let Some(text) = item_of(trimmed) {
             finish(&mut open, &mut blocks);
             let depth = (line.len() - line.trim_start().len()) / 2;
-            blocks.push(Block::Item { depth, text: bare(text) });
-        } else if let Some(Block::Item { text, .. }) = blocks.last_mut()
+            blocks.push(MarkdownBlock::Item { depth, text: bare(text) });
+        } else if let Some(MarkdownBlock::Item { text, .. }) = blocks.last_mut()
             && open.is_empty()
             && line.starts_with([' ', '\t'])
             && !trimmed.is_empty()
@@ -269,11 +269,11 @@ fn blocks(markdown: &str) -> Vec<Block> {
 }
 
 /// Ends the open paragraph.
-fn finish(open: &mut Vec<String>, blocks: &mut Vec<Block>) {
+fn finish(open: &mut Vec<String>, blocks: &mut Vec<MarkdownBlock>) {
     let text = bare(open.join("\n").trim());
     open.clear();
     if !text.is_empty() {
-        blocks.push(Block::Paragraph(text));
+        blocks.push(MarkdownBlock::Paragraph(text));
     }
 }
 
@@ -444,7 +444,7 @@ mod tests {
     use super::*;
 
     fn told(markdown: &str) -> Vec<String> {
-        units(markdown).iter().map(Unit::whole).collect()
+        units(markdown).iter().map(MarkdownUnit::whole).collect()
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::extract::{Roots, commit_message, subject_of};
 use crate::transcript::session::{Call, Input, PromptBy, Session, StepKind, Turn};
 use markdown::{CHARS_MAX, count_words, cut};
 
-pub use markdown::{Unit, asks, units};
+pub use markdown::{MarkdownUnit, asks, units};
 
 /// The number of this way of cutting sessions.
 const VERSION: u32 = 4;
@@ -240,7 +240,7 @@ impl<'a> Writer<'a> {
         units(markdown).iter().for_each(|unit| self.unit(said_by, unit, paths));
     }
 
-    fn unit(&mut self, said_by: SaidBy, unit: &Unit, paths: &[String]) {
+    fn unit(&mut self, said_by: SaidBy, unit: &MarkdownUnit, paths: &[String]) {
         let least = if said_by == SaidBy::User { USER_WORDS_MIN } else { WORDS_MIN };
         if count_words(&unit.text) >= least && !unit.text.ends_with([':', '：']) {
             self.add(said_by, &unit.whole(), paths);

@@ -35,14 +35,14 @@ const WORDS_MIN: usize = 3;
 
 /// Texts that a session is given anyway.
 #[derive(Debug, Default)]
-pub struct Known {
+pub struct GivenTexts {
     /// The texts, in the order they were found.
     texts: Vec<String>,
     /// The files that were read.
     read: BTreeSet<PathBuf>,
 }
 
-impl Known {
+impl GivenTexts {
     /// Reads the texts that every session in a working tree is given.
     pub fn of_tree(dirs: &UserDirs, tree: &Tree) -> Self {
         let mut known = Self::of_user(dirs);
@@ -216,9 +216,9 @@ mod tests {
             stored(2, "Never store money as float", "The rounding of invoices broke in March."),
             stored(3, "Use tabs", ""),
         ];
-        let said = Known::of_tree(dirs, tree).said(&memories);
+        let said = GivenTexts::of_tree(dirs, tree).said(&memories);
         assert_eq!(said, BTreeSet::from([memories[0].memory.id]));
-        assert_eq!(Known::of_user(dirs).said(&memories), BTreeSet::new());
+        assert_eq!(GivenTexts::of_user(dirs).said(&memories), BTreeSet::new());
     }
 
     #[test]
@@ -227,7 +227,7 @@ mod tests {
         let text = "Never guess.\n\nThe store is small.\n\nWe talk of money.\n\nA float sinks.\n";
         fs::write(tree.root.join("CLAUDE.md"), text).unwrap();
         let memories = [stored(1, "Never store money as float", "")];
-        assert_eq!(Known::of_tree(dirs, tree).said(&memories), BTreeSet::new());
+        assert_eq!(GivenTexts::of_tree(dirs, tree).said(&memories), BTreeSet::new());
     }
 
     #[test]
@@ -255,7 +255,7 @@ mod tests {
             stored(4, "Staging listens on port 7440", ""),
             stored(5, "Production uses cluster blue", ""),
         ];
-        let said = Known::of_tree(dirs, tree).said(&memories);
+        let said = GivenTexts::of_tree(dirs, tree).said(&memories);
         assert_eq!(said, BTreeSet::from([memories[0].memory.id, memories[3].memory.id]));
     }
 }

@@ -18,10 +18,10 @@ use memory_store::redact::{RedactOptions, Redactor};
 use memory_store::settings::{Embedder, Settings};
 use memory_store::store::{Privacy, remove, replace};
 
-use crate::llm::Fault;
-use crate::llm::host::Server;
+use crate::llm::ModelFault;
+use crate::llm::host::ModelServer;
 use crate::llm::ollama::{Ollama, seconds};
-use crate::progress::Progress;
+use crate::progress::ProgressReport;
 use crate::publish::embed::records::{HEADER, Records};
 
 /// Texts that go out at a time.
@@ -49,7 +49,7 @@ pub struct Update<'a> {
     /// Nothing is begun after this.
     pub until: Instant,
     /// Told how far it is.
-    pub progress: &'a dyn Progress,
+    pub progress: &'a dyn ProgressReport,
 }
 
 /// Result of an update.
@@ -66,7 +66,7 @@ pub struct Updated {
 }
 
 /// An index whose memories are to have vectors.
-struct Wanted<'a> {
+struct WantedIndex<'a> {
     state: &'a TreeDir,
     digest: [u8; 16],
     old: Option<Second>,
@@ -115,7 +115,7 @@ fn look<'a>(
     embedder: &Embedder,
     afresh: bool,
     texts: &mut HashMap<TextHash, String>,
-) -> Result<Option<Wanted<'a>>> {
+) -> Result<Option<WantedIndex<'a>>> {
     let Ok(Some(index)) = Index::open(&state.index) else { return Ok(None) };
     let digest = index.manifest.digest;
     // One that is damaged is made anew.
@@ -135,7 +135,7 @@ fn look<'a>(
             texts.insert(hash, text);
         }
     }
-    Ok(Some(Wanted { state, digest, old, memories }))
+    Ok(Some(WantedIndex { state, digest, old, memories }))
 }
 
 /// Lets the model embed what is not known, until the time is over.
@@ -275,7 +275,7 @@ impl KnownVectors {
     }
 
     /// Writes the file of an index, unless it says the same already.
-    fn write(&self, wanted: &Wanted<'_>, embedder: &Embedder) -> Result<bool> {
+    fn write(&self, wanted: &WantedIndex<'_>, embedder: &Embedder) -> Result<bool> {
         let vector = |&(id, text): &(MemoryId, TextHash)| Some((id, text, self.get(text)?));
         let vectors: Vec<_> = wanted.memories.iter().filter_map(vector).collect();
         let complete = vectors.len() == wanted.memories.len();
@@ -320,7 +320,7 @@ impl UserModel {
         most: (Duration, &'static str),
     ) -> Result<Self, String> {
         let Embedder { host, consented_hosts, model, .. } = embedder;
-        let server = Server::agreed(host, ollama_host, consented_hosts, "embedder")?;
+        let server = ModelServer::agreed(host, ollama_host, consented_hosts, "embedder")?;
         // Text that leaves this machine is redacted like files that others read.
         let options = RedactOptions::for_store(settings, !server.is_local());
         let ollama = Ollama::new(server, model, most)?;
@@ -331,7 +331,7 @@ impl UserModel {
         &self,
         embedder: &Embedder,
         texts: impl Iterator<Item = &'t str>,
-    ) -> Result<Vec<Option<Direction>>, Fault> {
+    ) -> Result<Vec<Option<Direction>>, ModelFault> {
         let texts = texts.map(|text| embedder.document(&self.sent(text, TEXT_BYTES_MAX)));
         let vectors = self.ollama.embed(texts.collect())?;
         Ok(vectors.iter().map(|vector| Direction::of(vector)).collect())

@@ -12,7 +12,7 @@ use memory_store::store::Store;
 use super::clean_texts;
 use super::files;
 use super::mask::mask;
-use super::search::{Audit, AuditReport, holds};
+use super::search::{AuditReport, SecretSearch, holds};
 use crate::collect::archive::Archive;
 use crate::collect::expired::Expired;
 use crate::collect::trees;
@@ -27,7 +27,7 @@ pub fn clean_known(
     known: &Redactor,
     sessions: &[String],
 ) -> Result<AuditReport> {
-    let mut audit = Audit::new(known);
+    let mut audit = SecretSearch::new(known);
     audit.clean_all(dirs, tree, Whose::Unowned, |_| known.clone())?;
     let archive = Archive::open(&dirs.project(tree.project));
     audit.clean_archive(&archive, sessions, &roots(dirs, tree));
@@ -49,7 +49,7 @@ fn roots(dirs: &UserDirs, tree: &Tree) -> Vec<PathBuf> {
     trees.into_iter().map(|tree| tree.root).collect()
 }
 
-impl Audit<'_> {
+impl SecretSearch<'_> {
     /// Takes secrets out of all that is kept. What cannot be cleaned is told, and keeps nothing else
     /// from being cleaned. The project's lock is held.
     pub fn clean(&mut self, dirs: &UserDirs, tree: &Tree, settings: &Settings) -> Result<()> {

@@ -52,14 +52,14 @@ pub struct AuditReport {
 }
 
 /// An audit at work.
-pub struct Audit<'a> {
+pub struct SecretSearch<'a> {
     /// The redactor of private texts.
     pub private: &'a Redactor,
     /// Result so far.
     pub report: AuditReport,
 }
 
-impl<'a> Audit<'a> {
+impl<'a> SecretSearch<'a> {
     /// Begins an audit.
     pub fn new(private: &'a Redactor) -> Self {
         Self { private, report: AuditReport::default() }

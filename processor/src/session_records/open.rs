@@ -55,8 +55,8 @@ pub fn open_items(records: &[SessionRecord]) -> Vec<OpenItem> {
     let has_own = records.iter().any(|record| is_typed(record) && !record.brought);
     let is_persons = |record: &&SessionRecord| is_typed(record) && !(has_own && record.brought);
     let mut open: Vec<OpenItem> = Vec::new();
-    let (mut settled, mut passing) = (Texts::default(), BTreeSet::<&str>::new());
-    let mut listed: BTreeMap<OpenKind, Texts> = BTreeMap::new();
+    let (mut settled, mut passing) = (TextsByWord::default(), BTreeSet::<&str>::new());
+    let mut listed: BTreeMap<OpenKind, TextsByWord> = BTreeMap::new();
     // From the latest on: an item that a later session left open, too, is listed there.
     for (place, record) in records.iter().enumerate() {
         if is_persons(&record) {
@@ -96,7 +96,7 @@ pub fn open_items(records: &[SessionRecord]) -> Vec<OpenItem> {
 }
 
 /// Adds the tasks that a session finished, and the questions that it turned to.
-fn add_settled(record: &SessionRecord, settled: &mut Texts) {
+fn add_settled(record: &SessionRecord, settled: &mut TextsByWord) {
     let done = record.tasks.iter().filter(|task| is_done(task)).map(|task| task.text.as_str());
     let commits = record.commits.iter().map(|commit| commit.subject.as_str());
     // What was asked for and left open again is listed with that session.
@@ -107,14 +107,14 @@ fn add_settled(record: &SessionRecord, settled: &mut Texts) {
 
 /// Texts by their words, so that one is found without a look at all of them.
 #[derive(Default)]
-struct Texts {
+struct TextsByWord {
     whole: HashSet<String>,
     /// Numbers of the texts that have a word.
     with_word: HashMap<String, Vec<u32>>,
     count: u32,
 }
 
-impl Texts {
+impl TextsByWord {
     fn add(&mut self, text: &str) {
         if !self.whole.insert(text.to_owned()) {
             return;

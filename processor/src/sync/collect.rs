@@ -11,15 +11,15 @@ use memory_store::redact::known::Known;
 use super::context::SyncContext;
 use super::handoffs::Handoffs;
 use super::{lost, packs, secrets};
-use crate::collect::archive::{Entry, SessionFile};
+use crate::collect::archive::{ArchiveEntry, SessionFile};
 use crate::collect::configurations;
 use crate::collect::discover::{self, Discovery, Transcript};
 use crate::collect::ignore::Ignore;
-use crate::collect::unclaimed::Judge;
+use crate::collect::unclaimed::ClaimJudge;
 use crate::collect::{Collected, Collector, SessionRead, changed, state_of};
 use crate::state::{SessionState, State, write_roots};
 use crate::transcript::parts;
-use crate::transcript::read::Counts;
+use crate::transcript::read::ReadCounts;
 use crate::transcript::tasks::Tasks;
 
 /// Nanoseconds of a millisecond.
@@ -34,11 +34,11 @@ type NamedTranscripts<'a> = (&'a String, &'a Vec<Transcript>);
 
 /// Outcome of collecting.
 #[derive(Debug, Default)]
-pub(super) struct Collection {
+pub(super) struct CollectOutcome {
     /// Sessions that changed.
     pub changed: BTreeSet<String>,
     /// Files of the archive.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<ArchiveEntry>,
     /// When the newest transcript of any project was written.
     pub newest: Option<Timestamp>,
     /// Counts for the report.
@@ -64,13 +64,13 @@ pub(super) fn collect(
     context: &SyncContext<'_>,
     state: &mut State,
     handoffs: &mut Handoffs,
-) -> Result<Collection> {
-    let mut collection = Collection::default();
+) -> Result<CollectOutcome> {
+    let mut collection = CollectOutcome::default();
     context.options.progress.stage("looking", 0);
     collection.warnings.extend(packs::take_stale_apart(context, state));
     collection.warnings.extend(lost::put_damaged_aside(context, state)?);
     configurations::remember(context.dirs())?;
-    let judge = Judge::new(context.dirs(), &context.territory);
+    let judge = ClaimJudge::new(context.dirs(), &context.territory);
     let found = discover::ours(context.dirs(), &context.territory, &mut state.seen, &judge)?;
     // Spellings of the roots that transcripts have are among them now.
     write_roots(&context.home, &context.territory.roots())?;
@@ -88,7 +88,7 @@ pub(super) fn collect(
     collection.counts.transcripts = transcripts.len() + named.len();
     transcripts.retain(|transcript| !named.iter().any(|named| named.path == transcript.path));
     for (transcripts, from_folder) in [(transcripts, false), (named, true)] {
-        let batch = Batch { transcripts, from_folder };
+        let batch = TranscriptBatch { transcripts, from_folder };
         collect_batch(context, state, handoffs, batch, &mut collection)?;
     }
     let hidden = secrets::hide_known(context, state)?;
@@ -103,7 +103,7 @@ pub(super) fn collect(
 }
 
 /// Transcripts of one origin.
-struct Batch {
+struct TranscriptBatch {
     transcripts: Vec<Transcript>,
     /// Whether they come from a folder that the user named.
     from_folder: bool,
@@ -113,8 +113,8 @@ fn collect_batch(
     context: &SyncContext<'_>,
     state: &mut State,
     handoffs: &mut Handoffs,
-    Batch { transcripts, from_folder }: Batch,
-    collection: &mut Collection,
+    TranscriptBatch { transcripts, from_folder }: TranscriptBatch,
+    collection: &mut CollectOutcome,
 ) -> Result<()> {
     if transcripts.is_empty() {
         return Ok(());
@@ -191,7 +191,7 @@ fn collect_batch(
 }
 
 impl CollectionCounts {
-    fn add(&mut self, Counts { lines, too_long, damaged, dropped }: Counts) {
+    fn add(&mut self, ReadCounts { lines, too_long, damaged, dropped }: ReadCounts) {
         self.lines += lines;
         self.lines_skipped += too_long + damaged + dropped;
         self.sessions_read += usize::from(lines > 0);
@@ -245,7 +245,7 @@ fn take_in(state: &mut State, name: &str, collected: Collected) -> bool {
 pub(super) fn match_archive(
     context: &SyncContext<'_>,
     state: &mut State,
-    entries: &[Entry],
+    entries: &[ArchiveEntry],
 ) -> Result<Vec<String>> {
     let mut warnings = Vec::new();
     let mut names: HashSet<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
@@ -274,7 +274,7 @@ pub(super) fn match_archive(
 
 /// Reads a session that is another one than the state knows, and cleans it where it came back. Where that fails it is
 /// looked at again next time.
-fn look_again(context: &SyncContext<'_>, state: &mut State, entry: &Entry) -> Result<()> {
+fn look_again(context: &SyncContext<'_>, state: &mut State, entry: &ArchiveEntry) -> Result<()> {
     let archive = &context.sessions.archive;
     let loaded = archive.load(&entry.name);
     if loaded.is_err() {

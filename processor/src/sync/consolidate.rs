@@ -8,12 +8,12 @@ use memory_store::reviewed::Reviewed;
 
 use super::context::SyncContext;
 use super::kept;
-use super::mine::Asked;
+use super::mine::SessionQuestions;
 use super::models::Models;
 use crate::consolidate::touched::Work;
 use crate::consolidate::{self, Mined, Relations, memory_id, ordered};
 use crate::extract::draft::Draft;
-use crate::llm::When;
+use crate::llm::AskWhen;
 use crate::mining::{LATER, MinedFile};
 use crate::session_records;
 
@@ -37,7 +37,7 @@ pub(super) struct Consolidated {
 pub(super) fn consolidate(
     context: &SyncContext<'_>,
     mined: &[MinedFile],
-    asked: Asked,
+    asked: SessionQuestions,
     models: &mut Models,
 ) -> Consolidated {
     context.options.progress.stage("writing", 0);
@@ -79,7 +79,7 @@ fn relations(
     context: &SyncContext<'_>,
     mined: &[Mined],
     works: &[Work],
-    asked: Asked,
+    asked: SessionQuestions,
     models: &mut Models,
     outcome: &mut Consolidated,
 ) -> Relations {
@@ -99,9 +99,9 @@ fn relations(
     let project = context.options.tree.project;
     // While sessions wait, relations have what these left of the time.
     model.ask(match asked.until {
-        Some(until) if asked.later == 0 => When::OnceUntil(until),
-        Some(until) => When::Until(until),
-        None => When::Always,
+        Some(until) if asked.later == 0 => AskWhen::OnceUntil(until),
+        Some(until) => AskWhen::Until(until),
+        None => AskWhen::Always,
     });
     let before = model.questions();
     let warnings = &mut outcome.warnings;

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 
-use super::collect::Collection;
+use super::collect::CollectOutcome;
 use super::context::SyncContext;
-use crate::collect::archive::Header;
+use crate::collect::archive::SessionHeader;
 use crate::collect::expired::Remains;
 use crate::mining::{self, MinedFile};
 use crate::state::State;
@@ -16,13 +16,17 @@ use crate::upkeep::retention::{self, Limits};
 pub(super) fn overdue(
     context: &SyncContext<'_>,
     state: &State,
-    collection: &Collection,
+    collection: &CollectOutcome,
 ) -> Vec<String> {
     limits(context, state, collection).expired(&collection.entries, &state.sessions)
 }
 
 /// Returns the limits in effect.
-pub(super) fn limits(context: &SyncContext<'_>, state: &State, collection: &Collection) -> Limits {
+pub(super) fn limits(
+    context: &SyncContext<'_>,
+    state: &State,
+    collection: &CollectOutcome,
+) -> Limits {
     let recorded = state.sessions.values().map(|session| session.last).max();
     let now = retention::believed(context.options.now, recorded.max(collection.newest));
     Limits {
@@ -78,7 +82,7 @@ pub(super) fn expire(
 }
 
 /// Sessions that can go, by name.
-type Ready<'a> = BTreeMap<String, (&'a MinedFile, Header)>;
+type Ready<'a> = BTreeMap<String, (&'a MinedFile, SessionHeader)>;
 
 /// Removes the turns of sessions by `remove`, once their remains are stored. Where it fails these sessions stay as they
 /// were.

@@ -8,7 +8,7 @@ use memory_store::trust::Trust;
 use super::context::SyncContext;
 use crate::file_listing_stamp;
 use crate::git;
-use crate::publish::claude_md::Known;
+use crate::publish::claude_md::GivenTexts;
 use crate::state::State;
 
 /// State of everything around the sessions when memories were written, or when nothing was to be written.
@@ -80,7 +80,7 @@ fn around(context: &SyncContext<'_>, trees: &str) -> String {
         for index in [state.index, state.thinking] {
             add(&file_listing_stamp::of_file(&index.join("MANIFEST")));
         }
-        Known::of_tree(context.dirs(), tree).texts().for_each(&mut add);
+        GivenTexts::of_tree(context.dirs(), tree).texts().for_each(&mut add);
     }
     // A file that was put aside is not a memory, but a killed `forget` leaves something there that is to
     // be swept.

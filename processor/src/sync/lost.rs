@@ -12,7 +12,9 @@ use memory_store::{Memory, Timestamp};
 use rayon::prelude::*;
 
 use super::context::SyncContext;
-use crate::collect::archive::{Entry, Header, Watermark, file_name, is_damaged, name_of};
+use crate::collect::archive::{
+    ArchiveEntry, SessionHeader, Watermark, file_name, is_damaged, name_of,
+};
 use crate::collect::expired::Remains;
 use crate::mining::{self, MinedFile};
 use crate::state::{SessionState, State};
@@ -28,7 +30,7 @@ pub(super) fn put_damaged_aside(
 ) -> Result<Vec<String>> {
     let archive = &context.sessions.archive;
     let mut warnings = Vec::new();
-    let is_known = |entry: &Entry| {
+    let is_known = |entry: &ArchiveEntry| {
         let known = state.sessions.get(&entry.name);
         known.is_some_and(|known| known.len == entry.len && known.modified_ns == entry.modified_ns)
     };
@@ -46,7 +48,8 @@ pub(super) fn put_damaged_aside(
     entries.retain(|entry| {
         entry.path == archive.path(&entry.name) && (context.options.afresh || !is_known(entry))
     });
-    let check = |entry: &Entry| Some((entry.name.clone(), archive.check(&entry.name).err()?));
+    let check =
+        |entry: &ArchiveEntry| Some((entry.name.clone(), archive.check(&entry.name).err()?));
     let faults: Vec<_> = entries.par_iter().filter_map(check).collect();
     for (name, error) in faults.into_iter().filter(|(_, error)| is_damaged(error)) {
         match archive.put_aside(&name) {
@@ -163,7 +166,7 @@ pub(super) fn keep_what_was_learned(
         let id = if id.is_empty() { main.to_owned() } else { id };
         let count = drafts.len();
         // Turns that were removed for their age stay removed.
-        let header = Header {
+        let header = SessionHeader {
             session: id,
             agent,
             part,
@@ -242,7 +245,7 @@ pub(super) fn mark_lost(
     for session in sessions {
         let name = file_name(&session, None);
         if expired.load(&name).is_none() {
-            let header = Header { session, ..Header::default() };
+            let header = SessionHeader { session, ..SessionHeader::default() };
             expired.store(&name, &Remains { header, lost: true, ..Remains::default() })?;
             warnings.push(lost_warning(context, &name, "memories of it stay"));
         }

@@ -19,9 +19,9 @@ use crate::collect::forks::Ownership;
 use crate::collect::newest::in_order;
 use crate::extract::Roots;
 use crate::handoff;
-use crate::llm::{self, Model, When};
-use crate::mining::{LATER, MinedFile, Miner, Prepared};
-use crate::state::{SessionState, State, Summary};
+use crate::llm::{self, AskWhen, LanguageModel};
+use crate::mining::{LATER, MinedFile, Miner, PreparedSession};
+use crate::state::{MinedSummary, SessionState, State};
 use crate::transcript::parts;
 
 /// Share of the time for which a model is asked before anything is published for the first time.
@@ -37,7 +37,7 @@ pub(super) struct KnownSession {
     /// Key of the session's content and of the extractor.
     pub key: String,
     /// Summary of the mined drafts, where it is known.
-    pub summary: Option<Summary>,
+    pub summary: Option<MinedSummary>,
     /// The mined file, where it was looked at.
     pub mined: Option<MinedFile>,
 }
@@ -48,14 +48,14 @@ pub(super) struct MiningOutcome {
     /// Sessions that were mined.
     pub mined: usize,
     /// Questions to a model.
-    pub asked: Asked,
+    pub asked: SessionQuestions,
     /// Problems that did not stop the rest.
     pub warnings: Vec<String>,
 }
 
 /// Questions about sessions to a model.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Asked {
+pub(super) struct SessionQuestions {
     /// Questions that it answered.
     pub questions: usize,
     /// Sessions that it has not read to their end yet.
@@ -87,7 +87,7 @@ pub(super) fn known(
             }
         }
         let later = Miner::later(&key);
-        let is_good = |summary: &&Summary| {
+        let is_good = |summary: &&MinedSummary| {
             (summary.key == key || summary.key == later) && summary.kinds == *kinds
         };
         let summary = session.mined.as_ref().filter(is_good).cloned();
@@ -186,7 +186,8 @@ pub(super) fn mine(
                 ));
             }
             let rests = |known: &KnownSession| calm.rests(state, &known.name);
-            let reading = Reading { context, miner: &miner, roots: &roots, until, rests: &rests };
+            let reading =
+                SessionReading { context, miner: &miner, roots: &roots, until, rests: &rests };
             read_by(model, &reading, &stale, &mut warnings)?
         }
     };
@@ -223,7 +224,7 @@ pub(super) fn mine(
         }
     }
     let left_s = asking_left_s(context, later);
-    let asked = Asked { questions, later, left_s, until: Some(until) };
+    let asked = SessionQuestions { questions, later, left_s, until: Some(until) };
     Ok(MiningOutcome { mined: sessions_mined, asked, warnings })
 }
 
@@ -246,7 +247,7 @@ fn asking_left_s(context: &SyncContext<'_>, later: usize) -> Option<u64> {
 
 /// Inputs of a model that reads sessions.
 #[derive(Clone, Copy)]
-struct Reading<'a> {
+struct SessionReading<'a> {
     context: &'a SyncContext<'a>,
     miner: &'a Miner<'a>,
     roots: &'a Roots,
@@ -259,12 +260,12 @@ struct Reading<'a> {
 /// Has a model read sessions, one after the other, as long as there is time; of the rest those are mined of
 /// which nothing is known. Returns what was mined of each, `None` where it stays as it was.
 fn read_by(
-    model: &mut Model,
-    reading: &Reading<'_>,
+    model: &mut LanguageModel,
+    reading: &SessionReading<'_>,
     stale: &[&mut KnownSession],
     warnings: &mut Vec<String>,
 ) -> Result<Vec<Option<MinedFile>>> {
-    let Reading { context, miner, roots, until, rests } = *reading;
+    let SessionReading { context, miner, roots, until, rests } = *reading;
     let progress = context.options.progress;
     let mut mined = Vec::with_capacity(stale.len());
     let mut is_late = false;
@@ -275,7 +276,7 @@ fn read_by(
             (!stays(known, is_late)).then(|| miner.prepare(&known.name, roots)).transpose()
         };
         // One question at a time: the model has the machine's cores for itself.
-        let prepared: Vec<Option<Prepared>> =
+        let prepared: Vec<Option<PreparedSession>> =
             portion.par_iter().map(prepare).collect::<Result<_>>()?;
         for (known, prepared) in portion.iter().zip(prepared) {
             let is_over = model.is_down()
@@ -290,7 +291,7 @@ fn read_by(
                 mined.push(None);
                 continue;
             };
-            model.ask(if rests(known) { When::OnceUntil(until) } else { When::Never });
+            model.ask(if rests(known) { AskWhen::OnceUntil(until) } else { AskWhen::Never });
             let file = miner.ask(&known.name, &known.key, prepared, model, warnings)?;
             if is_late || !file.key.starts_with(LATER) {
                 progress.step();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use memory_store::index::build::Vectors;
 
 use super::context::SyncContext;
-use crate::llm::{self, Model, Surroundings};
+use crate::llm::{self, LanguageModel, Surroundings};
 use crate::publish::embed::Embedding;
 
 /// Models of one sync.
@@ -14,7 +14,7 @@ pub(super) struct Models {
     /// Models that embed texts, once they were looked for.
     embedding: Option<Option<Embedding>>,
     /// The language model that the settings name, once it was looked for.
-    language: Option<Option<Model>>,
+    language: Option<Option<LanguageModel>>,
 }
 
 impl Models {
@@ -47,12 +47,12 @@ impl Models {
         &mut self,
         context: &SyncContext<'_>,
         warnings: &mut Vec<String>,
-    ) -> Option<&mut Model> {
+    ) -> Option<&mut LanguageModel> {
         self.language.get_or_insert_with(|| open_language(context, warnings)).as_mut()
     }
 }
 
-fn open_language(context: &SyncContext<'_>, warnings: &mut Vec<String>) -> Option<Model> {
+fn open_language(context: &SyncContext<'_>, warnings: &mut Vec<String>) -> Option<LanguageModel> {
     let roots: Vec<PathBuf> = context.trees.iter().map(|tree| tree.root.clone()).collect();
     let surroundings = Surroundings {
         ollama_host: context.options.ollama_host,
@@ -61,7 +61,7 @@ fn open_language(context: &SyncContext<'_>, warnings: &mut Vec<String>) -> Optio
         roots: &roots,
         now: context.options.now,
     };
-    match Model::open(&context.settings, &surroundings) {
+    match LanguageModel::open(&context.settings, &surroundings) {
         Ok(mut model) => {
             if let (Some(model), Some(machine)) = (&mut model, context.options.machine) {
                 model.pause_for(machine, context.pause());

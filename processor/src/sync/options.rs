@@ -9,7 +9,7 @@ use memory_store::reconcile::Replacing;
 
 use crate::lock::Busy;
 use crate::machine::Machine;
-use crate::progress::{Progress, Silent};
+use crate::progress::{ProgressReport, Silent};
 use crate::transcript::parts::PART_BYTES;
 
 /// Time for which a model is asked before its answers so far are published. What sessions leave of it goes to
@@ -31,7 +31,7 @@ pub struct SyncOptions<'a> {
     /// The time.
     pub now: Timestamp,
     /// Told how far it is.
-    pub progress: &'a dyn Progress,
+    pub progress: &'a dyn ProgressReport,
     /// Behaviour when another sync is at work.
     pub busy: Busy,
     /// Permission to rewrite or remove committed memory files that are not a person's.

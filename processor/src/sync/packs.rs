@@ -10,7 +10,7 @@ use memory_store::background::has_unprocessed;
 use memory_store::time::DAY_MS;
 
 use super::context::SyncContext;
-use crate::collect::archive::Entry;
+use crate::collect::archive::ArchiveEntry;
 use crate::state::{SessionState, State};
 use crate::upkeep::retention::Limits;
 
@@ -31,10 +31,11 @@ const SOON_SHARE: u64 = 8;
 /// Takes packs apart that are damaged, or that have what is elsewhere, too. Returns warnings.
 pub(super) fn take_stale_apart(context: &SyncContext<'_>, state: &mut State) -> Vec<String> {
     let archive = &context.sessions.archive;
-    let believed =
-        |file: &Entry| !context.options.afresh && state.packs.get(&file.name) == Some(&stamp(file));
+    let believed = |file: &ArchiveEntry| {
+        !context.options.afresh && state.packs.get(&file.name) == Some(&stamp(file))
+    };
     let (aside, faults) = archive.take_stale_apart(believed);
-    let is_sound = |file: &Entry| faults.iter().all(|(path, _)| *path != file.path);
+    let is_sound = |file: &ArchiveEntry| faults.iter().all(|(path, _)| *path != file.path);
     let sound = archive.packs().into_iter().map(|pack| pack.file).filter(is_sound);
     state.packs = sound.map(|file| (file.name.clone(), stamp(&file))).collect();
     let aside = aside.into_iter().map(|path| {
@@ -45,7 +46,7 @@ pub(super) fn take_stale_apart(context: &SyncContext<'_>, state: &mut State) -> 
 }
 
 /// Length and time of a pack, by which it is known again.
-fn stamp(file: &Entry) -> (u64, i128) {
+fn stamp(file: &ArchiveEntry) -> (u64, i128) {
     (file.len, file.modified_ns)
 }
 
@@ -61,7 +62,7 @@ pub(super) fn pack_resting(
     }
     let archive = &context.sessions.archive;
     // While one has a fault, or cannot be taken apart, another would be made again and again.
-    let has_fault = |file: &Entry| state.packs.get(&file.name) != Some(&stamp(file));
+    let has_fault = |file: &ArchiveEntry| state.packs.get(&file.name) != Some(&stamp(file));
     let now = context.options.now;
     let waits = state.packing_failed.is_some_and(|failed| {
         failed <= now && now.0.saturating_sub(failed.0) < AGAIN_DAYS * DAY_MS
@@ -90,7 +91,7 @@ pub(super) fn pack_resting(
 fn resting(
     context: &SyncContext<'_>,
     state: &State,
-    entries: &[Entry],
+    entries: &[ArchiveEntry],
     limits: Limits,
 ) -> Vec<String> {
     let archive = &context.sessions.archive;

@@ -8,7 +8,7 @@ use crate::collect::trees;
 use crate::lock::Lock;
 
 /// Result of the preparation.
-pub(crate) struct Prepared {
+pub(crate) struct PreparedSync {
     /// Migrations that are worth a line for a person.
     pub migrated: Vec<Migrated>,
     /// Report of a record of the project that was damaged or missing, and was written again.
@@ -20,7 +20,7 @@ pub(crate) struct Prepared {
 ///
 /// # Errors
 /// When a later version of the program has written a store, or a migration failed and was undone.
-pub(crate) fn prepare(options: &SyncOptions<'_>, _lock: &Lock) -> Result<Prepared> {
+pub(crate) fn prepare(options: &SyncOptions<'_>, _lock: &Lock) -> Result<PreparedSync> {
     let (dirs, tree) = (options.dirs, options.tree);
     trees::adopt(dirs, tree.project, &tree.root)?;
     let mended = trees::review(dirs, tree.project)?;
@@ -30,5 +30,5 @@ pub(crate) fn prepare(options: &SyncOptions<'_>, _lock: &Lock) -> Result<Prepare
         migrated.extend(migrate::bring_up_to_date(&site, options.now)?);
     }
     migrated.retain(Migrated::is_reported);
-    Ok(Prepared { migrated, mended })
+    Ok(PreparedSync { migrated, mended })
 }

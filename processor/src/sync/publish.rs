@@ -12,13 +12,13 @@ use super::models::Models;
 use super::stage::{PASSAGES_AT_ONCE, StagedTree, StagedTrees, Staging, StagingOutcome};
 use crate::anchors::Anchors;
 use crate::collect::forks::Ownership;
-use crate::publish::claude_md::Known;
+use crate::publish::claude_md::GivenTexts;
 use crate::publish::{self, Publication};
 use crate::state::State;
 
 /// Outcome of publishing.
 #[derive(Debug, Default)]
-pub(super) struct Published {
+pub(super) struct PublishOutcome {
     /// Memories of each working tree, where memories were published.
     pub listings: Vec<Listing>,
     /// Sessions whose turns the indexes lack because they cannot be read now.
@@ -36,7 +36,7 @@ pub(super) fn publish(
     ownership: &Ownership,
     models: &mut Models,
     distrusted: &mut Distrusted,
-) -> Result<Published> {
+) -> Result<PublishOutcome> {
     let (mut published, staged) = stage(context, state, ownership, models, distrusted)?;
     published.listings = publish_memories(context, state, models, staged, distrusted)?;
     Ok(published)
@@ -49,7 +49,7 @@ pub(super) fn publish_passages(
     ownership: &Ownership,
     models: &mut Models,
     distrusted: &mut Distrusted,
-) -> Result<Published> {
+) -> Result<PublishOutcome> {
     let (published, mut staged) = stage(context, state, ownership, models, distrusted)?;
     context.options.progress.stage("indexing", 0);
     for tree in &context.trees {
@@ -84,14 +84,14 @@ pub(super) fn publish_memories(
         now: options.now,
     };
     for tree in &context.trees {
-        let known = Known::of_tree(options.dirs, tree);
+        let known = GivenTexts::of_tree(options.dirs, tree);
         let StagedTree { passages, thoughts } = staged.take(&tree.root);
         listings.push(publish::tree(&publication, tree, passages, &known)?);
         if let Some(thoughts) = thoughts {
             publish::thinking(&publication, tree, thoughts)?;
         }
     }
-    publish::user(&publication, &Known::of_user(options.dirs))?;
+    publish::user(&publication, &GivenTexts::of_user(options.dirs))?;
     if let Some(anchors) = anchors {
         anchors.into_inner().finish()?;
     }
@@ -107,8 +107,8 @@ fn stage(
     ownership: &Ownership,
     models: &mut Models,
     distrusted: &mut Distrusted,
-) -> Result<(Published, StagedTrees)> {
-    let mut published = Published::default();
+) -> Result<(PublishOutcome, StagedTrees)> {
+    let mut published = PublishOutcome::default();
     models.open_embedding(context, &mut published.warnings);
     take_published(context, state, models);
     let vectors = models.vectors();

@@ -5,8 +5,8 @@ use memory_store::reconcile::Outcome;
 use serde::Serialize;
 
 use super::collect::CollectionCounts;
-use super::mine::Asked;
-use super::settle::Settled;
+use super::mine::SessionQuestions;
+use super::settle::SettleOutcome;
 
 /// Outcome of a sync, as `throughline sync --json` prints it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -90,7 +90,7 @@ impl SyncReport {
     }
 
     /// Takes over what a model was asked about sessions.
-    pub(super) fn add_asked(&mut self, asked: Asked) {
+    pub(super) fn add_asked(&mut self, asked: SessionQuestions) {
         self.questions += asked.questions;
         self.asked_later = asked.later;
         self.asking_left_s = asked.left_s;
@@ -106,7 +106,7 @@ impl SyncReport {
     }
 
     /// Takes over what was settled.
-    pub(super) fn add_settled(&mut self, settled: Settled) {
+    pub(super) fn add_settled(&mut self, settled: SettleOutcome) {
         self.embedded += settled.embedded.unwrap_or_default();
         self.embedding_waits = settled.embedding_waits.unwrap_or(self.embedding_waits);
         self.second_embedded = settled.second_embedded.unwrap_or(self.second_embedded);

@@ -13,7 +13,7 @@ use memory_store::{Kind, Memory, MemoryId};
 use crate::private_files::{read_json, write_json};
 
 /// What makes two memories the same.
-type Text = (Kind, String, String);
+type MemoryText = (Kind, String, String);
 
 /// Gives memories the ids of files that have their texts.
 pub(super) fn take_ids(store: &Store, memories: &mut [Memory]) -> Result<()> {
@@ -21,7 +21,7 @@ pub(super) fn take_ids(store: &Store, memories: &mut [Memory]) -> Result<()> {
     let mut taken: BTreeMap<MemoryId, MemoryId> = read_json(&path).unwrap_or_default();
     let ledger = Ledger::open(&store.home)?;
     let is_new = |memory: &&Memory| !taken.contains_key(&memory.id) && !ledger.knows(memory.id);
-    let new: Vec<(MemoryId, Text)> =
+    let new: Vec<(MemoryId, MemoryText)> =
         memories.iter().filter(is_new).map(|memory| (memory.id, text(memory))).collect();
     if !new.is_empty() {
         let known = taken.len();
@@ -38,16 +38,20 @@ pub(super) fn take_ids(store: &Store, memories: &mut [Memory]) -> Result<()> {
 
 /// Finds the files with the texts of new memories. A memory that the ledger knows was learned or written here, and has its
 /// own evidence.
-fn same(store: &Store, ledger: &Ledger, new: Vec<(MemoryId, Text)>) -> Vec<(MemoryId, MemoryId)> {
+fn same(
+    store: &Store,
+    ledger: &Ledger,
+    new: Vec<(MemoryId, MemoryText)>,
+) -> Vec<(MemoryId, MemoryId)> {
     let files = store.files().into_iter().map(|stored| stored.memory);
-    let mut files: HashMap<Text, MemoryId> = files
+    let mut files: HashMap<MemoryText, MemoryId> = files
         .filter(|memory| !ledger.knows(memory.id))
         .map(|memory| (text(&memory), memory.id))
         .collect();
     new.into_iter().filter_map(|(id, text)| Some((id, files.remove(&text)?))).collect()
 }
 
-fn text(memory: &Memory) -> Text {
+fn text(memory: &Memory) -> MemoryText {
     (memory.kind, memory.title.trim().to_owned(), memory.body.trim().to_owned())
 }
 

@@ -11,7 +11,7 @@ use memory_store::redact::Redactor;
 use memory_store::store::Store;
 
 use super::context::SyncContext;
-use crate::collect::archive::Entry;
+use crate::collect::archive::ArchiveEntry;
 use crate::collect::newest::in_order;
 use crate::mining;
 use crate::private_files::write_json;
@@ -141,7 +141,7 @@ fn sessions_with_known(context: &SyncContext<'_>) -> Result<(Vec<String>, Unread
     let (secrets, redactor) = (&context.secrets, &context.redactor);
     let archive = &context.sessions.archive;
     let entries = archive.entries()?;
-    let holds = |entry: &Entry| match archive.load_kept(&entry.name) {
+    let holds = |entry: &ArchiveEntry| match archive.load_kept(&entry.name) {
         Ok(Some(file)) => {
             let mut file = Arc::unwrap_or_clone(file);
             let tasks = &mut [file.header.growth.tasks];

@@ -16,7 +16,7 @@ use super::models::Models;
 use super::publish::publish_memories;
 use super::stage::StagedTrees;
 use crate::lock::Busy;
-use crate::publish::embed::{Embedding, Texts, waiting};
+use crate::publish::embed::{EmbeddedTexts, Embedding, waiting};
 use crate::publish::hnsw::HnswGraphs;
 use crate::state::State;
 
@@ -49,7 +49,7 @@ fn graphs(context: &SyncContext<'_>) -> Option<&'static dyn Graphs> {
 
 /// Outcome of settling.
 #[derive(Debug, Default)]
-pub(super) struct Settled {
+pub(super) struct SettleOutcome {
     /// Whether there was anything to do.
     pub any: bool,
     /// Texts that the transformer embedded; `None` where it was not asked.
@@ -72,7 +72,7 @@ pub(super) fn settle(
     has_read: bool,
     models: &mut Models,
     distrusted: &mut Distrusted,
-    settled: &mut Settled,
+    settled: &mut SettleOutcome,
 ) -> Result<()> {
     let options = context.options;
     let embedded = if options.leaves_rest {
@@ -136,7 +136,7 @@ fn embed(
     context: &SyncContext<'_>,
     has_read: bool,
     models: &mut Models,
-    settled: &mut Settled,
+    settled: &mut SettleOutcome,
 ) -> Result<bool> {
     let options = context.options;
     let Some(space) = Table::installed(options.dirs).map(|table| table.space()) else {
@@ -166,7 +166,7 @@ fn embed(
 }
 
 /// Whether there are few turns to embed and no memories: the table's vectors serve.
-fn may_wait(busy: Busy, texts: &Texts, embedding: &Embedding) -> bool {
+fn may_wait(busy: Busy, texts: &EmbeddedTexts, embedding: &Embedding) -> bool {
     let is_background = matches!(busy, Busy::Leave);
     let is_few = texts.turns.len() < TURNS_FEW;
     let has_all = || texts.memories.iter().all(|text| embedding.has_memory(text));
@@ -183,9 +183,9 @@ fn anything_waits(context: &SyncContext<'_>, space: Space) -> Result<bool> {
 }
 
 /// Returns the texts of all memories and of turns that wait.
-fn texts(context: &SyncContext<'_>, space: Space, embedding: &Embedding) -> Result<Texts> {
+fn texts(context: &SyncContext<'_>, space: Space, embedding: &Embedding) -> Result<EmbeddedTexts> {
     let dirs = context.dirs();
-    let mut texts = Texts::default();
+    let mut texts = EmbeddedTexts::default();
     for tree in &context.trees {
         add_memories(context, &Store::open(dirs, tree)?, &mut texts);
     }
@@ -198,7 +198,7 @@ fn texts(context: &SyncContext<'_>, space: Space, embedding: &Embedding) -> Resu
 }
 
 /// Adds what a store says, whichever of several files with one id counts.
-fn add_memories(context: &SyncContext<'_>, store: &Store, texts: &mut Texts) {
+fn add_memories(context: &SyncContext<'_>, store: &Store, texts: &mut EmbeddedTexts) {
     // Where the files lie is no part of the text.
     let root = &context.options.tree.root;
     let files = store.files();

@@ -207,7 +207,7 @@ mod tests {
     use memory_store::index::Index;
     use memory_store::index::segment::Segment;
 
-    use crate::collect::archive::{Header, SessionFile};
+    use crate::collect::archive::{SessionFile, SessionHeader};
     use crate::testing::Project;
     use crate::transcript::record::{Record, RecordWhat};
     use crate::transcript::session::PromptBy;
@@ -248,7 +248,7 @@ mod tests {
             record(3, prompt("What is the second")),
             record(4, said(message("The second answer"))),
         ];
-        SessionFile { header: Header { session: id, ..Header::default() }, records }
+        SessionFile { header: SessionHeader { session: id, ..SessionHeader::default() }, records }
     }
 
     /// A project of which nothing was published, with a context for its steps.

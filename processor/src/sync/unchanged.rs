@@ -3,7 +3,7 @@
 
 use super::context::SyncContext;
 use crate::file_listing_stamp;
-use crate::state::{State, Summary};
+use crate::state::{MinedSummary, State};
 
 /// Hashes what memories follow from, but for what is around the sessions (see `fingerprint`).
 pub(super) fn inputs(context: &SyncContext<'_>, state: &State) -> String {
@@ -19,7 +19,7 @@ pub(super) fn inputs(context: &SyncContext<'_>, state: &State) -> String {
         add(&root.to_string_lossy());
     }
     for (name, summary) in summaries(state) {
-        let Summary { session, cwd, digest, .. } = summary;
+        let MinedSummary { session, cwd, digest, .. } = summary;
         [name, session, cwd, digest].into_iter().for_each(&mut add);
     }
     hasher.finalize().to_hex()[..32].to_owned()
@@ -30,7 +30,7 @@ pub(super) fn archived_turns(state: &State) -> usize {
     summaries(state).map(|(_, summary)| summary.turns).sum()
 }
 
-fn summaries(state: &State) -> impl Iterator<Item = (&str, &Summary)> {
+fn summaries(state: &State) -> impl Iterator<Item = (&str, &MinedSummary)> {
     let sessions = state.sessions.iter();
     sessions.filter_map(|(name, session)| Some((name.as_str(), session.mined.as_ref()?)))
 }

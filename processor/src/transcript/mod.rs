@@ -28,7 +28,7 @@ use memory_store::fs::lines::Lines;
 pub use assemble::{Assembly, INLINE_AGENT, assemble};
 pub use read::{SessionBuilder, read_folder};
 pub use redact::{FromOrigin, Redact, TextOrigin};
-pub use source::{Place, TranscriptSource};
+pub use source::{RecordedPlace, TranscriptSource};
 pub use speaker::Speaker;
 
 /// The longest line that is kept, in bytes. Claude Code writes lines of 10 MB (a tool result with
@@ -44,6 +44,6 @@ pub fn lines<R: BufRead>(reader: R) -> Lines<R> {
 pub static SOURCE: &dyn TranscriptSource = &claude_code::ClaudeCode;
 
 /// Tells where a line was recorded, without parsing all of it; `None` when it does not say.
-pub fn place(line: &[u8]) -> Option<Place> {
+pub fn place(line: &[u8]) -> Option<RecordedPlace> {
     SOURCE.place(line)
 }

@@ -24,7 +24,7 @@ pub struct Growth {
     pub bytes: u64,
     /// Where the next part is to begin.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub cut: Option<Cut>,
+    pub cut: Option<PartBeginning>,
     /// Whether subagents were written into it (1.0.x). Their turns are counted apart: it is not cut.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub whole: bool,
@@ -38,7 +38,7 @@ pub struct Growth {
 
 /// The record that a part begins with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cut {
+pub struct PartBeginning {
     /// Its line.
     pub uuid: String,
     /// Its number among the records of that line.
@@ -61,9 +61,9 @@ impl Growth {
         }
         if self.cut.is_none() && self.bytes >= part_bytes && opens(record) {
             let uuid = record.uuid.clone();
-            self.cut = Some(Cut { uuid, part: record.part, before: self.bytes });
+            self.cut = Some(PartBeginning { uuid, part: record.part, before: self.bytes });
         }
-        let mut bytes = Count(0);
+        let mut bytes = ByteCounter(0);
         // A record is plain data: it can be written.
         let _ = serde_json::to_writer(&mut bytes, record);
         self.bytes += bytes.0;
@@ -107,9 +107,9 @@ fn opens(record: &Record) -> bool {
 }
 
 /// Counts what is written.
-struct Count(u64);
+struct ByteCounter(u64);
 
-impl std::io::Write for Count {
+impl std::io::Write for ByteCounter {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0 += bytes.len() as u64;
         Ok(bytes.len())

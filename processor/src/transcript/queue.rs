@@ -10,7 +10,7 @@ const QUEUED_MAX: usize = 2_000;
 const HEAD_BYTES: usize = 80;
 
 /// A prompt that was put into the queue.
-struct Waiting<'a> {
+struct QueuedPrompt<'a> {
     position: usize,
     text: &'a str,
     taken_up: bool,
@@ -18,11 +18,11 @@ struct Waiting<'a> {
 
 /// The positions of the `Enqueue` records whose words stand nowhere else and were not taken back.
 pub fn only_queued(records: &[&Record]) -> Vec<usize> {
-    let mut queue: Vec<Waiting<'_>> = Vec::new();
+    let mut queue: Vec<QueuedPrompt<'_>> = Vec::new();
     for (position, record) in records.iter().enumerate() {
         match &record.what {
             RecordWhat::Enqueue { text } if queue.len() < QUEUED_MAX => {
-                queue.push(Waiting { position, text: text.trim(), taken_up: false });
+                queue.push(QueuedPrompt { position, text: text.trim(), taken_up: false });
             }
             RecordWhat::Dequeue => {
                 if let Some(first) = queue.iter_mut().find(|waiting| !waiting.taken_up) {

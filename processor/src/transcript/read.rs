@@ -22,7 +22,7 @@ pub const RECORDS_MAX: usize = 500_000;
 
 /// Counts of lines and records met while reading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct ReadCounts {
     /// Complete lines.
     pub lines: u64,
     /// Lines that were longer than the bound.
@@ -56,7 +56,7 @@ pub struct SessionBuilder<'r> {
     part_bytes: u64,
     /// Where the last title of each rank is among the records.
     titles: HashMap<u8, usize>,
-    counts: Counts,
+    counts: ReadCounts,
     line: Vec<Record>,
 }
 
@@ -76,7 +76,7 @@ impl<'r> SessionBuilder<'r> {
             growth: Growth::default(),
             part_bytes: PART_BYTES,
             titles: HashMap::new(),
-            counts: Counts::default(),
+            counts: ReadCounts::default(),
             line: Vec::new(),
         };
         builder.go_on(records, Growth::default());
@@ -173,7 +173,7 @@ impl<'r> SessionBuilder<'r> {
     }
 
     /// Returns the counts so far.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> ReadCounts {
         self.counts
     }
 

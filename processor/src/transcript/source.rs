@@ -19,7 +19,7 @@ pub trait TranscriptSource: Sync {
     fn name(&self, path: &Path) -> Option<TranscriptName>;
 
     /// Tells where a line was recorded, without parsing all of it; `None` when it does not say.
-    fn place(&self, line: &[u8]) -> Option<Place>;
+    fn place(&self, line: &[u8]) -> Option<RecordedPlace>;
 
     /// Tells when a line was recorded; `None` when it does not say.
     fn time(&self, line: &[u8]) -> Option<Timestamp>;
@@ -31,7 +31,7 @@ pub trait TranscriptSource: Sync {
 
 /// Where a line was recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct RecordedPlace {
     /// The working directory.
     pub cwd: String,
     /// The session.

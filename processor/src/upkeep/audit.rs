@@ -13,7 +13,7 @@ use memory_store::store::Store;
 
 use crate::collect::trees;
 use crate::lock::Lock;
-use crate::secrets::search::Audit;
+use crate::secrets::search::SecretSearch;
 use crate::sync::{SyncOptions, prepare, sync_locked};
 
 pub use crate::secrets::search::{AuditReport, FoundSecret};
@@ -25,7 +25,7 @@ pub fn audit(options: &SyncOptions<'_>, fix: bool) -> Result<Option<AuditReport>
     let known = Known::read_file(options.dirs, &home);
     let private =
         Redactor::new(&RedactOptions { known, ..RedactOptions::for_store(&settings, false) });
-    let mut audit = Audit::new(&private);
+    let mut audit = SecretSearch::new(&private);
     if fix {
         let lock = Lock::of_project(options.dirs, &home, options.busy)?;
         let Some(lock) = lock else { return Ok(None) };
@@ -39,7 +39,11 @@ pub fn audit(options: &SyncOptions<'_>, fix: bool) -> Result<Option<AuditReport>
     Ok(Some(audit.report))
 }
 
-fn look(audit: &mut Audit<'_>, options: &SyncOptions<'_>, settings: &Settings) -> Result<()> {
+fn look(
+    audit: &mut SecretSearch<'_>,
+    options: &SyncOptions<'_>,
+    settings: &Settings,
+) -> Result<()> {
     let home = options.dirs.project(options.tree.project);
     let private = audit.private;
     // In numbers any pattern may occur by chance.

@@ -22,7 +22,7 @@ use memory_store::settings_file;
 use memory_store::store::Store;
 use serde::Serialize;
 
-use crate::collect::archive::{Archive, Entry, SessionFile, file_name};
+use crate::collect::archive::{Archive, ArchiveEntry, SessionFile, file_name};
 use crate::collect::discover::Territory;
 use crate::collect::expired::Expired;
 use crate::collect::purged::{Purged, hash};
@@ -36,11 +36,11 @@ use crate::sync::{SyncOptions, SyncReport, prepare, sync_locked};
 use crate::transcript::parts;
 use crate::transcript::record::{Record, RecordWhat};
 use crate::transcript::tasks::Tasks;
-use memories::Memories;
+use memories::MemoriesBefore;
 
 /// Sessions to purge.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum PurgeTarget {
     /// A session with its subagents, by its id or the beginning of it.
     Session(String),
     /// Everything before a time.
@@ -61,13 +61,13 @@ pub struct PurgeReport {
     /// Files that were looked through afterwards.
     pub scanned: usize,
     /// Memories that are gone because nothing else says them.
-    pub forgotten: Vec<Named>,
+    pub forgotten: Vec<PurgedMemory>,
     /// Memories that were learned from what stays, in place of those or anew.
-    pub learned: Vec<Named>,
+    pub learned: Vec<PurgedMemory>,
     /// Memories that a person or a model wrote or changed, which stay without their evidence.
-    pub stripped: Vec<Named>,
+    pub stripped: Vec<PurgedMemory>,
     /// Memories that somebody wrote or changed and that still say some of this or an earlier purge word for word.
-    pub say: Vec<Named>,
+    pub say: Vec<PurgedMemory>,
     /// Pieces of text that were looked for; none when nothing was archived.
     pub sought: usize,
     /// Why memories could not be changed; their files are among those that are `left`.
@@ -80,7 +80,7 @@ pub struct PurgeReport {
 
 /// A memory, as it is told.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Named {
+pub struct PurgedMemory {
     /// Its id.
     pub id: MemoryId,
     /// Its title.
@@ -91,7 +91,7 @@ pub struct Named {
 
 /// Effect that a purge would have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Preview {
+pub struct PurgePreview {
     /// Sessions that would lose turns, by their whole ids.
     pub sessions: BTreeSet<String>,
     /// Memories that were learned from what is to go. What other sessions say as well is learned again.
@@ -135,14 +135,14 @@ const PROBE_BYTES_MIN: usize = 24;
 const PROBES_MAX: usize = 2_000;
 
 /// Purges, publishes what remains, and looks for what should be gone. The options' lock rules hold.
-pub fn purge(options: &SyncOptions<'_>, what: &What) -> Result<Option<PurgeReport>> {
+pub fn purge(options: &SyncOptions<'_>, what: &PurgeTarget) -> Result<Option<PurgeReport>> {
     let home = options.dirs.project(options.tree.project);
     let Some(lock) = Lock::of_project(options.dirs, &home, options.busy)? else { return Ok(None) };
     let prepared = prepare(options, &lock)?;
     // Anything that would be refused is refused before anything is gone.
     let (settings, _) = settings_file::load(options.dirs, Some(options.tree));
     Store::open(options.dirs, options.tree)?.redactor_for_writing(&settings)?;
-    let mut purge = Purge::begin(home)?;
+    let mut purge = PurgeRun::begin(home)?;
     let memories = purge.run(options, what)?;
     let afresh = SyncOptions { afresh: true, from: None, ..*options };
     purge.report.sync = sync_locked(&afresh, prepared)?;
@@ -156,17 +156,17 @@ pub fn purge(options: &SyncOptions<'_>, what: &What) -> Result<Option<PurgeRepor
 ///
 /// # Errors
 /// With [`Unclear`] when no single session is meant.
-pub fn preview(options: &SyncOptions<'_>, what: &What) -> Result<Preview> {
-    let mut purge = Purge::begin(options.dirs.project(options.tree.project))?;
+pub fn preview(options: &SyncOptions<'_>, what: &PurgeTarget) -> Result<PurgePreview> {
+    let mut purge = PurgeRun::begin(options.dirs.project(options.tree.project))?;
     if let Some(why) = purge.archive.unlisted_packs().into_iter().next() {
         return Err(anyhow::Error::msg(why).context(NothingPurged));
     }
     let entries = purge.archive.entries()?;
     purge.choose(&entries, options, what)?;
-    Ok(Preview { sessions: purge.losing(&entries)?, ..purge.preview(options)? })
+    Ok(PurgePreview { sessions: purge.losing(&entries)?, ..purge.preview(options)? })
 }
 
-struct Purge {
+struct PurgeRun {
     home: ProjectDir,
     archive: Archive,
     expired: Expired,
@@ -180,7 +180,7 @@ struct Purge {
     ids: BTreeSet<MemoryId>,
 }
 
-impl Purge {
+impl PurgeRun {
     fn begin(home: ProjectDir) -> Result<Self> {
         Ok(Self {
             archive: Archive::open(&home),
@@ -195,14 +195,19 @@ impl Purge {
     }
 
     /// Notes what is to go.
-    fn choose(&mut self, entries: &[Entry], options: &SyncOptions<'_>, what: &What) -> Result<()> {
+    fn choose(
+        &mut self,
+        entries: &[ArchiveEntry],
+        options: &SyncOptions<'_>,
+        what: &PurgeTarget,
+    ) -> Result<()> {
         match what {
-            What::Session(id) => self.session(entries, id)?,
-            What::Before(time) => {
+            PurgeTarget::Session(id) => self.session(entries, id)?,
+            PurgeTarget::Before(time) => {
                 self.purged.before =
                     Some(self.purged.before.map_or(*time, |before| before.max(*time)));
             }
-            What::Project => {
+            PurgeTarget::Project => {
                 for entry in entries {
                     self.note_session(entry)?;
                 }
@@ -214,7 +219,7 @@ impl Purge {
         Ok(())
     }
 
-    fn run(&mut self, options: &SyncOptions<'_>, what: &What) -> Result<Memories> {
+    fn run(&mut self, options: &SyncOptions<'_>, what: &PurgeTarget) -> Result<MemoriesBefore> {
         // Nothing can be purged from a pack that cannot be read.
         let (_, faults) = self.archive.take_stale_apart(|_| false);
         if let Some((_, fault)) = faults.into_iter().next() {
@@ -246,7 +251,7 @@ impl Purge {
         Ok(memories)
     }
 
-    fn session(&mut self, entries: &[Entry], id: &str) -> Result<()> {
+    fn session(&mut self, entries: &[ArchiveEntry], id: &str) -> Result<()> {
         let mut headers = Vec::new();
         for entry in entries {
             headers.extend(self.archive.header(&entry.name)?);
@@ -279,7 +284,7 @@ impl Purge {
     }
 
     /// Returns the sessions that lose turns, those that are known by id alone included.
-    fn losing(&self, entries: &[Entry]) -> Result<BTreeSet<String>> {
+    fn losing(&self, entries: &[ArchiveEntry]) -> Result<BTreeSet<String>> {
         let mut losing = self.gone.clone();
         for entry in entries {
             let Some(mut file) = self.archive.load(&entry.name)? else { continue };
@@ -294,16 +299,16 @@ impl Purge {
 
     /// Takes the packs apart whose sessions lose turns, with the parts of these. On a full disk that fails before
     /// anything is gone.
-    fn unpack_losing(&self, entries: &[Entry]) -> Result<()> {
-        let is_packed = |entry: &&Entry| entry.path != self.archive.path(&entry.name);
-        let packed: Vec<&Entry> = entries.iter().filter(is_packed).collect();
+    fn unpack_losing(&self, entries: &[ArchiveEntry]) -> Result<()> {
+        let is_packed = |entry: &&ArchiveEntry| entry.path != self.archive.path(&entry.name);
+        let packed: Vec<&ArchiveEntry> = entries.iter().filter(is_packed).collect();
         if packed.is_empty() {
             return Ok(());
         }
         let losing = self.losing(entries)?;
         let losing: BTreeSet<String> =
             losing.iter().map(|session| file_name(session, None)).collect();
-        for Entry { name, .. } in packed {
+        for ArchiveEntry { name, .. } in packed {
             let (of, _) = parts::of_name(name);
             if losing.contains(of.split('.').next().unwrap_or(of)) {
                 self.archive.take_out(name)?;
@@ -313,7 +318,7 @@ impl Purge {
     }
 
     /// Remembers a session and its records as purged, so that the copies in forks go too.
-    fn note_session(&mut self, entry: &Entry) -> Result<()> {
+    fn note_session(&mut self, entry: &ArchiveEntry) -> Result<()> {
         let Some(file) = self.archive.load(&entry.name)? else { return Ok(()) };
         self.purged.sessions.insert(hash(&file.header.session));
         self.gone.insert(file.header.session.clone());
@@ -323,7 +328,7 @@ impl Purge {
     }
 
     /// Removes what is purged from the archive, session by session.
-    fn rewrite_sessions(&mut self, entries: &[Entry]) -> Result<()> {
+    fn rewrite_sessions(&mut self, entries: &[ArchiveEntry]) -> Result<()> {
         let mut sessions: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for entry in entries {
             sessions.entry(parts::of_name(&entry.name).0).or_default().push(&entry.name);
@@ -463,11 +468,11 @@ impl Purge {
         Ok(())
     }
 
-    fn drop_expired(&mut self, what: &What) -> Result<()> {
+    fn drop_expired(&mut self, what: &PurgeTarget) -> Result<()> {
         for name in self.expired.names() {
             let Some(mut remains) = self.expired.load(&name) else { continue };
-            let all =
-                matches!(what, What::Project) || self.purged.has_session(&remains.header.session);
+            let all = matches!(what, PurgeTarget::Project)
+                || self.purged.has_session(&remains.header.session);
             let count = remains.drafts.len();
             let before = self.purged.before;
             remains.drafts.retain(|draft| before.is_none_or(|before| draft.occurred >= before));
@@ -482,7 +487,7 @@ impl Purge {
     }
 
     /// Removes receipts, and the texts that sessions were given: any of them may tell of what is purged.
-    fn drop_disposable(&mut self, options: &SyncOptions<'_>, what: &What) -> Result<()> {
+    fn drop_disposable(&mut self, options: &SyncOptions<'_>, what: &PurgeTarget) -> Result<()> {
         let commands = options.dirs.project(options.tree.project).commands;
         unless_gone(fs::remove_file(&commands)).with_context(|| commands.display().to_string())?;
         for tree in trees::present(options.dirs, options.tree) {
@@ -501,7 +506,7 @@ impl Purge {
         Ok(())
     }
 
-    fn drop_receipts(&mut self, state: &TreeDir, what: &What) -> Result<()> {
+    fn drop_receipts(&mut self, state: &TreeDir, what: &PurgeTarget) -> Result<()> {
         let folder = state.folder.join("receipts");
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
             let path = entry.path();
@@ -521,24 +526,24 @@ impl Purge {
         Ok(())
     }
 
-    fn purges_receipt(&self, line: &str, what: &What) -> bool {
+    fn purges_receipt(&self, line: &str, what: &PurgeTarget) -> bool {
         let Ok(receipt) = serde_json::from_str::<serde_json::Value>(line) else { return true };
         let text =
             |key: &str| receipt.get(key).and_then(serde_json::Value::as_str).unwrap_or_default();
         match what {
-            What::Project => true,
-            What::Session(_) => self.gone.contains(text("session")),
-            What::Before(time) => Timestamp::parse(text("at")).is_some_and(|at| at < *time),
+            PurgeTarget::Project => true,
+            PurgeTarget::Session(_) => self.gone.contains(text("session")),
+            PurgeTarget::Before(time) => Timestamp::parse(text("at")).is_some_and(|at| at < *time),
         }
     }
 
     /// Removes what was put aside because it could not be read: nobody can tell what is in it. A pack that was put aside
     /// may hold what is left of other sessions: it goes with the project alone, and is told otherwise.
-    fn drop_damaged(&mut self, what: &What) {
+    fn drop_damaged(&mut self, what: &PurgeTarget) {
         let packs = self.archive.packs_aside();
         match what {
-            What::Project => packs.iter().for_each(|path| drop(fs::remove_file(path))),
-            What::Session(_) | What::Before(_) => self.report.left.extend(packs),
+            PurgeTarget::Project => packs.iter().for_each(|path| drop(fs::remove_file(path))),
+            PurgeTarget::Session(_) | PurgeTarget::Before(_) => self.report.left.extend(packs),
         }
         for entry in fs::read_dir(self.archive.folder()).into_iter().flatten().flatten() {
             if entry.path().extension().is_some_and(|extension| extension == "damaged") {

@@ -10,7 +10,7 @@ use memory_store::time::DAY_MS;
 use memory_store::{ProjectId, Timestamp, settings_file};
 use serde::Serialize;
 
-use crate::collect::archive::{self, Entry};
+use crate::collect::archive::{self, ArchiveEntry};
 use crate::collect::discover::Transcript;
 use crate::collect::unclaimed::{known_sessions, last_active};
 use crate::private_files::read_json;
@@ -57,13 +57,13 @@ impl Limits {
     /// The names of the sessions that have to go, the oldest first.
     pub fn expired(
         &self,
-        entries: &[Entry],
+        entries: &[ArchiveEntry],
         sessions: &BTreeMap<String, SessionState>,
     ) -> Vec<String> {
-        let last = |entry: &Entry| {
+        let last = |entry: &ArchiveEntry| {
             sessions.get(&entry.name).map_or(Timestamp::default(), |session| session.last)
         };
-        let mut order: Vec<&Entry> = entries.iter().collect();
+        let mut order: Vec<&ArchiveEntry> = entries.iter().collect();
         order.sort_by_key(|entry| (last(entry), entry.name.as_str()));
         let mut bytes: u64 = entries.iter().map(|entry| entry.len).sum();
         let mut names = Vec::new();
@@ -153,8 +153,8 @@ fn claude_days(dirs: &UserDirs) -> Option<i64> {
 mod tests {
     use super::*;
 
-    fn entry(name: &str, len: u64) -> Entry {
-        Entry { name: name.into(), path: name.into(), len, modified_ns: 0 }
+    fn entry(name: &str, len: u64) -> ArchiveEntry {
+        ArchiveEntry { name: name.into(), path: name.into(), len, modified_ns: 0 }
     }
 
     #[test]

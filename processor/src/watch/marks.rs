@@ -18,15 +18,15 @@ const HEAD_BYTES_MAX: u64 = 128 << 10;
 
 /// Marks of transcripts: a few numbers for each, and no path.
 #[derive(Debug, Default)]
-pub struct Marks(HashMap<u64, Mark>);
+pub struct TranscriptMarks(HashMap<u64, TranscriptMark>);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Mark {
+struct TranscriptMark {
     len: u64,
     modified_ns: i128,
 }
 
-impl Marks {
+impl TranscriptMarks {
     /// Remembers all transcripts as they are.
     pub fn note_all(&mut self, folder: &Path) {
         let found = discover::transcripts_in(folder).unwrap_or_default();
@@ -34,7 +34,8 @@ impl Marks {
             .transcripts
             .iter()
             .map(|transcript| {
-                let mark = Mark { len: transcript.len, modified_ns: transcript.modified_ns };
+                let mark =
+                    TranscriptMark { len: transcript.len, modified_ns: transcript.modified_ns };
                 (key(&transcript.path), mark)
             })
             .collect();
@@ -47,7 +48,7 @@ impl Marks {
         let mut projects = BTreeSet::new();
         for transcript in found.transcripts {
             let key = key(&transcript.path);
-            let mark = Mark { len: transcript.len, modified_ns: transcript.modified_ns };
+            let mark = TranscriptMark { len: transcript.len, modified_ns: transcript.modified_ns };
             let was = before.get(&key).copied();
             if was != Some(mark) {
                 projects.extend(projects_of(dirs, &transcript.path, was.unwrap_or_default().len));
@@ -65,7 +66,7 @@ impl Marks {
                 self.0.remove(&key(path));
                 continue;
             };
-            let mark = Mark { len: file.len(), modified_ns: modified_ns(&file) };
+            let mark = TranscriptMark { len: file.len(), modified_ns: modified_ns(&file) };
             let was = self.0.insert(key(path), mark);
             if was != Some(mark) {
                 projects.extend(projects_of(dirs, path, was.unwrap_or_default().len));

@@ -13,7 +13,7 @@ use crate::transcript::SOURCE;
 
 /// A source of news.
 #[derive(Debug)]
-pub enum Source {
+pub enum NewsSource {
     /// The operating system tells.
     Events(#[expect(dead_code, reason = "events come as long as it lives")] RecommendedWatcher),
     /// Somebody looks from time to time, and why.
@@ -33,7 +33,7 @@ pub enum PollingReason {
     Refused(String),
 }
 
-impl Source {
+impl NewsSource {
     /// Begins to listen for what changes below `folder`.
     pub fn open(folder: &Path, waker: &Waker, polls: bool) -> Self {
         if polls {
@@ -161,9 +161,9 @@ mod tests {
     fn where_no_events_come_it_polls() {
         let folder = tempfile::tempdir().unwrap();
         let (waker, pace) = (Waker::default(), Pace::default());
-        let asked = Source::open(folder.path(), &waker, true);
+        let asked = NewsSource::open(folder.path(), &waker, true);
         assert!(!asked.waits_for_folder() && asked.every(&pace) == pace.poll);
-        let missing = Source::open(&folder.path().join("missing"), &waker, false);
+        let missing = NewsSource::open(&folder.path().join("missing"), &waker, false);
         assert!(missing.waits_for_folder() && missing.every(&pace) == pace.poll);
     }
 }

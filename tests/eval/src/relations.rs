@@ -17,9 +17,9 @@ use memory_store::neighbour::{Verdict, judge};
 use memory_store::settings::{Llm, Settings};
 use memory_store::time::DAY_MS;
 use memory_store::{Kind, MemoryId, ProjectId, Timestamp, settings_file};
-use processor::consolidate::{Relation, memory_id};
+use processor::consolidate::{DraftRelation, memory_id};
 use processor::extract::draft::Draft;
-use processor::llm::{Model, Surroundings};
+use processor::llm::{LanguageModel, Surroundings};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -100,7 +100,7 @@ pub fn run(args: &RelationPairs, machine: &Machine) -> Result<()> {
     Ok(())
 }
 
-fn open(settings: &Settings, cache: &Path, machine: &Machine) -> Result<Option<Model>> {
+fn open(settings: &Settings, cache: &Path, machine: &Machine) -> Result<Option<LanguageModel>> {
     let surroundings = Surroundings {
         ollama_host: machine.ollama_host.as_deref(),
         cache_dir: cache,
@@ -108,7 +108,7 @@ fn open(settings: &Settings, cache: &Path, machine: &Machine) -> Result<Option<M
         roots: &[],
         now: machine.now,
     };
-    let model = Model::open(settings, &surroundings).map_err(anyhow::Error::msg)?;
+    let model = LanguageModel::open(settings, &surroundings).map_err(anyhow::Error::msg)?;
     Ok(Some(model.context("no LLM is set: run `throughline config llm`")?))
 }
 
@@ -127,7 +127,7 @@ fn by_words(pair: &LabelledStatements) -> &'static str {
 /// The label of a pair by the answer of a model; what it is not asked about is judged by words, as in a sync.
 fn asked(
     pair: &LabelledStatements,
-    model: &mut Model,
+    model: &mut LanguageModel,
     table: Option<&Table>,
     problems: &mut Vec<String>,
 ) -> &'static str {
@@ -139,10 +139,12 @@ fn asked(
     let [older, newer]: [MemoryId; 2] = drafts.each_ref().map(name);
     let told = relations.told.get(&(newer, older)).or_else(|| relations.told.get(&(older, newer)));
     match told {
-        Some(Relation::Same) => "same",
-        Some(Relation::Within) => "within",
-        Some(Relation::Replaces | Relation::Finishes | Relation::NewerValue) => "newer-value",
-        Some(Relation::Contradicts) => "contrary",
+        Some(DraftRelation::Same) => "same",
+        Some(DraftRelation::Within) => "within",
+        Some(DraftRelation::Replaces | DraftRelation::Finishes | DraftRelation::NewerValue) => {
+            "newer-value"
+        }
+        Some(DraftRelation::Contradicts) => "contrary",
         None if relations.asked.contains(&newer) => "near",
         None => by_words(pair),
     }

@@ -21,10 +21,10 @@ use memory_store::recall::Recall;
 use memory_store::settings::Settings;
 use memory_store::store::{Store, Stored};
 use memory_store::{Kind, MemoryId, Timestamp};
-use processor::progress::Progress;
-use processor::publish::claude_md::Known;
+use processor::progress::ProgressReport;
+use processor::publish::claude_md::GivenTexts;
 use processor::publish::custom_embedder::{Asker, Update, update as update_second};
-use processor::publish::embed::{Embedding, Texts};
+use processor::publish::embed::{EmbeddedTexts, Embedding};
 use processor::publish::{self, Publication};
 use rayon::prelude::*;
 
@@ -102,7 +102,7 @@ impl Shelf {
         number: usize,
         items: &[SetMemory],
         now: Timestamp,
-        progress: &dyn Progress,
+        progress: &dyn ProgressReport,
     ) -> Result<Shelved<'_>> {
         let (tree, _) = self.fill(number, items, progress)?;
         let settings = self.second.as_ref().map_or_else(Settings::default, |second| Settings {
@@ -118,7 +118,7 @@ impl Shelf {
             names: &std::collections::BTreeSet::new(),
             now,
         };
-        let listing = publish::tree(&publication, &tree, None, &Known::default())?;
+        let listing = publish::tree(&publication, &tree, None, &GivenTexts::default())?;
         if let Some(error) = listing.broken.first() {
             bail!("{error}");
         }
@@ -144,7 +144,7 @@ impl Shelf {
         &mut self,
         number: usize,
         items: &[SetMemory],
-        progress: &dyn Progress,
+        progress: &dyn ProgressReport,
     ) -> Result<Vec<Document>> {
         let (tree, store) = self.fill(number, items, progress)?;
         let ready = |stored: &Stored| {
@@ -166,7 +166,7 @@ impl Shelf {
         &mut self,
         number: usize,
         items: &[SetMemory],
-        progress: &dyn Progress,
+        progress: &dyn ProgressReport,
     ) -> Result<(Tree, Store)> {
         let root = self.home.path.join(format!("group-{number}"));
         fs::create_dir(&root).at(&root)?;
@@ -190,7 +190,8 @@ impl Shelf {
         if let Some(embedding) = &mut self.embedding {
             let listed = store.list()?.memories;
             let text = |stored| document(stored, &tree.root).record.embedding_text();
-            let texts = Texts { memories: listed.iter().map(text).collect(), turns: Vec::new() };
+            let texts =
+                EmbeddedTexts { memories: listed.iter().map(text).collect(), turns: Vec::new() };
             embedding.learn(&texts, Instant::now() + EMBEDDING, progress)?;
         }
         Ok((tree, store))

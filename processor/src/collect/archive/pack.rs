@@ -51,7 +51,7 @@ const TRAILER_BYTES: u64 = HASH_BYTES as u64 + 4;
 
 /// A session in a pack.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Member {
+pub struct PackMember {
     /// The name of its file without the ending.
     pub name: String,
     /// Bytes of its text.
@@ -66,9 +66,9 @@ pub struct Member {
 
 /// The end of a pack.
 #[derive(Serialize, Deserialize)]
-struct Index {
+struct PackIndex {
     format: u32,
-    sessions: Vec<Member>,
+    sessions: Vec<PackMember>,
 }
 
 /// How an index begins.
@@ -76,21 +76,21 @@ const INDEX_BEGIN: &[u8] = b"{\"format\":";
 
 /// The one field of an index that every format has.
 #[derive(Deserialize)]
-struct FormatVersion {
+struct PackFormat {
     format: u32,
 }
 
 /// A pack in memory.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Pack {
+pub struct SessionPack {
     /// Its sessions, and where their texts are.
-    members: Vec<(Member, Range<usize>)>,
+    members: Vec<(PackMember, Range<usize>)>,
     text: Vec<u8>,
     /// Of one that was read: whether all texts are there, whatever its index says.
     is_whole: bool,
 }
 
-impl Pack {
+impl SessionPack {
     /// Whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
@@ -104,7 +104,7 @@ impl Pack {
     /// Adds a session, whose file is so long and was written then.
     pub fn add(&mut self, name: &str, text: &[u8], (file_bytes, modified_ns): (u64, i128)) {
         let (bytes, hash) = (text.len(), hash(text));
-        let member = Member { name: name.to_owned(), bytes, hash, file_bytes, modified_ns };
+        let member = PackMember { name: name.to_owned(), bytes, hash, file_bytes, modified_ns };
         let at = self.text.len();
         self.text.extend_from_slice(text);
         self.members.push((member, at..at + bytes));
@@ -119,7 +119,7 @@ impl Pack {
     }
 
     /// Its sessions with their texts.
-    pub fn texts(&self) -> impl Iterator<Item = (&Member, &[u8])> {
+    pub fn texts(&self) -> impl Iterator<Item = (&PackMember, &[u8])> {
         self.members.iter().map(|(member, range)| (member, &self.text[range.clone()]))
     }
 
@@ -137,7 +137,7 @@ impl Pack {
         }
         writer.finish()?;
         let sessions = self.members.iter().map(|(member, _)| member.clone()).collect();
-        let index = serde_json::to_vec(&Index { format: FORMAT, sessions })?;
+        let index = serde_json::to_vec(&PackIndex { format: FORMAT, sessions })?;
         out.write_all(&index)?;
         out.write_all(&blake3::hash(&index).as_bytes()[..HASH_BYTES])?;
         out.write_all(&u32::try_from(index.len())?.to_le_bytes())?;
@@ -180,7 +180,9 @@ impl Pack {
         let mut all_fit = true;
         let (mut members, mut at) = (Vec::new(), 0);
         while let Some(end) = memchr::memchr(b'\n', &text[at..]) {
-            let Ok(member) = serde_json::from_slice::<Member>(&text[at..at + end]) else { break };
+            let Ok(member) = serde_json::from_slice::<PackMember>(&text[at..at + end]) else {
+                break;
+            };
             let start = at + end + 1;
             let Some(range) = start.checked_add(member.bytes).map(|end| start..end) else { break };
             let Some(found) = text.get(range.clone()) else { break };
@@ -200,7 +202,7 @@ impl Pack {
 ///
 /// # Errors
 /// With [`is_damage`] when the index is not what was written.
-pub fn read_index(file: &mut File) -> Result<Vec<Member>> {
+pub fn read_index(file: &mut File) -> Result<Vec<PackMember>> {
     let len = file.metadata()?.len();
     let Some(at) = len.checked_sub(TRAILER_BYTES) else { return Err(damage("it is too short")) };
     let mut trailer = [0; TRAILER_BYTES as usize];
@@ -217,13 +219,13 @@ pub fn read_index(file: &mut File) -> Result<Vec<Member>> {
     if blake3::hash(&index).as_bytes()[..HASH_BYTES] != *sum {
         return Err(damage("its index has another checksum"));
     }
-    let FormatVersion { format } = serde_json::from_slice(&index)?;
+    let PackFormat { format } = serde_json::from_slice(&index)?;
     if format > FORMAT {
         bail!(
             "it has format {format}, this program reads up to {FORMAT}; install the newer version that wrote it"
         );
     }
-    let sessions = serde_json::from_slice::<Index>(&index)?.sessions;
+    let sessions = serde_json::from_slice::<PackIndex>(&index)?.sessions;
     match sessions.iter().all(|member| is_plain(&member.name)) {
         true => Ok(sessions),
         false => Err(damage("a session in it has a name that names no file")),
@@ -258,8 +260,8 @@ fn is_damage(error: &anyhow::Error) -> bool {
 mod tests {
     use super::*;
 
-    fn sample() -> (Pack, Vec<u8>) {
-        let mut pack = Pack::default();
+    fn sample() -> (SessionPack, Vec<u8>) {
+        let mut pack = SessionPack::default();
         for name in ["a", "b.c", "d~00001"] {
             let text =
                 format!("{{\"session\":\"{name}\"}}\nthe {name} of it, and the rest of it\n");
@@ -270,14 +272,14 @@ mod tests {
         (pack, bytes)
     }
 
-    fn read(bytes: &[u8]) -> Result<(Pack, bool)> {
+    fn read(bytes: &[u8]) -> Result<(SessionPack, bool)> {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(bytes).unwrap();
-        Pack::read(file)
+        SessionPack::read(file)
     }
 
     /// Of each session what was written or nothing; where one is missing it is known.
-    fn assert_known(pack: &Pack, damaged: &[u8]) -> usize {
+    fn assert_known(pack: &SessionPack, damaged: &[u8]) -> usize {
         let (read, is_sound) = read(damaged).unwrap();
         let all: Vec<_> = pack.texts().collect();
         assert!(read.texts().all(|text| all.contains(&text)));
@@ -316,7 +318,7 @@ mod tests {
 
     #[test]
     fn a_pack_of_many_short_sessions_with_long_names_is_read() {
-        let (mut pack, mut number) = (Pack::default(), 0);
+        let (mut pack, mut number) = (SessionPack::default(), 0);
         while pack.room() > 0 {
             let name = format!("{number:064}.{number:064}~00001");
             pack.add(&name, b"{}\n", (u64::MAX, i128::MAX));
@@ -331,7 +333,7 @@ mod tests {
     #[test]
     fn a_name_that_leads_elsewhere_is_refused() {
         for name in ["../x", "..", "", "a/b", "A", "a\0"] {
-            let mut pack = Pack::default();
+            let mut pack = SessionPack::default();
             pack.add(name, b"{}\n", (0, 0));
             let mut bytes = Vec::new();
             pack.write(&mut bytes).unwrap();

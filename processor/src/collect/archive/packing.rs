@@ -1,4 +1,4 @@
-//! Sessions that rest move together into a [`Pack`], and out of it before any of them is changed or removed.
+//! Sessions that rest move together into a [`SessionPack`], and out of it before any of them is changed or removed.
 //!
 //! A session has a file of its own or is in a pack. Packs are never changed. A file goes once the pack that has its
 //! text was read again, and a pack goes once each session in it has a file again. So a kill leaves a session in both
@@ -15,10 +15,10 @@ use anyhow::{Context, Result, ensure};
 use flate2::{Compression, read::GzDecoder};
 use tempfile::NamedTempFile;
 
-use super::pack::{self, Member, Pack};
+use super::pack::{self, PackMember, SessionPack};
 use super::{
-    ASIDE, Archive, Entry, FILE_BYTES_MAX, LEVEL, aside_path, each_in, ensure_lasting, files_in,
-    is_damaged, open_file, read_header, sync_folder, told,
+    ASIDE, Archive, ArchiveEntry, FILE_BYTES_MAX, LEVEL, aside_path, each_in, ensure_lasting,
+    files_in, is_damaged, open_file, read_header, sync_folder, told,
 };
 use crate::private_files::{create_private, remove_if_there};
 use crate::transcript::record::Record;
@@ -33,9 +33,9 @@ const PACKS_KEPT_MAX: usize = 2;
 #[derive(Clone, Debug)]
 pub struct PackFile {
     /// Its file.
-    pub file: Entry,
+    pub file: ArchiveEntry,
     /// Its sessions; none where that cannot be told.
-    pub members: Arc<[Member]>,
+    pub members: Arc<[PackMember]>,
     /// Why it cannot be told now, though a later run may: the disk, or a later format. Nothing is known of its sessions
     /// until then.
     pub unreadable: Option<String>,
@@ -48,7 +48,7 @@ pub struct PackFile {
 pub(super) struct KnownPacks {
     listed: Vec<PackFile>,
     /// The last that were read.
-    pub(super) read: Vec<(Entry, Arc<Pack>)>,
+    pub(super) read: Vec<(ArchiveEntry, Arc<SessionPack>)>,
     reads: usize,
 }
 
@@ -56,7 +56,7 @@ pub(super) struct KnownPacks {
 #[derive(Debug, Default)]
 pub struct Packed {
     /// The pack; `None` where no session could be packed.
-    pub file: Option<Entry>,
+    pub file: Option<ArchiveEntry>,
     /// Sessions that are not to be tried again as they are: they are too long, or damaged.
     pub refused: Vec<String>,
     /// Whether others cannot be read now.
@@ -70,16 +70,17 @@ impl Archive {
         let files = match each_in(&folder, PACK_SUFFIX) {
             Ok(files) => files,
             Err(error) => {
-                let file = Entry { name: String::new(), path: folder, len: 0, modified_ns: 0 };
+                let file =
+                    ArchiveEntry { name: String::new(), path: folder, len: 0, modified_ns: 0 };
                 return vec![PackFile::of(file, Err(error))];
             }
         };
         let mut known = self.known_packs();
-        let look = |(path, file): (PathBuf, Result<Entry>)| {
+        let look = |(path, file): (PathBuf, Result<ArchiveEntry>)| {
             let file = match file {
                 Ok(file) => file,
                 Err(error) => {
-                    let file = Entry { name: String::new(), path, len: 0, modified_ns: 0 };
+                    let file = ArchiveEntry { name: String::new(), path, len: 0, modified_ns: 0 };
                     return Some(PackFile::of(file, Err(error)));
                 }
             };
@@ -173,13 +174,13 @@ impl Archive {
 
     /// Reads a pack, or takes it from those that were read before; `None` when it is gone. Others wait meanwhile: mostly
     /// for the same one.
-    fn read_pack(&self, file: &Entry) -> Result<Option<Arc<Pack>>> {
+    fn read_pack(&self, file: &ArchiveEntry) -> Result<Option<Arc<SessionPack>>> {
         let mut known = self.known_packs();
         if let Some((_, pack)) = known.read.iter().find(|(read, _)| read == file) {
             return Ok(Some(Arc::clone(pack)));
         }
         let Some(opened) = open_file(&file.path)? else { return Ok(None) };
-        let (pack, _) = Pack::read(opened).map_err(|error| told(error, &file.path))?;
+        let (pack, _) = SessionPack::read(opened).map_err(|error| told(error, &file.path))?;
         let pack = Arc::new(pack);
         known.reads += 1;
         if known.read.len() == PACKS_KEPT_MAX {
@@ -190,15 +191,15 @@ impl Archive {
     }
 
     /// Whether every text of a pack, and its index, are what was written.
-    pub fn is_sound(&self, file: &Entry) -> Result<bool> {
+    pub fn is_sound(&self, file: &ArchiveEntry) -> Result<bool> {
         let Some(opened) = open_file(&file.path)? else { return Ok(true) };
-        Ok(Pack::read(opened).map_err(|error| told(error, &file.path))?.1)
+        Ok(SessionPack::read(opened).map_err(|error| told(error, &file.path))?.1)
     }
 
     /// Packs the first of these sessions, as many as there is room for. Their files go once the pack was read from the
     /// disk and compared.
     pub fn pack(&self, names: &[String]) -> Result<Packed> {
-        let (mut pack, mut packed) = (Pack::default(), Packed::default());
+        let (mut pack, mut packed) = (SessionPack::default(), Packed::default());
         for name in names {
             match self.own_text(name, pack::TEXT_BYTES_MAX) {
                 Ok(Some((file, text)))
@@ -229,7 +230,7 @@ impl Archive {
         let id = pack.write(&mut temporary).with_context(in_folder)?;
         temporary.as_file().sync_all().with_context(in_folder)?;
         let written = open_file(temporary.path())?.with_context(in_folder)?;
-        let (read, is_sound) = Pack::read(written).with_context(in_folder)?;
+        let (read, is_sound) = SessionPack::read(written).with_context(in_folder)?;
         ensure!(
             is_sound && read.texts().eq(pack.texts()),
             "{}: what was packed was read otherwise; nothing was changed",
@@ -244,14 +245,14 @@ impl Archive {
         }
         for (member, _) in pack.texts() {
             // A file that was written meanwhile is not the one that was packed.
-            let is_packed = |file: Entry| {
+            let is_packed = |file: ArchiveEntry| {
                 file.len == member.file_bytes && file.modified_ns == member.modified_ns
             };
             if self.own_entry(&member.name)?.is_some_and(is_packed) {
                 remove_if_there(&self.path(&member.name))?;
             }
         }
-        packed.file = Some(Entry::of(id, path)?);
+        packed.file = Some(ArchiveEntry::of(id, path)?);
         Ok(packed)
     }
 
@@ -261,7 +262,7 @@ impl Archive {
     /// both. Returns those that were put aside, and why others cannot be read or taken apart now.
     pub fn take_stale_apart(
         &self,
-        believed: impl Fn(&Entry) -> bool,
+        believed: impl Fn(&ArchiveEntry) -> bool,
     ) -> (Vec<PathBuf>, Vec<(PathBuf, anyhow::Error)>) {
         let (mut aside, mut faults) = (Vec::new(), Vec::new());
         let packs = self.packs();
@@ -270,7 +271,7 @@ impl Archive {
             *places.entry(&member.name).or_default() += 1;
         }
         let is_twice =
-            |member: &Member| places[&*member.name] > 1 || self.path(&member.name).exists();
+            |member: &PackMember| places[&*member.name] > 1 || self.path(&member.name).exists();
         let settle = |pack: &PackFile| {
             if let Some(why) = &pack.unreadable {
                 anyhow::bail!(why.clone());
@@ -304,11 +305,11 @@ impl Archive {
     /// Gives the sessions of a pack files of their own again, as far as they can be read, and removes it. One with damage
     /// is put aside instead, unless it is its index alone; returns where. Where that fails, the pack stays, and the files
     /// that were written go again.
-    pub fn take_apart(&self, file: &Entry) -> Result<Option<PathBuf>> {
+    pub fn take_apart(&self, file: &ArchiveEntry) -> Result<Option<PathBuf>> {
         let mut known = self.known_packs();
         let context = || file.path.display().to_string();
         let Some(opened) = open_file(&file.path)? else { return Ok(None) };
-        let (pack, is_sound) = Pack::read(opened).with_context(context)?;
+        let (pack, is_sound) = SessionPack::read(opened).with_context(context)?;
         let folder = self.packs_folder();
         let mut written = Vec::new();
         let mut take = || {
@@ -338,7 +339,7 @@ impl Archive {
     }
 
     /// Deletes a pack with all sessions in it.
-    pub fn remove_pack(&self, file: &Entry) -> Result<()> {
+    pub fn remove_pack(&self, file: &ArchiveEntry) -> Result<()> {
         self.known_packs().read.retain(|(read, _)| read != file);
         remove_if_there(&file.path)?;
         sync_folder(&self.packs_folder());
@@ -347,7 +348,7 @@ impl Archive {
 
     /// Writes a session of a pack into a file of its own; whether there was none. To one that is there it adds the records
     /// that only the pack has.
-    fn write_out(&self, member: &Member, text: &[u8]) -> Result<bool> {
+    fn write_out(&self, member: &PackMember, text: &[u8]) -> Result<bool> {
         let name = &member.name;
         let own = match self.own_text(name, FILE_BYTES_MAX) {
             Err(error) if is_damaged(&error) => {
@@ -381,7 +382,7 @@ impl Archive {
 
     /// Returns the text of the file that a session has of its own, and its entry; of one that is longer than `most`, a
     /// byte more than that.
-    fn own_text(&self, name: &str, most: u64) -> Result<Option<(Entry, Vec<u8>)>> {
+    fn own_text(&self, name: &str, most: u64) -> Result<Option<(ArchiveEntry, Vec<u8>)>> {
         let path = self.path(name);
         let Some(entry) = self.own_entry(name)? else { return Ok(None) };
         let Some(file) = open_file(&path)? else { return Ok(None) };
@@ -421,7 +422,7 @@ impl Archive {
 }
 
 impl PackFile {
-    fn of(file: Entry, members: Result<Vec<Member>>) -> Self {
+    fn of(file: ArchiveEntry, members: Result<Vec<PackMember>>) -> Self {
         let members = members.map_err(|error| told(error, &file.path));
         let is_damaged = members.as_ref().is_err_and(is_damaged);
         let (members, unreadable) = match members {
@@ -441,7 +442,7 @@ impl PackFile {
 }
 
 /// Returns what is in a pack; `None` when it is gone.
-fn members_of(path: &Path) -> Result<Option<Vec<Member>>> {
+fn members_of(path: &Path) -> Result<Option<Vec<PackMember>>> {
     match open_file(path) {
         Ok(Some(mut file)) => pack::read_index(&mut file).map(Some),
         Ok(None) => Ok(None),
@@ -486,7 +487,7 @@ fn key(line: &[u8]) -> Vec<u8> {
 
 /// Returns the texts of all sessions in a pack, for those who look for something in it.
 pub fn texts_of(file: fs::File) -> Result<Vec<u8>> {
-    let (pack, is_sound) = Pack::read(file)?;
+    let (pack, is_sound) = SessionPack::read(file)?;
     ensure!(is_sound, "this pack of sessions is damaged");
     Ok(pack.texts().map(|(_, text)| text).collect::<Vec<_>>().concat())
 }

@@ -10,7 +10,7 @@ use anyhow::Result;
 use memory_store::bytes::{checksum, put_varint, take_varint};
 use memory_store::layout::ProjectDir;
 
-use super::Key;
+use super::RecordKey;
 use crate::private_files::{read_bounded, write_whole};
 
 /// Bytes of a hash. Among ten million keys two are alike by chance once in a thousand projects.
@@ -23,7 +23,7 @@ const MARK: &[u8] = b"3 ";
 const CHECK: usize = 4;
 
 /// Keeps the keys of a session whose records have the hash `content`.
-pub fn store_keys(home: &ProjectDir, name: &str, content: &str, keys: &[Key]) -> Result<()> {
+pub fn store_keys(home: &ProjectDir, name: &str, content: &str, keys: &[RecordKey]) -> Result<()> {
     let mut bytes = [MARK, content.as_bytes(), b"\n"].concat();
     let mut before = 0;
     for record in keys.chunks_exact(2) {
@@ -41,11 +41,11 @@ pub fn store_keys(home: &ProjectDir, name: &str, content: &str, keys: &[Key]) ->
 }
 
 /// Reads them; `None` when they are missing, damaged or of other records.
-pub fn load_keys(home: &ProjectDir, name: &str, content: &str) -> Option<Vec<Key>> {
+pub fn load_keys(home: &ProjectDir, name: &str, content: &str) -> Option<Vec<RecordKey>> {
     parse(&read_bounded(&path(home, name))?, content)
 }
 
-fn parse(bytes: &[u8], content: &str) -> Option<Vec<Key>> {
+fn parse(bytes: &[u8], content: &str) -> Option<Vec<RecordKey>> {
     let (bytes, check) = bytes.split_last_chunk::<CHECK>()?;
     let rest = bytes.strip_prefix(MARK)?.strip_prefix(content.as_bytes())?.strip_prefix(b"\n")?;
     if checksum(bytes) != u32::from_le_bytes(*check) {
@@ -57,7 +57,7 @@ fn parse(bytes: &[u8], content: &str) -> Option<Vec<Key>> {
         rest = after;
         let later = take_varint(&mut rest)?;
         at = at.wrapping_add((later >> 1).cast_signed() ^ -(later & 1).cast_signed());
-        keys.extend(hashes.as_chunks::<HASH_BYTES>().0.iter().map(|hash| Key::new(hash, at)));
+        keys.extend(hashes.as_chunks::<HASH_BYTES>().0.iter().map(|hash| RecordKey::new(hash, at)));
     }
     Some(keys)
 }
@@ -73,9 +73,9 @@ mod tests {
 
     use super::*;
 
-    fn keys(times: &[i64]) -> Vec<Key> {
+    fn keys(times: &[i64]) -> Vec<RecordKey> {
         let record = |(number, at): (usize, &i64)| {
-            [number as u8, 255].map(|byte| Key::new(&[byte; HASH_BYTES], *at))
+            [number as u8, 255].map(|byte| RecordKey::new(&[byte; HASH_BYTES], *at))
         };
         times.iter().enumerate().flat_map(record).collect()
     }

@@ -13,7 +13,7 @@ use memory_store::layout::ProjectDir;
 use serde::{Deserialize, Serialize};
 
 use super::keyset::{ID, KeySet};
-use super::{Holder, Key, Owners, Ownership, keys, load_keys, store_keys};
+use super::{Holder, Owners, Ownership, RecordKey, keys, load_keys, store_keys};
 use crate::collect::archive::Archive;
 use crate::collect::newest::in_order;
 
@@ -58,7 +58,7 @@ impl Holders {
     }
 
     /// The keys of one session; `None` when it cannot be read now.
-    fn keys(&self, name: &str, content: &str) -> Option<Vec<Key>> {
+    fn keys(&self, name: &str, content: &str) -> Option<Vec<RecordKey>> {
         if let Some(keys) = load_keys(&self.home, name, content) {
             return Some(keys);
         }

@@ -11,7 +11,7 @@ use crate::extract::episode::title_of_plan;
 use crate::extract::fixes::is_sibling;
 use crate::extract::paths::touched;
 use crate::extract::{Roots, cut, plain, words};
-use crate::passages::markdown::{Unit, asks, count_words, units};
+use crate::passages::markdown::{MarkdownUnit, asks, count_words, units};
 use crate::transcript::Speaker;
 use crate::transcript::session::{Call, Input, StepKind, Turn};
 
@@ -34,7 +34,7 @@ pub fn answer_of(turn: &Turn) -> Option<String> {
     let tells = |text: &&str| count_words(text) > 0 && !asks(text);
     let whole = units.iter().map(|unit| unit.text.as_str()).find(tells);
     // A short answer is put together with the question behind it.
-    let lines = || units.first().and_then(|unit: &Unit| unit.text.lines().find(tells));
+    let lines = || units.first().and_then(|unit: &MarkdownUnit| unit.text.lines().find(tells));
     whole.or_else(lines).map(|text| cut(text, TEXT_CHARS_MAX))
 }
 

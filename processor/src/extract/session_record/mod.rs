@@ -23,7 +23,8 @@ use record::{ITEM_CHARS_MAX, ITEMS_MAX, ordered};
 
 pub use ending::{answer_of, last_text, question_of};
 pub use record::{
-    Cure, Plan, RejectedCall, SessionRecord, TouchedFile, VERSION, is_done, is_sound, settles,
+    AcceptedPlan, Cure, RejectedCall, SessionRecord, TouchedFile, VERSION, is_done, is_sound,
+    settles,
 };
 
 impl SessionRecord {

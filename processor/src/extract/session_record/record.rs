@@ -84,7 +84,7 @@ pub struct SessionRecord {
     pub commits: Vec<Landed>,
     /// The last plan that the user accepted.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub plan: Option<Plan>,
+    pub plan: Option<AcceptedPlan>,
     /// The last todo list, with the state of each item.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<Todo>,
@@ -130,7 +130,7 @@ pub struct TouchedFile {
 /// Plan that the user accepted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Plan {
+pub struct AcceptedPlan {
     /// Its first heading.
     pub title: String,
     /// The items of its lists.

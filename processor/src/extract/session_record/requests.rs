@@ -1,6 +1,6 @@
 //! Requests of a session, and the title that is made from them.
 
-use super::record::{ITEM_CHARS_MAX, ITEMS_MAX, Plan, TEXT_CHARS_MAX};
+use super::record::{AcceptedPlan, ITEM_CHARS_MAX, ITEMS_MAX, TEXT_CHARS_MAX};
 use crate::extract::Landed;
 use crate::extract::episode::{asked, handed_plan, plan_in, title_of_plan, words_of};
 use crate::extract::{cut, goes_on, plain};
@@ -38,7 +38,7 @@ pub fn last(turns: &[Turn]) -> String {
 /// Returns the title of a session: the one in its transcript, or its first request; where it has neither, the heading of
 /// its plan or the subject of its first commit. A text that only goes on, hands over a plan or is a slash command tells
 /// nothing of the work.
-pub fn title(session: &Session, plan: Option<&Plan>, commits: &[Landed]) -> String {
+pub fn title(session: &Session, plan: Option<&AcceptedPlan>, commits: &[Landed]) -> String {
     let turns = &session.turns;
     let given = session.title.as_deref().map(plain).filter(|title| is_title(title));
     let title = given
@@ -55,7 +55,7 @@ fn is_title(text: &str) -> bool {
 }
 
 /// Returns the last plan that the user accepted, in plan mode or as a prompt that hands it over.
-pub fn plan(turns: &[Turn]) -> Option<Plan> {
+pub fn plan(turns: &[Turn]) -> Option<AcceptedPlan> {
     let of_turn = |turn: &Turn| {
         let steps = turn.steps.iter().rev();
         let mut plans = steps.filter_map(|step| match &step.what {
@@ -71,7 +71,7 @@ pub fn plan(turns: &[Turn]) -> Option<Plan> {
     };
     let plan = turns.iter().rev().find_map(of_turn)?;
     let items = plan.lines().filter_map(item).take(ITEMS_MAX).collect();
-    Some(Plan { title: cut(&title_of_plan(&plan), TITLE_CHARS_MAX), items })
+    Some(AcceptedPlan { title: cut(&title_of_plan(&plan), TITLE_CHARS_MAX), items })
 }
 
 /// Returns the text of a list item.

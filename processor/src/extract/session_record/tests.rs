@@ -145,7 +145,7 @@ fn a_slash_command_without_a_request_is_named_by_what_came_of_it() {
 fn a_plan_is_kept_with_its_items() {
     let plan = "# Implementation plan: Round totals\n\n1. Round once\n- [ ] Add a test\n\nText.";
     let accepted = call(1, "ExitPlanMode", Input::Plan { plan: plan.to_owned() }, "", false);
-    let expected = Plan {
+    let expected = AcceptedPlan {
         title: "Round totals".to_owned(),
         items: vec!["Round once".to_owned(), "Add a test".to_owned()],
     };

@@ -27,7 +27,7 @@ use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 
 use crate::private_files::remove_if_there;
-use crate::progress::Progress;
+use crate::progress::ProgressReport;
 use cache::VectorCache;
 
 /// The name of the cache of turns.
@@ -59,7 +59,7 @@ pub struct Embedding {
 
 /// Texts to embed.
 #[derive(Clone, Debug, Default)]
-pub struct Texts {
+pub struct EmbeddedTexts {
     /// Texts of memories.
     pub memories: Vec<String>,
     /// Texts of turns.
@@ -159,9 +159,9 @@ impl Embedding {
     /// When the transformer cannot be read, or a cache not written.
     pub fn learn(
         &mut self,
-        texts: &Texts,
+        texts: &EmbeddedTexts,
         until: Instant,
-        progress: &dyn Progress,
+        progress: &dyn ProgressReport,
     ) -> Result<usize> {
         self.open_turns()?;
         let Some(turns) = &mut self.turns else { return Ok(0) };
@@ -204,7 +204,7 @@ impl Embedding {
 fn embed<'a>(
     transformer: &Transformer,
     texts: &'a [String],
-    progress: &dyn Progress,
+    progress: &dyn ProgressReport,
 ) -> Result<Vec<(&'a str, Vector)>> {
     let made = texts.par_iter().map(|text| {
         let vector = transformer.embed(text)?;

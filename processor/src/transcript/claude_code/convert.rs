@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::plain::{without_image_marks, without_sequences};
 use super::prompt::{self, Said};
 use super::repair::repair;
-use super::scan::{Head, scan, shallow};
+use super::scan::{LineHead, scan, shallow};
 use super::time;
 use super::tool::{self, kept, name, string};
 use crate::transcript::record::{Record, RecordWhat};
@@ -76,7 +76,7 @@ fn salvage(line: &[u8], redact: &dyn Redact, out: &mut Vec<Record>) -> LineOutco
 
 fn object(
     bytes: &[u8],
-    head: &Head<'_>,
+    head: &LineHead<'_>,
     redact: &dyn Redact,
     out: &mut Vec<Record>,
 ) -> LineOutcome {
@@ -99,7 +99,7 @@ fn object(
         .or_else(|| serde_json::from_slice(&repair(&shallow(bytes)?)).ok());
     let Some(value) = value else { return LineOutcome::Damaged };
     let from = out.len();
-    let line = Line { value: &value, redact };
+    let line = ParsedLine { value: &value, redact };
     line.records(out);
     if out.len() == from {
         out.extend(link(head));
@@ -108,7 +108,7 @@ fn object(
 }
 
 /// A line that is not kept may still stand between two that are.
-fn link(head: &Head<'_>) -> Option<Record> {
+fn link(head: &LineHead<'_>) -> Option<Record> {
     let uuid = |bytes: &[u8]| str::from_utf8(bytes).ok().map(|text| name(Some(&Value::from(text))));
     let (uuid, parent) = (uuid(head.uuid)?, uuid(head.parent)?);
     (!uuid.is_empty() && !parent.is_empty()).then(|| Record {
@@ -122,12 +122,12 @@ fn link(head: &Head<'_>) -> Option<Record> {
 }
 
 /// A parsed line.
-struct Line<'a> {
+struct ParsedLine<'a> {
     value: &'a Value,
     redact: &'a dyn Redact,
 }
 
-impl Line<'_> {
+impl ParsedLine<'_> {
     fn records(&self, out: &mut Vec<Record>) {
         match self.text("type") {
             "user" => self.user(out),

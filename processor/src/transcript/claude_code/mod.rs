@@ -18,7 +18,7 @@ use serde_json::Value;
 use super::name::TranscriptName;
 use super::record::Record;
 use super::redact::Redact;
-use super::source::{LineOutcome, Place, TranscriptSource};
+use super::source::{LineOutcome, RecordedPlace, TranscriptSource};
 
 pub use convert::prompt_by;
 
@@ -35,13 +35,13 @@ impl TranscriptSource for ClaudeCode {
         name::name(path)
     }
 
-    fn place(&self, line: &[u8]) -> Option<Place> {
+    fn place(&self, line: &[u8]) -> Option<RecordedPlace> {
         let head = scan::place(line);
         let text = |raw: &[u8]| {
             let quoted = [b"\"", raw, b"\""].concat();
             serde_json::from_slice::<String>(&quoted).unwrap_or_default()
         };
-        let place = Place { cwd: text(head.cwd), session: text(head.session) };
+        let place = RecordedPlace { cwd: text(head.cwd), session: text(head.session) };
         (!place.cwd.is_empty()).then_some(place)
     }
 

@@ -6,7 +6,7 @@
 
 /// Fields that [`scan`] finds. Values are the raw bytes between the quotes; ids hold no escapes.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Head<'a> {
+pub struct LineHead<'a> {
     /// The record's type.
     pub kind: &'a [u8],
     /// The record's id.
@@ -24,17 +24,17 @@ pub struct Head<'a> {
 }
 
 /// Scans one line. Damaged JSON gives what was found up to the damage.
-pub fn scan(line: &[u8]) -> Head<'_> {
+pub fn scan(line: &[u8]) -> LineHead<'_> {
     scan_until(line, |_| false)
 }
 
 /// Scans one line as far as its working directory and session are.
-pub fn place(line: &[u8]) -> Head<'_> {
+pub fn place(line: &[u8]) -> LineHead<'_> {
     scan_until(line, |head| !head.cwd.is_empty() && !head.session.is_empty())
 }
 
-fn scan_until(line: &[u8], is_enough: impl Fn(&Head<'_>) -> bool) -> Head<'_> {
-    let mut head = Head::default();
+fn scan_until(line: &[u8], is_enough: impl Fn(&LineHead<'_>) -> bool) -> LineHead<'_> {
+    let mut head = LineHead::default();
     let mut at = 0;
     let mut depth = 0_u32;
     let mut key: &[u8] = b"";
@@ -113,7 +113,7 @@ pub fn shallow(json: &[u8]) -> Option<Vec<u8>> {
     Some(kept)
 }
 
-fn keep<'a>(head: &mut Head<'a>, key: &[u8], text: &'a [u8]) {
+fn keep<'a>(head: &mut LineHead<'a>, key: &[u8], text: &'a [u8]) {
     // A key may be written with escapes, as any text.
     let plain = key.contains(&b'\\').then(|| unescaped(key)).flatten();
     match plain.as_deref().map_or(key, str::as_bytes) {

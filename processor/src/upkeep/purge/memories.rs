@@ -9,8 +9,8 @@ use memory_store::layout::{Tree, UserDirs};
 use memory_store::store::{Gone, Store, Stored, Unlearned};
 use memory_store::{Memory, MemoryId, ProjectId};
 
-use super::{Named, Preview, Purge, automaton, escaped, mark};
-use crate::collect::archive::Entry;
+use super::{PurgePreview, PurgeRun, PurgedMemory, automaton, escaped, mark};
+use crate::collect::archive::ArchiveEntry;
 use crate::collect::purged::hash;
 use crate::collect::trees;
 use crate::extract::draft::Draft;
@@ -18,16 +18,16 @@ use crate::mining;
 use crate::sync::SyncOptions;
 
 /// The memories there were before anything went.
-pub(super) struct Memories {
+pub(super) struct MemoriesBefore {
     /// All of them.
     before: BTreeSet<MemoryId>,
     /// Memories that were learned from the sessions to purge, by their files.
-    learned: BTreeMap<PathBuf, Named>,
+    learned: BTreeMap<PathBuf, PurgedMemory>,
 }
 
-impl Purge {
+impl PurgeRun {
     /// Notes what was learned from what is to go.
-    pub(super) fn note_drafts(&mut self, entries: &[Entry], project: ProjectId) {
+    pub(super) fn note_drafts(&mut self, entries: &[ArchiveEntry], project: ProjectId) {
         let archived = entries.iter().flat_map(|entry| mining::drafts(&self.home, &entry.name));
         let expired = self.expired.names().into_iter();
         let expired = expired.filter_map(|name| self.expired.load(&name));
@@ -55,7 +55,7 @@ impl Purge {
     }
 
     /// Says what becomes of memories.
-    pub(super) fn preview(&self, options: &SyncOptions<'_>) -> Result<Preview> {
+    pub(super) fn preview(&self, options: &SyncOptions<'_>) -> Result<PurgePreview> {
         let mut learned = BTreeSet::new();
         let mut stripped = BTreeSet::new();
         for store in stores(options.dirs, options.tree)? {
@@ -63,11 +63,15 @@ impl Purge {
             learned.extend(would.learned.into_iter().map(|(path, _)| path));
             stripped.extend(would.kept.into_iter().map(|(path, _)| path));
         }
-        Ok(Preview { learned: learned.len(), stripped: stripped.len(), ..Preview::default() })
+        Ok(PurgePreview {
+            learned: learned.len(),
+            stripped: stripped.len(),
+            ..PurgePreview::default()
+        })
     }
 
     /// Takes the evidence out of what a person changed or wrote, and says what there was.
-    pub(super) fn unlearn(&mut self, options: &SyncOptions<'_>) -> Result<Memories> {
+    pub(super) fn unlearn(&mut self, options: &SyncOptions<'_>) -> Result<MemoriesBefore> {
         let mut before = BTreeSet::new();
         let mut learned = BTreeMap::new();
         for store in stores(options.dirs, options.tree)? {
@@ -75,7 +79,7 @@ impl Purge {
             let unlearned = self.unlearn_in(&store)?;
             learned.extend(unlearned.learned.into_iter().map(told));
         }
-        Ok(Memories { before, learned })
+        Ok(MemoriesBefore { before, learned })
     }
 
     /// Says what became of memories once all others were written anew, and does again what a reconciliation undid
@@ -83,7 +87,7 @@ impl Purge {
     pub(super) fn settle_memories(
         &mut self,
         options: &SyncOptions<'_>,
-        Memories { before, learned }: Memories,
+        MemoriesBefore { before, learned }: MemoriesBefore,
     ) -> Result<()> {
         let mut now = BTreeMap::new();
         let mut left = BTreeSet::new();
@@ -171,8 +175,8 @@ fn files(store: &Store) -> Result<Vec<Stored>> {
     Ok(files)
 }
 
-fn told((path, memory): (PathBuf, Memory)) -> (PathBuf, Named) {
-    (path.clone(), Named { id: memory.id, title: memory.title, path })
+fn told((path, memory): (PathBuf, Memory)) -> (PathBuf, PurgedMemory) {
+    (path.clone(), PurgedMemory { id: memory.id, title: memory.title, path })
 }
 
 /// Returns the text of a memory's file, as it stands there and as it may stand elsewhere.
