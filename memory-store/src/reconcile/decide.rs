@@ -1,6 +1,6 @@
-//! Decision about one memory in a reconciliation: what its file should be, against what it is.
+//! Decision about one memory in a reconciliation: compares its desired file with the present one.
 //!
-//! The table "Whose file is it" in `docs/memory-files.md` is implemented here: a person's file keeps its bytes, but for
+//! This implements the table "Whose file is it" in `docs/memory-files.md`: a person's file keeps its bytes, except for
 //! the keys that link it to newer memories ([`Decision::linked`]).
 
 use std::collections::BTreeSet;
@@ -21,13 +21,13 @@ use crate::store::free_path_in;
 use crate::stored::{self, Read, text_hash};
 use crate::time::Timestamp;
 
-/// A memory as it is to be written.
+/// A memory to be written.
 #[derive(Clone)]
 pub(super) struct Wanted {
     pub memory: Memory,
     root: PathBuf,
     text: String,
-    /// Of one that is held back: as it is in the folder, where that was let in.
+    /// For a held memory: its form in the folder, if it was accepted.
     in_folder: Option<Box<Self>>,
 }
 
@@ -44,11 +44,11 @@ impl Wanted {
         Ok(Self { text, memory: file.memory, root, in_folder: in_folder.transpose()? })
     }
 
-    /// Holds it for a reason; accepted, it is as before.
+    /// Holds it for a reason; an accepted one is unchanged.
     pub(crate) fn hold(&mut self, reason: HeldFor) {
         let mut memory = self.memory.clone();
         memory.hold(reason);
-        // Its active form could be written as well.
+        // Its active form was written without error, so this one can be.
         if let Ok(file) = MemoryFile::new(memory) {
             let active = std::mem::replace(
                 self,
@@ -64,37 +64,38 @@ impl Wanted {
         }
     }
 
-    /// The texts that its file may have.
+    /// Returns the texts that its file may have.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
         [self, self.in_folder()].into_iter().map(|wanted| wanted.text.as_str())
     }
 
-    /// The working tree that it is wanted in.
+    /// Returns its desired working tree.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The memory as it is in the folder.
+    /// Returns its form in the folder.
     fn in_folder(&self) -> &Self {
         self.in_folder.as_deref().unwrap_or(self)
     }
 }
 
-/// Decision about one memory. One that fails has planned nothing yet: it is told, and the others have theirs.
+/// Decision about one memory. One that fails has planned nothing yet: the error is reported, and the others are
+/// processed.
 pub(super) struct Decision<'r, 'a> {
     pub survey: &'r Survey<'a>,
     pub plan: &'r mut Plan,
-    /// Hides the secrets of what people wrote; what is wanted has none.
+    /// Redacts the text of people; desired memories contain no secrets.
     pub redactor: &'r Redactor,
-    /// Returns the state of what a memory was learned from, for one that no reader finds any more.
+    /// Returns the state of a memory's source, for memories that are no longer extracted.
     pub source_state: SourceStates<'r>,
-    /// Memories whose files are in the folder of a tree once everything is done, by tree.
+    /// Memories whose files are in the folder of a tree after the plan, by tree.
     pub placed: &'r BTreeSet<(PathBuf, MemoryId)>,
     pub now: Timestamp,
 }
 
 impl<'r> Decision<'r, '_> {
-    /// Transcripts say it: it should be there.
+    /// Decides about a memory that transcripts contain: its file must exist.
     pub(crate) fn want(&mut self, known: Option<&Entry>, wanted: &Wanted) -> Result<()> {
         let id = wanted.memory.id;
         let root = self.survey.root_for(id, known, Some(&wanted.root));
@@ -105,7 +106,7 @@ impl<'r> Decision<'r, '_> {
             return Ok(());
         }
         let survey: &'r Survey = self.survey;
-        // Nothing that is in the folder, or was, is held back again, whatever the settings are by now.
+        // A memory that is or was in the folder is not held again, whatever the present settings.
         let was_in_folder = before.was_in_folder(survey.is_private());
         let wanted = if was_in_folder { wanted.in_folder() } else { wanted };
         match survey.in_tree(&before, &entry.root) {
@@ -125,7 +126,7 @@ impl<'r> Decision<'r, '_> {
         Ok(())
     }
 
-    /// No transcript says it any more.
+    /// Decides about a memory that transcripts no longer contain.
     pub(crate) fn unwanted(&mut self, before: &Entry) -> Result<()> {
         if self.survey.is_out_of_reach(before) {
             return Ok(());
@@ -157,7 +158,7 @@ impl<'r> Decision<'r, '_> {
             self.plan.outcome.unchanged += 1;
             return Ok(());
         }
-        // A person wrote or changed it: it is theirs, and kept like what they saved themselves.
+        // A person wrote or changed it: it is kept like a memory that the person saved.
         let mut entry = Entry { saved: true, owned: true, ..entry };
         if in_tree.is_some() {
             entry.placed = true;
@@ -181,11 +182,10 @@ impl<'r> Decision<'r, '_> {
         Ok(())
     }
 
-    /// Its file says something else that is from the repository: that is left alone, and moves nothing of what is
-    /// known.
+    /// Handles a path with another text from the repository: the file stays, and the known state does not change.
     fn replaced(&mut self, before: &Entry, mut entry: Entry, file: &Read) {
         self.plan.outcome.unchanged += 1;
-        // It would be offered again as the user's. A limit may be newer than the ledger.
+        // Otherwise the text would be offered again as the user's. A limit may be newer than the ledger.
         let found = file.file.text();
         if [found, &redacted_file(found, self.redactor)].contains(&&*before.text) {
             entry.text.clear();
@@ -193,7 +193,7 @@ impl<'r> Decision<'r, '_> {
         self.plan.result(before, entry);
     }
 
-    /// Its file is in the working tree.
+    /// Handles a file in the working tree.
     fn present(
         &mut self,
         before: &Entry,
@@ -215,7 +215,7 @@ impl<'r> Decision<'r, '_> {
         Ok(())
     }
 
-    /// Nobody changed the file: it follows the transcripts.
+    /// Handles an unchanged file, which follows the transcripts.
     fn untouched(&mut self, before: &Entry, mut entry: Entry, file: &Read, wanted: &Wanted) {
         let path = &file.stored.path;
         let new_path = self.followed_path(&entry, path, wanted);
@@ -243,7 +243,7 @@ impl<'r> Decision<'r, '_> {
         self.plan.result(before, entry);
     }
 
-    /// A name that we gave follows the title; one that a person gave stays.
+    /// Returns the path for a file: a name that we assigned follows the title; one that a person assigned stays.
     fn followed_path(&self, entry: &Entry, path: &Path, wanted: &Wanted) -> PathBuf {
         let name = self.name(entry, path);
         if !entry.named.contains(&name) || name == file_name(&wanted.memory) {
@@ -253,8 +253,7 @@ impl<'r> Decision<'r, '_> {
         free_path_in(folder, &wanted.memory).unwrap_or_else(|_| path.to_owned())
     }
 
-    /// Keeps a person's file that has a text of ours: of what the reader finds now, it takes over the keys that link it
-    /// to newer memories.
+    /// Keeps a person's file that has a text of ours, and updates only the keys that link it to newer memories.
     fn linked(&mut self, before: &Entry, mut entry: Entry, file: &Read, wanted: &Wanted) {
         let old = &file.file.memory;
         let by = self.successor(before, file, wanted.memory.superseded_by);
@@ -268,7 +267,7 @@ impl<'r> Decision<'r, '_> {
         self.write_keys(before, entry, file, &memory);
     }
 
-    /// Notes a person's file that has a text of ours, where it is.
+    /// Records the place of a person's file that has a text of ours.
     fn keep(&self, entry: &mut Entry, file: &Read) {
         entry.owned = true;
         entry.name = self.name(entry, &file.stored.path);
@@ -281,7 +280,7 @@ impl<'r> Decision<'r, '_> {
         entry.committed = self.survey.commits(entry);
     }
 
-    /// Keeps a person's file that no reader finds any more. A successor that is gone is taken out of it.
+    /// Keeps a person's file that is no longer extracted. A link to a missing successor is removed.
     fn keep_unfound(&mut self, before: &Entry, mut entry: Entry, file: &Read, state: SourceState) {
         // `review` lists those of earlier rules together.
         if state == SourceState::Read && !is_retired(&file.file.memory) {
@@ -296,8 +295,8 @@ impl<'r> Decision<'r, '_> {
         self.write_keys(before, entry, file, &memory);
     }
 
-    /// Returns the successor that a person's file should name: `wanted`, if it is in the same folder. What a person
-    /// wrote there, or removed, stays.
+    /// Returns the successor for a person's file: `wanted`, if it is in the same folder. A successor that a person set
+    /// or removed stays so.
     fn successor(&self, before: &Entry, file: &Read, wanted: Option<MemoryId>) -> Option<MemoryId> {
         let there = file.file.memory.superseded_by;
         let root = self.survey.root_for(before.id, Some(before), None);
@@ -305,14 +304,14 @@ impl<'r> Decision<'r, '_> {
         match there {
             Some(_) if there == before.linked => wanted,
             Some(_) => there,
-            // A person may have gone back to it from what replaced it.
+            // A person may have reverted to it from its successor.
             None => wanted.filter(|by| {
                 before.linked != Some(*by) && !file.file.memory.supersedes.contains(by)
             }),
         }
     }
 
-    /// Writes the keys of a memory that link it to newer ones into a person's file; the rest keeps its bytes.
+    /// Writes the keys that link a memory to newer ones to a person's file; the rest keeps its bytes.
     fn write_keys(&mut self, before: &Entry, mut entry: Entry, file: &Read, memory: &Memory) {
         let old = &file.file.memory;
         if memory == old {
@@ -337,7 +336,7 @@ impl<'r> Decision<'r, '_> {
         self.plan.result(before, entry);
     }
 
-    /// A person changed the file: it is theirs. Only that something newer replaces it is noted.
+    /// Keeps a file that a person changed. Only its successor is updated.
     fn edited(
         &mut self,
         before: &Entry,
@@ -363,7 +362,7 @@ impl<'r> Decision<'r, '_> {
         self.plan.result(before, entry);
     }
 
-    /// Returns a person's text with its successor; `None`, with a report, if that cannot be written.
+    /// Returns a person's text with its successor; `None`, after reporting the error, if that cannot be written.
     fn noted(&mut self, file: &MemoryFile, superseded_by: Option<MemoryId>) -> Option<MemoryFile> {
         let mut noted = file.clone();
         let memory = Memory { superseded_by, ..noted.memory.clone() };
@@ -387,12 +386,12 @@ impl<'r> Decision<'r, '_> {
         kept
     }
 
-    /// Notes that a text which is kept or written was made of one of this machine's.
+    /// Records that a text to be kept or written derives from one of this machine's.
     fn own(&mut self, text: &str) {
         self.plan.intents.push(LedgerLine::Own(text_hash(text)));
     }
 
-    /// Its file waits in the private folder.
+    /// Handles a pending file in the private folder.
     fn waiting(
         &mut self,
         before: &Entry,
@@ -437,7 +436,7 @@ impl<'r> Decision<'r, '_> {
         Ok(())
     }
 
-    /// Its file is nowhere.
+    /// Handles a file that is missing everywhere.
     fn missing(&mut self, before: &Entry, entry: Entry, wanted: &Wanted) -> Result<()> {
         match self.survey.why_missing(before) {
             Some(MissingFile::Deleted(reason)) => {
@@ -458,7 +457,7 @@ impl<'r> Decision<'r, '_> {
 
     fn unwanted_and_missing(&mut self, before: &Entry, entry: Entry) -> Result<()> {
         let file = self.remembered(before);
-        // Of what others replaced nothing may be left that was the user's.
+        // The user's text may be lost if a file of other people replaced it.
         let state = file.as_ref().map(|file| (self.source_state)(&file.memory));
         let is_purged = matches!(state, Ok(SourceState::Purged)) && !before.is_edited();
         let is_kept = matches!(state, Ok(SourceState::Lost)) || before.owned && !is_purged;
@@ -480,20 +479,20 @@ impl<'r> Decision<'r, '_> {
         Ok(())
     }
 
-    /// The file as the ledger has it.
+    /// Returns the file from the ledger's copy.
     fn remembered(&self, before: &Entry) -> Result<MemoryFile> {
         parse_kept(&self.survey.store(&before.root).folder.join(&before.name), &before.text)
     }
 
-    /// Writes a person's file again, with the bytes that it had.
+    /// Writes a person's file again, with its earlier bytes.
     fn offer_theirs(&mut self, before: &Entry, mut entry: Entry, file: MemoryFile) -> Result<()> {
         entry.owned = true;
         self.own(file.text());
         self.offer(before, entry, file.text(), &file.memory)
     }
 
-    /// Writes a memory, for the first time or again: into the working tree, or aside when it waits
-    /// for review or would be in git's way.
+    /// Writes a memory, for the first time or again: to the working tree, or to the private folder if it is pending or
+    /// would be in git's way.
     fn offer(
         &mut self,
         before: &Entry,
@@ -526,7 +525,7 @@ impl<'r> Decision<'r, '_> {
         Ok(())
     }
 
-    /// Puts what waited into the working tree.
+    /// Moves a pending memory to the working tree.
     fn return_from_aside(
         &mut self,
         before: &Entry,
@@ -544,9 +543,8 @@ impl<'r> Decision<'r, '_> {
         Ok(())
     }
 
-    /// Writes where the file was under a name that a person gave it, or else under the one that
-    /// follows from the title. Returns false, and writes nothing, where git put the file back since the folder was
-    /// read: the next run finds it.
+    /// Writes to the earlier path if a person chose its name, or else to the one that follows from the title. Returns
+    /// false, without writing, if git has restored the file since the survey: the next run finds it.
     fn write_into_tree(
         &mut self,
         before: &Entry,
@@ -575,7 +573,7 @@ impl<'r> Decision<'r, '_> {
     }
 
     fn write_new(&mut self, mut entry: Entry, path: &Path, text: &str) {
-        // A person's text stays theirs when it is written again.
+        // A person's text stays the person's when it is written again.
         if !entry.is_edited() || entry.text != text {
             entry.will_write(text);
         }
@@ -586,7 +584,7 @@ impl<'r> Decision<'r, '_> {
         self.plan.results.push(LedgerLine::Entry(Box::new(placed)));
     }
 
-    /// Moves the file of a memory that rules of an earlier version wrote to what was put aside, where `restore` finds it.
+    /// Archives the file of a memory by rules of an earlier version, for `restore`.
     fn put_aside(&mut self, before: &Entry, entry: Entry, file: &Read) {
         self.plan.outcome.put_aside += 1;
         let Memory { id, title, .. } = &file.stored.memory;
@@ -605,7 +603,7 @@ impl<'r> Decision<'r, '_> {
         }));
     }
 
-    /// Removes files that only we wrote and that nothing asks for.
+    /// Removes files that only we wrote and that are no longer desired.
     fn withdraw(&mut self, before: &Entry, entry: Entry) {
         self.plan.outcome.removed += 1;
         self.remove_all(before, &entry);
@@ -614,7 +612,7 @@ impl<'r> Decision<'r, '_> {
 
     /// Removes the files of a memory that have a text of ours.
     fn remove_all(&mut self, before: &Entry, entry: &Entry) {
-        // Not missed from here on, so that a kill after the removal leaves no tombstone.
+        // Marked as not placed, so that a kill after the removal leaves no tombstone.
         self.plan.intend(&Entry { placed: false, ..entry.clone() });
         let files = self.survey.files(&entry.root, entry.id);
         for file in files.iter().filter(|file| before.wrote(file.file.text())) {
@@ -642,8 +640,8 @@ impl<'r> Decision<'r, '_> {
         }));
     }
 
-    /// The file to work with, of several with one id: the one named as it should be, or else as it
-    /// was, or else the first.
+    /// Chooses one of several files with one id: the one with the desired name, or else the earlier name, or else the
+    /// first.
     fn choose(&self, entry: &Entry, files: &[&'r Read], wanted: &Wanted) -> &'r Read {
         let named = |wanted: &str| {
             files.iter().copied().find(|file| self.name(entry, &file.stored.path) == wanted)
@@ -651,7 +649,7 @@ impl<'r> Decision<'r, '_> {
         named(&file_name(&wanted.memory)).or_else(|| named(&entry.name)).unwrap_or(files[0])
     }
 
-    /// Removes what a run that was killed between writing and removing left behind.
+    /// Removes files left by a run that was killed between writing and removing.
     fn remove_leftovers(&mut self, before: &Entry, chosen: &Read) {
         for file in self.survey.files(&before.root, before.id) {
             let path = &file.stored.path;
@@ -663,10 +661,10 @@ impl<'r> Decision<'r, '_> {
         }
     }
 
-    /// Removes the private copy of what is in the working tree again, unless a person changed it.
+    /// Removes the private copy of a file that is in the working tree again, unless a person changed it.
     fn remove_aside(&mut self, before: &Entry) {
         if let Some(aside) = self.survey.aside(before.id) {
-            // The ledger has a person's text without its secrets.
+            // The ledger contains a person's text redacted.
             let found = aside.file.text();
             let is_known =
                 before.text == found || before.text == redacted_file(found, self.redactor);
@@ -676,25 +674,25 @@ impl<'r> Decision<'r, '_> {
         }
     }
 
-    /// The name of a file below the folder of memory files.
+    /// Returns the name of a file relative to the folder of memory files.
     fn name(&self, entry: &Entry, path: &Path) -> String {
         self.survey.store(&entry.root).relative(path).unwrap_or_default()
     }
 }
 
-/// Outcome for a file with a text of ours that no reader finds any more.
+/// Outcome for a file with a text of ours that is no longer extracted.
 enum Unwanted {
     /// The file is removed.
     Withdrawn,
-    /// The file is put aside: rules of an earlier version wrote it.
+    /// The file is archived: rules of an earlier version wrote it.
     Retired,
-    /// The file stays, for what it was learned from is lost.
+    /// The file stays, because its source is lost.
     Left,
     /// The file is a person's and stays.
     Persons(SourceState),
 }
 
-/// Decides about a file with a text of ours that no reader finds any more.
+/// Decides about a file with a text of ours that is no longer extracted.
 fn unfound_fate(
     survey: &Survey,
     source_state: SourceStates<'_>,
@@ -711,7 +709,7 @@ fn unfound_fate(
     }
 }
 
-/// Returns whether the file of a memory that no reader finds any more is still there once everything is done.
+/// Returns whether the file of a memory that is no longer extracted still exists after the plan.
 pub(super) fn stays_unfound(
     survey: &Survey,
     source_state: SourceStates<'_>,
@@ -726,17 +724,17 @@ pub(super) fn stays_unfound(
         )
 }
 
-/// Returns whether rules of an earlier version wrote a memory: no reader of today finds it.
+/// Returns whether rules of an earlier version wrote a memory: no present extractor finds it.
 fn is_retired(memory: &Memory) -> bool {
     memory.source.extractor.as_deref().is_some_and(Source::is_retired)
 }
 
-/// Returns whether a file is one of this memory.
+/// Returns whether a file contains this memory.
 fn holds_memory(path: &Path, id: MemoryId) -> bool {
     stored::read(path).is_ok_and(|read| read.stored.memory.id == id)
 }
 
-/// The memory of a text that the ledger keeps: what a person wrote need not be one without its secrets.
+/// Parses a text in the ledger: a redacted text of a person may be invalid.
 fn parse_kept(path: &Path, text: &str) -> Result<MemoryFile> {
     MemoryFile::parse(path, text.as_bytes().to_vec()).map_err(|error| match error {
         Error::Memory { path, place, message } => {
