@@ -1,8 +1,8 @@
-//! Rewriting a file in place: as few bytes as possible, and nothing that is not ours.
+//! Rewriting a file in place: as few bytes as possible, and only our data.
 //!
-//! Three trees decide what changes: what the file says, what we would write for the memory before,
-//! and what we would write for it now. A value is touched only where the last two differ. The
-//! result is read again, and refused when anything of the person's would be lost.
+//! Three trees determine the changes: the file's, and those that we would write for the memory before and after the
+//! change. A value is touched only if the last two differ. The result is parsed again, and refused if any text of a
+//! person would be lost.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use super::yaml::{self, Key, Node, Style, Value};
 use super::{front, heading, read};
 use crate::memory::Memory;
 
-/// Returns the text with the changes from `old` to `new` made in place.
+/// Returns the text with the changes from `old` to `new` applied in place.
 pub(super) fn rewrite(text: &str, old: &Memory, new: &Memory) -> Result<String, Fault> {
     rewrite_in(text, old, new, Style::Blocks).or_else(|_| rewrite_in(text, old, new, Style::Quotes))
 }
@@ -38,7 +38,7 @@ fn refusal(why: &str) -> Fault {
 fn join(text: &str, parts: &Split, front: &str, body: &str) -> String {
     let before = &text[..parts.front.start];
     let fence = &text[parts.front.end..parts.body.start];
-    // A file may end with its closing fence; a body needs a line of its own.
+    // A file may end with its closing fence; a body needs a new line.
     let gap = if fence.ends_with('\n') || body.is_empty() { "" } else { parts.line_ending };
     format!("{before}{front}{fence}{gap}{body}")
 }
@@ -90,7 +90,7 @@ fn edit_front(
     Ok(edited)
 }
 
-/// Front matter as we write it, with its text.
+/// Front matter in our form, with its text.
 struct Written {
     text: String,
     root: Node,
@@ -109,7 +109,7 @@ struct Edit<'a> {
 }
 
 impl Edit<'_> {
-    /// Notes what changes in a map of the file.
+    /// Collects the changes to a map of the file.
     fn map(
         &mut self,
         file: &Node,
@@ -172,8 +172,7 @@ impl Edit<'_> {
                 self.map_at(node, was, Some(&is.1), after_text, keys)
             }
             (Value::List(items), Value::List(new_items)) if !node.flow && !items.is_empty() => {
-                // Compared with what we would have written, an entry that a person added to is
-                // still the same entry.
+                // Compared with our form of the list, an entry that a person extended is still the same entry.
                 let known = match was.map(|was| &was.value) {
                     Some(Value::List(known)) if known.len() == items.len() => known,
                     _ => items,
@@ -190,7 +189,7 @@ impl Edit<'_> {
         }
     }
 
-    /// A value that is replaced within its line, so that a comment after it stays.
+    /// Replaces a value within its line, so that a comment after it stays.
     fn inline(
         &self,
         key: &Key,
@@ -253,7 +252,7 @@ impl Edit<'_> {
         self.changes.push((at..at, lines));
     }
 
-    /// Replaces the entries of a block list that differ; says whether that could be done.
+    /// Replaces the entries of a block list that differ; returns whether that was possible.
     fn items(
         &mut self,
         items: &[Node],
@@ -291,7 +290,7 @@ impl Edit<'_> {
         true
     }
 
-    /// The column of the dash before an entry that begins on its line.
+    /// Returns the column of the dash before an entry that begins on its line.
     fn dash(&self, item: &Node) -> Option<usize> {
         let start = line_start(self.text, item.span.start);
         let lead = &self.text[start..item.span.start];
@@ -311,7 +310,7 @@ impl Edit<'_> {
         offset - line_start(self.text, offset)
     }
 
-    /// Lines of ours, moved to a column of the file and ended as its lines are.
+    /// Returns lines of ours with the indentation and the line endings of the file.
     fn reindented(&self, source: &str, range: &Range<usize>, indent: usize) -> String {
         let lines = &source[range.clone()];
         let own = lines.len() - lines.trim_start_matches(' ').len();
@@ -329,7 +328,7 @@ impl Edit<'_> {
     }
 
     fn apply(mut self) -> Result<String, Fault> {
-        // A stable sort: what is inserted at one place stays in order.
+        // A stable sort keeps the order of insertions at the same position.
         self.changes.sort_by_key(|(range, _)| (range.start, range.end));
         let mut text = String::with_capacity(self.text.len() + 256);
         let mut done = 0;
@@ -346,19 +345,19 @@ impl Edit<'_> {
     }
 }
 
-/// Returns whether nothing but blanks stands between a key and its value: no anchor, no tag, no mark of a block scalar.
+/// Returns whether only blanks separate a key and its value: no anchor, no tag, no indicator of a block scalar.
 fn is_plain_gap(gap: &str) -> bool {
     gap.strip_prefix(':').is_some_and(|gap| gap.bytes().all(|byte| byte == b' '))
 }
 
-/// The lines of a key and its value, without comments that follow.
+/// Returns the lines of a key and its value, without comments that follow.
 fn entry_lines(text: &str, (key, node): &(Key, Node)) -> Range<usize> {
     lines_of(text, key.span.start..content_end(text, node).max(key.span.end))
 }
 
 fn item_lines(text: &str, item: &Node) -> Option<Range<usize>> {
     let start = line_start(text, item.span.start);
-    // The first line of a block scalar is the one with the mark, not the one with the text.
+    // The first line of a block scalar is the one with its indicator, not the first line of text.
     let dash_line = if text[start..item.span.start].contains('-') {
         start
     } else {
@@ -367,13 +366,13 @@ fn item_lines(text: &str, item: &Node) -> Option<Range<usize>> {
     Some(dash_line..lines_of(text, item.span.start..content_end(text, item)).end)
 }
 
-/// Returns where the text of a value ends. The span of a block list or map reaches beyond, to what follows.
+/// Returns the end of a value's text. The span of a block list or map extends to the next element.
 fn content_end(text: &str, node: &Node) -> usize {
     match &node.value {
         Value::Null => node.span.start,
         Value::Text(_) => {
             let end = node.span.start + text[node.span.clone()].trim_end().len();
-            // A block scalar of blank lines ends with the line of its mark.
+            // A block scalar of blank lines ends with the line of its indicator.
             end - usize::from(end == node.span.start && text[..end].ends_with('\n'))
         }
         _ if node.flow => node.span.end,
@@ -392,7 +391,7 @@ fn line_start(text: &str, offset: usize) -> usize {
     text[..offset].rfind('\n').map_or(0, |at| at + 1)
 }
 
-/// The whole lines that a range touches.
+/// Returns the range of the complete lines that a range touches.
 fn lines_of(text: &str, range: Range<usize>) -> Range<usize> {
     let end = text[range.end..].find('\n').map_or(text.len(), |at| range.end + at + 1);
     line_start(text, range.start)..end
@@ -421,7 +420,7 @@ fn collect_foreign(node: &Node, keys: &[&str], found: &mut Vec<String>) {
     }
 }
 
-/// A value without its place, to compare what is said.
+/// Returns a value in a form without positions, for comparison.
 fn plain(node: &Node) -> String {
     match &node.value {
         Value::Null => "null".to_owned(),
@@ -441,7 +440,7 @@ fn comments(front: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns whether everything in `before` is in `after`, as often.
+/// Returns whether `after` contains every element of `before`, at least as often.
 fn all_in(before: Vec<String>, mut after: Vec<String>) -> bool {
     before.iter().all(|wanted| match after.iter().position(|found| found == wanted) {
         Some(at) => {

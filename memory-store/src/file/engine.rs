@@ -1,5 +1,4 @@
-//! The engine that `gray_matter` reads front matter with: ours, because the stock one guesses
-//! types and sets no limit to aliases.
+//! The engine with which `gray_matter` parses front matter: the default one guesses types and does not limit aliases.
 
 use std::collections::HashMap;
 
@@ -9,7 +8,7 @@ use gray_matter::{Error, Matter, Pod};
 use super::simple_yaml;
 use super::yaml::{self, Node, Value};
 
-/// Front matter in which every scalar stays the text that was written.
+/// Engine that keeps every scalar as text.
 struct PlainYaml;
 
 impl Engine for PlainYaml {
@@ -19,15 +18,15 @@ impl Engine for PlainYaml {
     }
 }
 
-/// Reads the text between the fences.
+/// Parses the text between the fences.
 pub(super) fn read(front: &str) -> Result<Pod, String> {
     simple_yaml::read(front).map_or_else(|| by_library(front), Ok)
 }
 
-/// Reads it whatever form it has.
+/// Parses front matter of any form.
 pub(super) fn by_library(front: &str) -> Result<Pod, String> {
-    // Only the front matter is handed over: the body is ours to keep, byte for byte. The comments
-    // around it keep blanks at its ends, which mean something in YAML, from being trimmed.
+    // Only the front matter is passed: the body is kept separately, byte for byte. The comments around it prevent
+    // blanks at its ends, which are significant in YAML, from being trimmed.
     let gap = if front.is_empty() || front.ends_with('\n') { "" } else { "\n" };
     let fenced = format!("---\n#\n{front}{gap}#\n---\n");
     let entity =

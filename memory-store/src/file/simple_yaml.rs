@@ -1,6 +1,7 @@
-//! Front matter of the simplest form, as nearly all memory files have it, read without the YAML library: keys with
-//! values of one line, and lists and maps as blocks that are indented by two spaces a level. A store of thousands of files
-//! is read on every listing. Whatever else a text has, a comment or an escape even, is left to the library.
+//! Parser for the simplest form of front matter, which nearly all memory files have: keys with values of one line, and
+//! lists and maps as blocks indented by two spaces per level. It is faster than the YAML library, and every listing
+//! parses a store of thousands of files. Texts with anything else, even a comment or an escape, are left to the
+//! library.
 
 use std::collections::HashMap;
 use std::iter::Peekable;
@@ -8,20 +9,20 @@ use std::str::Lines;
 
 use gray_matter::Pod;
 
-/// Spaces by which a block is indented.
+/// Spaces of indentation per level.
 const INDENT: usize = 2;
 
-/// Lines that are read so: each has three values at most, a key, a map and a text, which is less than the library's
-/// reader refuses.
+/// Maximum number of lines. Each has three values at most (a key, a map and a text), which is below the limit of the
+/// library's reader.
 const LINES_MAX: usize = 3_000;
 
-/// Length of a key that is read so: the library refuses keys of more than 1,024.
+/// Maximum length of a key: the library refuses keys of more than 1,024.
 const KEY_LENGTH_MAX: usize = 100;
 
-/// Levels of blocks that are read so.
+/// Maximum number of levels of blocks.
 const LEVELS_MAX: usize = 4;
 
-/// Reads front matter; `None` where it is not of the simplest form, or is at fault.
+/// Parses front matter; `None` if it is not of the simplest form, or invalid.
 pub(super) fn read(front: &str) -> Option<Pod> {
     let is_printable = |byte: u8| byte == b'\n' || (b' '..=b'~').contains(&byte);
     if front.is_empty()
@@ -40,12 +41,12 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Takes the next line if it is indented so far, without what it is indented by.
+    /// Returns the next line without its indentation, if that is equal to `indent`.
     fn next(&mut self, indent: usize) -> Option<&'a str> {
         self.lines.next_if(|line| indent_of(line) == indent).map(|line| &line[indent..])
     }
 
-    /// Reads a map whose keys are indented so far. Its first line may stand behind the dash of a list.
+    /// Parses a map whose keys have this indentation. Its first line may follow the dash of a list.
     fn map(&mut self, indent: usize, first: Option<&'a str>) -> Option<Pod> {
         let mut entries = HashMap::new();
         let mut line = first.or_else(|| self.next(indent));
@@ -63,7 +64,7 @@ impl<'a> Reader<'a> {
         (!entries.is_empty()).then_some(Pod::Hash(entries))
     }
 
-    /// Reads what stands below a key: a list, a map, or nothing.
+    /// Parses the value below a key: a list, a map, or nothing.
     fn block(&mut self, above: usize) -> Option<Pod> {
         let Some(line) = self.lines.peek().copied() else { return Some(Pod::Null) };
         let indent = indent_of(line);
@@ -109,7 +110,7 @@ fn entry(line: &str) -> Option<(&str, &str)> {
     }
 }
 
-/// Reads a text of one line: between quotes and without an escape, or bare and without a sign that could mean something.
+/// Parses a text of one line: quoted without an escape, or plain without a significant character.
 fn scalar(text: &str) -> Option<Pod> {
     for quote in ['"', '\''] {
         if let Some(inner) = text.strip_prefix(quote) {
@@ -188,7 +189,7 @@ mod tests {
             ),
             indents in proptest::collection::vec(0usize..3, 7),
         ) {
-            // Lines as they come, and some of them brought into form.
+            // Lines as generated, and some of them reformatted.
             let formed = lines.iter().zip(indents).map(|(line, level)| {
                 format!("{}{}", " ".repeat(INDENT * level), line.trim())
             });

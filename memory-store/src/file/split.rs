@@ -1,16 +1,16 @@
-//! Where the front matter of a memory file lies, as byte ranges, so that a rewrite can leave
-//! everything else alone.
+//! Position of the front matter in a memory file, as byte ranges, so that a rewrite can leave everything else
+//! unchanged.
 
 use std::ops::Range;
 
 use crate::error::Place;
 
-/// Bytes that the front matter of a memory file may take.
+/// Maximum size of the front matter of a memory file.
 pub const FRONT_BYTES_MAX: usize = 64 << 10;
 
 const BOM: &str = "\u{feff}";
 
-/// A memory file cut into its parts.
+/// The parts of a memory file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Split {
     /// The YAML between the fences.
@@ -63,7 +63,7 @@ pub(super) fn split(text: &str) -> Result<Split, Fault> {
     Err(Fault::new(start, "the front matter is not closed: add a line `---` after it"))
 }
 
-/// The line and column of a byte offset.
+/// Returns the line and column of a byte offset.
 pub(super) fn place(text: &str, offset: usize) -> Place {
     let mut end = offset.min(text.len());
     while !text.is_char_boundary(end) {

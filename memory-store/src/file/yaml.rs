@@ -1,6 +1,6 @@
-//! YAML as a tree of plain texts with their places. The only module that knows the YAML library.
+//! YAML as a tree of plain texts with their positions. Only this module uses the YAML library.
 //!
-//! Types are not guessed: `1.10`, `007` and a git hash stay the text that the person wrote.
+//! Types are not guessed: `1.10`, `007` and a git hash stay text.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -12,23 +12,22 @@ use serde_saphyr::granit_parser::{self, Event, Parser, ScalarStyle, StrInput, St
 use super::fields::Step;
 use super::split::{FRONT_BYTES_MAX, Fault};
 
-/// Nodes that a front matter may have, those repeated by aliases counted each time.
+/// Maximum number of nodes of front matter, including each repetition by an alias.
 const NODES_MAX: usize = 10_000;
 
-/// Bytes of text that they may hold, those repeated by aliases counted each time.
+/// Maximum size of their text, including each repetition by an alias.
 const TEXT_BYTES_MAX: usize = 4 * FRONT_BYTES_MAX;
 
-/// Greatest nesting of its lists and maps.
+/// Maximum nesting of its lists and maps.
 const DEPTH_MAX: usize = 16;
 
-/// A value and where it stands.
+/// A value with its position.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
-    /// Byte range in the text that was parsed. Of a block list or map it may reach to the start of
-    /// what follows.
+    /// Byte range in the parsed text. That of a block list or map may extend to the start of the next element.
     pub span: Range<usize>,
     pub value: Value,
-    /// True if it is written between brackets or braces.
+    /// True if it is in brackets or braces.
     pub flow: bool,
 }
 
@@ -47,7 +46,7 @@ pub(super) struct Key {
     pub span: Range<usize>,
 }
 
-/// As it says, not as it is written: what looked like a number becomes a quoted text.
+/// Serialises the value, not its notation: text that resembles a number is quoted.
 impl Serialize for Node {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.value {
@@ -64,17 +63,17 @@ impl Serialize for Node {
 }
 
 impl Node {
-    /// Returns a value that stands in no text.
+    /// Returns a value without a position.
     pub(crate) fn new(value: Value) -> Self {
         Self { span: 0..0, value, flow: false }
     }
 
-    /// The value of a key, when this is a map that has it.
+    /// Returns the value of a key, if this is a map that contains it.
     pub(crate) fn get(&self, name: &str) -> Option<&Self> {
         self.entry(name).map(|(_, node)| node)
     }
 
-    /// The key and its value, when this is a map that has it.
+    /// Returns the key and its value, if this is a map that contains it.
     pub(crate) fn entry(&self, name: &str) -> Option<&(Key, Self)> {
         match &self.value {
             Value::Map(entries) => entries.iter().find(|(key, _)| key.name == name),
@@ -82,12 +81,12 @@ impl Node {
         }
     }
 
-    /// Returns whether this is a text, and which.
+    /// Returns whether this is the expected text.
     pub(crate) fn is_text(&self, expected: &str) -> bool {
         matches!(&self.value, Value::Text(text) if text == expected)
     }
 
-    /// Returns whether both say the same, wherever and however they are written.
+    /// Returns whether both have equal values, regardless of position and notation.
     pub(crate) fn says_the_same(&self, other: &Self) -> bool {
         match (&self.value, &other.value) {
             (Value::Null, Value::Null) => true,
@@ -108,13 +107,13 @@ impl Node {
         }
     }
 
-    /// The byte offset of the value at a path, or of the last step on the way that exists.
+    /// Returns the byte offset of the value at a path, or of the last existing step of the path.
     pub(crate) fn locate(&self, path: &[Step]) -> usize {
         let Some((step, rest)) = path.split_first() else { return self.span.start };
         let inner = match (step, &self.value) {
             (Step::Key(name), _) => self.get(name),
             (Step::Item(item), Value::List(items)) => items.get(*item),
-            // One value stands where a list is meant.
+            // A single value is written in place of a list.
             (Step::Item(0), _) => Some(self),
             (Step::Item(_), _) => None,
         };
@@ -136,7 +135,7 @@ impl Node {
     }
 }
 
-/// Memory use of values, in the terms that are bounded.
+/// Size of values, in the units that are limited.
 #[derive(Clone, Copy, Debug, Default)]
 struct Size {
     nodes: usize,
@@ -156,7 +155,7 @@ impl Size {
     }
 }
 
-/// Reads one document; an empty one is an empty map.
+/// Parses one document; an empty one is an empty map.
 pub(super) fn read(text: &str) -> Result<Node, Fault> {
     let options = granit_parser::options! {
         emit_comments: false,
@@ -174,7 +173,7 @@ pub(super) fn read(text: &str) -> Result<Node, Fault> {
     Ok(root.unwrap_or(Node { span: 0..text.len(), value: Value::Map(Vec::new()), flow: false }))
 }
 
-/// Byte ranges of the comments, `#` included.
+/// Returns the byte ranges of the comments, including `#`.
 pub(super) fn comments(text: &str) -> Vec<Range<usize>> {
     let parser = Parser::new_from_str(text);
     parser
@@ -186,22 +185,21 @@ pub(super) fn comments(text: &str) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// Style in which texts are written.
+/// Style of writing texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
-    /// Long texts and those of several lines as blocks, which read well.
+    /// Long and multi-line texts as blocks, which are readable.
     Blocks,
-    /// Every text on one line, quoted where it must be: for those that no block can hold, such as
-    /// carriage returns.
+    /// Every text on one line, quoted if necessary: for texts that a block cannot contain, such as carriage returns.
     Quotes,
 }
 
 impl Style {
-    /// All styles, the one that reads best first.
+    /// All styles, the most readable first.
     pub(crate) const ALL: [Self; 2] = [Self::Blocks, Self::Quotes];
 }
 
-/// Writes a value as block YAML, one key a line, each line ended by `\n`.
+/// Writes a value as block YAML, one key per line, each line ended by `\n`.
 pub(super) fn write(value: &impl Serialize, style: Style) -> Result<String, String> {
     let options = serde_saphyr::ser_options! {
         compact_list_indent: false,
@@ -210,7 +208,7 @@ pub(super) fn write(value: &impl Serialize, style: Style) -> Result<String, Stri
     serde_saphyr::to_string_with_options(value, options).map_err(|error| error.to_string())
 }
 
-/// Writes a list of texts between brackets, on one line.
+/// Writes a list of texts in brackets, on one line.
 pub(super) fn write_flow(items: &[&str]) -> Result<String, String> {
     let options = serde_saphyr::ser_options! { prefer_block_scalars: false };
     serde_saphyr::to_string_with_options(&serde_saphyr::FlowSeq(items), options)
@@ -218,7 +216,7 @@ pub(super) fn write_flow(items: &[&str]) -> Result<String, String> {
         .map_err(|error| error.to_string())
 }
 
-/// Writes a text on one line, quoted where it must be.
+/// Writes a text on one line, quoted if necessary.
 pub(super) fn write_line(text: &str) -> Result<String, String> {
     let options = serde_saphyr::ser_options! { prefer_block_scalars: false };
     serde_saphyr::to_string_with_options(&text, options)
@@ -276,7 +274,7 @@ impl<'a> Reader<'a> {
                 let Some(node) = self.anchors.get(&anchor) else {
                     return Err(Fault::new(span.start, "this alias has no anchor"));
                 };
-                // Counted before it is copied: a short line may ask for a lot.
+                // Counted before the copy: aliases in a short line may expand to a large value.
                 self.read = within(self.read.plus(node.size()), &span)?;
                 Ok(Node { span, ..node.clone() })
             }
@@ -359,7 +357,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Refuses what takes more than a front matter may.
+/// Returns an error if the size exceeds the limits of front matter.
 fn within(read: Size, span: &Range<usize>) -> Result<Size, Fault> {
     let message = if read.nodes > NODES_MAX {
         format!("the front matter holds more than {NODES_MAX} values")
@@ -393,7 +391,7 @@ mod tests {
         assert_eq!(text("g").as_deref(), Some("~"));
     }
 
-    /// As many as there may be: each is looked up, and not compared with all the others.
+    /// The maximum number: keys are looked up, not compared with all others.
     #[test]
     fn many_keys_are_told_apart() {
         let keys: String = (0..4_900).map(|number| format!("k{number}: {number}\n")).collect();

@@ -1,8 +1,8 @@
-//! Why a file is gone: a person deleted it, or it vanished together with a move of the tree.
+//! Reason why a file is missing: a person deleted it, or it disappeared together with a change of the tree.
 //!
-//! Deletions by a person must last, and files that `git clean`, `git stash -u`, a branch switch or the removal of a
-//! worktree took along must not be lost. Only traces tell them apart, and in doubt the memory is kept: a deletion can
-//! be repeated, a lost memory cannot.
+//! Deletions by a person must be permanent, and files removed by `git clean`, `git stash -u`, a branch switch or the
+//! removal of a worktree must not be lost. Only traces distinguish the two, and in doubt the memory is kept: a deletion
+//! can be repeated, a lost memory cannot be recovered.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -11,18 +11,18 @@ use super::GitState;
 use crate::layout::{STORE_DIR, memory_folder};
 use crate::ledger::{Entry, Reason, Seen};
 
-/// Outcome of a file that is not where it was.
+/// Judgement of a missing file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MissingFile {
     /// A person deleted it.
     Deleted(Reason),
-    /// It vanished with a move.
+    /// It disappeared with a change of the tree.
     Moved,
-    /// git is at work, or was when we looked: the next look will tell.
+    /// git is at work, or was during the survey: the next survey decides.
     Unclear,
 }
 
-/// A working tree as it was and as it is.
+/// The earlier and present state of a working tree.
 pub(super) struct Traces<'a> {
     git: &'a GitState,
     seen: Seen,
@@ -30,15 +30,15 @@ pub(super) struct Traces<'a> {
     removed: HashSet<&'a Path>,
     held: HashSet<&'a Path>,
     indexed: HashSet<&'a Path>,
-    /// True if git changed anything since it was asked.
+    /// True if git changed anything since the queries.
     has_moved: bool,
-    /// True if the folder of memory files is there.
+    /// True if the folder of memory files exists.
     has_folder: bool,
     /// The store's README.
     readme: PathBuf,
-    /// Memories that were in HEAD, and how many of them are still there.
+    /// Number of memories that were in HEAD, by presence.
     were_committed: Count,
-    /// Memories that were not in HEAD.
+    /// Number of memories that were not in HEAD, by presence.
     were_loose: Count,
 }
 
@@ -49,8 +49,8 @@ struct Count {
 }
 
 impl<'a> Traces<'a> {
-    /// Gathers what there is to know once the disk was read; `known` are the memories that were in this tree, each with
-    /// whether its file is still there.
+    /// Collects the evidence after reading the disk; `known` are the memories that were in this tree, with the presence
+    /// of their files.
     pub(crate) fn gather<'e>(
         git: &'a GitState,
         seen: Option<&Seen>,
@@ -60,7 +60,7 @@ impl<'a> Traces<'a> {
         let (mut were_committed, mut were_loose) = (Count::default(), Count::default());
         for (entry, is_present) in known {
             let count = if entry.committed { &mut were_committed } else { &mut were_loose };
-            // What was saved since the last look came after whatever took the others.
+            // Files saved since the last survey are newer than any removal of the others.
             let is_new = entry.saved && !entry.owned;
             match (is_present, is_new) {
                 (true, true) => {}
@@ -84,24 +84,23 @@ impl<'a> Traces<'a> {
         }
     }
 
-    /// Returns whether git changed anything while we looked: then what it said and what lies on the disk are of
-    /// different moments.
+    /// Returns whether git changed anything during the survey: its answers and the disk are then from different times.
     pub(crate) fn has_moved(&self) -> bool {
         self.has_moved
     }
 
-    /// Returns whether git changed anything by now.
+    /// Returns whether git has changed anything by now.
     pub(crate) fn moves(&self) -> bool {
         self.has_moved || self.git.marks.have_moved()
     }
 
-    /// Says why a memory's file is gone.
+    /// Returns the reason why a memory's file is missing.
     pub(crate) fn why_missing(&self, entry: &Entry) -> MissingFile {
         if self.has_moved {
             return MissingFile::Unclear;
         }
         match self.why_at_rest(entry) {
-            // A merge or rebase that is given up brings it back.
+            // Aborting a merge or rebase restores it.
             MissingFile::Deleted(_) if self.git.marks.is_unfinished => MissingFile::Unclear,
             certain => certain,
         }
@@ -110,7 +109,7 @@ impl<'a> Traces<'a> {
     fn why_at_rest(&self, entry: &Entry) -> MissingFile {
         let path = repository_path(&entry.name);
         if self.changed_branch() && entry.committed && !self.committed.contains(path.as_path()) {
-            // The removal was on another branch, perhaps by somebody else.
+            // The removal was on another branch, perhaps by another person.
             return MissingFile::Moved;
         }
         if self.removed.contains(path.as_path()) {
@@ -121,11 +120,11 @@ impl<'a> Traces<'a> {
         }
         let is_committed = self.committed.contains(path.as_path());
         match (entry.committed, is_committed) {
-            // HEAD holds it, the working tree does not: `rm`. All of several at once is more
-            // likely a checkout that is not complete.
+            // HEAD contains it, the working tree does not: `rm`. If several are all missing, an incomplete checkout is
+            // more likely.
             (true, true) if self.were_committed.all_of_several_missing() => MissingFile::Moved,
-            // git takes a file out of the index before it moves HEAD, and so does a person who is about to
-            // commit its removal.
+            // git removes a file from the index before it moves HEAD, and so does a person before committing the
+            // removal.
             (_, true) if !self.indexed.contains(path.as_path()) => MissingFile::Unclear,
             (_, true) => MissingFile::Deleted(Reason::Deleted),
             (true, false) if self.is_forward() => MissingFile::Deleted(Reason::RemovedInCommit),
@@ -134,14 +133,14 @@ impl<'a> Traces<'a> {
         }
     }
 
-    /// Of a file that no commit held when we last looked. Switching branches leaves such files
-    /// alone, so it is either a person, or what removes all of them: `git clean`, `git stash -u`.
+    /// Judges a file that was in no commit at the last survey. Switching branches keeps such files, so it was removed
+    /// by a person, or by a command that removes all of them: `git clean`, `git stash -u`.
     fn why_loose(&self, entry: &Entry, path: &Path) -> MissingFile {
-        // It may have been committed since, on a branch that was left again.
+        // It may have been committed since, on a branch that was then left.
         if self.held.contains(path) || !self.is_forward() || self.changed_branch() {
             return MissingFile::Moved;
         }
-        // A reset throws away what was staged, and a stash what came while it was made.
+        // A reset discards staged files, and a stash the files that appeared while it was made.
         if self.was_swept() {
             return MissingFile::Moved;
         }
@@ -153,15 +152,15 @@ impl<'a> Traces<'a> {
         }
     }
 
-    /// Returns whether `git clean` may have taken the only untracked memory: it leaves no untracked file at all. A person
-    /// who meant to delete it does so once more.
+    /// Returns whether `git clean` may have removed the only untracked memory: it leaves no untracked file. A person
+    /// who intended the deletion has to repeat it.
     pub(crate) fn may_be_cleaned(&self, entry: &Entry) -> bool {
         let has_readme = self.seen.loose_readme && self.readme.exists();
         let is_alone = self.were_loose.present == 0 && self.git.has_untracked == Some(false);
         is_alone && !has_readme && !entry.returned && !entry.committed
     }
 
-    /// Returns whether git keeps a path elsewhere, so that an untracked file there would be in its way.
+    /// Returns whether git keeps a path elsewhere, so that an untracked file at it would be in its way.
     pub(crate) fn holds(&self, name: &str) -> bool {
         self.held.contains(repository_path(name).as_path())
     }
@@ -173,19 +172,19 @@ impl<'a> Traces<'a> {
         places.iter().any(|paths| paths.contains(path.as_path()))
     }
 
-    /// Returns whether HEAD holds a memory file.
+    /// Returns whether HEAD contains a memory file.
     pub(crate) fn commits(&self, name: &str) -> bool {
         self.committed.contains(repository_path(name).as_path())
     }
 
-    /// Returns whether the store's README is to be written: with the first memory, unless it would be in git's way.
+    /// Returns whether to write the store's README: with the first memory, unless it would be in git's way.
     pub(crate) fn wants_readme(&self) -> bool {
         let readme = Path::new(STORE_DIR).join("README.md");
         !self.has_folder && !self.held.contains(readme.as_path())
     }
 
-    /// Returns the state of this tree to remember, once everything is written; `None` if git was at work, since missing
-    /// files are then judged later, by the state remembered before.
+    /// Returns the state of this tree to record after all writes; `None` if git was at work, because missing files are
+    /// then judged later, against the earlier record.
     pub(crate) fn seen_now(&self, root: &Path) -> Option<Seen> {
         if self.has_moved {
             return None;
@@ -202,12 +201,12 @@ impl<'a> Traces<'a> {
         })
     }
 
-    /// Returns whether HEAD goes on from the one that was seen last.
+    /// Returns whether HEAD descends from the last one seen.
     pub(crate) fn is_forward(&self) -> bool {
         self.git.forward || self.seen.head == self.git.head
     }
 
-    /// Returns whether another branch is checked out than the one that was seen last.
+    /// Returns whether the branch differs from the last one seen.
     pub(crate) fn changed_branch(&self) -> bool {
         self.seen.branch != self.git.branch
     }
@@ -228,7 +227,7 @@ impl Count {
     }
 }
 
-/// The path of a memory file in its repository.
+/// Returns the path of a memory file in its repository.
 fn repository_path(name: &str) -> PathBuf {
     memory_folder(Path::new("")).join(name)
 }

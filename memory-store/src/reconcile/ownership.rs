@@ -1,7 +1,7 @@
 //! Ownership of memory files: which ones the program may replace, and which only a person may.
 //!
-//! The table in `docs/memory-files.md` lists what each trigger may do to a person's file. This module decides whose a
-//! file is; [`super::decide`] applies the table.
+//! The table in `docs/memory-files.md` lists the permitted changes to a person's file by trigger. This module
+//! determines the owner of a file; [`super::decide`] applies the table.
 
 use crate::ledger::Entry;
 use crate::memory::Memory;
@@ -11,7 +11,7 @@ use crate::memory::Memory;
 pub enum Owner {
     /// A person: a sync neither removes nor rewrites the file. It may set three keys that link it to newer memories.
     Person,
-    /// The program: the file follows what the reader of sessions finds.
+    /// The program: the file follows the transcripts.
     Program,
 }
 
@@ -20,7 +20,7 @@ pub enum Owner {
 pub(crate) struct Evidence {
     /// HEAD, the index of git, another branch or a stash contains the file.
     pub tracked: bool,
-    /// The file's text is none that the program wrote.
+    /// The program did not write the file's text.
     pub edited: bool,
     /// A person kept the memory in a review.
     pub kept: bool,
@@ -28,8 +28,8 @@ pub(crate) struct Evidence {
 
 impl Owner {
     /// Returns the owner of a memory's file. A file is a person's once it was committed, edited, pinned, accepted in a
-    /// review, or written by a person or through MCP; what was a person's once stays theirs. What a tool call of Claude's
-    /// wrote is never asked about here: until a person keeps it, it is no file of this machine's, and is left as it is.
+    /// review, or written by a person or through MCP, and stays so. Files of tool calls of Claude's never get here:
+    /// until a person keeps one, it does not count as this machine's and is not changed.
     pub(crate) fn of(entry: &Entry, memory: &Memory, evidence: Evidence) -> Self {
         let was_decided = entry.owned || entry.promoted || entry.saved;
         if was_decided || evidence.tracked || evidence.edited || evidence.kept || memory.pinned {

@@ -8,12 +8,12 @@ use crate::error::Result;
 use crate::ledger::{Entry, LedgerLine};
 use crate::store::{Store, write_all};
 
-/// A plan, in its order: intents, writes, removals, results.
+/// A plan, in order of execution: intents, writes, removals, results.
 #[derive(Default)]
 pub(super) struct Plan {
     pub intents: Vec<LedgerLine>,
     writes: Vec<(Store, PathBuf, String)>,
-    /// Paths of `writes` where nothing but links between memories changes.
+    /// Paths of `writes` where only links between memories change.
     links: BTreeSet<PathBuf>,
     removals: Vec<(Store, PathBuf)>,
     pub results: Vec<LedgerLine>,
@@ -21,13 +21,13 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Returns how many files change.
+    /// Returns the number of files that change.
     pub(crate) fn changes(&self) -> usize {
         self.writes.len() + self.removals.len()
     }
 
-    /// Changes files, at most this many of them. The first memory of a tree brings the store's
-    /// README with it, where that `wants_readme`.
+    /// Changes files, at most this many of them. The first memory of a tree also creates the store's README, if the
+    /// tree `wants_readme`.
     pub(crate) fn perform(
         &self,
         changes_max: usize,
@@ -44,8 +44,8 @@ impl Plan {
         removals.try_for_each(|(store, path)| store.remove(path))
     }
 
-    /// Notes beforehand that a file will be written or removed, so that it is recognised as ours,
-    /// or not missed, whenever a kill comes.
+    /// Records in advance that a file will be written or removed, so that after a kill at any time it is recognised as
+    /// ours, or not counted as missing.
     pub(crate) fn intend(&mut self, entry: &Entry) {
         self.intents.push(LedgerLine::Entry(Box::new(entry.clone())));
     }
@@ -56,7 +56,7 @@ impl Plan {
         self.links.insert(path.to_owned());
     }
 
-    /// Returns the files that exist and would be rewritten or removed, without those where only links change.
+    /// Returns the existing files that would be rewritten or removed, except those where only links change.
     pub(crate) fn replaced(&self) -> Vec<PathBuf> {
         let written = self.writes.iter().map(|(_, path, _)| path);
         let removed = self.removals.iter().map(|(_, path)| path);
@@ -72,7 +72,7 @@ impl Plan {
         self.removals.push((store.clone(), path.to_owned()));
     }
 
-    /// Notes how a memory stands afterwards, when that differs from before.
+    /// Records the resulting state of a memory, if it differs from the earlier one.
     pub(crate) fn result(&mut self, before: &Entry, entry: Entry) {
         if *before != entry {
             self.results.push(LedgerLine::Entry(Box::new(entry)));

@@ -1,5 +1,5 @@
-//! Proposals of a new reader: when a person owns what one reader found in a session, what another reader finds in the
-//! same session is held until the person accepts it. It says much of the same in other words.
+//! Proposals by another extractor: if a person owns memories of a session, those that another extractor finds in it are
+//! held until the person accepts them, because they repeat much of the content in other words.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,8 +9,8 @@ use crate::id::MemoryId;
 use crate::ledger::Ledger;
 use crate::memory::{HeldFor, Status};
 
-/// Holds wanted memories that are not in the folder yet, where a person owns memories of the same session that another
-/// reader found.
+/// Holds desired memories that are not in the folder yet, if a person owns memories of the same session by another
+/// extractor.
 pub(super) fn hold(survey: &Survey, ledger: &Ledger, wanted: &mut BTreeMap<MemoryId, Wanted>) {
     let owned = readers_of_owned(survey, ledger);
     if owned.is_empty() {
@@ -33,7 +33,7 @@ pub(super) fn hold(survey: &Survey, ledger: &Ledger, wanted: &mut BTreeMap<Memor
     }
 }
 
-/// Returns the readers that found the memories which a person owns, by session.
+/// Returns the extractors of the memories that a person owns, by session.
 fn readers_of_owned(survey: &Survey, ledger: &Ledger) -> BTreeMap<String, BTreeSet<String>> {
     let mut readers: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for memory in survey.owned(ledger) {
