@@ -1,4 +1,4 @@
-//! Receipts: what was injected, why, and what it cost. `throughline why` reads them.
+//! Receipts: injections with their reasons and their cost. `throughline why` reads them.
 
 use std::io;
 use std::ops::Range;
@@ -9,10 +9,10 @@ use serde::Serialize;
 
 use crate::append;
 
-/// One injection. The text itself is not kept here, nor what was asked.
+/// One injection, without its text and the text of its query.
 #[derive(Debug, Serialize)]
 pub struct Receipt<'a> {
-    /// When.
+    /// Time of the injection.
     pub at: Timestamp,
     /// The event it answered.
     pub event: &'a str,
@@ -21,16 +21,16 @@ pub struct Receipt<'a> {
     /// The subagent, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<&'a str>,
-    /// The query; `None` for the session-start block, which answers nothing.
+    /// The query; `None` for the session-start block, which has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub query: Option<Query>,
     /// The memories.
     pub memories: Vec<InjectedMemory<'a>>,
-    /// Tokens of the text.
+    /// Number of tokens of the text.
     pub tokens: u32,
-    /// Microseconds from when the hook had its payload until now.
+    /// Microseconds from receiving the payload until now.
     pub micros: u64,
-    /// Bytes of the text.
+    /// Length of the text in bytes.
     pub text_bytes: usize,
 }
 
@@ -39,7 +39,7 @@ pub struct Receipt<'a> {
 pub struct Query {
     /// blake3 of the text, its first 16 hexadecimal digits.
     pub hash: String,
-    /// Bytes of the text.
+    /// Length of the text in bytes.
     pub len: usize,
 }
 
@@ -48,7 +48,7 @@ pub struct Query {
 pub struct InjectedMemory<'a> {
     /// Its id.
     pub id: MemoryId,
-    /// Why it was found.
+    /// Reason of the hit.
     pub why: &'a str,
     /// Score of the memory.
     pub score: f32,
@@ -59,7 +59,7 @@ pub struct InjectedMemory<'a> {
 }
 
 impl Query {
-    /// Describes a query.
+    /// Returns the description of a query.
     pub fn of(text: &str) -> Self {
         let hash = memory_store_base::layout::path_hash(std::path::Path::new(text));
         Self { hash: hash.get(..16).unwrap_or_default().to_owned(), len: text.len() }
@@ -67,14 +67,14 @@ impl Query {
 }
 
 impl<'a> InjectedMemory<'a> {
-    /// A memory at a place in the text.
+    /// Returns a memory at a range in the text.
     pub const fn at(id: MemoryId, why: &'a str, score: f32, place: &Range<usize>) -> Self {
         Self { id, why, score, start: place.start, end: place.end }
     }
 }
 
 impl Receipt<'_> {
-    /// Leaves it with the others of the day.
+    /// Appends it to the receipts of the day.
     pub fn leave(&self, tree: &TreeDir) -> io::Result<()> {
         let mut line = serde_json::to_vec(self).map_err(io::Error::other)?;
         line.push(b'\n');

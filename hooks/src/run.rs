@@ -9,11 +9,10 @@ use crate::output::Output;
 use crate::platform;
 use crate::untrusted_tree;
 
-/// Runs a hook as a whole process and exits with status 0, whatever happened.
+/// Runs a hook as a complete process and exits with status 0 in any case.
 ///
-/// The programs have C's `main`, not Rust's: what Rust does before `main` (a guard page, an
-/// alternate stack, some thirty system calls on musl) is worth nothing to a process that lives for a
-/// millisecond and handles its signals itself.
+/// The programs have C's `main`, not Rust's: Rust's setup before `main` (a guard page, an alternate stack, some thirty
+/// system calls on musl) is useless to a process that runs for a millisecond and handles its signals itself.
 pub fn run(answer: fn(&Hook) -> Output) -> c_int {
     let deadline = Deadline::arm();
     std::panic::set_hook(Box::new(|panic| {

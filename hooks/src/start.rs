@@ -1,9 +1,8 @@
-//! The session-start hook: where the work was left, wishes and conventions, the worst gotchas, and
-//! how to recall more.
+//! The session-start hook: the handoff, wishes and conventions, the worst gotchas, and the tools for further recall.
 //!
-//! Claude Code keeps what a session was given and replays it on resume; a text identical to one
-//! already there is dropped, a different one is added. So the block is a function of the store's
-//! state, what a session was given is stored, and on resume exactly that is printed.
+//! Claude Code stores the injections of a session and replays them on resume; a text that is identical to an earlier
+//! one is dropped, any other is added. So the block is a function of the store's state, the injected text is stored,
+//! and on resume exactly that text is printed.
 
 use std::path::Path;
 use std::thread;
@@ -25,40 +24,40 @@ use crate::session::{Block, Given, Pending, Session};
 use crate::unreadable::{self, is_denied};
 use crate::{inbox, notice, stop};
 
-/// The end of the block, after the name that Claude Code gives the server of [`more`].
+/// End of the block for each name that Claude Code assigns to the server, see [`more`].
 const MORE: [&str; 2] = [
     "More: tools mcp__throughline__recall (query, or paths of a task's files) and mcp__throughline__search_sessions, or `throughline search WORDS`.",
     "More: tools mcp__plugin_throughline_throughline__recall (query, or paths of a task's files) and mcp__plugin_throughline_throughline__search_sessions, or `throughline search WORDS`.",
 ];
 
-/// Returns the end of the block: a server that a plugin brings has the plugin's name in those of its tools.
+/// Returns the end of the block: the tool names of a plugin's server contain the plugin's name.
 #[expect(clippy::disallowed_methods, reason = "set by Claude Code for a plugin's hook")]
 fn more() -> &'static str {
     MORE[usize::from(std::env::var_os("CLAUDE_PLUGIN_ROOT").is_some())]
 }
 
-/// Tokens of what changed since the block was given.
+/// Maximum number of tokens of changes since the block.
 const CHANGED_TOKENS: u32 = 100;
 
-/// Tokens of what is given again after a compaction; far below Claude Code's bound for one text.
+/// Maximum number of tokens that are injected again after a compaction; far below Claude Code's limit for one text.
 const AGAIN_TOKENS: u32 = 2000;
 
-/// Tokens of where the work was left, when it was not known in time for the block.
+/// Maximum number of tokens of a handoff that was not ready for the block.
 const LATE_TOKENS: u32 = 250;
 
-/// Tokens that a line costs besides its text.
+/// Tokens of a line besides its text.
 const LINE_TOKENS: u32 = 1;
 
 /// Tokens of the delimiters and the first line.
 const FRAME_TOKENS: u32 = 30;
 
-/// The most that settings may ask for: with a prompt's memories it stays below Claude Code's bound.
+/// Maximum budget that settings can set: together with a prompt's memories it stays below Claude Code's limit.
 const BUDGET_TOKENS_MAX: u32 = 1600;
 
-/// Between two looks at whether the processor has told where the work was left.
+/// Interval of checking whether the processor has written the handoff.
 const POLL: Duration = Duration::from_millis(1);
 
-/// Part of the soft limit kept for everything after that wait.
+/// Part of the soft limit reserved for all work after that wait.
 const AFTER_WAIT: Duration = Duration::from_millis(15);
 
 /// Answers the start of a session.
@@ -69,7 +68,7 @@ pub fn answer(hook: &Hook) -> Output {
         return Output::default();
     }
     let Some(mut session) = hook.session() else {
-        // The log is in the same folder, and a silent start looks like one without memories.
+        // The log is in the same folder, and a start without output would look like one without memories.
         let opened = std::fs::File::open(hook.state.session(&hook.event.session, None));
         let message = is_denied(&opened).then(|| unreadable::message(&hook.dirs.state));
         return Output { message, ..Output::default() };
@@ -103,9 +102,9 @@ pub fn answer(hook: &Hook) -> Output {
     output
 }
 
-/// Builds a prompt's share of the start: the block, if SessionStart never came, or the changes since it did.
+/// Builds a prompt's part of the start: the block, if there was no SessionStart, or the changes since then.
 pub fn with_prompt(hook: &Hook, recall: &Recall, session: &mut Session) -> Injection {
-    // Where no mark can be left, the block would come with every prompt.
+    // If no mark can be written, the block would be repeated with every prompt.
     if !hook.may_write() {
         return Injection::default();
     }
@@ -114,7 +113,7 @@ pub fn with_prompt(hook: &Hook, recall: &Recall, session: &mut Session) -> Injec
     }
     let budget_tokens = match session.pending() {
         None => return Injection::default(),
-        // Not yet, or there is nobody to wait for: the prompt after this one asks again.
+        // Not ready, or no processor runs: the next prompt checks again.
         Some(Pending::Late(awaited)) if !is_told(hook, awaited, is_running) => {
             return Injection::default();
         }
@@ -128,8 +127,7 @@ pub fn with_prompt(hook: &Hook, recall: &Recall, session: &mut Session) -> Injec
     Injection::default()
 }
 
-/// Starts the processor if there is something for it; returns the length of the inbox that it is
-/// to work through.
+/// Starts the processor if there is work for it; returns the length of the inbox that it has to process.
 fn start_processor(hook: &Hook) -> Option<u64> {
     if !hook.may_write() {
         return None;
@@ -141,8 +139,8 @@ fn start_processor(hook: &Hook) -> Option<u64> {
     hook.attempt("processor", stop::start_processor(hook)).map(|()| noted_bytes)
 }
 
-/// Returns whether files came into the memory folder since the processor last looked, as a pull brings them: the index
-/// does not know them, so that none of its own is missed.
+/// Returns whether files were added to the memory folder since the processor last ran, for example by a pull: the index
+/// does not contain them, so the check for changed files does not find them.
 fn files_came(hook: &Hook) -> bool {
     let modified = |path: &Path| std::fs::metadata(path).and_then(|it| it.modified()).ok();
     let looked = modified(&hook.state.progress);
@@ -150,12 +148,12 @@ fn files_came(hook: &Hook) -> bool {
     looked.is_some_and(|looked| folder.is_some_and(|folder| folder > looked))
 }
 
-/// Gives the processor a moment to tell where the work was left, as long as waiting is of use;
-/// says whether it has.
+/// Waits a moment for the processor to write the handoff, as long as `is_of_use` returns true; returns whether it is
+/// written.
 fn is_told(hook: &Hook, awaited: u64, is_of_use: impl Fn(&ProjectDir) -> bool) -> bool {
     let project = hook.dirs.project(hook.tree.project);
     loop {
-        // A shorter inbox is a new one: the old one was worked through.
+        // A shorter inbox is a new one: the old one was processed.
         if Handoff::read(&hook.state.handoff).inbox_bytes >= awaited
             || inbox_bytes(&hook.state) < awaited
         {
@@ -168,22 +166,22 @@ fn is_told(hook: &Hook, awaited: u64, is_of_use: impl Fn(&ProjectDir) -> bool) -
     }
 }
 
-/// Occasion of a block.
+/// Event that injects a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Occasion {
     SessionStart,
     Prompt,
 }
 
-/// The block of a new session.
+/// Returns the output for a new session.
 fn fresh(hook: &Hook, session: &mut Session, awaited: Option<u64>) -> Output {
-    // It was started a moment ago and may not have come to its lock yet.
+    // It was just started and may not have taken its lock yet.
     let late = awaited.filter(|&awaited| !is_told(hook, awaited, |_| true));
     let recall = Recall::open(&hook.dirs, &hook.tree, None);
     notice::expect_injection(hook, session, recall.settings().notice);
     hook.note_files(&recall);
     let Some(block) = begin(hook, &recall, session, Occasion::SessionStart) else {
-        // It was given already: some versions start a session twice.
+        // It was injected already: some versions start a session twice.
         return stored(session);
     };
     if let Some(awaited) = late {
@@ -192,8 +190,8 @@ fn fresh(hook: &Hook, session: &mut Session, awaited: Option<u64>) -> Output {
     block.into_output(hook, session, None, recall.settings())
 }
 
-/// Marks the session as started and makes its block. `None` when another hook did so first, or
-/// when no mark can be left and the block would come with every prompt.
+/// Marks the session as started and composes its block. `None` if another hook did so first, or if no mark can be
+/// written, because the block would then be repeated with every prompt.
 fn begin(
     hook: &Hook,
     recall: &Recall,
@@ -216,21 +214,21 @@ fn begin(
     }
 }
 
-/// The start block for a session, as of now.
+/// The start block of a session at this time.
 struct StartBlock {
     /// The block.
     block: Injection,
-    /// Which session it says the work was left in, and when that was last active: with the same
-    /// one, the text differs by what this session itself did.
+    /// The session of its handoff, and when that was last active: if it is unchanged, the text differs only by the work
+    /// of the present session.
     left: String,
     /// Text of the handoff.
     text: String,
-    /// The memories that it was made of.
+    /// The memories in it.
     hits: Vec<Hit>,
 }
 
 impl StartBlock {
-    /// Returns the part of it that the session keeps.
+    /// Returns the part of it that is stored in the session file.
     fn kept(&self, printed: bool) -> Block {
         let text = self.block.text.clone();
         Block { text, ids: self.block.ids(), left: self.left.clone(), printed }
@@ -256,7 +254,7 @@ fn compose(hook: &Hook, recall: &Recall) -> StartBlock {
     }
 }
 
-/// An old session, or a copy of one: what it was given is in its context already.
+/// Returns the output for a resumed session, or a copy of one: the earlier injections are in its context already.
 fn resumed(hook: &Hook, session: &mut Session, awaited: Option<u64>) -> Output {
     if !hook.may_write() {
         return if session.is_started() { stored(session) } else { fresh(hook, session, awaited) };
@@ -268,14 +266,14 @@ fn resumed(hook: &Hook, session: &mut Session, awaited: Option<u64>) -> Output {
     stored(session)
 }
 
-/// Takes over what the session was given that this one is a copy of.
+/// Copies the records of the session that this one was forked from.
 fn inherit(hook: &Hook, session: &mut Session) -> bool {
     let Some(parent) = parent(hook).filter(Session::is_started) else { return false };
     hook.attempt("inheritance", session.inherit(&parent)).is_some()
 }
 
-/// The session that this one is a copy of. No payload names it, so it is taken to be the one that
-/// was active last: a person copies what is in front of them.
+/// Returns the session that this one was forked from. No payload names it, so the last active session is assumed: a
+/// person copies the session in use.
 fn parent(hook: &Hook) -> Option<Session> {
     let last = inbox::last_session_but(&hook.state, &hook.event.session)?;
     hook.other_session(&last)
@@ -286,7 +284,7 @@ fn stored(session: &Session) -> Output {
     Output { context: session.printed(), message: None }
 }
 
-/// Returns what is new in the block since it was printed, and records it.
+/// Returns the changes to the block since it was printed, and records them.
 fn changed(hook: &Hook, start: StartBlock, session: &mut Session, budget_tokens: u32) -> Injection {
     let StartBlock { block, left, text, mut hits } = start;
     let visible = block.ids();
@@ -302,7 +300,7 @@ fn changed(hook: &Hook, start: StartBlock, session: &mut Session, budget_tokens:
     changed.block
 }
 
-/// After a compaction all earlier injections are gone: what the session was given is given again.
+/// Returns the output after a compaction, which removed all earlier injections: they are injected again.
 fn compacted(hook: &Hook, session: &mut Session) -> Output {
     if !session.is_started() {
         return fresh(hook, session, None);
@@ -319,8 +317,8 @@ fn compacted(hook: &Hook, session: &mut Session) -> Output {
     injection.into_output(hook, session, None, recall.settings())
 }
 
-/// Puts together what was given, as far as there is room: the block of the session's start, what
-/// changed since, and the single memories, of both the latest first.
+/// Combines earlier injections up to the limit: the block of the session's start, the changes since, and single
+/// memories; the latest take precedence.
 fn compose_again(
     blocks: &[Block],
     given: &[Given],
@@ -338,14 +336,14 @@ fn compose_again(
         }
     }
     let mut memories = reinject::memories(&kept);
-    // Tokens are counted in characters, and some of these take two units.
+    // Tokens are counted in characters, some of which take two units.
     while !memories.fits_below(&blocks.text) && kept.pop().is_some() {
         memories = reinject::memories(&kept);
     }
     blocks.then(memories)
 }
 
-/// The first block and, in their order, the latest of the others that fit below it.
+/// Returns the first block and, in their order, the latest of the others that fit below it.
 fn join_blocks(blocks: &[Block]) -> Injection {
     let Some((first, others)) = blocks.split_first() else { return Injection::default() };
     let mut kept: Vec<Injection> = Vec::new();

@@ -1,5 +1,5 @@
-//! Says that our own folders cannot be read, and what helps: they belong to another user after a run by `sudo` or in a
-//! container.
+//! Messages about our own folders that cannot be read, with the remedy: they belong to another user after a run by
+//! `sudo` or in a container.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -11,8 +11,8 @@ use memory_store_base::layout::{Tree, UserDirs};
 use crate::event::{Event, What};
 use crate::output::Output;
 
-/// Answers the start of a session of a project where the state folder is closed, so that it cannot be seen whether
-/// everything is off. Nothing else is given then.
+/// Answers the start of a session of a project if the state folder is not readable, so that it is unknown whether the
+/// program is off. There is no other output then.
 pub fn answer(dirs: &UserDirs, event: &Event) -> Output {
     let is_start = matches!(event.what, What::SessionStart(_)) && event.agent.is_none();
     let is_closed = || is_denied(&fs::metadata(dirs.off_file()));
@@ -21,12 +21,12 @@ pub fn answer(dirs: &UserDirs, event: &Event) -> Output {
     Output { message, ..Output::default() }
 }
 
-/// Returns whether a result says that reading is not allowed.
+/// Returns whether a result is an error for lack of permission.
 pub fn is_denied<T>(result: &io::Result<T>) -> bool {
     matches!(result, Err(error) if error.kind() == ErrorKind::PermissionDenied)
 }
 
-/// Returns the line for the user about one of our folders that cannot be read.
+/// Returns the message for the user about one of our folders that cannot be read.
 pub fn message(folder: &Path) -> String {
     let name = folder.display();
     let is_foreign = fs::metadata(folder).is_ok_and(|found| !is_of_user(&found));

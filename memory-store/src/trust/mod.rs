@@ -161,7 +161,7 @@ impl Trust {
         self.decide(&Record { from_repository, ..document(memory, redactor).record })
     }
 
-    /// Marks a labelled document as held if [`Trust::decide`] gives a reason; a mark is never removed.
+    /// Marks a labelled document as held if `Trust::decide` gives a reason; a mark is never removed.
     pub fn judge(&self, document: &mut Document) {
         if self.decide(&document.record).is_some() {
             document.entry.flags |= FLAG_HELD;

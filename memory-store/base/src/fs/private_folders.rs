@@ -1,5 +1,5 @@
 //! Folders of this user that no other user may enter. A folder that existed before the program may be open: other users
-//! could read the program's files in it, or add files of their own. So it is closed before it is used.
+//! could read the program's files in it, or add files. So it is closed before use.
 
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, ErrorKind};
@@ -20,7 +20,7 @@ const FOLDERS_MAX: usize = 10_000;
 pub struct OpenFolder {
     /// The folder.
     pub path: PathBuf,
-    /// Error that kept the folder from being closed.
+    /// Error that prevented closing the folder.
     pub why: io::Error,
 }
 
@@ -80,9 +80,9 @@ fn close(folder: &Path) -> io::Result<()> {
     handle.set_permissions(Permissions::from_mode(MODE))
 }
 
-/// Returns the number of the user whose rights the program has (`geteuid`).
+/// Returns the effective user id of the process (`geteuid`).
 pub fn user() -> u32 {
-    // SAFETY: the call takes and changes nothing.
+    // SAFETY: the call takes no arguments and has no effects.
     unsafe { libc::geteuid() }
 }
 
