@@ -1,8 +1,8 @@
 //! Projects of this machine: their working trees, and the trust in them.
 //!
-//! A store is read only if a person ran `init` or `trust`. That is recorded under `by-path`, outside of the repository, so
-//! that no file of a repository can grant trust. A folder at a recorded path is accepted only while its fingerprint matches
-//! ([`crate::fs::tree_fingerprint`]), or after git has confirmed it ([`review`]).
+//! A store is read only if a person ran `init` or `trust`. That is recorded under `by-path`, outside of the repository,
+//! so that no file of a repository can grant trust. A folder at a recorded path is accepted only while its fingerprint
+//! matches ([`crate::fs::tree_fingerprint`]), or after git has confirmed it ([`review`]).
 
 mod observed;
 mod record;

@@ -1,11 +1,11 @@
 //! Reconciliation: brings memory files to the desired state.
 //!
-//! The result is a function of the desired memories, the ledger, the disk and git, so that a second run changes nothing, and
-//! a run after an interrupted one ends in the same state as an undisturbed one.
+//! The result is a function of the desired memories, the ledger, the disk and git, so that a second run changes
+//! nothing, and a run after an interrupted one ends in the same state as an undisturbed one.
 //!
-//! It has three phases: the ledger records the intended changes, files are changed, the ledger records the results. A kill
-//! in between leaves files that the ledger already recognises as ours, and entries of files that were never written, which
-//! do not count as missing.
+//! It has three phases: the ledger records the intended changes, files are changed, the ledger records the results. A
+//! kill in between leaves files that the ledger already recognises as ours, and entries of files that were never
+//! written, which do not count as missing.
 
 mod decide;
 mod git_snapshot;

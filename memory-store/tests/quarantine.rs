@@ -1,5 +1,5 @@
-//! Tests of quarantine: an order to the model is kept and labelled, and not given by an index, its journal or a reader
-//! without an index. A person may let it out, until its text changes.
+//! Tests of quarantine: an instruction to the model is stored and labelled, but not returned from an index, its journal
+//! or by a reader without an index. A person may release it, until its text changes.
 
 use crate::common::{self, Fixture, NOW, content, memory};
 use memory_store::index::build::{Content, Publisher};
@@ -62,7 +62,7 @@ fn found(fixture: &Fixture, id: MemoryId) -> Option<bool> {
 
 fn journalled(fixture: &Fixture, stored: &Stored) {
     let redactor = committed();
-    // Wherever it comes from.
+    // Regardless of its origin.
     trust::release(&store(fixture), &[stored]).unwrap();
     let judgement = trust_of(fixture).judgement(stored, &redactor);
     let saved = journal::Change::Saved(stored, &judgement);
@@ -96,7 +96,7 @@ fn who_asks_of_a_file_need_not_judge_what_an_index_gives_of_it() {
         "what is held is judged again: it may be let out by now"
     );
 
-    // Nobody has judged later changes and arrivals.
+    // Later changes and new files are not judged yet.
     let stored = || {
         let text = std::fs::read_to_string(&rate.path).unwrap();
         std::fs::write(&rate.path, text + "\nNo more.\n").unwrap();
@@ -105,10 +105,10 @@ fn who_asks_of_a_file_need_not_judge_what_an_index_gives_of_it() {
     assert!(!is_given_by(&stored(), &judged, false));
     let new = fixture.write(memory(62, Kind::Convention, "The quota probe is new", "It is."));
     assert!(!is_given_by(&new, &fixture.recall().judged(), false));
-    // The journal has both once they are noted.
+    // The journal contains both after they are recorded.
     journalled(&fixture, &new);
     assert!(is_given_by(&new, &fixture.recall().judged(), false));
-    // Without an index nobody has judged anything.
+    // Without an index no file is judged.
     std::fs::remove_dir_all(fixture.index()).unwrap();
     assert!(!is_given_by(&rate, &fixture.recall().judged(), false));
 }
@@ -132,7 +132,7 @@ fn and_a_reader_without_an_index() {
     assert!(!is_given(&fixture, held));
     assert_eq!(found(&fixture, held), Some(true));
     let start = fixture.recall().start(NOW, 100_000).hits;
-    // Of what nobody knows to be this machine's, conventions alone.
+    // Of memories with an unknown origin, only conventions.
     assert!(start.iter().any(|hit| hit.id == given && hit.from_repository), "{start:?}");
     assert!(start.iter().all(|hit| hit.id != wish), "{start:?}");
 }
@@ -181,7 +181,7 @@ fn what_redaction_changes_is_released_as_it_is_indexed() {
         None
     );
     assert!(released.judgement(&stored, &Redactor::default()).held.is_some());
-    // As the processor publishes it, and as a hook sees it before that.
+    // As published by the processor, and as seen by a hook before that.
     journalled(&fixture, &stored);
     assert!(is_given(&fixture, memory.id));
     fixture.write(memory.clone());
@@ -226,7 +226,7 @@ fn what_is_held_in_the_journal_stands_in_nobodys_place() {
     assert_eq!(found(&fixture, given.memory.id), Some(false));
 }
 
-/// A held file may name what is to be brought in its place: who follows it gives what it chose.
+/// A held file may name a successor: following it would return a memory of the attacker's choice.
 #[test]
 fn what_is_held_leads_to_nothing_either() {
     let fixture = Fixture::filled();
@@ -254,8 +254,7 @@ fn what_is_held_leads_to_nothing_either() {
     assert_eq!(brings(), [true, true]);
 }
 
-/// Returns the memories that a prompt about the pool brings besides the first one, where nobody has judged the files
-/// yet.
+/// Returns the memories that a prompt about the pool recalls besides the first one, with files that are not judged yet.
 fn others(first: &Memory, prepare: impl Fn(&Fixture)) -> Vec<String> {
     let fixture = Fixture::empty();
     for memory in common::memories() {
@@ -274,10 +273,10 @@ fn others(first: &Memory, prepare: impl Fn(&Fixture)) -> Vec<String> {
 fn what_is_held_without_having_been_judged_opens_the_gate_for_nothing() {
     let harmless = Memory { body: "The pool has 20 connections.".to_owned(), ..poisoned() };
     let all_are_taken = |_: &Fixture| {};
-    // The one that answers brings the other along, which would not come by itself.
+    // The one that answers also recalls the other, which is not recalled by itself.
     assert_eq!(others(&harmless, all_are_taken).len(), 1);
     assert!(others(&poisoned(), all_are_taken).is_empty());
-    // Where what is not released is held, nobody knows of any that it is.
+    // If unreleased memories are held, no release is known for these.
     let limited = |fixture: &Fixture| {
         let config = fixture.dirs.config_file();
         std::fs::create_dir_all(config.parent().unwrap()).unwrap();
@@ -286,7 +285,7 @@ fn what_is_held_without_having_been_judged_opens_the_gate_for_nothing() {
     assert!(others(&harmless, limited).is_empty());
 }
 
-/// Settings that hold what nobody released, and a project of an older version where somebody was to be believed.
+/// Settings that hold unreleased memories, and a project of an older version with a trusted author.
 #[test]
 fn a_reader_without_an_index_gives_no_more_than_one_with_it() {
     let harmless = memory(61, Kind::Convention, "The quota probe has a pool", "It has 20.");
@@ -309,7 +308,7 @@ fn a_reader_without_an_index_gives_no_more_than_one_with_it() {
         let id = fixture.write(harmless.clone()).memory.id;
         prepare(&fixture);
         assert_eq!(is_given(&fixture, id), is_expected, "{number}: no index");
-        // The published settings hold for files that are read because the index lost its memories.
+        // The published settings apply to files that are read because the index lost its memories.
         let (settings, _) = memory_store::settings_file::load(&fixture.dirs, Some(&fixture.tree));
         let mut publisher = Publisher::begin(&fixture.index()).unwrap();
         publisher.trust = trust_of(&fixture);

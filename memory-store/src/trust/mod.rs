@@ -1,8 +1,8 @@
 //! Trust: whether a memory may be returned, and with which label.
 //!
 //! [`Trust::decide`] makes the decision from three facts: the memory resembles an instruction to the model (module
-//! [`suspicion`]); a person released its text from quarantine (`quarantine.rs`); its text is *from the repository* under a
-//! policy that requires a release (`pulled.rs`). Its callers:
+//! [`suspicion`]); a person released its text from quarantine (`quarantine.rs`); its text is *from the repository*
+//! under a policy that requires a release (`pulled.rs`). Its callers:
 //!
 //! - [`Trust::judge`] for a document of an index: publishing, and expired memories in the MCP server. Hooks, search and
 //!   the MCP server use its mark in the index, `FLAG_HELD`.
