@@ -193,7 +193,7 @@ fn a_session_that_starts_beside_a_damaged_index_has_a_sync_started() {
     assert_eq!(session, 4, "memories and turns");
 }
 
-/// A session may last for days: its index is repaired when a hook detects the damage, not only in the next session.
+/// Checks that the index is repaired when a hook detects damage, because a session may last for days.
 fn a_prompt_and_a_tool_that_meet_a_damaged_index_have_a_sync_started(search: SearchMode) {
     let installed = Installed::new(search);
     let world = &installed.world;

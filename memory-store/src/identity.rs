@@ -550,7 +550,7 @@ mod tests {
         assert_eq!(known.iter().map(|known| known.trees.len()).collect::<Vec<_>>(), [4, 0]);
     }
 
-    /// Another folder at the path of a tree, as a clone makes it.
+    /// Replaces the folder of a tree by another one, like a new clone.
     fn replace_folder(tree: &Tree) {
         std::fs::remove_dir_all(&tree.root).unwrap();
         // Some file systems record creation times by the tick of a slow clock.

@@ -94,7 +94,7 @@ pub enum SourceState {
     Purged,
 }
 
-/// Returns the state of a memory's source.
+/// Function that returns the state of a memory's source.
 pub type SourceStates<'a> = &'a dyn Fn(&Memory) -> SourceState;
 
 /// Permission to rewrite or remove files that git has and that are not a person's.
@@ -152,7 +152,7 @@ pub fn reconcile(
     run(store, redactor, desired, trees, now, (source_state, replacing, usize::MAX))
 }
 
-/// [`reconcile`], interrupted after this many steps.
+/// Runs [`reconcile`], interrupted after this many steps.
 fn run(
     store: &Store,
     redactor: &Redactor,
@@ -381,7 +381,7 @@ mod tests {
                 .collect()
         }
 
-        /// Every file that a person or recall sees, without the ledger's own lines.
+        /// Returns every file that a person or recall sees, without the ledger's own lines.
         fn memories(&self) -> BTreeMap<PathBuf, Vec<u8>> {
             let mut files = self.files(&self.root);
             files.extend(self.files(&self.store.home.folder));

@@ -190,7 +190,8 @@ impl Store {
         }
     }
 
-    /// Creates the folder of memory files and its README. In a repository, the first memory creates the README.
+    /// Creates the folder of memory files and, in a repository, its README. A repository's folder is created together
+    /// with its first memory.
     pub fn create(&self) -> Result<()> {
         self.check_folder()?;
         if let Some(root) = &self.root {

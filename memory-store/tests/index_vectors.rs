@@ -186,7 +186,7 @@ impl Graphs for Beside {
     }
 }
 
-/// Returns one list too few.
+/// Builder that returns one list too few.
 struct Short;
 
 impl Graphs for Short {

@@ -29,7 +29,7 @@ pub struct Settings {
     pub due_minutes: u32,
     /// Notice to a person about an injection.
     pub notice: Notice,
-    /// Whether every new memory is held until `throughline review` accepts it.
+    /// True if every new memory is held until `throughline review` accepts it.
     pub review: bool,
     /// Rule for memories from the repository.
     #[serde(skip_serializing_if = "Pulled::is_all")]

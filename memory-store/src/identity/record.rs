@@ -32,7 +32,7 @@ pub enum Mode {
 /// Decision of the user about sessions that may belong to another project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Earlier {
-    /// Whether they belong to this project.
+    /// True if they belong to this project.
     pub take: bool,
     /// Applies to sessions that were last written before this time.
     pub until: Timestamp,

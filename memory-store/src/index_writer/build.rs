@@ -56,13 +56,13 @@ pub trait Graphs {
     /// Returns for each vector the numbers of its neighbours, the nearest first. Equal vectors have equal neighbours.
     fn link(&self, vectors: &[&Vector]) -> Vec<Vec<u32>>;
 
-    /// Minimum number of memory vectors for a graph. A graph makes searches faster only for far larger stores; the low
-    /// limit exercises it early.
+    /// Returns the minimum number of memory vectors for a graph. A graph makes searches faster only for far larger
+    /// stores; the low limit exercises it early.
     fn vectors_min(&self) -> usize {
         1000
     }
 
-    /// Minimum number of passages in a segment for a graph.
+    /// Returns the minimum number of passages in a segment for a graph.
     fn passages_min(&self) -> u32 {
         1 << 14
     }
@@ -105,7 +105,8 @@ pub struct Publisher<'a> {
     dir: PathBuf,
     /// The journal's number and length before the store is listed.
     mark: Option<(u64, u64)>,
-    /// Memories that are already in Claude Code's own instructions: searches return them, but they are not injected.
+    /// Memories with texts that Claude Code adds to every session, such as `CLAUDE.md`: searches return them, but they
+    /// are not injected.
     pub said: BTreeSet<MemoryId>,
     /// Releases by a person, and the policy for memories from the repository.
     pub trust: Trust,

@@ -29,7 +29,7 @@ const TIER_RATIO: u32 = 2;
 pub const SEGMENT_PASSAGES_MAX: u32 = 1 << 16;
 /// Maximum number of passages merged while publishing, because they are tokenized again.
 const MERGED_AT_ONCE: u32 = 256;
-/// From this number of segments on they are merged while publishing, because each reader opens them all.
+/// Number of segments from which they are merged while publishing, because each reader opens them all.
 const SEGMENTS_MANY: usize = 64;
 /// A segment is rewritten when one in this many of its documents is dead,
 const DEAD_SHARE: usize = 4;

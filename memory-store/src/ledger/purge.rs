@@ -12,8 +12,8 @@ use crate::id::MemoryId;
 use crate::store::Gone;
 
 impl Ledger {
-    /// Removes data of purged sessions, except for memories that people changed or wrote. A memory in `aside`
-    /// (archived) keeps its name.
+    /// Removes data of purged sessions, but keeps text that people changed or wrote. An archived memory (in `aside`)
+    /// keeps its name.
     pub(crate) fn unlearn(&mut self, gone: &Gone<'_>, aside: &BTreeSet<MemoryId>) -> Result<()> {
         let before = (self.entries.clone(), self.tombstones.clone());
         for entry in self.entries.values_mut() {

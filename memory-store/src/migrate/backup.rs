@@ -57,7 +57,7 @@ pub struct KeptBackup {
     pub to: u32,
     /// Number of files that its run changed.
     pub files: usize,
-    /// Whether its run was killed and not continued yet.
+    /// True if its run was killed and not continued yet.
     pub is_unfinished: bool,
 }
 

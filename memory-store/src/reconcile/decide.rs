@@ -87,7 +87,7 @@ pub(super) struct Decision<'r, 'a> {
     pub plan: &'r mut Plan,
     /// Redacts the text of people; desired memories contain no secrets.
     pub redactor: &'r Redactor,
-    /// Returns the state of a memory's source, for memories that are no longer extracted.
+    /// Function that returns the state of a memory's source, for memories that are no longer extracted.
     pub source_state: SourceStates<'r>,
     /// Memories whose files are in the folder of a tree after the plan, by tree.
     pub placed: &'r BTreeSet<(PathBuf, MemoryId)>,

@@ -26,7 +26,7 @@ pub struct Proposal {
     pub after: String,
 }
 
-/// Returns whether git tracks a memory file.
+/// Function that returns whether git tracks a memory file.
 pub type IsCommitted<'a> = &'a dyn Fn(&Path) -> bool;
 
 /// Result of a redaction.

@@ -75,7 +75,7 @@ impl Gone<'_> {
         (rest != *memory).then_some(rest)
     }
 
-    /// Returns whether a memory of which only the id is known came from a purged source.
+    /// Returns whether a memory is from a purged source, judging only by its id.
     pub(crate) fn has_id(&self, id: MemoryId) -> bool {
         self.ids.contains(&id) || self.has_time(id.time())
     }
@@ -126,7 +126,7 @@ impl Store {
         Ok(done)
     }
 
-    /// Dry run: returns the result of [`Self::unlearn`] without changes.
+    /// Returns the result of [`Self::unlearn`] without changing anything (dry run).
     ///
     /// # Errors
     /// When the ledger cannot be read.

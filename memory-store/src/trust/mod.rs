@@ -73,7 +73,7 @@ impl fmt::Display for HeldBack {
 pub struct Judgement {
     /// The memory without its secrets.
     pub redacted: Memory,
-    /// Why it is held, if it is.
+    /// Reason why it is held, if any.
     pub held: Option<HeldBack>,
     /// True if its text was not derived, written or released on this machine.
     pub from_repository: bool,

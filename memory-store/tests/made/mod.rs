@@ -176,7 +176,7 @@ impl Values {
         SEED_WORDS[self.below(SEED_WORDS.len())]
     }
 
-    /// SplitMix64.
+    /// Returns a number below `end` (SplitMix64).
     fn below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut word = self.0;

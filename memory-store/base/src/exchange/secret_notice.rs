@@ -10,7 +10,7 @@ use crate::time::Timestamp;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SecretNotice {
-    /// When the processor learned the values.
+    /// Time at which the processor learned the values.
     pub at: Timestamp,
     /// Private files by the program that were redacted.
     pub cleaned: usize,

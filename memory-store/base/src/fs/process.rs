@@ -34,7 +34,7 @@ pub fn use_few_pools() {
     unsafe { libc::mallopt(libc::M_ARENA_MAX, POOLS) };
 }
 
-/// Other systems have no such pools.
+/// Does nothing: other systems have no such pools.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub fn use_few_pools() {}
 
@@ -54,7 +54,7 @@ pub fn give_back() {
     }
 }
 
-/// No measure is known for other systems.
+/// Does nothing: no measure is known for other systems.
 #[cfg(not(target_os = "linux"))]
 pub fn give_back() {}
 
