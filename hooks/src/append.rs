@@ -9,14 +9,14 @@ use memory_store_base::fs::disk::{open_with_folders, private_options};
 
 use crate::platform::rename_new;
 
-/// Opens a file for appending and reading that was not there a moment ago. A spare one of its folder takes
-/// its name, if there is one; `claimant` keeps hooks that run at once from trying the same.
+/// Opens a file for appending and reading that did not exist a moment ago. A spare file of its folder is renamed to it,
+/// if there is one; `claimant` makes concurrent hooks start with different ones.
 pub fn open_new(path: &Path, claimant: u64) -> io::Result<File> {
     if let Some(folder) = path.parent() {
         for number in 0..file_pool::COUNT {
             match rename_new(&file_pool::path(folder, claimant.wrapping_add(number)), path) {
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
-                // Renamed, or somebody else was first, or it cannot be done here.
+                // Renamed, or another hook was first, or renaming is not supported here.
                 Ok(()) | Err(_) => break,
             }
         }
@@ -24,7 +24,7 @@ pub fn open_new(path: &Path, claimant: u64) -> io::Result<File> {
     open_with_folders(path, private_options().read(true).append(true).create(true))
 }
 
-/// Creates a file that is not there yet; `false` when it is: only one of many gets `true`.
+/// Creates a file if it does not exist; of concurrent callers only one gets `true`.
 pub fn create_new(path: &Path, bytes: &[u8]) -> io::Result<bool> {
     match open_with_folders(path, private_options().write(true).create_new(true)) {
         Ok(mut file) => file.write_all(bytes).map(|()| true),
@@ -33,15 +33,15 @@ pub fn create_new(path: &Path, bytes: &[u8]) -> io::Result<bool> {
     }
 }
 
-/// Replaces a file whole, so that nobody reads half of it.
+/// Replaces a file atomically, so that readers never see a part of it.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.tmp", std::process::id()));
     let temporary = path.with_file_name(name);
-    // One that a killed hook left may be half written.
+    // One left by a killed hook may be incomplete.
     drop(std::fs::remove_file(&temporary));
     if !create_new(&temporary, bytes)? {
-        // Another writer's, whose bytes are not these.
+        // It belongs to another writer, and has other contents.
         return Err(ErrorKind::AlreadyExists.into());
     }
     std::fs::rename(&temporary, path).inspect_err(|_| drop(std::fs::remove_file(&temporary)))

@@ -1,34 +1,34 @@
-//! Memory for a process that lives for a millisecond.
+//! Bump allocator for a process that lives for a millisecond.
 //!
-//! The cost lies in each page touched for the first time (2 us in a virtual machine) and in each system call, not in
-//! the allocator's work. musl gives every size class a page of its own and returns pages as soon as it can. A hook
-//! allocates a few ten kilobytes and then ends, so here memory is handed out densely from one block, and what is given
-//! back is handed out again, as it is, to whoever asks for as much. Large requests, and all once the block is used up,
-//! go to the system's allocator.
+//! The cost of memory is in the first access to each page (2 us in a virtual machine) and in each system call, not in
+//! the work of the allocator. musl gives every size class a separate page and returns pages as early as possible. A
+//! hook allocates a few ten kilobytes and exits, so the arena allocates densely from one block and reuses freed parts
+//! as they are for requests of the same size. Large requests, and all requests once the block is used up, use the
+//! system's allocator.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::UnsafeCell;
 use std::ptr::null_mut;
 
-/// Bytes of the block. Bytes that are never handed out cost nothing.
+/// Size of the block. Unused bytes cost nothing.
 const BLOCK_BYTES: usize = 512 << 10;
 
-/// Bytes from which on the system's allocator serves better: it can give them back.
+/// Minimum size of a request for the system's allocator, which can return the memory.
 const LARGE_BYTES: usize = 64 << 10;
 
-/// Parts are aligned to this and are multiples of it.
+/// Alignment of parts; sizes are multiples of it.
 const GRAIN: usize = 16;
 
-/// Parts up to this size are kept by their size, when they are given back.
+/// Maximum size of parts that are freed to lists by size.
 const SMALL_BYTES: usize = 1024;
 
-/// The lists of small parts that were given back.
+/// Number of lists of freed small parts.
 const LISTS: usize = SMALL_BYTES / GRAIN + 1;
 
-/// Larger parts that are kept when they are given back: there are few.
+/// Maximum number of larger freed parts that are kept: there are few.
 const KEPT: usize = 16;
 
-/// The allocator of the hooks. The beginning of the block shares a page with what is known of it.
+/// The allocator of the hooks. The start of the block shares a page with the state.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Arena {
@@ -38,18 +38,18 @@ pub struct Arena {
 
 #[derive(Debug)]
 struct ArenaState {
-    /// Start of the part of the block that is not handed out.
+    /// Start of the unallocated rest of the block.
     free: usize,
-    /// Beyond this nothing was ever handed out, so it is still zero.
+    /// End of the area that was ever allocated; after it all bytes are still zero.
     touched: usize,
-    /// By list: the place of the part that was given back last, counted from 1; 0 for none. In the
-    /// first bytes of a part stands the next one.
+    /// By list: position of the part that was freed last, counted from 1; 0 for none. The first bytes of a freed part
+    /// contain the position of the next one.
     lists: [u32; LISTS],
     /// Larger parts that were given back.
     kept: [ArenaPart; KEPT],
 }
 
-/// A part of the block; without bytes, none.
+/// A part of the block; a length of zero means none.
 #[derive(Clone, Copy, Debug)]
 struct ArenaPart {
     place: u32,
@@ -57,7 +57,7 @@ struct ArenaPart {
 }
 
 impl ArenaState {
-    /// Takes so many bytes from the smallest large part that has them.
+    /// Takes bytes from the smallest kept part that is large enough.
     fn take_kept(&mut self, bytes: usize) -> Option<usize> {
         let fitting = self.kept.iter_mut().filter(|part| part.bytes as usize >= bytes);
         let part = fitting.min_by_key(|part| part.bytes)?;
@@ -67,7 +67,7 @@ impl ArenaState {
         Some(place)
     }
 
-    /// Keeps a large part, unless all that are kept are larger.
+    /// Keeps a large part, unless all kept parts are larger.
     fn keep(&mut self, place: usize, bytes: usize) {
         let part = ArenaPart { place: place as u32, bytes: bytes as u32 };
         if let Some(smallest) = self.kept.iter_mut().min_by_key(|part| part.bytes)
@@ -87,11 +87,11 @@ struct ArenaBlock([u8; BLOCK_BYTES]);
 unsafe impl Sync for Arena {}
 
 impl Arena {
-    /// A block of zeros.
+    /// Creates an arena whose block is zero.
     ///
     /// # Safety
-    /// The process must never have more than one thread: nothing here is locked or atomic, which
-    /// would take longer than everything else.
+    /// The process must never have more than one thread: nothing is locked or atomic, which would take longer than
+    /// everything else.
     #[must_use]
     pub const unsafe fn new() -> Self {
         Self {
@@ -115,18 +115,18 @@ impl Arena {
         self.block.get().cast()
     }
 
-    /// Returns where in the block a pointer points.
+    /// Returns the position of a pointer in the block.
     fn place(&self, pointer: *mut u8) -> Option<usize> {
         (pointer as usize).checked_sub(self.start() as usize).filter(|&place| place < BLOCK_BYTES)
     }
 
-    /// The first bytes of a part that was given back.
+    /// Returns a pointer to the first bytes of a freed part.
     fn next(&self, place: usize) -> *mut u32 {
         // SAFETY: the place lies in the block.
         unsafe { self.start().add(place).cast() }
     }
 
-    /// Takes bytes from the block; the place, and whether they are still zero.
+    /// Allocates bytes of the block; returns their position, and whether they are still zero.
     fn take(&self, layout: Layout) -> Option<(usize, bool)> {
         if layout.size() >= LARGE_BYTES || layout.align() > GRAIN {
             return None;
@@ -135,7 +135,7 @@ impl Arena {
         let state = self.state();
         if let Some(first @ 1..) = state.lists.get(bytes / GRAIN).copied() {
             let place = first as usize - 1;
-            // SAFETY: what stands in a list is aligned and belongs to nobody else.
+            // SAFETY: a part in a list is aligned and has no other owner.
             state.lists[bytes / GRAIN] = unsafe { self.next(place).read() };
             return Some((place, false));
         }
@@ -152,7 +152,7 @@ impl Arena {
         Some((place, is_zero))
     }
 
-    /// Takes a part back.
+    /// Frees a part.
     fn give_back(&self, place: usize, bytes: usize) {
         if self.resize_last(place, bytes, 0) {
             return;
@@ -163,7 +163,7 @@ impl Arena {
         }
         match self.state().lists.get_mut(bytes / GRAIN) {
             Some(first) => {
-                // SAFETY: the part belongs to nobody any more, and is aligned and long enough.
+                // SAFETY: the part has no owner any more, and is aligned and long enough.
                 unsafe { self.next(place).write(*first) };
                 *first = place as u32 + 1;
             }
@@ -171,7 +171,7 @@ impl Arena {
         }
     }
 
-    /// Moves the end of the last part handed out; `false` when it is not the last, or too long.
+    /// Resizes the part that was allocated last; returns `false` if it is not the last one, or too long.
     fn resize_last(&self, place: usize, old_bytes: usize, new_bytes: usize) -> bool {
         let state = self.state();
         let new_end = place + rounded(new_bytes);
@@ -185,19 +185,19 @@ impl Arena {
     }
 }
 
-/// Bytes that a part takes.
+/// Returns the bytes that a part occupies.
 const fn rounded(bytes: usize) -> usize {
     bytes.next_multiple_of(GRAIN)
 }
 
-// SAFETY: parts of the block are aligned as asked, do not overlap, and stay where they are; what
-// is not in the block is the system allocator's.
+// SAFETY: parts of the block are aligned as requested, do not overlap, and do not move; all other pointers are the
+// system allocator's.
 unsafe impl GlobalAlloc for Arena {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         match self.take(layout) {
             // SAFETY: the place lies in the block.
             Some((place, _)) => unsafe { self.start().add(place) },
-            // SAFETY: as the caller promised.
+            // SAFETY: the caller upholds the contract of `alloc`.
             None => unsafe { System.alloc(layout) },
         }
     }
@@ -214,7 +214,7 @@ unsafe impl GlobalAlloc for Arena {
                     pointer
                 }
             }
-            // SAFETY: as the caller promised.
+            // SAFETY: the caller upholds the contract of `alloc_zeroed`.
             None => unsafe { System.alloc_zeroed(layout) },
         }
     }
@@ -222,14 +222,14 @@ unsafe impl GlobalAlloc for Arena {
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         match self.place(pointer) {
             Some(place) => self.give_back(place, layout.size()),
-            // SAFETY: it came from the system's allocator.
+            // SAFETY: the system's allocator returned it.
             None => unsafe { System.dealloc(pointer, layout) },
         }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_bytes: usize) -> *mut u8 {
         let Some(place) = self.place(pointer) else {
-            // SAFETY: it came from the system's allocator.
+            // SAFETY: the system's allocator returned it.
             return unsafe { System.realloc(pointer, layout, new_bytes) };
         };
         if self.resize_last(place, layout.size(), new_bytes) || new_bytes <= layout.size() {
@@ -238,7 +238,7 @@ unsafe impl GlobalAlloc for Arena {
         let Ok(new_layout) = Layout::from_size_align(new_bytes, layout.align()) else {
             return null_mut();
         };
-        // SAFETY: the new part is another one, and long enough for what the old one holds.
+        // SAFETY: the new part is another one, and long enough for the contents of the old one.
         unsafe {
             let new = self.alloc(new_layout);
             if !new.is_null() {
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn parts_are_dense_aligned_and_apart() {
-        // SAFETY: no other thread knows it.
+        // SAFETY: no other thread accesses it.
         static ARENA: Arena = unsafe { Arena::new() };
         let arena = &ARENA;
         // SAFETY: the layouts are not empty, and the parts are used within their bounds.
@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn the_last_part_grows_where_it_is_and_others_move() {
-        // SAFETY: no other thread knows it.
+        // SAFETY: no other thread accesses it.
         static ARENA: Arena = unsafe { Arena::new() };
         let arena = &ARENA;
         // SAFETY: as above.
@@ -288,7 +288,7 @@ mod tests {
             let b = arena.alloc(layout(4, 4));
             let moved = arena.realloc(grown, layout(1000, 4), 2000);
             assert!(moved > b && moved.add(99).read() == 7);
-            // Taken back and handed out again, it is zeroed where that is asked for.
+            // Freed and allocated again, it is zeroed on request.
             moved.write_bytes(7, 2000);
             arena.dealloc(moved, layout(2000, 4));
             let zeroed = arena.alloc_zeroed(layout(2000, 4));
@@ -298,7 +298,7 @@ mod tests {
 
     #[test]
     fn what_is_given_back_is_handed_out_again() {
-        // SAFETY: no other thread knows it.
+        // SAFETY: no other thread accesses it.
         static ARENA: Arena = unsafe { Arena::new() };
         let arena = &ARENA;
         // SAFETY: as above.
@@ -318,7 +318,7 @@ mod tests {
 
     #[test]
     fn of_a_large_part_what_is_left_is_handed_out_too() {
-        // SAFETY: no other thread knows it.
+        // SAFETY: no other thread accesses it.
         static ARENA: Arena = unsafe { Arena::new() };
         let arena = &ARENA;
         // SAFETY: as above.
@@ -333,16 +333,16 @@ mod tests {
         }
     }
 
-    /// All bytes are looked at after each step, which takes an interpreter long.
+    /// Each step checks all bytes, which is slow in an interpreter.
     const STEPS: usize = if cfg!(miri) { 30 } else { 200 };
 
     proptest::proptest! {
         #[test]
         fn parts_never_overlap(steps in proptest::collection::vec((1usize..3000, 0usize..8, 0u8..3), 1..STEPS)) {
-            // SAFETY: a new arena is all zeros, and no other thread knows this one.
+            // SAFETY: a new arena is all zeros, and no other thread accesses this one.
             let arena = Box::leak(unsafe { Box::<Arena>::new_zeroed().assume_init() });
             let mut parts: Vec<(*mut u8, usize, u8)> = Vec::new();
-            // SAFETY: each part is used within its bounds and until it is given back.
+            // SAFETY: each part is used within its bounds and until it is freed.
             unsafe {
                 for (number, (size, which, what)) in steps.into_iter().enumerate() {
                     let mark = number as u8;
@@ -375,7 +375,7 @@ mod tests {
 
     #[test]
     fn what_is_large_or_too_much_comes_from_the_system() {
-        // SAFETY: no other thread knows it.
+        // SAFETY: no other thread accesses it.
         static ARENA: Arena = unsafe { Arena::new() };
         let arena = &ARENA;
         // SAFETY: as above.

@@ -1,33 +1,33 @@
-//! Time limits: a hook gives up its own work after 50 ms and its life after 200 ms, from when it has its payload.
+//! Time limits: from receiving its payload, a hook ends its work after 50 ms and its process after 200 ms.
 //!
-//! Claude Code may be slow to write that, on a loaded machine; this is waited for apart, a second at most.
+//! Claude Code may be slow to write the payload on a loaded machine; waiting for it has a separate limit of one second.
 //!
-//! The soft limit is asked between steps. The hard one is a timer of the operating system, whose
-//! handler ends the process, whatever it waits for: a slow pipe, a stuck network file system. It
-//! moves with the first claim: what a hook has claimed it prints, for nobody else will.
+//! The soft limit is checked between steps. The hard one is a timer of the operating system, whose handler ends the
+//! process even if it is blocked by a slow pipe or a stuck network file system. It is extended with the first claim:
+//! the hook must print the claimed memories, because no other hook will.
 
 use std::time::Duration;
 
 use crate::platform::{self, set_timer, since_boot};
 
-/// Factor of all time limits: under a tool that watches each instruction a hook is some hundred times slower
+/// Factor of all time limits: a tool that instruments each instruction slows a hook down some hundred times
 /// (`RUSTFLAGS='--cfg unhurried'`).
 const PATIENCE: u32 = if cfg!(unhurried) { 1000 } else { 1 };
 
-/// After this a hook starts nothing more and prints what it has.
+/// Soft limit: after it a hook starts no further step and prints its results.
 pub const SOFT: Duration = Duration::from_millis(50 * PATIENCE as u64);
 
-/// So long the payload is waited for, and read.
+/// Maximum time to wait for the payload and read it.
 const WAIT: Duration = Duration::from_secs(PATIENCE as u64);
 
-/// After this it is over.
+/// Hard limit, which ends the process.
 const HARD: Duration = Duration::from_millis(200 * PATIENCE as u64);
 
-/// Time that a hook gets to finish once it claims memories, since a claim must be printed. Nothing takes that long but
-/// a file system or a reader that hangs; then what was claimed is lost, and the session goes on.
+/// Time for a hook to finish once it has claimed memories, since a claim must be printed. Only a hanging file system or
+/// reader takes that long; the claimed memories are then lost, and the session continues.
 const FINISH: Duration = Duration::from_secs(3 * PATIENCE as u64);
 
-/// After this nothing is claimed any more.
+/// Limit after which nothing is claimed.
 const LAST_CLAIM: Duration = Duration::from_millis(150 * PATIENCE as u64);
 
 /// The time limits of this process.
@@ -38,33 +38,32 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// Starts the limit of waiting for the payload. To be called first.
+    /// Starts the limit for the payload. Must be called first.
     pub fn arm() -> Self {
         platform::quiet_signals();
-        // A hook that still reads at its hard limit has time to notice.
+        // A hook that still reads at its hard limit has time to detect that.
         set_timer(WAIT + HARD);
         Self { start: since_boot() }
     }
 
-    /// Starts both limits of the work, once the payload is there.
+    /// Starts both limits of the work, after the payload was read.
     pub fn begin(&mut self) {
         set_timer(HARD);
         self.start = since_boot();
     }
 
-    /// Returns whether the payload was waited for long enough.
+    /// Returns whether the limit for the payload has passed.
     pub fn has_waited(&self) -> bool {
         self.elapsed() >= WAIT
     }
 
-    /// Moves the hard limit, so that it does not cut off what was claimed, or a write to stdout.
+    /// Extends the hard limit, so that it does not interrupt claimed memories, or a write to stdout.
     pub fn finish(&self) {
         set_timer(FINISH);
     }
 
-    /// Asks for the time to claim something and to print it. `false` when it is too late, so that
-    /// nothing may be claimed; otherwise the hard limit moves, for a process that ended
-    /// between the two would take what it claimed with it.
+    /// Returns whether there is time to claim memories and to print them. If so, the hard limit is extended, because a
+    /// process that ended in between would lose the claimed memories. If not, the caller must not claim anything.
     pub fn may_claim(&self) -> bool {
         let in_time = self.elapsed() < LAST_CLAIM;
         if in_time {
@@ -87,7 +86,7 @@ impl Deadline {
         since_boot().saturating_sub(self.start)
     }
 
-    /// Microseconds since the work began.
+    /// Returns the microseconds since the work began.
     pub fn micros(&self) -> u64 {
         u64::try_from(self.elapsed().as_micros()).unwrap_or(u64::MAX)
     }

@@ -1,7 +1,7 @@
-//! Events: what a payload means to us.
+//! Events: the interpretation of payloads.
 //!
-//! An event is made from whatever members a payload has. A well-formed payload that is none of our business (another
-//! event, no session, a subagent of Claude Code itself) is no event.
+//! An event is made from the available members of a payload. A well-formed payload that is not relevant (another event,
+//! no session, a subagent of Claude Code itself) is not an event.
 
 use std::path::{Path, PathBuf};
 
@@ -10,12 +10,12 @@ use memory_store_base::layout::path_hash;
 use crate::payload::Payload;
 use crate::wire::WantedMember;
 
-/// Something that happened in a session.
+/// An event in a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     /// The session.
     pub session: String,
-    /// The subagent it happened in, if any.
+    /// The subagent in which it occurred, if any.
     pub agent: Option<String>,
     /// The session's transcript.
     pub transcript: String,
@@ -27,7 +27,7 @@ pub struct Event {
     pub what: EventKind,
 }
 
-/// Events that hooks care about.
+/// Types of events that hooks process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EventKind {
     /// A session started, in one of several ways.
@@ -53,7 +53,7 @@ pub enum EventKind {
 pub enum StartSource {
     /// Anew; also what an unknown way is taken for.
     Startup,
-    /// An old session was taken up again.
+    /// An old session was resumed.
     Resume,
     /// `/clear`.
     Clear,
@@ -68,7 +68,7 @@ pub enum StartSource {
 pub struct PromptEvent {
     /// Its text.
     pub text: String,
-    /// The client's name for its origin, where given.
+    /// The client's name for its origin, if given.
     pub source: Option<String>,
 }
 
@@ -90,8 +90,8 @@ pub struct ToolCall {
 }
 
 impl Event {
-    /// Reads an event; `None` when the payload holds none of ours. `project_dir` is used as the
-    /// working directory where the payload names none.
+    /// Returns the event of a payload; `None` if it is not relevant. `project_dir` is the working directory if the
+    /// payload names none.
     pub fn from_payload(mut payload: Payload, project_dir: Option<PathBuf>) -> Option<Self> {
         let what = EventKind::from_payload(&mut payload)?;
         Some(Self {
@@ -105,8 +105,8 @@ impl Event {
     }
 }
 
-/// An id as it may be written down. Claude Code's are a few small letters and digits; what else calls itself one
-/// may be anything, and is told from others by its hash.
+/// Returns an id in a form that may be written to files. Claude Code's ids are short and consist of small letters,
+/// digits and hyphens; any other text is replaced by its hash.
 fn plain_id(id: String) -> String {
     const ID_BYTES_MAX: usize = 40;
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
@@ -138,7 +138,7 @@ impl EventKind {
         })
     }
 
-    /// The event's name, as the output envelope and the notes have it.
+    /// Returns the event's name for the output envelope and the notes.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::SessionStart(_) => "SessionStart",

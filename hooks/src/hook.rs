@@ -1,4 +1,4 @@
-//! A hook at work, and what all of them share.
+//! The context of a running hook, and code shared by all hooks.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::OsString;
@@ -21,24 +21,24 @@ use crate::session::HookSession;
 use crate::{unknown_folder, unreadable};
 use memory_store_base::mode::Mode;
 
-/// Bytes of the log of hooks. Full, it is put aside once and begun anew.
+/// Maximum size of the log of hooks. A full log is renamed once and restarted.
 const LOG_BYTES_MAX: u64 = 64 << 10;
 
-/// A hook at work: the event, and everything that answering it may look at.
+/// A running hook: the event, and all data for its answer.
 #[derive(Debug)]
 pub struct Hook {
     /// The time limits.
     pub deadline: Deadline,
     /// Folders of this user.
     pub dirs: UserDirs,
-    /// Permission to write. Never [`Mode::Off`], and no more than [`Mode::Read`] where `newer` is set.
+    /// Permission to write. Never [`Mode::Off`], and at most [`Mode::Read`] if `newer` is set.
     pub mode: Mode,
-    /// The line for the person where a later version of the program has written the project's private state: this one
-    /// then changes nothing.
+    /// The message for the person if a later version of the program has written the project's private state, which this
+    /// one must not change.
     pub newer: Option<String>,
     /// The time.
     pub now: Timestamp,
-    /// The working tree, which this machine vouches for unless it `is_untrusted`.
+    /// The working tree, which is trusted unless it `is_untrusted`.
     pub tree: Tree,
     /// True if something else may stand by now where the tree was; its events are answered without
     /// reading it.
@@ -51,18 +51,18 @@ pub struct Hook {
     pub event: Event,
     /// First unreadable part of the index, in one line.
     degraded: RefCell<Option<String>>,
-    /// True if the index is not what it should be, so that a new one is due.
+    /// True if the index is damaged or outdated, so that a new one is due.
     index_is_due: Cell<bool>,
 }
 
 impl Hook {
-    /// Reads the event from stdin and finds the tree it happened in. `None`: none of our business.
+    /// Reads the event from stdin and finds its tree. `None` if it is not relevant.
     pub(crate) fn from_process(mut deadline: Deadline) -> Option<Self> {
         #[expect(clippy::disallowed_methods, reason = "the environment of a hook is read here")]
         let get = |name: &str| std::env::var_os(name);
         let mode = Mode::from_environment(get);
         if mode == Mode::Off {
-            // Whoever writes a payload would take a closed pipe for a failed hook.
+            // The writer of the payload would report a closed pipe as a failed hook.
             drop(Payload::read(&deadline));
             return None;
         }
@@ -81,7 +81,7 @@ impl Hook {
             }
             return None;
         }
-        // A session may leave its project with `cd`; it is still a session of that project.
+        // A session that leaves its project with `cd` is still a session of that project.
         let here = Tree::locate(&dirs, &event.cwd);
         let place = match here {
             Some(Place::Trusted(_) | Place::Moved(_)) => here,
@@ -130,7 +130,7 @@ impl Hook {
         })
     }
 
-    /// Opens what is remembered, to be asked something; what a session starts with needs no model.
+    /// Opens the index for queries; the session-start block needs no model.
     pub fn recall(&self) -> Recall {
         let program = program::path();
         #[expect(
@@ -141,17 +141,17 @@ impl Hook {
         Recall::open(&dirs, &self.tree, None)
     }
 
-    /// Returns whether anything may be written or started.
+    /// Returns whether files may be written and processes started.
     pub fn may_write(&self) -> bool {
         self.mode == Mode::Full
     }
 
-    /// Returns whether something may be claimed now; see [`Deadline::may_claim`].
+    /// Returns whether memories may be claimed now; see [`Deadline::may_claim`].
     pub fn may_claim(&self) -> bool {
         self.may_write() && self.deadline.may_claim()
     }
 
-    /// Takes note of what recall could not read; its answer is what it could.
+    /// Records the read errors of recall; its result contains the readable part.
     pub fn note_index(&self, recalled: &Recalled) {
         if let Some(degraded) = &recalled.degraded {
             self.log(degraded);
@@ -162,7 +162,7 @@ impl Hook {
         }
     }
 
-    /// Takes note that files of the index are gone or cut off, whether or not this hook needs them.
+    /// Records that files of the index are missing or truncated, whether or not this hook needs them.
     pub fn note_files(&self, recall: &Recall) {
         if recall.lacks_files() {
             self.index_is_due.set(true);
@@ -193,18 +193,17 @@ impl Hook {
         )
     }
 
-    /// A number that no other hook running now has, for its claims.
+    /// Returns a number for this hook's claims that differs between concurrent hooks.
     fn claimant(&self) -> u64 {
         u64::from(std::process::id()) << 32 | u64::from(platform::since_1970().subsec_nanos())
     }
 
-    /// Does something that may fail without the session being any the worse for it. A failure
-    /// leaves one line in the log.
+    /// Returns the value of a result whose failure does not affect the session. A failure is logged in one line.
     pub fn attempt<T>(&self, what: &str, result: std::io::Result<T>) -> Option<T> {
         result.inspect_err(|error| self.log(&format!("{what}: {error}"))).ok()
     }
 
-    /// Leaves one line in the log.
+    /// Writes one line to the log.
     pub fn log(&self, message: &str) {
         let line = format!("{} {} {message}\n", self.now, self.event.what.name());
         if is_debugging() {
@@ -221,13 +220,13 @@ impl Hook {
     }
 }
 
-/// Returns the mode for private state of the format that it has, and why it is less than `mode`.
+/// Returns the mode for the present format of the private state, and the reason if it is less than `mode`.
 fn mode_for_format(mode: Mode, dirs: &UserDirs, project: ProjectId) -> (Mode, Option<String>) {
     match format_version::check_project(dirs, project) {
         Err(newer @ Error::Newer { .. }) if mode == Mode::Full => {
             (Mode::Read, Some(newer.to_string()))
         }
-        // A version file that cannot be read is for programs to report that write more than notes.
+        // An unreadable version file is reported by programs that write more than notes.
         Ok(()) | Err(_) => (mode, None),
     }
 }
@@ -237,7 +236,7 @@ pub(crate) fn is_debugging() -> bool {
     std::env::var_os("THROUGHLINE_DEBUG").is_some_and(|value| !value.is_empty())
 }
 
-/// The time: the clock's, or the fixed one that tests give, as RFC 3339 or milliseconds.
+/// Returns the time: the clock's, or a fixed one for tests, as RFC 3339 or milliseconds.
 fn now(fixed: Option<OsString>) -> Timestamp {
     fixed.and_then(|text| Timestamp::from_setting(text.to_str()?)).unwrap_or_else(|| {
         Timestamp(i64::try_from(platform::since_1970().as_millis()).unwrap_or(i64::MAX))

@@ -1,4 +1,4 @@
-//! Notes in the inbox: what hooks leave for the processor.
+//! Notes of hooks in the inbox for the processor.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -11,21 +11,21 @@ use memory_store_base::progress::Progress;
 
 use crate::event::{Event, EventKind, ToolCall};
 
-/// Bytes of the inbox. Beyond this no notes are left: the processor, when it runs again, finds
-/// transcripts that nobody told it about, too.
+/// Maximum size of the inbox. Beyond it no notes are written: the processor, when it runs again, also finds transcripts
+/// without a note.
 const INBOX_BYTES_MAX: u64 = 8 << 20;
 
-/// Bytes of the inbox that are looked through at once.
+/// Size of a part of the inbox that is read at once.
 const PART_BYTES: u64 = 64 << 10;
 
-/// Leaves a note about an event; returns the length of the inbox.
+/// Appends a note about an event; returns the length of the inbox.
 pub fn leave_note(tree: &TreeDir, event: &Event, now: Timestamp) -> io::Result<u64> {
     let mut line = serde_json::to_vec(&note(event, now)).map_err(io::Error::other)?;
     line.push(b'\n');
     append_within(&tree.inbox, &line, INBOX_BYTES_MAX)
 }
 
-/// The session that left the last note, other than this one.
+/// Returns the session of the last note by another session than this one.
 pub fn last_session_but(tree: &TreeDir, session: &str) -> Option<String> {
     let (mut file, len) = open(tree)?;
     let mut notes = notes_from(&mut file, len.saturating_sub(PART_BYTES), len);
@@ -33,10 +33,10 @@ pub fn last_session_but(tree: &TreeDir, session: &str) -> Option<String> {
     notes.pop().map(|note| note.session)
 }
 
-/// When the oldest and the newest note were left that the processor has not taken up.
+/// Returns the times of the oldest and the newest note that the processor has not read.
 pub fn unprocessed(tree: &TreeDir, progress: &Progress) -> Option<(Timestamp, Timestamp)> {
     let (mut file, len) = open(tree)?;
-    // A shorter inbox than was taken up is another one.
+    // An inbox that is shorter than the part read is another one.
     let taken = if progress.inbox_bytes > len { 0 } else { progress.inbox_bytes };
     let oldest = notes_from(&mut file, taken, len).first()?.at;
     let newest = notes_from(&mut file, len.saturating_sub(PART_BYTES).max(taken), len).last()?.at;
@@ -49,12 +49,12 @@ fn open(tree: &TreeDir) -> Option<(File, u64)> {
     Some((file, len))
 }
 
-/// The whole notes in one part of the inbox, which has `len` bytes.
+/// Returns the complete notes in one part of the inbox, which has `len` bytes.
 fn notes_from(file: &mut File, place: u64, len: u64) -> Vec<Note> {
-    // One more than there are, so that one read finds the end.
+    // One byte more than the length, so that one read detects the end.
     let mut part = Vec::with_capacity(len.saturating_sub(place).min(PART_BYTES) as usize + 1);
     if file.seek(SeekFrom::Start(place)).is_ok() {
-        // Of a part that cannot be read whole, what was read is used.
+        // If a part cannot be read completely, the bytes read so far are used.
         drop(file.take(PART_BYTES).read_to_end(&mut part));
     }
     let lines = part.split(|&byte| byte == b'\n');

@@ -1,4 +1,4 @@
-//! Giving memories to a session: each once, with a receipt.
+//! Injection of memories into a session: each once, with a receipt.
 
 use std::ops::Range;
 
@@ -22,7 +22,7 @@ const BETWEEN: &str = "\n\n";
 pub struct Injection {
     /// The text.
     pub text: String,
-    /// The memories it tells of, in its order.
+    /// The memories in it, in order.
     pub memories: Vec<Placed>,
 }
 
@@ -31,23 +31,24 @@ pub struct Injection {
 pub struct Placed {
     /// Its id.
     pub id: MemoryId,
-    /// Why it was found.
+    /// Reason of the hit.
     pub why: String,
     /// Score of the memory.
     pub score: f32,
-    /// Its place in the text, in bytes.
+    /// Its byte range in the text.
     pub place: Range<usize>,
-    /// True if it is a passage of a session, and no memory.
+    /// True if it is a passage of a session instead of a memory.
     pub is_passage: bool,
 }
 
-/// Handling of a memory of which nothing tells whether it was given before, since the mode is to write
-/// nothing. Where a claim fails, on a full or a read-only disk, it is not given: it would come with every prompt.
+/// Handling of memories that cannot be claimed, because the mode does not permit writing, so that earlier injections
+/// are unknown. If a claim fails on a full or a read-only disk, the memory is withheld: it would otherwise be injected
+/// with every prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnclaimedHits {
     /// They are given, perhaps again.
     Give,
-    /// They are not: they would come back with each touch of a file.
+    /// They are withheld: they would be injected with each access to a file.
     Withhold,
 }
 
@@ -56,16 +57,16 @@ pub enum UnclaimedHits {
 pub struct AskedPrompt<'a> {
     /// Cause of the memories, in the renderer's words.
     pub with: &'a str,
-    /// Tokens that their text may have.
+    /// Maximum number of tokens of their text.
     pub budget_tokens: u32,
-    /// The text that it will stand below.
+    /// The text above it.
     pub below: &'a str,
     /// Handling of memories that cannot be claimed.
     pub unclaimed: UnclaimedHits,
 }
 
 impl Injection {
-    /// Puts together what the renderer made of hits.
+    /// Creates an injection from the rendered text of hits.
     pub fn new(rendered: render::Rendered, hits: &[Hit]) -> Self {
         let memories = rendered.pieces.into_iter().filter_map(|piece| {
             let hit = hits.iter().find(|hit| hit.id == piece.id)?;
@@ -80,7 +81,7 @@ impl Injection {
         Self { memories: memories.collect(), text: rendered.text }
     }
 
-    /// Renders with a falling budget of tokens until the result reaches the model whole below another text.
+    /// Renders with a decreasing budget of tokens until the result fits below another text.
     pub fn that_fits(below: &str, mut budget_tokens: u32, render: impl Fn(u32) -> Self) -> Self {
         loop {
             let injection = render(budget_tokens);
@@ -91,13 +92,13 @@ impl Injection {
         }
     }
 
-    /// Returns whether the model gets it whole below another text.
+    /// Returns whether it fits below another text, so that the model gets it whole.
     pub fn fits_below(&self, above: &str) -> bool {
         let bytes = above.len() + BETWEEN.len() + self.text.len();
         bytes <= UNITS_MAX || units(above) + BETWEEN.len() + units(&self.text) <= UNITS_MAX
     }
 
-    /// This text and, below it, another.
+    /// Returns this text with another one below it.
     pub fn then(mut self, other: Self) -> Self {
         if self.text.is_empty() {
             return other;
@@ -112,7 +113,7 @@ impl Injection {
         self
     }
 
-    /// This text in our delimiters.
+    /// Returns this text in our delimiters.
     pub fn wrapped(mut self) -> Self {
         let wrapped = render::wrap(&self.text);
         let offset = wrapped.find(&self.text).unwrap_or_default();
@@ -120,7 +121,7 @@ impl Injection {
         self.shifted(offset)
     }
 
-    /// Moves the places of its memories further on in a text.
+    /// Shifts the ranges of its memories.
     fn shifted(mut self, offset: usize) -> Self {
         for placed in &mut self.memories {
             placed.place = placed.place.start + offset..placed.place.end + offset;
@@ -128,7 +129,7 @@ impl Injection {
         self
     }
 
-    /// The ids of its memories.
+    /// Returns the ids of its memories.
     pub fn ids(&self) -> Vec<MemoryId> {
         self.memories.iter().map(|placed| placed.id).collect()
     }
@@ -142,7 +143,7 @@ impl Injection {
         texts.collect()
     }
 
-    /// Makes it the hook's output, with a receipt and perhaps a word to the person.
+    /// Converts it to the hook's output, with a receipt and possibly a notice to the person.
     pub fn into_output(
         self,
         hook: &Hook,
@@ -184,17 +185,17 @@ impl Injection {
     }
 }
 
-/// The hits of an answer. Read errors of recall are noted.
+/// Returns the hits of a result. Read errors of recall are recorded.
 pub fn hits(hook: &Hook, recalled: Recalled) -> Vec<Hit> {
     hook.note_index(&recalled);
     recalled.notes.iter().for_each(|note| hook.log(note));
     recalled.hits
 }
 
-/// Tokens that passages may have.
+/// Maximum number of tokens of passages.
 pub const PASSAGE_TOKENS: u32 = 300;
 
-/// Looks for passages that are new to a session, which is given `memories` now.
+/// Searches passages that are new to a session, which gets `memories` now.
 pub fn with_already<T>(
     hook: &Hook,
     session: &HookSession,
@@ -206,13 +207,12 @@ pub fn with_already<T>(
     find(&Already {
         has: &|id| session.has(id),
         memories: &given,
-        // What this very session said is still in the context.
+        // Text of this session is still in the context.
         own: session_bits(&hook.event.session, hook.event.agent.as_deref()),
     })
 }
 
-/// Renders hits and claims those that fit; what another hook of the session claimed first is left
-/// out.
+/// Renders hits and claims those that fit; memories that another hook of the session claimed first are omitted.
 pub fn memories(
     hook: &Hook,
     session: &mut HookSession,
@@ -243,7 +243,7 @@ pub fn memories(
     if won.iter().all(|&won| won) {
         return injection;
     }
-    // Only these: what did not fit before is not claimed.
+    // Only these: memories that did not fit before are not claimed.
     let ours = injection.ids().into_iter().zip(won).filter(|(_, won)| *won);
     let ours: Vec<MemoryId> = ours.map(|(id, _)| id).collect();
     hits.retain(|hit| ours.contains(&hit.id));

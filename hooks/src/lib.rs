@@ -1,9 +1,9 @@
-//! The four hooks of Throughline: what Claude Code runs at a session's start, with each prompt,
-//! after each tool call and at each stop.
+//! The four hooks of Throughline, which Claude Code runs at a session's start, with each prompt, after each tool call
+//! and at each stop.
 //!
-//! A hook reads a [payload], makes an [event] of it, recalls, and [prints](output) at
-//! most one JSON object. It starts, answers and exits within one or two milliseconds, so each
-//! page that it touches and each call it makes counts; `scripts/bench hooks` measures them.
+//! A hook reads a [payload], converts it to an [event], recalls memories, and [prints](output) at most one JSON object.
+//! It starts, answers and exits within one or two milliseconds, so each page access and each system call matters;
+//! `scripts/bench hooks` measures them.
 
 pub mod append;
 pub mod arena;

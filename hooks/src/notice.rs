@@ -1,4 +1,4 @@
-//! Notices for the person: that something was injected, and that background work fails.
+//! Notices for the person, about injections and failures of background work.
 
 use std::path::Path;
 
@@ -15,12 +15,12 @@ use crate::hook::Hook;
 use crate::session::HookSession;
 use crate::{append, inbox};
 
-/// Characters of a failure that are shown.
+/// Maximum number of characters of a failure in a notice.
 const TROUBLE_CHARS_MAX: usize = 200;
 
-/// Milliseconds after which notes that nobody takes up mean that nobody will, at least.
+/// Minimum age of unread notes, in milliseconds, at which they count as stuck.
 const STUCK_MS: i64 = 3_600_000;
-/// See [`STUCK_MS`]: and so many times as long as the processor waits.
+/// See [`STUCK_MS`]: the age must also exceed this multiple of the processor's interval.
 const STUCK_WAITS: i64 = 12;
 
 /// Prepares for [`of_injection`]: what it will have to claim is claimed with the memories.
@@ -30,7 +30,7 @@ pub fn expect_injection(hook: &Hook, session: &mut HookSession, notice: Notice) 
     }
 }
 
-/// The notice of an injection of so many memories and passages, if the settings ask for one.
+/// Returns the notice of an injection of this many memories and passages, if the settings require one.
 pub fn of_injection(
     hook: &Hook,
     session: &mut HookSession,
@@ -41,7 +41,7 @@ pub fn of_injection(
     let wanted = match notice {
         Notice::Off => false,
         Notice::Each => true,
-        // Where nothing may be written there is no telling what was first.
+        // Without permission to write, the first injection cannot be determined.
         Notice::First if !hook.may_write() => false,
         Notice::First => hook.attempt("notice", session.claim_notice()) == Some(true),
     };
@@ -64,8 +64,8 @@ pub fn of_injection(
     })
 }
 
-/// The announcement that background work fails, or that the index cannot be read: once for each
-/// time it begins, which is marked in the progress file until a run has gone well.
+/// Returns the announcement that background work fails, or that the index cannot be read. It is made once per failure;
+/// the progress file contains a mark until a run has succeeded.
 pub fn of_trouble(hook: &Hook) -> Option<String> {
     let mut progress = Progress::read(&hook.state.progress);
     if progress.announced || !hook.may_write() {
@@ -76,19 +76,18 @@ pub fn of_trouble(hook: &Hook) -> Option<String> {
     let marked = serde_json::to_vec(&progress)
         .map_err(std::io::Error::other)
         .and_then(|bytes| append::replace(&hook.state.progress, &bytes));
-    // A notice that cannot be marked as told would come at every start.
+    // A notice that cannot be marked as announced would be repeated at every start.
     hook.attempt("announcement", marked)?;
     Some(format!("Throughline: {trouble}. Try `throughline doctor`."))
 }
 
-/// The announcement that a later version of the program has written the project's private state. As nothing may be
-/// written, no mark can be left, so every start repeats it.
+/// Returns the announcement that a later version of the program has written the project's private state. Without
+/// permission to write it cannot be marked, so every start repeats it.
 pub fn of_newer(hook: &Hook) -> Option<String> {
     hook.newer.as_ref().map(|newer| format!("Throughline: {newer}."))
 }
 
-/// The announcement that memories of others came with a pull: once for each time. It costs one failing call
-/// where there is none.
+/// Returns the announcement of memories that were pulled, once for each pull. Without any it costs one failing call.
 pub fn of_arrival(hook: &Hook) -> Option<String> {
     if !hook.may_write() {
         return None;
@@ -97,7 +96,7 @@ pub fn of_arrival(hook: &Hook) -> Option<String> {
     Arrived::last(&hook.state).map(|arrived| format!("Throughline: {arrived}"))
 }
 
-/// The announcement that values became known as secrets: once for each time.
+/// Returns the announcement of newly known secrets, once for each time.
 pub fn of_secrets(hook: &Hook) -> Option<String> {
     if !hook.may_write() {
         return None;
@@ -107,8 +106,8 @@ pub fn of_secrets(hook: &Hook) -> Option<String> {
     Some(format!("Throughline: {told}."))
 }
 
-/// The announcements that changes by Claude wait for the user, in this project and among the user's own memories: once
-/// for each time.
+/// Returns the announcements of pending changes by Claude, in this project and among the user's own memories, once for
+/// each time.
 pub fn of_claims(hook: &Hook) -> Vec<String> {
     if !hook.may_write() {
         return Vec::new();
@@ -122,7 +121,7 @@ pub fn of_claims(hook: &Hook) -> Vec<String> {
     homes.iter().filter_map(announce).collect()
 }
 
-/// Marks a notice as announced; `None` where there is none. Of hooks that run at once, one marks it.
+/// Marks a notice as announced; `None` if there is none. Of concurrent hooks only one succeeds.
 fn mark_announced(hook: &Hook, untold: &Path, told: &Path) -> Option<()> {
     match std::fs::rename(untold, told) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
@@ -147,8 +146,8 @@ fn shortened(text: &str) -> String {
     text.chars().take(TROUBLE_CHARS_MAX).collect()
 }
 
-/// When the oldest note was left that nobody took up, although hooks have noted more, and so
-/// started the processor, for much longer than it may take to be due. `None` while one works.
+/// Returns the time of the oldest unread note if hooks have since written more, and so started the processor, for much
+/// longer than its interval. `None` while a processor runs.
 fn stuck_since(hook: &Hook, progress: &Progress) -> Option<Timestamp> {
     if !progress.leaves(inbox_bytes(&hook.state)) {
         return None;

@@ -1,14 +1,14 @@
 //! Output of a hook: at most one JSON object, in one write.
 //!
-//! Claude Code reads `additionalContext` only inside `hookSpecificOutput`, and only when
-//! `hookEventName` there is exactly the event's name. An empty output leaves no trace.
+//! Claude Code reads `additionalContext` only inside `hookSpecificOutput`, and only if `hookEventName` there is exactly
+//! the event's name. An empty output has no effect.
 
 use serde::Serialize;
 
 use crate::deadline::Deadline;
 use crate::platform;
 
-/// UTF-16 units that one text may have: beyond 10,000 Claude Code shows the model a preview only.
+/// Maximum length of one text in UTF-16 units: beyond 10,000 Claude Code shows the model only a preview.
 pub const UNITS_MAX: usize = 9_900;
 
 /// Output of a hook, by reader.
@@ -20,7 +20,7 @@ pub struct HookOutput {
     pub message: Option<String>,
 }
 
-/// The output as Claude Code reads it.
+/// The output in the format of Claude Code.
 #[derive(Serialize)]
 struct OutputWire<'a> {
     #[serde(rename = "systemMessage", skip_serializing_if = "Option::is_none")]
@@ -55,8 +55,8 @@ impl HookOutput {
         .ok()
     }
 
-    /// Prints it on stdout. The last thing a hook does: the hard limit moves, so that the object
-    /// arrives whole.
+    /// Prints it on stdout. This is the last step of a hook; it extends the hard limit, so that the object is written
+    /// completely.
     pub fn print(&self, event: &str, deadline: &Deadline) {
         let Some(json) = self.to_json(event) else { return };
         deadline.finish();
@@ -64,13 +64,13 @@ impl HookOutput {
     }
 }
 
-/// Returns whether a text is neither empty nor too long to reach the model whole.
+/// Returns whether a text is neither empty nor too long to reach the model completely.
 pub fn fits(text: &str) -> bool {
-    // A byte is at least one unit, so most texts need no counting.
+    // A byte is at least one unit, so most texts need not be counted.
     !text.is_empty() && (text.len() <= UNITS_MAX || units(text) <= UNITS_MAX)
 }
 
-/// UTF-16 units of a text.
+/// Returns the number of UTF-16 units of a text.
 pub fn units(text: &str) -> usize {
     text.encode_utf16().count()
 }

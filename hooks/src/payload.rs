@@ -1,20 +1,20 @@
-//! Reading the payload: one JSON object on stdin, of which a hook wants a few short members.
+//! Reading the payload: one JSON object on stdin, of which a hook needs a few short members.
 //!
-//! A payload may be 50 MB long (a tool's output) and cut off anywhere, so it is scanned in chunks as it arrives: wanted
-//! strings are decoded into small buffers, everything else is passed over without being kept. Values complete before an
-//! error or the end of input are used.
+//! A payload may be 50 MB long (a tool's output) and truncated anywhere, so it is scanned in chunks as it arrives:
+//! wanted strings are decoded into small buffers, everything else is skipped without being stored. Values that are
+//! complete before an error or the end of input are used.
 
 use crate::deadline::Deadline;
 use crate::platform;
 use crate::wire::{Overlong, WANTED, WantedMember};
 
-/// Bytes asked for at first: most payloads have no more.
+/// Size of the first read: most payloads are no longer.
 const FIRST_BYTES: usize = 4 << 10;
 
-/// Bytes asked for in one read of a longer one; a pipe holds as many.
+/// Size of further reads, which is the capacity of a pipe.
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// Bytes of a member's name that are compared; no wanted name is longer.
+/// Maximum number of bytes of a member's name that are compared; no wanted name is longer.
 const NAME_BYTES_MAX: usize = 64;
 
 /// The wanted members of a payload.
@@ -24,8 +24,8 @@ pub struct Payload {
 }
 
 impl Payload {
-    /// Reads the payload from stdin, until its object ends, the input ends or time is up. What is no object is read
-    /// to its end, too: whoever writes it would take a closed pipe for a failed hook.
+    /// Reads the payload from stdin, until its object ends, the input ends or time is up. Input other than an object is
+    /// also read to its end, because the writer would report a closed pipe as a failed hook.
     pub fn read(deadline: &Deadline) -> Self {
         let mut scanner = Scanner::default();
         let mut buffer = Vec::with_capacity(FIRST_BYTES);
@@ -70,7 +70,7 @@ enum ScanState {
     /// Before the object.
     #[default]
     Start,
-    /// In a container, where a name, a value, a separator or its end may come.
+    /// In a container, before a name, a value, a separator or its end.
     Between,
     /// In the string of a member's name.
     Name(Escape),
@@ -82,7 +82,7 @@ enum ScanState {
     Text(Escape),
     /// In a number or a word such as `true`.
     Word,
-    /// Where no object can be: the rest is passed over.
+    /// No object can follow: the rest is skipped.
     Lost,
     /// After the object.
     Done,
@@ -102,8 +102,8 @@ enum Escape {
 
 /// A push parser that keeps the wanted members of one JSON object.
 ///
-/// Names matter in the outermost object and in those of its objects that hold wanted members;
-/// below and beside these only brackets and strings are told apart.
+/// Names are compared in the outermost object and in those of its objects that contain wanted members; elsewhere only
+/// brackets and strings are distinguished.
 #[derive(Debug, Default)]
 struct Scanner {
     state: ScanState,
@@ -111,15 +111,15 @@ struct Scanner {
     depth: u32,
     /// True if names are read at the current depth.
     names: bool,
-    /// The outermost member being read, if wanted members lie inside it.
+    /// The outermost member that is being read, if it contains wanted members.
     inside: Option<&'static str>,
-    /// The wanted member whose value comes or is being read.
+    /// The wanted member whose value is next or being read.
     member: Option<usize>,
     /// The decoded bytes of the current name or value.
     text: Vec<u8>,
-    /// True if the current name or value went beyond its bound.
+    /// True if the current name or value exceeded its limit.
     overlong: bool,
-    /// A high surrogate that waits for its low one.
+    /// A high surrogate without its low one so far.
     surrogate: Option<u16>,
     values: [Option<String>; WANTED.len()],
 }
@@ -129,7 +129,7 @@ impl Scanner {
         matches!(self.state, ScanState::Done)
     }
 
-    /// Returns the captured values. A value that was cut off is left out.
+    /// Returns the captured values, without a truncated one.
     fn finish(self) -> Payload {
         Payload { values: self.values }
     }
@@ -149,13 +149,13 @@ impl Scanner {
         }
     }
 
-    /// Takes one byte outside strings and returns the others; `None` when there was none.
+    /// Processes one byte outside strings and returns the others; `None` if there was none.
     fn step<'a>(&mut self, bytes: &'a [u8]) -> Option<&'a [u8]> {
         let (&byte, rest) = bytes.split_first()?;
         match self.state {
             ScanState::Start => match byte {
                 b'{' => self.open(byte),
-                // A byte order mark is passed over as white space is.
+                // A byte order mark is skipped like white space.
                 b' ' | b'\t' | b'\r' | b'\n' | 0xef | 0xbb | 0xbf => {}
                 _ => self.state = ScanState::Lost,
             },
@@ -181,7 +181,7 @@ impl Scanner {
         Some(rest)
     }
 
-    /// Takes a byte that is not part of a string or word.
+    /// Processes a byte that is not part of a string or word.
     fn between(&mut self, byte: u8) {
         match byte {
             b'{' | b'[' => self.open(byte),
@@ -192,7 +192,7 @@ impl Scanner {
         }
     }
 
-    /// Takes the first byte of a member's value.
+    /// Processes the first byte of a member's value.
     fn value(&mut self, byte: u8) {
         self.state = ScanState::Between;
         match byte {
@@ -235,13 +235,13 @@ impl Scanner {
                 self.names = true;
                 self.inside = None;
             }
-            // `inside` says that the second level is an object with wanted members.
+            // `inside` is set if the second level is an object with wanted members.
             2 => self.names = self.inside.is_some(),
             _ => {}
         }
     }
 
-    /// Returns whether the current string or word is kept.
+    /// Returns whether the current string or word is stored.
     const fn keeps(&self) -> bool {
         matches!(self.state, ScanState::Name(_)) || self.member.is_some()
     }
@@ -262,7 +262,7 @@ impl Scanner {
         self.text.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
     }
 
-    /// Takes bytes of a string and returns what follows it; `None` when the bytes end before it.
+    /// Processes bytes of a string and returns those after it; `None` if the bytes end before it.
     fn string<'a>(&mut self, mut escape: Escape, mut bytes: &'a [u8]) -> Option<&'a [u8]> {
         loop {
             let Some((&byte, rest)) = bytes.split_first() else {
@@ -305,7 +305,7 @@ impl Scanner {
         }
     }
 
-    /// Takes the byte after a backslash.
+    /// Processes the byte after a backslash.
     fn escaped(&mut self, byte: u8) -> Escape {
         let meant = match byte {
             b'u' => return Escape::Unicode { digits: 0, value: 0 },
@@ -321,7 +321,7 @@ impl Scanner {
         Escape::None
     }
 
-    /// Takes a digit of `\uXXXX`.
+    /// Processes a digit of `\uXXXX`.
     fn unicode(&mut self, digits: u8, value: u16, byte: u8) -> Escape {
         let digit = char::from(byte).to_digit(16).and_then(|digit| u16::try_from(digit).ok());
         let value = value << 4 | digit.unwrap_or(0);
@@ -332,7 +332,7 @@ impl Scanner {
         Escape::None
     }
 
-    /// Takes a UTF-16 unit; a surrogate without its other half becomes U+FFFD.
+    /// Adds a UTF-16 unit; a surrogate without its other half becomes U+FFFD.
     fn unit(&mut self, unit: u16) {
         match (self.surrogate.take(), unit) {
             (Some(high), 0xdc00..=0xdfff) => {
@@ -374,7 +374,7 @@ impl Scanner {
         }
     }
 
-    /// Decides what the value after the current name is good for.
+    /// Determines the use of the value after the current name.
     fn end_name(&mut self) {
         let name = str::from_utf8(&self.text).ok().filter(|_| !self.overlong);
         if self.depth == 1 {
@@ -394,7 +394,7 @@ impl Scanner {
         self.state = ScanState::Between;
     }
 
-    /// Keeps the finished value, if it is wanted.
+    /// Stores the finished value, if it is wanted.
     fn store(&mut self) {
         let Some(member) = self.member.take() else { return };
         let (Some(wanted), Some(value)) = (WANTED.get(member), self.values.get_mut(member)) else {
@@ -409,13 +409,13 @@ impl Scanner {
     }
 }
 
-/// Decodes bytes; what is no UTF-8 becomes U+FFFD.
+/// Decodes bytes; invalid UTF-8 becomes U+FFFD.
 fn decode(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// Decodes the beginning of a longer text, without the part of a character at its end.
+/// Decodes the beginning of a longer text, without an incomplete character at its end.
 fn cut(bytes: &[u8]) -> String {
     let whole = match str::from_utf8(bytes) {
         Err(error) if error.error_len().is_none() => error.valid_up_to(),

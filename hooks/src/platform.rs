@@ -6,20 +6,21 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Ends the process as if there had been nothing to say (`_exit`): nothing is flushed or freed.
+/// Ends the process without output (`_exit`): nothing is flushed or freed.
 pub fn exit() -> ! {
     // SAFETY: `_exit` may always be called.
     unsafe { libc::_exit(0) }
 }
 
-/// Lets no signal be louder than silence (`signal`): a crash and a time-out end the process with status 0, for Claude
-/// Code shows both as a hook error. A reader that is gone and a file that may not grow are errors, and no reason to die.
+/// Sets handlers and ignores for signals (`signal`): a crash and a time-out end the process with status 0, because
+/// Claude Code would show both as a hook error. A missing reader and a file size limit are errors, which do not end the
+/// process.
 pub fn quiet_signals() {
     extern "C" fn end(_signal: c_int) {
         exit()
     }
     let set = |signal, handler| {
-        // SAFETY: both are valid, and the handler calls `_exit` alone, which may be called in one.
+        // SAFETY: both are valid, and the handler only calls `_exit`, which is permitted in one.
         unsafe { libc::signal(signal, handler) };
     };
     for signal in [libc::SIGALRM, libc::SIGABRT, libc::SIGBUS, libc::SIGILL, libc::SIGSEGV] {
@@ -40,39 +41,39 @@ pub fn set_timer(after: Duration) {
             tv_usec: after.subsec_micros() as libc::suseconds_t,
         },
     };
-    // SAFETY: the timer is valid for reads, and a null old value is allowed.
+    // SAFETY: the timer is valid for reads, and a null old value is permitted.
     unsafe { libc::setitimer(libc::ITIMER_REAL, &raw const timer, std::ptr::null_mut()) };
 }
 
-/// Returns the time since some moment before the process began (`CLOCK_MONOTONIC`); it never goes back.
+/// Returns the time since an unspecified point before the process started (`CLOCK_MONOTONIC`); it never decreases.
 pub fn since_boot() -> Duration {
     time(libc::CLOCK_MONOTONIC)
 }
 
-/// Returns the time since 1970, as the machine's clock is set (`CLOCK_REALTIME`).
+/// Returns the time since 1970 according to the machine's clock (`CLOCK_REALTIME`).
 pub fn since_1970() -> Duration {
     time(libc::CLOCK_REALTIME)
 }
 
-/// Asks the kernel for a time. The C library spares itself a system call of 0.2 us by running code that the kernel maps
-/// into each process. That touches some pages and page tables more, which pays from about thirty questions on. A hook
-/// asks six times.
+/// Reads a clock by a system call. The C library avoids that call (0.2 us) by code that the kernel maps into each
+/// process, but it accesses further pages and page tables, so it is faster only from about thirty calls on. A hook
+/// makes six.
 fn time(clock: libc::clockid_t) -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the structure is valid for writes, and both clocks are always there.
+    // SAFETY: the structure is valid for writes, and both clocks always exist.
     unsafe {
         #[cfg(target_os = "linux")]
         libc::syscall(libc::SYS_clock_gettime, clock, &raw mut time);
         #[cfg(not(target_os = "linux"))]
         libc::clock_gettime(clock, &raw mut time);
     }
-    // A clock set to a time before 1970 is as good as one that was never set.
+    // A clock set to a time before 1970 counts as unset.
     let (seconds, nanos) = (u64::try_from(time.tv_sec), u32::try_from(time.tv_nsec));
     Duration::new(seconds.unwrap_or(0), nanos.unwrap_or(0))
 }
 
-/// Returns whether stdin, stdout and stderr are open (`poll`). If one is not, the next file opened would take its place,
-/// and what is meant for Claude Code would be written into it.
+/// Returns whether stdin, stdout and stderr are open (`poll`). If one is not, the next opened file would get its
+/// number, and output for Claude Code would be written to it.
 pub fn standard_streams_are_open() -> bool {
     let mut streams = [0, 1, 2].map(|fd| libc::pollfd { fd, events: 0, revents: 0 });
     // SAFETY: the array is valid for its length, and the call returns at once.
@@ -80,16 +81,16 @@ pub fn standard_streams_are_open() -> bool {
     streams.iter().all(|stream| stream.revents & libc::POLLNVAL == 0)
 }
 
-/// Reads once from stdin into an emptied buffer, as much as it has room for (`read`); `None` on an error. Only the pages
-/// that are written to are ever provided.
+/// Reads once from stdin into an emptied buffer, up to its capacity (`read`); `None` on an error. Only pages that are
+/// written to are allocated.
 pub fn read_stdin(buffer: &mut Vec<u8>) -> Option<&[u8]> {
     buffer.clear();
     let room = buffer.spare_capacity_mut();
     loop {
-        // SAFETY: the room is valid for writes of its length.
+        // SAFETY: the capacity is valid for writes of its length.
         let got = unsafe { libc::read(libc::STDIN_FILENO, room.as_mut_ptr().cast(), room.len()) };
         if let Ok(len) = usize::try_from(got) {
-            // SAFETY: so many bytes were just written.
+            // SAFETY: this many bytes were just written.
             unsafe { buffer.set_len(len) };
             return Some(buffer);
         }
@@ -99,7 +100,7 @@ pub fn read_stdin(buffer: &mut Vec<u8>) -> Option<&[u8]> {
     }
 }
 
-/// Writes all bytes to stdout (`write`): in one call, unless the system takes fewer at once.
+/// Writes all bytes to stdout (`write`): in one call, unless the system accepts fewer.
 pub fn write_stdout(mut bytes: &[u8]) {
     while !bytes.is_empty() {
         // SAFETY: the bytes are valid for reads of their length.
@@ -118,7 +119,7 @@ fn was_interrupted() -> bool {
     io::Error::last_os_error().kind() == ErrorKind::Interrupted
 }
 
-/// Renames a file unless the new name is taken (`renameat2`).
+/// Renames a file unless the new name exists (`renameat2`).
 #[cfg(target_os = "linux")]
 pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     let (from, to) = (c_string(from.as_os_str())?, c_string(to.as_os_str())?);
@@ -136,41 +137,41 @@ pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     if failed { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Renames a file unless the new name is taken, which only Linux can.
+/// Renames a file unless the new name exists, which only Linux supports.
 #[cfg(not(target_os = "linux"))]
 pub fn rename_new(_from: &Path, _to: &Path) -> io::Result<()> {
     Err(ErrorKind::Unsupported.into())
 }
 
-/// Returns the path that this program was started by (`getauxval`).
+/// Returns the path by which this program was started (`getauxval`).
 #[cfg(target_os = "linux")]
 pub fn started_as() -> Option<PathBuf> {
-    // SAFETY: the call reads what the kernel left for the process.
+    // SAFETY: the call reads a value that the kernel stored for the process.
     let path = unsafe { libc::getauxval(libc::AT_EXECFN) } as *const c_char;
     if path.is_null() {
         return None;
     }
-    // SAFETY: it is a string that ends with a null byte and stays as long as the process.
+    // SAFETY: it is a string that ends with a null byte and exists as long as the process.
     let path = unsafe { CStr::from_ptr(path) };
     Some(PathBuf::from(OsStr::from_bytes(path.to_bytes())))
 }
 
-/// Returns the path that this program was started by, which only Linux keeps.
+/// Returns the path by which this program was started, which only Linux stores.
 #[cfg(not(target_os = "linux"))]
 pub fn started_as() -> Option<PathBuf> {
     None
 }
 
-/// Flags of a new process: a session of its own.
+/// Flags of a new process: a new session.
 #[cfg(not(target_os = "macos"))]
 const SPAWN_FLAGS: c_int = libc::POSIX_SPAWN_SETSID as c_int;
-/// Flags of a new process: a session of its own (the number stands in the system's `spawn.h` since macOS 10.15, and
-/// not in the library), with no handle but those that it is given.
+/// Flags of a new process: a new session (the number is in the system's `spawn.h` since macOS 10.15, but not in the
+/// library), and no handles except those passed to it.
 #[cfg(target_os = "macos")]
 const SPAWN_FLAGS: c_int = 0x0400 | libc::POSIX_SPAWN_CLOEXEC_DEFAULT;
 
-/// Starts a program with its environment in a session of its own (`posix_spawn`), with null for its standard streams
-/// and without other handles, and does not wait for it.
+/// Starts a program with its environment in a new session (`posix_spawn`), with null for its standard streams and
+/// without other handles, and does not wait for it.
 pub fn spawn_detached(
     program: &Path,
     arguments: &[&OsStr],
@@ -187,7 +188,8 @@ pub fn spawn_detached(
     let mut actions = std::mem::MaybeUninit::uninit();
     let mut attributes = std::mem::MaybeUninit::uninit();
     // SAFETY: the structures are initialised before use, and all strings outlive the call. After an error they are not
-    // destroyed: that leaks a few bytes of a process that ends at once. Neither destroys anything that the new process uses.
+    // destroyed, which leaks a few bytes of a process that exits at once. They own no resource that the new process
+    // uses.
     unsafe {
         check(libc::posix_spawn_file_actions_init(actions.as_mut_ptr()))?;
         check(libc::posix_spawnattr_init(attributes.as_mut_ptr()))?;
@@ -218,13 +220,13 @@ pub fn spawn_detached(
     }
 }
 
-/// Marks every handle beyond the standard ones as not to be inherited: Claude Code would wait for
-/// its pipes to be closed. On macOS [`SPAWN_FLAGS`] contain it.
+/// Marks every handle beyond the standard ones as not inherited: Claude Code would wait until its pipes are closed. On
+/// macOS [`SPAWN_FLAGS`] include that.
 #[cfg(target_os = "macos")]
 fn close_on_exec_all() {}
 
-/// Marks every handle beyond the standard ones as not to be inherited (`close_range`): Claude Code would wait for
-/// its pipes to be closed.
+/// Marks every handle beyond the standard ones as not inherited (`close_range`): Claude Code would wait until its pipes
+/// are closed.
 #[cfg(not(target_os = "macos"))]
 fn close_on_exec_all() {
     // SAFETY: the call only sets a flag on handles.
@@ -233,7 +235,7 @@ fn close_on_exec_all() {
     if marked == 0 {
         return;
     }
-    // Linux before 5.11: one by one, as far as handles usually go.
+    // Linux before 5.11: one by one, in the usual range of handles.
     for file in 3..1024 {
         // SAFETY: as above; unused numbers are refused.
         unsafe { libc::fcntl(file, libc::F_SETFD, libc::FD_CLOEXEC) };
@@ -248,7 +250,7 @@ fn c_string(text: &OsStr) -> io::Result<CString> {
     CString::new(text.as_bytes()).map_err(io::Error::other)
 }
 
-/// Returns a C array of strings, ended by null. It borrows them.
+/// Returns a C array of strings that ends with null. It borrows them.
 fn pointers(strings: &[CString]) -> Vec<*mut c_char> {
     let pointers = strings.iter().map(|string| string.as_ptr().cast_mut());
     pointers.chain(std::iter::once(std::ptr::null_mut())).collect()

@@ -1,19 +1,19 @@
-//! Where this program lies.
+//! Path of this program.
 //!
-//! The operating system tells in `/proc/self/exe`, but makes an inode for the asking, which takes as long
-//! as forty small reads. Claude Code starts hooks by their whole path, and that is told for nothing.
+//! `/proc/self/exe` contains it, but reading that link creates an inode, which takes as long as forty small reads.
+//! Claude Code starts hooks by their absolute path, which the kernel provides without a system call.
 
 use std::path::{Path, PathBuf};
 
 use crate::platform;
 
-/// The path of this program.
+/// Returns the path of this program.
 pub fn path() -> Option<PathBuf> {
     platform::started_as().filter(|path| is_real(path)).or_else(|| std::env::current_exe().ok())
 }
 
-/// Returns whether a whole path names a program and its folder themselves, and no link to one of them: what lies beside
-/// a link is something else.
+/// Returns whether a path is absolute and neither the program nor its folder is a link: the files beside a link are not
+/// those of the program.
 fn is_real(path: &Path) -> bool {
     let is_link = |path: &Path| path.symlink_metadata().map_or(true, |meta| meta.is_symlink());
     path.is_absolute() && path.parent().is_some_and(|folder| !is_link(folder)) && !is_link(path)

@@ -1,6 +1,6 @@
-//! The prompt hook: the memories that help with a prompt, when there are any.
+//! The prompt hook: injects the memories that answer a prompt, if any.
 //!
-//! Hot path: it runs before every answer. A prompt that Claude Code made is not looked at.
+//! Hot path: it runs before every answer. A prompt that Claude Code generated is ignored.
 
 use std::cell::Cell;
 
@@ -15,10 +15,10 @@ use crate::notice;
 use crate::output::HookOutput;
 use crate::{start, stop};
 
-/// Sources of prompts that people made: at the terminal, or through an editor.
+/// Sources of prompts by people: at the terminal, or through an editor.
 const PEOPLE: [&str; 2] = ["user", "sdk"];
 
-/// The most that settings may ask for: with the start block it stays below Claude Code's bound.
+/// Maximum budget that settings can set: together with the start block it stays below Claude Code's limit.
 const BUDGET_TOKENS_MAX: u32 = 800;
 
 /// Answers a prompt.
@@ -36,11 +36,11 @@ pub fn answer(hook: &Hook) -> HookOutput {
     let recall = hook.recall();
     let settings = recall.settings();
     let asked = said(&prompt.text);
-    // Looked up before anything is claimed, while the hard limit still holds.
+    // Searched before anything is claimed, while the hard limit still applies.
     let (mut hits, mut quoted) = (Vec::new(), Vec::new());
     if !hook.deadline.has_passed() {
         let mut topic = session.topic();
-        // Memories that answer the prompt and were given before.
+        // Memories that answer the prompt and were injected before.
         let repeated = Cell::new(0);
         let skip = |id| {
             let was_given = session.has(id);
@@ -55,7 +55,7 @@ pub fn answer(hook: &Hook) -> HookOutput {
             });
         }
     }
-    // Before the rest, which a damaged index may leave no time for.
+    // Before the other steps, for which a damaged index may leave no time.
     stop::heal_index(hook);
     notice::expect_injection(hook, &mut session, settings.notice);
     let begun = start::with_prompt(hook, &recall, &mut session);

@@ -1,4 +1,4 @@
-//! Receipts: what was injected, why, and what it cost. `throughline why` reads them.
+//! Receipts: injections with their reasons and their cost. `throughline why` reads them.
 
 use std::io;
 use std::ops::Range;
@@ -20,16 +20,16 @@ pub struct HookReceipt<'a> {
     /// The subagent, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<&'a str>,
-    /// The query; `None` for the session-start block, which answers nothing.
+    /// The query; `None` for the session-start block, which has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub query: Option<ReceiptQuery>,
     /// The memories.
     pub memories: Vec<InjectedMemory<'a>>,
-    /// Tokens of the text.
+    /// Number of tokens of the text.
     pub tokens: u32,
-    /// Microseconds from when the hook had its payload until now.
+    /// Microseconds from receiving the payload until now.
     pub micros: u64,
-    /// Bytes of the text.
+    /// Length of the text in bytes.
     pub text_bytes: usize,
 }
 
@@ -38,7 +38,7 @@ pub struct HookReceipt<'a> {
 pub struct ReceiptQuery {
     /// blake3 of the text, its first 16 hexadecimal digits.
     pub hash: String,
-    /// Bytes of the text.
+    /// Length of the text in bytes.
     pub len: usize,
 }
 
@@ -47,7 +47,7 @@ pub struct ReceiptQuery {
 pub struct InjectedMemory<'a> {
     /// Its id.
     pub id: MemoryId,
-    /// Why it was found.
+    /// Reason of the hit.
     pub why: &'a str,
     /// Score of the memory.
     pub score: f32,
@@ -66,7 +66,7 @@ impl ReceiptQuery {
 }
 
 impl<'a> InjectedMemory<'a> {
-    /// A memory at a place in the text.
+    /// Returns a memory at a range in the text.
     pub const fn at(id: MemoryId, why: &'a str, score: f32, place: &Range<usize>) -> Self {
         Self { id, why, score, start: place.start, end: place.end }
     }

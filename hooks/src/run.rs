@@ -9,7 +9,7 @@ use crate::output::HookOutput;
 use crate::platform;
 use crate::untrusted_tree;
 
-/// Runs a hook as a whole process and exits with status 0, whatever happened.
+/// Runs a hook as a complete process and exits with status 0 in any case.
 ///
 /// The programs have C's `main`, not Rust's: what Rust does before `main` (a guard page, an
 /// alternate stack, some thirty system calls on musl) is worth nothing to a process that lives for a

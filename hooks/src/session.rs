@@ -1,12 +1,11 @@
-//! Session file: one append-only file of what a session (or a subagent) was given.
+//! Session file: an append-only file with the injections of a session or a subagent.
 //!
-//! It is one file because to create one costs a file system more than everything else that a hook
-//! does. Hooks of one session run at once, one for each parallel tool call, and take no lock: each
-//! appends its records in one write, reads the file back, and the first *claim* of a thing in the
-//! file wins, so that every reader agrees on who may give it.
+//! It is one file because creating one takes longer than all other work of a hook. The hooks of a session run in
+//! parallel, one for each tool call, without a lock: each appends its records in one write and reads the file back. The
+//! first *claim* of an item in the file wins, so all readers agree on the hook that may inject it.
 //!
-//! A record is a line. The first letter says what it is; the claimant is a number in hexadecimal
-//! digits that no other hook running at the time has.
+//! A record is a line. Its first letter is its type; the claimant is a hexadecimal number that differs between
+//! concurrent hooks.
 //!
 //! ```text
 //! b <claimant> <JSON>     the session-start block; marks the session as started
@@ -20,7 +19,7 @@
 //! x                       /clear: nothing above counts any more
 //! ```
 //!
-//! Lines that are none of these, such as the half one that a full disk leaves, are passed over.
+//! Other lines, such as a partial one after a full disk, are skipped.
 
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
@@ -39,21 +38,21 @@ use crate::append;
 #[derive(Debug)]
 pub struct HookSession {
     path: PathBuf,
-    /// The number of this hook.
+    /// Number of this hook.
     number: u64,
-    /// Its digits, as they stand in the file.
+    /// The same in digits, as in the file.
     claimant: String,
-    /// True if the next claim of memories is to claim the notice to the person, too.
+    /// True if the next claim of memories also claims the notice to the person.
     wants_notice: bool,
-    /// Records that wait for the next write: nobody else needs them before.
+    /// Records for the next write; other hooks do not need them earlier.
     waiting: String,
     file: Option<File>,
     text: String,
-    /// The lines of the text that count.
+    /// The lines after the last `x`.
     lines: Vec<Range<usize>>,
 }
 
-/// The session-start block that a session was given.
+/// The session-start block of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GivenBlock {
@@ -61,14 +60,14 @@ pub struct GivenBlock {
     pub text: String,
     /// The memories in it.
     pub ids: Vec<MemoryId>,
-    /// Which session it says the work was left in, and when that was last active.
+    /// The session of its handoff, and when that was last active.
     pub left: String,
-    /// True if SessionStart printed it. A block that came with a prompt is not printed again: it stands among other
-    /// text there.
+    /// True if SessionStart printed it. A block that was injected with a prompt is not printed again, because it is
+    /// part of other text.
     pub printed: bool,
 }
 
-/// A memory that a session was given.
+/// A memory that was injected in a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GivenMemory {
     /// Its id.
@@ -77,13 +76,13 @@ pub struct GivenMemory {
     pub text: String,
 }
 
-/// Why the next prompt is to bring what changed.
+/// Reason to inject changes with the next prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PendingChanges {
     /// A handoff that was not known in time for the block: not before the processor has taken up this many bytes of the
     /// inbox.
     Late(u64),
-    /// An old session was taken up again.
+    /// An old session was resumed.
     Resumed,
 }
 
@@ -97,20 +96,20 @@ impl HookSession {
         match OpenOptions::new().read(true).append(true).open(&session.path) {
             Ok(file) => session.file = Some(file),
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(session),
-            // Without the right to write it can still be read.
+            // Without write permission it can still be read.
             Err(_) => session.file = Some(File::open(&session.path)?),
         }
         session.load()?;
         Ok(session)
     }
 
-    /// Returns whether a memory was given.
+    /// Returns whether a memory was injected.
     pub fn has(&self, id: MemoryId) -> bool {
         let id = hex(id);
         self.claims("c").any(|(_, claimed)| claimed == id)
     }
 
-    /// Claims memories; says for each whether this claim is the first.
+    /// Claims memories; returns for each whether this claim is the first.
     pub fn claim(&mut self, ids: &[MemoryId]) -> io::Result<Vec<bool>> {
         let mut records = String::new();
         self.put_claims(&mut records, ids);
@@ -146,7 +145,7 @@ impl HookSession {
         Ok(self.is_first("n", ""))
     }
 
-    /// Returns whether the session has its start block.
+    /// Returns whether the session has a start block.
     pub fn is_started(&self) -> bool {
         self.claims("b").next().is_some()
     }
@@ -166,7 +165,7 @@ impl HookSession {
         let mut records = String::new();
         put_json(&mut records, &format!("b {}", self.claimant), block)?;
         self.put_claims(&mut records, &block.ids);
-        // An empty one is not shown, and nothing is said about it.
+        // An empty block is not shown, and needs no notice.
         if !block.text.is_empty() {
             self.put_notice(&mut records);
         }
@@ -187,7 +186,7 @@ impl HookSession {
         })
     }
 
-    /// Keeps what was given after a compaction.
+    /// Stores the text that was injected after a compaction.
     pub fn append_again(&mut self, text: &str) -> io::Result<()> {
         let mut records = String::new();
         put_json(&mut records, "a", text)?;
@@ -215,7 +214,7 @@ impl HookSession {
         lines.all(|line| record(line, "t").is_none()).then_some(pending)
     }
 
-    /// Claims bringing it; `false` when somebody else does.
+    /// Claims that block; returns `false` if another hook has claimed it.
     pub fn take_pending(&mut self) -> io::Result<bool> {
         if self.pending().is_none() {
             return Ok(false);
@@ -230,14 +229,14 @@ impl HookSession {
         self.records("q").last().map(Topic::from_hex).unwrap_or_default()
     }
 
-    /// Keeps what the prompts were about with the next write to the file.
+    /// Stores the topic of the prompts with the next write to the file.
     pub fn keep_topic(&mut self, topic: &Topic) {
         if *topic != Topic::default() && *topic != self.topic() {
             self.waiting.extend(["q ", topic.to_hex().as_str(), "\n"]);
         }
     }
 
-    /// Writes what still waits. Nothing is read back, for it claims nothing.
+    /// Writes the waiting records. They contain no claim, so nothing is read back.
     pub fn flush(&mut self) -> io::Result<()> {
         let mut records = std::mem::take(&mut self.waiting);
         match &self.file {
@@ -246,19 +245,19 @@ impl HookSession {
         }
     }
 
-    /// The lines from the last `p` on.
+    /// Returns the lines from the last `p` on.
     fn since_pending(&self) -> impl Iterator<Item = &str> {
         let last = self.lines().enumerate().filter(|(_, line)| record(line, "p").is_some()).last();
         let from = last.map_or(usize::MAX, |(number, _)| number);
         self.lines().skip(from)
     }
 
-    /// Forgets everything, as `/clear` does.
+    /// Discards all records, as `/clear` requires.
     pub fn clear(&mut self) -> io::Result<()> {
         if self.text.is_empty() { Ok(()) } else { self.append("x\n".to_owned()) }
     }
 
-    /// Takes over what another session was given, as a copy of it does.
+    /// Copies the records of the session that this one was forked from.
     pub fn inherit(&mut self, parent: &Self) -> io::Result<()> {
         let records: String = parent.lines().flat_map(|line| [line, "\n"]).collect();
         self.append(records)
@@ -266,7 +265,7 @@ impl HookSession {
 
     fn put_claims(&self, records: &mut String, ids: &[MemoryId]) {
         for &id in ids {
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             let _ = writeln!(records, "c {} {}", self.claimant, hex(id));
         }
     }
@@ -278,14 +277,14 @@ impl HookSession {
         }
     }
 
-    /// Returns whether this hook's claim of a thing is the first in the file.
+    /// Returns whether this hook's claim of an item is the first in the file.
     fn is_first(&self, tag: &str, thing: &str) -> bool {
         self.claims(tag)
             .find(|(_, claimed)| *claimed == thing)
             .is_some_and(|(claimant, _)| claimant == self.claimant)
     }
 
-    /// The records of a kind that begin with a claimant: it, and the rest.
+    /// Returns the records of a type with a claimant, as the claimant and the rest.
     fn claims(&self, tag: &str) -> impl Iterator<Item = (&str, &str)> {
         self.records(tag).map(|rest| rest.split_once(' ').unwrap_or((rest, "")))
     }
@@ -294,7 +293,7 @@ impl HookSession {
         self.lines().filter_map(move |line| record(line, tag))
     }
 
-    /// The lines that count.
+    /// Returns the lines after the last `x`.
     fn lines(&self) -> impl Iterator<Item = &str> {
         self.lines.iter().filter_map(|line| self.text.get(line.clone()))
     }
@@ -306,7 +305,7 @@ impl HookSession {
         }
         records.insert_str(0, &std::mem::take(&mut self.waiting));
         let file = self.write(&mut records)?;
-        // Mostly nobody else has written since, and what is in the file is known.
+        // Usually no other hook has written since, and the contents of the file are known.
         if file.metadata()?.len() == (self.text.len() + records.len()) as u64 {
             let known = self.text.len();
             if known == 0 {
@@ -325,7 +324,7 @@ impl HookSession {
         if self.text.len() + records.len() > SESSION_BYTES_MAX {
             return Err(ErrorKind::FileTooLarge.into());
         }
-        // A record that a full disk cut off must not become part of this one.
+        // A record that a full disk truncated must not become part of this one.
         if !self.text.is_empty() && !self.text.ends_with('\n') {
             records.insert(0, '\n');
         }
@@ -354,7 +353,7 @@ impl HookSession {
         Ok(())
     }
 
-    /// Finds the lines from a place on.
+    /// Finds the lines after a byte offset.
     fn find_lines(&mut self, from: usize) {
         let mut start = from;
         while let Some(rest) = self.text.as_bytes().get(start..).filter(|rest| !rest.is_empty()) {
@@ -369,14 +368,14 @@ impl HookSession {
     }
 }
 
-/// Adds a record that holds JSON.
+/// Appends a record with JSON.
 fn put_json(records: &mut String, tag: &str, value: &(impl Serialize + ?Sized)) -> io::Result<()> {
     let json = serde_json::to_string(value).map_err(io::Error::other)?;
     records.extend([tag, " ", json.as_str(), "\n"]);
     Ok(())
 }
 
-/// Returns the rest of a record with this tag, else `None`.
+/// Returns the rest of a record with this tag, or `None`.
 fn record<'a>(line: &'a str, tag: &str) -> Option<&'a str> {
     let rest = line.strip_prefix(tag)?;
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix(' ') }

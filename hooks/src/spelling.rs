@@ -1,17 +1,18 @@
-//! The file that a tool touched, by the path that memories know it by: relative to the root, with `/`.
+//! Normalises the path of a touched file to the form in memories: relative to the root, with `/`.
 //!
-//! Clients spell one file in many ways: absolute, relative to where the session is, with `.` and `..`, with back
-//! slashes, with a drive letter or as MSYS, Cygwin and WSL write one, and below another working tree of the project.
+//! Clients write the path of a file in many ways: absolute, relative to the session's folder, with `.` and `..`, with
+//! backslashes, with a drive letter or in the notation of MSYS, Cygwin or WSL, and below another working tree of the
+//! project.
 //!
-//! Hot path: a plain absolute path below the root is compared and nothing else; the others are taken apart, and only
-//! one that lies outside of the project is looked up.
+//! Hot path: a plain absolute path below the root is only compared; others are split, and only a path outside of the
+//! project is looked up.
 
 use std::borrow::Cow;
 use std::path::Path;
 
 use memory_store_base::layout::{STORE_DIR, Tree, UserDirs};
 
-/// Folder of the linked working trees that Claude Code makes.
+/// Folder of the linked working trees that Claude Code creates.
 const WORKTREES: &str = ".claude/worktrees/";
 
 /// Returns the path below the root of the tree; `None` for files elsewhere, and for our own memories.
@@ -38,12 +39,12 @@ pub fn relative<'a>(
     (!path.is_empty() && !Path::new(path.as_ref()).starts_with(STORE_DIR)).then_some(path)
 }
 
-/// Returns whether a path has nothing to be resolved.
+/// Returns whether a path contains nothing to be resolved.
 fn is_plain(path: &str) -> bool {
     !path.contains('\\') && path.split('/').all(|step| !matches!(step, "" | "." | ".."))
 }
 
-/// A path in one spelling: absolute, with `/`, without `.` and `..`, a drive as `c:` in front.
+/// Returns the normal form of a path: absolute, with `/`, without `.` and `..`, a drive as `c:` in front.
 fn spelled_out(path: &str, cwd: &str) -> String {
     let path = with_slashes(path);
     let whole = match is_absolute(&path) {
@@ -58,7 +59,7 @@ fn spelled_out(path: &str, cwd: &str) -> String {
             step => steps.push(step),
         }
     }
-    // `/d/x`, `/cygdrive/d/x` and `/mnt/d/x` are how others say `D:\x`.
+    // `/d/x`, `/cygdrive/d/x` and `/mnt/d/x` are notations of `D:\x`.
     let drive = match steps.as_slice() {
         ["mnt" | "cygdrive", letter, ..] if is_letter(letter) => Some((2, *letter)),
         [letter, ..] if is_letter(letter.trim_end_matches(':')) => Some((1, *letter)),
@@ -73,7 +74,7 @@ fn spelled_out(path: &str, cwd: &str) -> String {
     }
 }
 
-/// A path of Windows with `/`; elsewhere a back slash may be part of a name.
+/// Returns a path of Windows with `/`; elsewhere a backslash may be part of a name.
 fn with_slashes(path: &str) -> Cow<'_, str> {
     match path.contains('\\') && !path.starts_with('/') {
         true => Cow::Owned(path.replace('\\', "/")),
@@ -94,7 +95,7 @@ fn below_root(file: &str, root: &Path) -> Option<String> {
     Some(file.strip_prefix(root.trim_end_matches('/'))?.strip_prefix('/')?.to_owned())
 }
 
-/// The path in another working tree of the same project, or the same file by a path through links.
+/// Returns the path in another working tree of the same project, or that of the same file reached through links.
 fn in_another_tree(file: &str, tree: &Tree, dirs: &UserDirs) -> Option<String> {
     let path = Path::new(file);
     let other = Tree::find(dirs, path.parent()?).filter(|it| it.project == tree.project)?;
@@ -104,7 +105,7 @@ fn in_another_tree(file: &str, tree: &Tree, dirs: &UserDirs) -> Option<String> {
     })
 }
 
-/// The path below a working tree that lies in this one.
+/// Returns the path below a working tree inside this one.
 fn in_worktree(path: &str) -> Option<&str> {
     path.strip_prefix(WORKTREES)?.split_once('/').map(|(_, inner)| inner)
 }
@@ -148,7 +149,7 @@ mod tests {
             ("/home/u/shop", None),
             ("/home/u/shop/.throughline/memories/x.md", None),
             ("/home/u/shop/.throughline-notes/x.md", Some(".throughline-notes/x.md")),
-            // Elsewhere than on Windows a back slash is part of a name.
+            // On systems other than Windows a backslash is part of a name.
             (r"/home/u/shop/src\a.rs", Some(r"src\a.rs")),
         ];
         check("/home/u/shop", "/home/u/main", cwd, &spellings);

@@ -1,9 +1,8 @@
-//! The session-start hook: where the work was left, wishes and conventions, the worst gotchas, and
-//! how to recall more.
+//! The session-start hook: the handoff, wishes and conventions, the worst gotchas, and the tools for further recall.
 //!
-//! Claude Code keeps what a session was given and replays it on resume; a text identical to one
-//! already there is dropped, a different one is added. So the block is a function of the store's
-//! state, what a session was given is stored, and on resume exactly that is printed.
+//! Claude Code stores the injections of a session and replays them on resume; a text that is identical to an earlier
+//! one is dropped, any other is added. So the block is a function of the store's state, the injected text is stored,
+//! and on resume exactly that text is printed.
 
 use std::path::Path;
 use std::thread;
@@ -25,40 +24,40 @@ use crate::session::{GivenBlock, GivenMemory, HookSession, PendingChanges};
 use crate::unreadable::{self, is_denied};
 use crate::{inbox, notice, stop};
 
-/// The end of the block, after the name that Claude Code gives the server of [`more`].
+/// End of the block for each name that Claude Code assigns to the server, see [`more`].
 const MORE: [&str; 2] = [
     "More: tools mcp__throughline__recall (query, or paths of a task's files) and mcp__throughline__search_sessions, or `throughline search WORDS`.",
     "More: tools mcp__plugin_throughline_throughline__recall (query, or paths of a task's files) and mcp__plugin_throughline_throughline__search_sessions, or `throughline search WORDS`.",
 ];
 
-/// Returns the end of the block: a server that a plugin brings has the plugin's name in those of its tools.
+/// Returns the end of the block: the tool names of a plugin's server contain the plugin's name.
 #[expect(clippy::disallowed_methods, reason = "set by Claude Code for a plugin's hook")]
 fn more() -> &'static str {
     MORE[usize::from(std::env::var_os("CLAUDE_PLUGIN_ROOT").is_some())]
 }
 
-/// Tokens of what changed since the block was given.
+/// Maximum number of tokens of changes since the block.
 const CHANGED_TOKENS: u32 = 100;
 
-/// Tokens of what is given again after a compaction; far below Claude Code's bound for one text.
+/// Maximum number of tokens that are injected again after a compaction; far below Claude Code's limit for one text.
 const AGAIN_TOKENS: u32 = 2000;
 
-/// Tokens of where the work was left, when it was not known in time for the block.
+/// Maximum number of tokens of a handoff that was not ready for the block.
 const LATE_TOKENS: u32 = 250;
 
-/// Tokens that a line costs besides its text.
+/// Tokens of a line besides its text.
 const LINE_TOKENS: u32 = 1;
 
 /// Tokens of the delimiters and the first line.
 const FRAME_TOKENS: u32 = 30;
 
-/// The most that settings may ask for: with a prompt's memories it stays below Claude Code's bound.
+/// Maximum budget that settings can set: together with a prompt's memories it stays below Claude Code's limit.
 const BUDGET_TOKENS_MAX: u32 = 1600;
 
-/// Between two looks at whether the processor has told where the work was left.
+/// Interval of checking whether the processor has written the handoff.
 const POLL: Duration = Duration::from_millis(1);
 
-/// Part of the soft limit kept for everything after that wait.
+/// Part of the soft limit reserved for all work after that wait.
 const AFTER_WAIT: Duration = Duration::from_millis(15);
 
 /// Answers the start of a session.
@@ -69,7 +68,7 @@ pub fn answer(hook: &Hook) -> HookOutput {
         return HookOutput::default();
     }
     let Some(mut session) = hook.session() else {
-        // The log is in the same folder, and a silent start looks like one without memories.
+        // The log is in the same folder, and a start without output would look like one without memories.
         let opened = std::fs::File::open(hook.state.session(&hook.event.session, None));
         let message = is_denied(&opened).then(|| unreadable::message(&hook.dirs.state));
         return HookOutput { message, ..HookOutput::default() };
@@ -128,8 +127,7 @@ pub fn with_prompt(hook: &Hook, recall: &Recall, session: &mut HookSession) -> I
     Injection::default()
 }
 
-/// Starts the processor if there is something for it; returns the length of the inbox that it is
-/// to work through.
+/// Starts the processor if there is work for it; returns the length of the inbox that it has to process.
 fn start_processor(hook: &Hook) -> Option<u64> {
     if !hook.may_write() {
         return None;
@@ -141,8 +139,8 @@ fn start_processor(hook: &Hook) -> Option<u64> {
     hook.attempt("processor", stop::start_processor(hook)).map(|()| noted_bytes)
 }
 
-/// Returns whether files came into the memory folder since the processor last looked, as a pull brings them: the index
-/// does not know them, so that none of its own is missed.
+/// Returns whether files were added to the memory folder since the processor last ran, for example by a pull: the index
+/// does not contain them, so the check for changed files does not find them.
 fn files_came(hook: &Hook) -> bool {
     let modified = |path: &Path| std::fs::metadata(path).and_then(|it| it.modified()).ok();
     let looked = modified(&hook.state.progress);
@@ -150,12 +148,12 @@ fn files_came(hook: &Hook) -> bool {
     looked.is_some_and(|looked| folder.is_some_and(|folder| folder > looked))
 }
 
-/// Gives the processor a moment to tell where the work was left, as long as waiting is of use;
-/// says whether it has.
+/// Waits a moment for the processor to write the handoff, as long as `is_of_use` returns true; returns whether it is
+/// written.
 fn is_told(hook: &Hook, awaited: u64, is_of_use: impl Fn(&ProjectDir) -> bool) -> bool {
     let project = hook.dirs.project(hook.tree.project);
     loop {
-        // A shorter inbox is a new one: the old one was worked through.
+        // A shorter inbox is a new one: the old one was processed.
         if Handoff::read(&hook.state.handoff).inbox_bytes >= awaited
             || inbox_bytes(&hook.state) < awaited
         {
@@ -168,7 +166,7 @@ fn is_told(hook: &Hook, awaited: u64, is_of_use: impl Fn(&ProjectDir) -> bool) -
     }
 }
 
-/// Occasion of a block.
+/// Event that injects a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum StartOccasion {
     SessionStart,
@@ -192,8 +190,8 @@ fn fresh(hook: &Hook, session: &mut HookSession, awaited: Option<u64>) -> HookOu
     block.into_output(hook, session, None, recall.settings())
 }
 
-/// Marks the session as started and makes its block. `None` when another hook did so first, or
-/// when no mark can be left and the block would come with every prompt.
+/// Marks the session as started and composes its block. `None` if another hook did so first, or if no mark can be
+/// written, because the block would then be repeated with every prompt.
 fn begin(
     hook: &Hook,
     recall: &Recall,
@@ -216,16 +214,16 @@ fn begin(
     }
 }
 
-/// The start block for a session, as of now.
+/// The start block of a session at this time.
 struct StartBlock {
     /// The block.
     block: Injection,
-    /// Which session it says the work was left in, and when that was last active: with the same
-    /// one, the text differs by what this session itself did.
+    /// The session of its handoff, and when that was last active: if it is unchanged, the text differs only by the work
+    /// of the present session.
     left: String,
     /// Text of the handoff.
     text: String,
-    /// The memories that it was made of.
+    /// The memories in it.
     hits: Vec<Hit>,
 }
 
@@ -324,8 +322,8 @@ fn compacted(hook: &Hook, session: &mut HookSession) -> HookOutput {
     injection.into_output(hook, session, None, recall.settings())
 }
 
-/// Puts together what was given, as far as there is room: the block of the session's start, what
-/// changed since, and the single memories, of both the latest first.
+/// Combines earlier injections up to the limit: the block of the session's start, the changes since, and single
+/// memories; the latest take precedence.
 fn compose_again(
     blocks: &[GivenBlock],
     given: &[GivenMemory],
@@ -343,7 +341,7 @@ fn compose_again(
         }
     }
     let mut memories = reinject::memories(&kept);
-    // Tokens are counted in characters, and some of these take two units.
+    // Tokens are counted in characters, some of which take two units.
     while !memories.fits_below(&blocks.text) && kept.pop().is_some() {
         memories = reinject::memories(&kept);
     }

@@ -1,6 +1,6 @@
-//! The stop hook: leaves a note and starts the processor when that is due. It never speaks.
+//! The stop hook: writes a note and starts the processor when that is due. It prints nothing.
 //!
-//! Hot path: while it is not due, this opens the inbox and the progress file, and nothing else.
+//! Hot path: while it is not due, this opens only the inbox and the progress file.
 
 use std::io;
 
@@ -26,7 +26,7 @@ pub fn take_note(hook: &Hook) -> HookOutput {
     };
     if hook.may_write() {
         let noted_bytes = inbox::leave_note(&hook.state, &hook.event, hook.now);
-        // Without room for a note the inbox is as it was, and may still need the processor.
+        // If there is no space for a note, the inbox is unchanged, and may still need the processor.
         let noted_bytes =
             hook.attempt("note", noted_bytes).unwrap_or_else(|| inbox_bytes(&hook.state));
         let progress = Progress::read(&hook.state.progress);
@@ -46,8 +46,8 @@ pub fn start_processor(hook: &Hook) -> io::Result<()> {
     background::start(hook.tree.project, moved_to)
 }
 
-/// Starts the processor where this hook found the index damaged, so that it heals within the session. What the last
-/// run left damaged a moment ago, another one would leave, too.
+/// Starts the processor if this hook found the index damaged, so that it is repaired within the session. If the last
+/// run has just failed to repair it, another one would fail as well.
 pub fn heal_index(hook: &Hook) {
     if hook.degraded().is_none() || !hook.may_write() {
         return;
@@ -58,7 +58,7 @@ pub fn heal_index(hook: &Hook) {
     }
 }
 
-/// Returns whether the last run was long enough ago.
+/// Returns whether the interval since the last run has passed.
 fn is_due(progress: &Progress, now: Timestamp) -> bool {
     // A clock that was set back makes it due, too.
     !(0..progress.due_ms()).contains(&(now.0 - progress.last_run.0))

@@ -1,9 +1,7 @@
-//! The tool hook: what is known about a file that was read or changed, and about an error that
-//! came back.
+//! The tool hook: injects memories about a file that was read or changed, and about an error of a command.
 //!
-//! Hot path: it runs after every tool call. Most calls touch no file that a memory is about; then
-//! it opens the index and the session's file, and writes nothing. A command that passed leaves a note and
-//! opens no index.
+//! Hot path: it runs after every tool call. Most calls touch no file of a memory; then it opens the index and the
+//! session's file, and writes nothing. A command that passed only causes a note and opens no index.
 
 use memory_store_recall::passages::Already;
 use memory_store_recall::{Hit, Recall, Recalled};
@@ -21,7 +19,7 @@ use crate::stop;
 /// The tool that runs commands.
 const SHELL: &str = "Bash";
 
-/// The most that settings may ask for: far below Claude Code's bound for one text.
+/// Maximum budget that settings can set: far below Claude Code's limit for one text.
 const BUDGET_TOKENS_MAX: u32 = 1600;
 
 /// Answers a tool call.
@@ -46,7 +44,7 @@ pub fn answer(hook: &Hook) -> HookOutput {
     }
 }
 
-/// A command is worth a note: whether it passed is a fact that the processor keeps.
+/// Writes a note about a command: the processor records whether it passed.
 fn leave_note(hook: &Hook) {
     if hook.may_write() {
         hook.attempt("note", inbox::leave_note(&hook.state, &hook.event, hook.now));
@@ -82,7 +80,7 @@ fn of_error(hook: &Hook, call: &ToolCall) -> HookOutput {
     recall(hook, error, "error", UnclaimedHits::Give, memories, passage)
 }
 
-/// Gives memories, or where there are none a passage.
+/// Injects memories, or a passage if there are none.
 fn recall(
     hook: &Hook,
     query: &str,

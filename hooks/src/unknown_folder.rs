@@ -1,5 +1,5 @@
-//! Answers the start of a session in a folder that is not set up: silence, but for one line, once, where the user may
-//! expect more. Nothing of the folder is read.
+//! Answers the start of a session in a folder that is not set up: without output, except for one line, once, if the
+//! user may expect more. No file of the folder is read.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,9 +12,9 @@ use crate::event::{Event, EventKind};
 use crate::output::HookOutput;
 use crate::unreadable::{self, is_denied};
 
-/// Records that are looked through for a project whose folder is gone.
+/// Maximum number of records searched for a project whose folder is missing.
 const RECORDS_MAX: usize = 500;
-/// Characters of a project's id that name it.
+/// Number of characters of a project's id in a message.
 const ID_CHARS: usize = 12;
 
 /// Answers an event in a folder that is not set up.
@@ -24,25 +24,25 @@ pub fn answer(dirs: &UserDirs, event: &Event) -> HookOutput {
     }
     let cwd = event.cwd.canonicalize().unwrap_or_else(|_| event.cwd.clone());
     let root = cwd.ancestors().find(|folder| git_dirs::is_root(folder)).unwrap_or(&cwd);
-    // To somebody who set nothing up on this machine nothing is said, and nothing is written.
+    // A user who set up nothing on this machine gets no message, and nothing is written.
     let has_projects = dirs.data.join("by-path").is_dir();
     let hint = || if has_projects { hint(dirs, root) } else { None };
     let message = unreadable(dirs, &cwd).or_else(hint);
     let is_new = |message: &String| {
         let told = append::create_new(&dirs.hinted(root), message.as_bytes());
-        // What cannot be marked is told each time: it is about folders that cannot be written.
+        // A message that cannot be marked is repeated: it is about folders that cannot be written.
         told.unwrap_or(true)
     };
     HookOutput { message: message.filter(is_new), ..HookOutput::default() }
 }
 
-/// Says that records of this user cannot be read.
+/// Returns the message that records of this user cannot be read, if so.
 fn unreadable(dirs: &UserDirs, cwd: &Path) -> Option<String> {
     let is_denied = |folder: &Path| is_denied(&fs::metadata(dirs.by_path(folder)));
     cwd.ancestors().any(is_denied).then(|| unreadable::message(&dirs.data))
 }
 
-/// Says what this folder may be to the user.
+/// Returns a message about the probable project of this folder.
 fn hint(dirs: &UserDirs, root: &Path) -> Option<String> {
     let here = root.display();
     if let Some(gone) = gone_project(dirs, root) {
@@ -67,7 +67,7 @@ fn hint(dirs: &UserDirs, root: &Path) -> Option<String> {
     })
 }
 
-/// Returns the record of a project whose folder had this one's name and is gone.
+/// Returns the record of a project whose folder had this one's name and is missing.
 fn gone_project(dirs: &UserDirs, root: &Path) -> Option<TreeRecord> {
     let records = fs::read_dir(dirs.data.join("by-path")).ok()?.flatten().take(RECORDS_MAX);
     let records = records.filter_map(|entry| TreeRecord::read_file(&entry.path()));

@@ -1,5 +1,5 @@
-//! Says that our own folders cannot be read, and what helps: they belong to another user after a run by `sudo` or in a
-//! container.
+//! Messages about our own folders that cannot be read, with the remedy: they belong to another user after a run by
+//! `sudo` or in a container.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -21,12 +21,12 @@ pub fn answer(dirs: &UserDirs, event: &Event) -> HookOutput {
     HookOutput { message, ..HookOutput::default() }
 }
 
-/// Returns whether a result says that reading is not allowed.
+/// Returns whether a result is an error for lack of permission.
 pub fn is_denied<T>(result: &io::Result<T>) -> bool {
     matches!(result, Err(error) if error.kind() == ErrorKind::PermissionDenied)
 }
 
-/// Returns the line for the user about one of our folders that cannot be read.
+/// Returns the message for the user about one of our folders that cannot be read.
 pub fn message(folder: &Path) -> String {
     let name = folder.display();
     let is_foreign = fs::metadata(folder).is_ok_and(|found| !is_of_user(&found));

@@ -1,5 +1,5 @@
-//! Answers events in a tree whose fingerprint is not the trusted one, without reading it. The processor is asked
-//! whether it is the same after all, for example cloned again, and when it is not, the person is told once.
+//! Answers events in a tree with a fingerprint other than the trusted one, without reading its files. The processor
+//! checks whether it is the same nevertheless, for example cloned again; if it is not, the person is informed once.
 
 use memory_store_base::fs::tree_fingerprint::{TreeFingerprint, UntrustedTree};
 
@@ -20,7 +20,7 @@ pub fn answer(hook: &Hook) -> HookOutput {
     let state = hook.dirs.tree(root);
     let is_this = |found: &UntrustedTree| found.fingerprint == now;
     if let Some(found) = UntrustedTree::read(&state.untrusted_tree).filter(is_this) {
-        // Of hooks that run at once, one renames it.
+        // Of concurrent hooks, one renames it.
         let told = std::fs::rename(&state.untrusted_tree, &state.untrusted_tree_told);
         let message = hook.attempt("announcement", told).map(|()| message(hook, &found.why));
         return HookOutput { message, ..HookOutput::default() };

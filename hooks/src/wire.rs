@@ -1,8 +1,8 @@
-//! The payloads as Claude Code sends them: the members that hooks want, by their names there.
+//! The payloads in the format of Claude Code: the members that hooks need, by their names.
 //!
-//! Every member is optional in every version; members that are not listed are passed over.
+//! Every member is optional in every version; other members are skipped.
 
-/// A member that hooks want, and how much of it.
+/// A member that hooks need, and its limit.
 #[derive(Debug)]
 pub struct WantedText {
     /// The member, as the code calls it.
@@ -11,36 +11,36 @@ pub struct WantedText {
     pub inside: Option<&'static str>,
     /// Its name on the wire.
     pub name: &'static str,
-    /// Bytes of its value that are kept.
+    /// Maximum number of bytes of its value that are stored.
     pub bytes_max: usize,
     /// Handling of a longer value.
     pub overlong: Overlong,
 }
 
-/// Handling of a value beyond its bound.
+/// Handling of a value beyond its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overlong {
-    /// Nothing is kept: half an identifier names something else.
+    /// Nothing is stored: a part of an identifier would name something else.
     Drop,
-    /// Its beginning is kept.
+    /// Its beginning is stored.
     Cut,
 }
 
-/// Bytes of an identifier or a short word.
+/// Maximum length of an identifier or a short word.
 const ID_BYTES_MAX: usize = 512;
 
-/// Bytes of a path: Linux allows 4,096, and JSON escapes are already decoded.
+/// Maximum length of a path: Linux permits 4,096, and JSON escapes are already decoded.
 const PATH_BYTES_MAX: usize = 4096;
 
-/// Bytes of a command line.
+/// Maximum length of a command line.
 const COMMAND_BYTES_MAX: usize = 16 << 10;
 
-/// Bytes of a prompt or an error: recall reads no more of it.
+/// Maximum length of a prompt or an error: recall reads no more of it.
 const TEXT_BYTES_MAX: usize = 64 << 10;
 
 macro_rules! wanted {
     ($($(#[$doc:meta])* $member:ident = $inside:expr, $name:literal, $bytes:expr, $overlong:ident;)*) => {
-        /// The members that hooks want.
+        /// The members that hooks need.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum WantedMember { $($(#[$doc])* $member,)* }
 
@@ -66,11 +66,11 @@ wanted! {
     Cwd = None, "cwd", PATH_BYTES_MAX, Drop;
     /// The prompt in process, by its uuid.
     PromptId = None, "prompt_id", ID_BYTES_MAX, Drop;
-    /// Present inside a subagent only.
+    /// Only present inside a subagent.
     AgentId = None, "agent_id", ID_BYTES_MAX, Drop;
     /// The subagent's type; empty for Claude Code's own helpers.
     AgentType = None, "agent_type", ID_BYTES_MAX, Drop;
-    /// Start of a session, or maker of a prompt.
+    /// Way of a session's start, or origin of a prompt.
     Source = None, "source", ID_BYTES_MAX, Drop;
     /// Text of the user's prompt.
     Prompt = None, "prompt", TEXT_BYTES_MAX, Cut;
@@ -82,7 +82,7 @@ wanted! {
     Error = None, "error", TEXT_BYTES_MAX, Cut;
     /// Flag of a tool call that the user stopped.
     IsInterrupt = None, "is_interrupt", ID_BYTES_MAX, Drop;
-    /// Flag of an assistant that goes on because a Stop hook asked for it.
+    /// Flag of an assistant that continues because a Stop hook requested it.
     StopHookActive = None, "stop_hook_active", ID_BYTES_MAX, Drop;
     /// The file that a tool read or changed.
     FilePath = Some("tool_input"), "file_path", PATH_BYTES_MAX, Drop;

@@ -1,4 +1,4 @@
-//! Tests of injections: the exact envelope, each memory once, a receipt for everything.
+//! Tests of injections: the exact envelope, each memory once, a receipt for each.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -59,7 +59,7 @@ fn what_is_from_the_repository_is_labelled_and_held_as_soon_as_the_user_says_so(
     assert!(!world.prompt("d", "never use f64 for money?").said().contains("integer cents"));
 }
 
-/// Checks that a receipt's ranges cut the memories out of the text that reached the model.
+/// Checks that a receipt's ranges match the memories in the text for the model.
 #[track_caller]
 fn check_receipt(receipt: &Value, event: &str, text: &str) {
     assert_eq!(receipt["event"], event);
@@ -110,7 +110,7 @@ fn a_plugins_tools_are_named_as_the_client_names_them() {
     assert!(!text.contains("mcp__throughline__"), "{text}");
 }
 
-/// A project that gives one memory with each prompt, and a session that asked about one of them.
+/// Returns a project that injects one memory per prompt, and a session that asked about one of them.
 fn asked_about_staging(search: SearchMode) -> World {
     let world = World::trusted().searched(search);
     let mut memories = memories();
@@ -250,7 +250,7 @@ fn a_compaction_gives_again_what_was_given() {
     assert!(again.contains("auditors") && again.contains("edits there are lost"), "{again}");
     check_receipt(world.receipts().last().unwrap(), "SessionStart", &again);
     assert_eq!(world.start("s", "resume").context("SessionStart"), again);
-    // A memory forgotten meanwhile is not given again.
+    // A memory that was forgotten meanwhile is not injected again.
     let memory = &memories()[2];
     let file = memory_store::file::file_name(memory);
     fs::remove_file(world.root.join(".throughline/memories").join(file)).unwrap();
@@ -344,7 +344,7 @@ fn an_error_without_a_fix_brings_what_was_said_of_it_in_another_session(search: 
     let known = world.fail("s", "cargo test", ERROR).context("PostToolUseFailure");
     assert!(!known.contains("said in turn"), "a memory of the error comes first: {known}");
 
-    // A compaction takes it away, and it is given again as long as nobody purged it.
+    // A compaction removes it, and it is injected again unless it was purged.
     world.start("t", "startup");
     let text = world.fail("t", "make check", error).context("PostToolUseFailure");
     assert!(text.contains("still cold"), "{text}");

@@ -1,5 +1,4 @@
-//! Whatever comes in and whatever the disk is like, a hook ends well, in time and without a word
-//! that is not JSON.
+//! For any input and any state of the disk, a hook succeeds in time and prints nothing but JSON.
 
 use std::fs;
 use std::io::Write;
@@ -17,7 +16,7 @@ in_each_search_mode! {
     a_damaged_index,
 }
 
-/// The events that each hook is registered for, with a payload that gives it work.
+/// Returns the events for which each hook is registered, with a payload that requires work.
 fn payloads(world: &World, session: &str) -> Vec<(&'static str, Vec<u8>)> {
     let file = world.root.join("src/rounding.rs");
     let read =
@@ -123,7 +122,7 @@ fn a_writer_that_never_ends() {
         let mut child = world.command(hook).spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
         stdin.write_all(b"{\"session_id\":\"s\",").unwrap();
-        // The pipe stays open: a hook that reads on never ends.
+        // The pipe stays open: a hook that continues to read never ends.
         let status = child.wait().unwrap();
         assert_eq!(status.code(), Some(0));
         drop(stdin);
@@ -154,7 +153,7 @@ fn a_file_that_may_not_grow() {
 fn what_was_claimed_is_printed_after_the_hard_limit_too() {
     let world = World::with_memories();
     world.start("s", "startup");
-    // The receipt comes after the claim, and a pipe that nobody reads holds it up.
+    // The receipt is written after the claim, and a pipe without a reader blocks it.
     let receipts = world.state().receipts("2026-10-02");
     fs::remove_file(&receipts).unwrap();
     assert!(Command::new("mkfifo").arg(&receipts).status().unwrap().success());
@@ -190,12 +189,12 @@ fn a_missing_store_and_an_untrusted_one() {
         assert_eq!(missing.run(hook, &payload).said(), "", "{hook}");
     }
 
-    // A store that came with the repository, and even an index for it, but nobody said yes.
+    // A store from a repository, and even an index of it, but without trust.
     let untrusted = World::with_memories();
     fs::remove_file(untrusted.dirs.by_path(&untrusted.root)).unwrap();
     let root = untrusted.root.to_string_lossy().into_owned();
     let untrusted = untrusted.with("CLAUDE_PROJECT_DIR", &root);
-    // The person is told once what decides; of the store nothing is said.
+    // The person is informed once how to trust it; nothing of the store is printed.
     let mut told = Vec::new();
     for (hook, payload) in payloads(&untrusted, "s").into_iter().chain(payloads(&untrusted, "t")) {
         let ran = untrusted.run(hook, &payload);
@@ -217,7 +216,7 @@ fn another_folder_at_the_path_is_silent_and_announced_once() {
     fs::write(&record, format!("{}{seal}\n", fs::read_to_string(&record).unwrap())).unwrap();
     assert!(world.run(SESSION_START, &start).said().contains("throughline-memory"));
 
-    // The very same store, but in another folder.
+    // The same store in another folder.
     let aside = world.home().join("aside");
     fs::rename(&world.root, &aside).unwrap();
     std::thread::sleep(std::time::Duration::from_millis(20));
@@ -258,7 +257,7 @@ fn no_home_at_all() {
     }
 }
 
-/// A world whose index can be damaged again and again.
+/// An environment whose index can be damaged repeatedly.
 struct Damaged {
     world: World,
     whole: Vec<(PathBuf, Vec<u8>)>,
@@ -274,8 +273,7 @@ impl Damaged {
         Self { world, whole, session: 0 }
     }
 
-    /// Writes each file of the index as `damage` makes it, runs all hooks and returns what they
-    /// said.
+    /// Damages each file of the index by `damage`, runs all hooks and returns their output.
     #[track_caller]
     fn with(&mut self, damage: impl Fn(&mut Vec<u8>)) -> String {
         for (path, whole) in &self.whole {
@@ -358,7 +356,7 @@ fn damaged_state() {
     }
 }
 
-/// One prompt in a session, three times, and a failing command.
+/// Returns a prompt of a session, three times, and a failing command.
 fn asked_again(world: &World, session: &str) -> Vec<(&'static str, Vec<u8>)> {
     let prompt = json!({"prompt": "Where are invoices archived, in Postgres?"});
     let failed =
@@ -368,7 +366,7 @@ fn asked_again(world: &World, session: &str) -> Vec<(&'static str, Vec<u8>)> {
     all
 }
 
-/// Where nothing can be claimed, the same memory would come with each prompt.
+/// If nothing can be claimed, the same memory would be injected with each prompt.
 #[test]
 fn what_cannot_be_claimed_is_given_at_the_start_only() {
     let world = World::with_memories();
@@ -383,14 +381,14 @@ fn what_cannot_be_claimed_is_given_at_the_start_only() {
     }
     let start = world.payload("SessionStart", "s2", json!({"source": "startup"}));
     assert!(run_capped(SESSION_START, &start).contains("throughline-memory"));
-    // With room it is given, once.
+    // With space on the disk it is injected once.
     let given = asked_again(&world, "s").into_iter();
     let given: Vec<bool> =
         given.map(|(hook, payload)| !world.run(hook, &payload).said().is_empty()).collect();
     assert_eq!(given, [true, false, false, true]);
 }
 
-/// Runs all hooks by way of a wrapper, with the state folder as it left it.
+/// Runs all hooks through a wrapper that prepares the state folder.
 fn in_namespace(world: &World, mount: &str) -> bool {
     let silent = asked_again(world, "s");
     let silent = silent.into_iter().map(|(hook, payload)| (hook, payload, true));
@@ -411,7 +409,7 @@ fn in_namespace(world: &World, mount: &str) -> bool {
     true
 }
 
-/// Returns whether this machine lets users mount in a namespace of their own.
+/// Returns whether this machine permits mounts in a user namespace.
 fn can_mount() -> bool {
     Command::new("unshare")
         .args(["--user", "--map-root-user", "--mount", "sh", "-c", "mount -t tmpfs none /mnt"])
@@ -426,7 +424,7 @@ fn a_full_disk() {
     let state = world.dirs.state.display().to_string();
     let index = world.state().index.display().to_string();
     let kept = world.home().join("index").display().to_string();
-    // The index is there, and not one byte more fits.
+    // The index exists, and the disk is full to the last byte.
     let mount = format!(
         "cp -a '{index}' '{kept}' && mount -t tmpfs -o size=256k none '{state}' && mkdir -p '{index}' && \
          cp '{kept}'/* '{index}' && {{ cat /dev/zero >'{state}/full' 2>/dev/null; rm -rf '{kept}'; true; }}"
@@ -446,7 +444,7 @@ fn a_read_only_disk() {
     }
     assert_eq!(world.notes().len(), 0);
 
-    // Permissions do it, too, except for a user with all rights.
+    // Permissions have the same effect, except for root.
     fs::set_permissions(world.state().folder, fs::Permissions::from_mode(0o500)).unwrap();
     for (hook, payload) in payloads(&world, "s2") {
         check(&world.run(hook, &payload).said());
@@ -464,7 +462,7 @@ fn two_hundred_at_once() {
         .iter()
         .map(|(hook, payload)| {
             let mut child = world.command(hook).spawn().unwrap();
-            // Small enough for the pipe; the hook has it all at once.
+            // It fits into the pipe, so the hook gets it at once.
             child.stdin.take().unwrap().write_all(payload).unwrap();
             child
         })
@@ -474,7 +472,7 @@ fn two_hundred_at_once() {
         assert_eq!(output.status.code(), Some(0));
         check(str::from_utf8(&output.stdout).unwrap());
     }
-    // Every line of what they all appended to is whole.
+    // Every line of the shared file is complete.
     let notes = world.notes();
     assert!(notes.len() > 100);
     assert!(notes.iter().all(|note| note["session"].is_string()));

@@ -1,4 +1,4 @@
-//! Tests of the hooks, as one program: each is linked with everything.
+//! Tests of the hooks in one program, to link only once.
 
 mod common;
 mod given;

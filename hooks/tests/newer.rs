@@ -1,4 +1,4 @@
-//! Private state that a later version of the program has written: recall goes on, and nothing is written.
+//! Private state by a later version of the program: recall works, and nothing is written.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use crate::common::{PROJECT, STOP, SearchMode, World};
 use memory_store::format_version::{self, StoreFormat};
 use serde_json::json;
 
-/// A world whose private state has a format that only a later version knows.
+/// Returns an environment whose private state has a format that only a later version supports.
 fn newer(format: u32) -> World {
     let world = World::with_memories_in(SearchMode::Words);
     let folder = world.dirs.project_folder(PROJECT);

@@ -1,5 +1,5 @@
-//! Properties of the payload reader: what serde_json finds in a whole document, it finds in any
-//! slices of it, and nothing makes it panic.
+//! Properties of the payload reader: it finds the same members in any slices of a document as serde_json in the whole
+//! document, and never panics.
 
 use hooks::payload::Payload;
 use hooks::wire::{WANTED, WantedMember};
@@ -10,7 +10,7 @@ fn string() -> impl Strategy<Value = String> {
     prop_oneof!["[a-z\"\\\\/ \n\u{e9}\u{1f600}]{0,12}", any::<String>()]
 }
 
-/// Any JSON, with the names that hooks want among those of its objects.
+/// Generates any JSON in which objects contain the names that hooks need.
 fn value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -38,7 +38,7 @@ fn object(values: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> 
         .prop_map(|members| Value::Object(members.into_iter().collect::<Map<_, _>>()))
 }
 
-/// The document with every character of its strings escaped, or indented, or as it is.
+/// Returns the document with every character of its strings escaped, or indented, or compact.
 fn written(document: &Value, how: u8) -> String {
     match how % 3 {
         0 => document.to_string(),

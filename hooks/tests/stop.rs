@@ -1,4 +1,4 @@
-//! The stop hook: notes, and a processor that is started when it is due and shares nothing.
+//! The stop hook: notes, and a processor that is started when due and shares nothing with the session.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -21,21 +21,21 @@ in_each_search_mode! {
     a_prompt_and_a_tool_that_meet_a_damaged_index_have_a_sync_started,
 }
 
-/// A world with hooks beside a program that writes down how it was started.
+/// An environment with hooks beside a program that records its arguments and environment.
 struct Installed {
     world: World,
     stop: PathBuf,
 }
 
-/// Copies a program by way of another process: one that this process holds open for writing, or
-/// that a hook started at this moment has inherited, cannot be run.
+/// Copies a program by another process: a file that is open for writing in this process, or in a hook that inherited
+/// the handle, cannot be executed.
 fn copy_program(from: impl AsRef<Path>, to: &Path) {
     let copied = Command::new("cp").arg(from.as_ref()).arg(to).status().unwrap();
     assert!(copied.success());
 }
 
 impl Installed {
-    /// Installs the hook of a session's start, and returns what runs it.
+    /// Installs the session-start hook, and returns a function that runs it.
     fn starter(&self) -> impl Fn(&str) -> String {
         let world = &self.world;
         let start = world.home().join("bin/throughline-session-start");
@@ -148,7 +148,7 @@ fn a_session_that_starts_under_new_settings_has_a_sync_started() {
     assert!(begin("a").contains("throughline-memory"));
     assert_eq!(installed.started(), None, "nothing is due");
 
-    // Memories of this machine are still given.
+    // Memories of this machine are still injected.
     fs::create_dir_all(&world.dirs.config).unwrap();
     fs::write(world.dirs.config_file(), "pulled = \"reviewed\"\n").unwrap();
     assert!(begin("b").contains("- ") && installed.started().is_some());
@@ -160,7 +160,7 @@ fn a_session_that_starts_under_new_settings_has_a_sync_started() {
     assert_eq!(installed.started(), None, "it is settled");
 }
 
-/// A file that no hook opens, and one that it does.
+/// A file that no hook opens, and one that it opens.
 #[test]
 fn a_session_that_starts_beside_a_damaged_index_has_a_sync_started() {
     let installed = Installed::new(SearchMode::Words);
@@ -168,7 +168,7 @@ fn a_session_that_starts_beside_a_damaged_index_has_a_sync_started() {
     let begin = installed.starter();
     let turn =
         Passage { session: "old".into(), text: "The vat is full".into(), ..Passage::default() };
-    // Without an index nobody knows whose wish the first one is, and a session starts with what all do.
+    // Without an index the origin of the wish is unknown, so the start block contains only conventions.
     let mut memories = memories();
     let title = "Prices are integer cents".to_owned();
     memories[1] = Memory { kind: Kind::Convention, title, ..memories[1].clone() };
@@ -192,7 +192,7 @@ fn a_session_that_starts_beside_a_damaged_index_has_a_sync_started() {
     assert_eq!(session, 4, "memories and turns");
 }
 
-/// A session may last for days: its index heals when a hook sees the damage, not with the next session.
+/// Checks that the index is repaired when a hook detects damage, because a session may last for days.
 fn a_prompt_and_a_tool_that_meet_a_damaged_index_have_a_sync_started(search: SearchMode) {
     let installed = Installed::new(search);
     let world = &installed.world;
@@ -233,7 +233,7 @@ fn a_prompt_and_a_tool_that_meet_a_damaged_index_have_a_sync_started(search: Sea
                 assert!(installed.started().is_some(), "{}, {} cut", event.1, path.display());
             }
         }
-        // A sync that could not heal a moment ago is not begun with each call.
+        // A sync that has just failed to repair it is not started with each call.
         settled(NOW);
         run(&format!("c{cuts}"), &events[0]);
         assert_eq!(installed.started(), None, "{}", path.display());

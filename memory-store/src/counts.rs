@@ -1,4 +1,4 @@
-//! Counts of memories. Every view prints these counts, so that no two views contradict each other.
+//! Counts of memories. Every view prints these counts, so that views cannot contradict each other.
 
 use std::collections::BTreeMap;
 
@@ -13,11 +13,11 @@ use crate::time::Timestamp;
 pub enum Standing {
     /// The memory is in force.
     InForce,
-    /// The memory is in force, and private until a review accepts it.
+    /// The memory is in force, but private until a review accepts it.
     Held,
     /// The memory is past its `valid_until`.
     Expired,
-    /// Another memory replaces it, or a person rejected it.
+    /// Another memory supersedes it, or a person rejected it.
     Replaced,
 }
 
@@ -39,7 +39,7 @@ impl Standing {
     }
 }
 
-/// Counts of the memories of a project and its user. Each memory is in one of them, apart from `by_kind`.
+/// Counts of the memories of a project and its user. Each memory is in exactly one of them, apart from `by_kind`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct MemoryCounts {
     /// In force, in the memory folder of the working tree.
@@ -50,7 +50,7 @@ pub struct MemoryCounts {
     pub held: usize,
     /// In force, of the user for every project.
     pub user_memories: usize,
-    /// Replaced by another memory.
+    /// Superseded by another memory.
     pub replaced: usize,
     /// Past their `valid_until`.
     pub expired: usize,
@@ -89,12 +89,12 @@ impl MemoryCounts {
         }
     }
 
-    /// Returns how many memories of the project are in force.
+    /// Returns the number of the project's memories in force.
     pub fn project(&self) -> usize {
         self.in_repository + self.private + self.held
     }
 
-    /// Returns how many memories are in force here: those of the project and of its user.
+    /// Returns the number of memories in force here: those of the project and of its user.
     pub fn current(&self) -> usize {
         self.project() + self.user_memories
     }

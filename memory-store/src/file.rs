@@ -1,8 +1,8 @@
 //! Memory files: YAML front matter and a Markdown body.
 //!
-//! A file belongs to whoever edits it. It is read leniently, and a rewrite touches only the lines
-//! of those keys of ours that changed: the body, comments, the order of keys, keys we do not know
-//! and line endings stay byte for byte. Where that cannot be done, the rewrite is refused.
+//! A file may be edited by anyone. It is parsed leniently, and a rewrite touches only the lines of our keys that
+//! changed: the body, comments, the order of keys, unknown keys and line endings stay byte for byte. If that is
+//! impossible, the rewrite is refused.
 
 mod edit;
 mod engine;
@@ -28,7 +28,7 @@ pub use split::FRONT_BYTES_MAX;
 use split::FileFault;
 use yaml::Style;
 
-/// Bytes that a memory file may have.
+/// Maximum size of a memory file.
 pub const FILE_BYTES_MAX: usize = 256 << 10;
 
 /// A memory with the bytes of its file.
@@ -41,7 +41,7 @@ pub struct MemoryFile {
 }
 
 impl MemoryFile {
-    /// Reads a memory file. An error names the file, the line and the column.
+    /// Parses a memory file. An error names the file, the line and the column.
     pub fn parse(path: &Path, bytes: Vec<u8>) -> Result<Self> {
         let text = match String::from_utf8(bytes) {
             Ok(text) => text,
@@ -56,8 +56,8 @@ impl MemoryFile {
         Ok(Self { memory, path: path.to_owned(), text })
     }
 
-    /// The file of a new memory. Its text is brought into the form that a file can hold: a title
-    /// of one line, a body without blank lines around it.
+    /// Creates the file of a new memory. Its text is normalised for a file: a title of one line, a body without blank
+    /// lines around it.
     pub fn new(memory: Memory) -> Result<Self> {
         let path = PathBuf::from(file_name(&memory));
         let memory = normal_form(memory);
@@ -75,13 +75,13 @@ impl MemoryFile {
         Err(invalid(&path, "", &fault))
     }
 
-    /// The text that [`MemoryFile::new`] tries first, which may not survive being read.
+    /// Returns the text that [`MemoryFile::new`] tries first, which may not be reproduced by parsing.
     pub(crate) fn first_form(memory: &Memory) -> Option<String> {
         new_text(&normal_form(memory.clone()), Style::ALL[0]).ok()
     }
 
-    /// Changes the file to say what `memory` says, in place. Only keys of ours that changed are
-    /// rewritten; fails, and leaves the file as it is, when something else would be lost.
+    /// Changes the file to contain `memory`, in place. Only our keys that changed are rewritten; fails, without a
+    /// change, if other data would be lost.
     pub fn set(&mut self, memory: &Memory) -> Result<()> {
         let memory = normal_form(memory.clone());
         if memory == self.memory {
@@ -95,7 +95,7 @@ impl MemoryFile {
     }
 
     /// Writes the status in the word of this version: 0.1.0 wrote `draft` for `held`. Nothing else in the file changes.
-    /// Returns whether the old word was there.
+    /// Returns whether the file contained the old word.
     pub(crate) fn renew_status(&mut self) -> Result<bool> {
         let fault = |fault: FileFault| invalid(&self.path, &self.text, &fault);
         let front = split::split(&self.text).map_err(fault)?.front;
@@ -116,7 +116,7 @@ impl MemoryFile {
         Ok(true)
     }
 
-    /// The text of the file.
+    /// Returns the text of the file.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -128,7 +128,7 @@ fn new_text(memory: &Memory, style: Style) -> Result<String, FileFault> {
     Ok(format!("---\n{front}---\n{body}"))
 }
 
-/// A memory in the form that a file can hold.
+/// Returns a memory in the normal form for a file.
 fn normal_form(mut memory: Memory) -> Memory {
     memory.title = heading::one_line(&memory.title);
     memory.body = heading::plain_text(&memory.body);

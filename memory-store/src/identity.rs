@@ -1,8 +1,8 @@
-//! Projects of this machine: which working trees belong to which, and who vouched for them.
+//! Projects of this machine: their working trees, and the trust in them.
 //!
-//! A store is read only where a person ran `init` or `trust`; that is recorded under `by-path`, outside of the
-//! repository, so that nothing a repository brings along can vouch for itself. A folder at the path later is only
-//! believed to be the same while its fingerprint holds ([`crate::fs::tree_fingerprint`]), or when git says so ([`review`]).
+//! A store is read only if a person ran `init` or `trust`. That is recorded under `by-path`, outside of the repository,
+//! so that no file of a repository can grant trust. A folder at a recorded path is accepted only while its fingerprint
+//! matches ([`crate::fs::tree_fingerprint`]), or after git has confirmed it ([`review`]).
 
 mod observed;
 mod record;
@@ -33,15 +33,14 @@ pub struct Known {
     pub trees: Vec<Tree>,
 }
 
-/// Reads where a project keeps its memories; one without record keeps them in the repository.
+/// Returns the mode of a project, which determines the place of its memories; without a record, the repository.
 pub fn mode(dirs: &UserDirs, project: ProjectId) -> Result<Mode> {
     Ok(Identity::read(&dirs.project(project))?.map(|identity| identity.mode).unwrap_or_default())
 }
 
-/// Vouches for a working tree: from now on its store is read and its sessions are remembered. A
-/// tree that is known already stays with its project, one that is plainly another clone of a known
-/// project joins it, any other becomes a project whose id is `random`. `mode` says where the project keeps its memories;
-/// without it, that stays as it was.
+/// Trusts a working tree: its store is read and its sessions are processed from now on. A known tree stays with its
+/// project, one that is certainly another clone of a known project joins it, and any other becomes a new project whose
+/// id is `random`. `mode` sets the place of the project's memories; without it, that is unchanged.
 pub fn vouch(
     dirs: &UserDirs,
     observed: &Observed,
@@ -54,7 +53,7 @@ pub fn vouch(
     record(dirs, identity, &observed, mode)
 }
 
-/// Makes a working tree part of a project because the user says so.
+/// Adds a working tree to a project at the user's request.
 pub fn link(dirs: &UserDirs, observed: &Observed, project: ProjectId) -> Result<Tree> {
     let identity = Identity::read(&dirs.project(project))?
         .ok_or_else(|| Error::NotFound { id: project.to_string(), found: 0 })?;
@@ -65,10 +64,9 @@ pub fn link(dirs: &UserDirs, observed: &Observed, project: ProjectId) -> Result<
     record(dirs, identity, observed, None)
 }
 
-/// Looks again at a working tree whose record says something else than the disk, or nothing, before
-/// anything of it is read: what is the same by its history gets a new fingerprint, and what is not is left
-/// alone from here on. `observe` asks git, and is only called where that is needed. Returns why it
-/// is not what was vouched for; `None` when there is nothing to object, or nothing there.
+/// Reviews a working tree whose record is missing or differs from the disk, before any of its files are read: a tree
+/// with the same history gets a new fingerprint, any other is ignored from then on. `observe` runs git, and is only
+/// called if necessary. Returns the reason for a refusal; `None` if there is none, or the tree does not exist.
 pub fn review(
     dirs: &UserDirs,
     tree: &Tree,
@@ -97,7 +95,7 @@ pub fn review(
     let observed = observe(root).of(root);
     let is_silent = observed.root_commits.is_empty() && observed.remotes.is_empty();
     if record.fingerprint == KnownFingerprint::No && is_silent && now.has_git() && now.is_ours() {
-        // Git cannot be asked now, or there is no commit yet: as before.
+        // Git cannot be queried now, or there is no commit yet: the state is unchanged.
         return Ok(None);
     }
     let identity = Identity::read(&dirs.project(record.project))?;
@@ -123,7 +121,7 @@ pub fn review(
     Ok(Some(why))
 }
 
-/// Records a vouched working tree at the path that it has now. `observe` asks git.
+/// Records a trusted working tree at its new path. `observe` runs git.
 pub fn adopt(
     dirs: &UserDirs,
     moved: &Moved,
@@ -144,7 +142,7 @@ pub fn adopt(
     Ok(tree.clone())
 }
 
-/// Writes a damaged or missing record of a project again. Returns what was done.
+/// Rewrites a damaged or missing record of a project. Returns a description of the repair.
 ///
 /// # Errors
 /// When files cannot be read or written.
@@ -152,8 +150,8 @@ pub fn mend(dirs: &UserDirs, project: ProjectId) -> Result<Option<String>> {
     Identity::mend(dirs, project)
 }
 
-/// Adds root commits and remotes to a project that had none when it was set up, so that it is known
-/// again when it is cloned anew. `observe` asks git, and is only called where that is needed.
+/// Adds root commits and remotes to a project that had none when it was set up, so that a new clone is recognised.
+/// `observe` runs git, and is only called if necessary.
 pub fn learn_history(
     dirs: &UserDirs,
     tree: &Tree,
@@ -163,7 +161,7 @@ pub fn learn_history(
     if !identity.root_commits.is_empty() && !identity.remotes.is_empty() {
         return Ok(());
     }
-    // Git takes its time, in which the user may say something else about the project.
+    // The user may change the project while git runs.
     let observed = observe(&tree.main_root).of(&tree.main_root);
     change(dirs, tree.project, |known| {
         let Some(identity) = known else { return Ok(()) };
@@ -177,7 +175,7 @@ pub fn learn_history(
     })
 }
 
-/// Notes the user's decision about sessions that may be another project's.
+/// Records the user's decision about sessions that may belong to another project.
 ///
 /// # Errors
 /// When the record cannot be read or written.
@@ -188,7 +186,7 @@ pub fn decide_earlier(dirs: &UserDirs, project: ProjectId, decision: Earlier) ->
     })
 }
 
-/// Keeps turns of sessions that ended before `until`, whatever their age.
+/// Keeps turns of sessions that ended before `until`, regardless of their age.
 ///
 /// # Errors
 /// When the record cannot be read or written.
@@ -199,7 +197,7 @@ pub fn keep_turns(dirs: &UserDirs, project: ProjectId, until: Timestamp) -> Resu
     })
 }
 
-/// Returns the time before which sessions ended whose turns are kept whatever their age.
+/// Returns the end of the period in which turns of sessions are kept regardless of their age.
 ///
 /// # Errors
 /// When the record cannot be read.
@@ -208,7 +206,7 @@ pub fn turns_kept_until(dirs: &UserDirs, project: ProjectId) -> Result<Timestamp
     Ok(identity.and_then(|identity| identity.kept_until).unwrap_or_default())
 }
 
-/// Drops the limits that an older version put on what others commit; whether there were any.
+/// Removes the limits that an older version set on other people's commits; returns whether there were any.
 ///
 /// # Errors
 /// When the record cannot be read or written.
@@ -223,7 +221,7 @@ pub fn drop_limits(dirs: &UserDirs, project: ProjectId) -> Result<bool> {
     change(dirs, project, drop_all)
 }
 
-/// Withdraws the trust in a working tree; nothing of it is read any more. Learned memories stay.
+/// Revokes trust in a working tree; its files are no longer read. Learned memories stay.
 pub fn untrust(dirs: &UserDirs, root: &Path) -> Result<()> {
     let Some(tree) = Tree::locate(dirs, root).map(Place::tree) else { return Ok(()) };
     leave(dirs, tree.project, &tree.main_root)?;
@@ -233,7 +231,7 @@ pub fn untrust(dirs: &UserDirs, root: &Path) -> Result<()> {
     })
 }
 
-/// Lists the projects of this machine, by id. A record that cannot be read is left out.
+/// Lists the projects of this machine by id, without those whose record cannot be read.
 pub fn list(dirs: &UserDirs) -> Result<Vec<Known>> {
     let folder = dirs.data.join("projects");
     let entries = match std::fs::read_dir(&folder) {
@@ -259,15 +257,15 @@ fn trees(dirs: &UserDirs, identity: &Identity) -> Vec<Tree> {
         .collect()
 }
 
-/// Returns the roots of a project's trusted working trees that are there, as far as its record names them.
+/// Returns the existing roots of a project's trusted working trees that its record names.
 pub(crate) fn known_roots(dirs: &UserDirs, project: ProjectId) -> Vec<PathBuf> {
     let identity = Identity::read(&dirs.project(project)).ok().flatten();
     let trees = identity.map(|identity| trees(dirs, &identity)).unwrap_or_default();
     trees.into_iter().map(|tree| tree.root).collect()
 }
 
-/// The project of a tree: the one it is recorded with, or the one it joins by itself. `None`: it
-/// would become one of its own.
+/// Returns the project of a tree: the recorded one, or the one that it joins automatically. `None` if it would become a
+/// new project.
 fn recognise(dirs: &UserDirs, observed: &Observed) -> Result<Option<Identity>> {
     if let Some(project) = recorded(dirs, observed)? {
         let home = dirs.project(project);
@@ -276,20 +274,20 @@ fn recognise(dirs: &UserDirs, observed: &Observed) -> Result<Option<Identity>> {
     }
     let mut joined: Vec<Known> = list(dirs)?;
     joined.retain(|known| known.identity.is_joined_by(observed));
-    // Two projects that both fit are for the user to decide between.
+    // If two projects match, the user has to decide.
     Ok(match joined.len() {
         1 => joined.pop().map(|known| known.identity),
         _ => None,
     })
 }
 
-/// The project that a working tree is of when a person vouches for it: one that it is recognised as,
-/// or that it was of until trust was taken from it, its record was damaged, or it was moved.
+/// Returns the project that a working tree joins when a person trusts it: one that it is recognised as, or its project
+/// before trust was revoked, its record was damaged, or it was moved.
 pub fn known(dirs: &UserDirs, observed: &Observed) -> Result<Option<Identity>> {
     if let Some(identity) = recognise(dirs, observed)? {
         return Ok(Some(identity));
     }
-    // Without a root commit only the folder itself tells one project at a path from the next.
+    // Without a root commit, only the folder's identity distinguishes successive projects at a path.
     let is_another = matches!(Tree::locate(dirs, observed.main_root()), Some(Place::Changed(_)));
     let known = list(dirs)?.into_iter().map(|known| known.identity);
     let (mut before, others): (Vec<Identity>, Vec<Identity>) = known.partition(|identity| {
@@ -309,8 +307,8 @@ fn recorded(dirs: &UserDirs, observed: &Observed) -> Result<Option<ProjectId>> {
     Ok(found.map(|tree| tree.project))
 }
 
-/// Changes the record of a project as it is when nobody else does: several programs may, and none may lose
-/// what another one wrote. `None` is a project without record.
+/// Changes the record of a project under a lock, so that no program loses changes of another. `None` is a project
+/// without record.
 fn change<T, E: From<Error>>(
     dirs: &UserDirs,
     project: ProjectId,
@@ -318,7 +316,7 @@ fn change<T, E: From<Error>>(
 ) -> Result<T, E> {
     let home = dirs.project(project);
     format_version::check_user(dirs)?;
-    // Of a project that is about to begin nobody else knows, and where it cannot nothing is to stay.
+    // A project that is being created has no other users, and if that fails no lock file must remain.
     let is_new = !home.folder.is_dir();
     let _lock = (!is_new).then(|| lock(&home)).transpose()?;
     let before = Identity::read(&home)?;
@@ -336,8 +334,8 @@ fn change<T, E: From<Error>>(
     Ok(done)
 }
 
-/// Notes that a working tree is this project's, and removes what was derived there of another one; `mode` says where
-/// memories are kept from now on.
+/// Records that a working tree belongs to this project, and removes data derived there for another one; `mode` sets the
+/// place of memories from now on.
 fn record(
     dirs: &UserDirs,
     identity: Identity,
@@ -348,7 +346,7 @@ fn record(
     let known = tree.record(dirs).map(|(_, record)| record.project);
     let is_anothers = known.is_none_or(|known| known != tree.project);
     if is_anothers {
-        // Before the tree is found by the record that is about to be written.
+        // Before the new record makes the tree accessible.
         remove_all_derived(dirs, &tree)?;
     }
     note(dirs, identity, observed, mode)?;
@@ -374,12 +372,12 @@ fn note(
     write_records(dirs, project, observed.main_root())
 }
 
-/// Removes what was derived of another project: it must not be given to sessions of this one.
+/// Removes data derived for another project, which must not be given to sessions of this one.
 fn remove_all_derived(dirs: &UserDirs, tree: &Tree) -> Result<()> {
     [&tree.main_root, &tree.root].into_iter().try_for_each(|root| remove_derived(&dirs.tree(root)))
 }
 
-/// Notes that another working tree keeps the memories of a repository without a main one.
+/// Records the working tree that keeps the memories of a repository without a main one.
 fn note_home(dirs: &UserDirs, project: ProjectId, root: &Path) -> Result<()> {
     change(dirs, project, |known| {
         known.iter_mut().for_each(|known| add(&mut known.paths, [root.to_owned()]));
@@ -387,12 +385,12 @@ fn note_home(dirs: &UserDirs, project: ProjectId, root: &Path) -> Result<()> {
     })
 }
 
-/// Returns the folders to vouch for so that a working tree that keeps memories is found, and those linked to it. Of a git
-/// directory that lies apart it is recorded which working tree that is.
+/// Returns the folders to record so that a working tree that keeps memories, and those linked to it, are found. For a
+/// separate git directory the record names its working tree.
 fn folders_of(main_root: &Path) -> Vec<(PathBuf, Option<&Path>)> {
     let root = (main_root.to_owned(), None);
     match GitDirs::of(main_root) {
-        // Without a main working tree there is nothing else that lasts.
+        // Without a main working tree no other folder is permanent.
         Some(git) if git.is_linked() => vec![(git.common, Some(main_root))],
         Some(git) if git.common.parent() != Some(main_root) => {
             vec![root, (git.common, Some(main_root))]
@@ -418,12 +416,12 @@ fn write_records(dirs: &UserDirs, project: ProjectId, main_root: &Path) -> Resul
         .try_for_each(|path| remove(path))
 }
 
-/// Returns whether a folder would be known again elsewhere, as far as the file system lets it.
+/// Returns whether a folder can be recognised after a move, as far as the file system permits.
 fn is_found_when_moved(dirs: &UserDirs, folder: &Path) -> bool {
     folder_key(folder).is_none_or(|key| dirs.by_folder(&key).exists())
 }
 
-/// Removes what is made of a project's memories and sessions; a sync makes it again.
+/// Removes data derived from a project's memories and sessions; a sync derives it again.
 fn remove_derived(state: &TreeDir) -> Result<()> {
     for folder in [&state.index, &state.thinking] {
         match std::fs::remove_dir_all(folder) {
@@ -445,7 +443,7 @@ fn leave(dirs: &UserDirs, project: ProjectId, root: &Path) -> Result<()> {
 }
 
 fn remove_records(dirs: &UserDirs, project: ProjectId, folder: &Path) -> Result<()> {
-    // A record that says otherwise by now is not ours to remove.
+    // A record that now names another project must stay.
     let by_folder = folder_key(folder).map(|key| dirs.by_folder(&key));
     for path in std::iter::once(dirs.by_path(folder)).chain(by_folder) {
         if TreeRecord::read_file(&path).is_some_and(|record| record.project == project) {
@@ -505,14 +503,14 @@ mod tests {
         assert!(recognise(&home.dirs, &observed).unwrap().is_none());
         let tree = home.init(&observed, 1);
         assert_eq!(Tree::find(&home.dirs, &observed.root.join("src")), Some(tree.clone()));
-        // Again is the same project, whatever the random bits.
+        // A repeated call returns the same project, for any random bits.
         assert_eq!(home.init(&observed, 2), tree);
         assert_eq!(list(&home.dirs).unwrap().len(), 1);
 
         untrust(&home.dirs, &observed.root).unwrap();
         assert_eq!(Tree::find(&home.dirs, &observed.root), None);
         assert!(list(&home.dirs).unwrap()[0].trees.is_empty());
-        // A second vouch means the same project, but for nothing else at its place.
+        // A second call returns the same project, but not for another repository at its path.
         let other = Observed { root_commits: vec!["x".into()], ..observed.clone() };
         let other = Observed { remotes: Vec::new(), ..other };
         assert_ne!(vouch(&home.dirs, &other, None, [3; 16], NOW).unwrap().project, tree.project);
@@ -542,20 +540,20 @@ mod tests {
         let other = home.observed("other", &["s"], &["git@example.com:a/b.git"]);
         assert!(recognise(&home.dirs, &other).unwrap().is_none());
 
-        // Until the user says so.
+        // Until the user links it.
         assert_eq!(link(&home.dirs, &copy, first.project).unwrap().project, first.project);
         assert_eq!(Tree::find(&home.dirs, &copy.root).unwrap().project, first.project);
         assert!(link(&home.dirs, &copy, ProjectId([9; 16])).is_err());
-        // A tree that was its own project leaves it.
+        // A tree that was a separate project leaves it.
         link(&home.dirs, &fork, first.project).unwrap();
         let known = list(&home.dirs).unwrap();
         assert_eq!(known.iter().map(|known| known.trees.len()).collect::<Vec<_>>(), [4, 0]);
     }
 
-    /// Another folder at the path of a tree, as a clone makes it.
+    /// Replaces the folder of a tree by another one, like a new clone.
     fn replace_folder(tree: &Tree) {
         std::fs::remove_dir_all(&tree.root).unwrap();
-        // Some file systems tell births apart by the tick of a slow clock.
+        // Some file systems record creation times by the tick of a slow clock.
         std::thread::sleep(std::time::Duration::from_millis(20));
         std::fs::create_dir_all(tree.root.join(".git")).unwrap();
     }
@@ -570,7 +568,7 @@ mod tests {
         let home = Home::new();
         let observed = home.observed("work", &["r"], &["git@example.com:a/b.git"]);
         let tree = home.init(&observed, 1);
-        // Nobody asks git while the folder is the same.
+        // Git is not run while the folder is the same.
         assert_eq!(review(&home.dirs, &tree, |_| panic!()).unwrap(), None);
         replace_folder(&tree);
         assert_eq!(Tree::find(&home.dirs, &tree.root), None);
@@ -585,7 +583,7 @@ mod tests {
         let strange = UntrustedTree::read(&home.dirs.tree(&tree.root).untrusted_tree).unwrap();
         assert_eq!(strange.fingerprint, TreeFingerprint::of(&tree.root).unwrap());
 
-        // Cloned again it is what it was, a shallow clone by its remote.
+        // A new clone is recognised, a shallow one by its remote.
         let shallow = Observed {
             shallow: true,
             ..home.observed("work", &["x"], &["https://example.com/a/b"])
@@ -594,7 +592,7 @@ mod tests {
         assert!(!home.dirs.tree(&tree.root).untrusted_tree.exists());
         replace_folder(&tree);
         assert_eq!(look(&home, &tree, &observed), (None, true));
-        // A person may say that another history is the same project, or a new one.
+        // A person may declare that another history is the same project, or a new one.
         replace_folder(&tree);
         assert!(!look(&home, &tree, &evil).1);
         assert_eq!(link(&home.dirs, &evil, tree.project).unwrap().project, tree.project);
@@ -612,7 +610,7 @@ mod tests {
         let home = Home::new();
         let observed = home.observed("work", &[], &[]);
         let tree = home.init(&observed, 1);
-        // It may get a repository, and then be known by it.
+        // It may become a repository, and then be recognised by its history.
         std::fs::create_dir(tree.root.join(".git")).unwrap();
         assert_eq!(review(&home.dirs, &tree, |_| panic!()).unwrap(), None);
         let with_git = home.observed("work", &["r"], &["git@example.com:a/b.git"]);
@@ -633,7 +631,7 @@ mod tests {
         let sealed = std::fs::read(&path).unwrap();
         std::fs::write(&path, by_path_record(tree.project, &tree.root, None)).unwrap();
         assert!(Tree::find(&home.dirs, &tree.root).is_some());
-        // It got a remote since; that is no reason for doubt.
+        // A remote was added since; that is no reason for doubt.
         let pushed = home.observed("work", &["r"], &["git@example.com:a/b.git"]);
         assert_eq!(look(&home, &tree, &pushed), (None, true));
         assert_eq!(std::fs::read(&path).unwrap(), sealed);
@@ -641,7 +639,7 @@ mod tests {
         std::fs::write(&path, by_path_record(tree.project, &tree.root, None)).unwrap();
         let evil = home.observed("work", &["s"], &[]);
         assert_eq!(look(&home, &tree, &evil), (Some("it has another history"), false));
-        // And stays so for hooks, until it is the old one again.
+        // Hooks keep refusing it until the old repository is back.
         assert_eq!(look(&home, &tree, &pushed), (None, true));
         untrust(&home.dirs, &tree.root).unwrap();
         assert!(!path.exists());
@@ -660,17 +658,17 @@ mod tests {
             let found = Tree::find(&home.dirs, &tree.root);
             assert!(found.is_none_or(|found| found.project == tree.project), "bit {at}");
         }
-        // Where a person vouches for it again it is the same project.
+        // When a person trusts it again, it is the same project.
         std::fs::write(&path, []).unwrap();
         let again = home.init(&home.observed("work", &["r"], &[]), 9);
         assert_eq!((again.project, &std::fs::read(&path).unwrap()), (tree.project, &sound));
-        // With the folder's other record gone too, only its history tells what it is.
+        // Without the folder's other record, it is recognised only by its history.
         std::fs::write(&path, []).unwrap();
         std::fs::remove_dir_all(home.dirs.data.join("by-folder")).unwrap();
         assert_ne!(home.init(&home.observed("work", &["s"], &[]), 9).project, tree.project);
         std::fs::write(&path, &sound).unwrap();
         std::fs::remove_dir_all(home.dirs.data.join("by-folder")).unwrap();
-        // One of an older version gets its checksum with the next look.
+        // A record of an older version gets its checksum at the next review.
         let lines: Vec<&[u8]> = sound.split_inclusive(|byte| *byte == b'\n').collect();
         std::fs::write(&path, lines[..2].concat()).unwrap();
         review(&home.dirs, &tree, |_| panic!("it is the same")).unwrap();
@@ -738,7 +736,7 @@ mod tests {
         let observed = home.observed("work", &[], &[]);
         let tree = home.init(&observed, 1);
         let identity = || Identity::read(&home.dirs.project(tree.project)).unwrap().unwrap();
-        // As an older version wrote it.
+        // In the form of an older version.
         let path = home.dirs.project(tree.project).identity;
         let limited = Identity { authors: Some(serde_json::json!({"signed": true})), ..identity() };
         std::fs::write(&path, serde_json::to_vec(&limited).unwrap()).unwrap();

@@ -1,11 +1,10 @@
 //! Search words of a text.
 //!
-//! With the feature `keywords` the crate `keyword_extraction` scores them by RAKE. It is given
-//! words of our own cutting, code names stood in for by plain words, so that it cannot take them
-//! apart; and its scores are weighed by how rare a word is in technical text, for RAKE alone, like
-//! TF-IDF over the few sentences of one text, cannot tell common words from rare ones. Without the
-//! feature, and for texts that it has nothing to say about, words rank by how often they occur and
-//! by the same rarity.
+//! With the feature `keywords` the crate `keyword_extraction` scores them by RAKE. It gets words of our tokenizer, with
+//! code names replaced by plain words, so that it cannot split them. Its scores are weighted by the rarity of a word in
+//! technical text, because RAKE alone, like TF-IDF over the few sentences of one text, cannot distinguish common words
+//! from rare ones. Without the feature, and for texts without a result, words are ranked by frequency and the same
+//! rarity.
 
 #[cfg(feature = "keywords")]
 use memory_store_base::text::STOP_WORDS;
@@ -13,11 +12,11 @@ use memory_store_base::text::{
     Form, each_term, each_word, is_stop_word, rarity as rarities, term_hash,
 };
 
-/// Bytes of a text that are looked at.
+/// Maximum number of bytes of a text that are read.
 const TEXT_BYTES_MAX: usize = 20_000;
 
-/// Returns up to `max` search words of a text, best first, in lower case: words as they are written, code names whole.
-/// Equal texts give equal words.
+/// Returns up to `max` search words of a text, best first, in lower case: words in their original form, code names
+/// whole. Equal texts give equal words.
 pub fn keywords(text: &str, max: usize) -> Vec<String> {
     let text = &text[..text.floor_char_boundary(TEXT_BYTES_MAX)];
     let mut words = extracted(text);
@@ -30,7 +29,7 @@ pub fn keywords(text: &str, max: usize) -> Vec<String> {
     words
 }
 
-/// Candidates by how often they occur and how rare they are elsewhere, then by place.
+/// Returns candidates by frequency and general rarity, then by position.
 fn counted(text: &str) -> Vec<String> {
     let mut found: Vec<(String, f32)> = Vec::new();
     each_word(text, &mut |word, form| {
@@ -47,7 +46,7 @@ fn counted(text: &str) -> Vec<String> {
     found.into_iter().map(|(word, _)| word).collect()
 }
 
-/// Returns how rare a word is in technical text.
+/// Returns the rarity of a word in technical text.
 fn rarity(word: &str) -> f32 {
     let mut rarity = 0.0;
     each_term(word, &mut |term, form| {
@@ -58,7 +57,7 @@ fn rarity(word: &str) -> f32 {
     rarity
 }
 
-/// Returns whether a word may stand as a search word: no part, no number, no single letter.
+/// Returns whether a word is suitable as a search word: no part, no number, no single letter.
 fn is_candidate(word: &str, form: Form) -> bool {
     match form {
         Form::Part => false,
@@ -76,7 +75,7 @@ fn extracted(_text: &str) -> Vec<String> {
     Vec::new()
 }
 
-/// The best words by RAKE.
+/// Returns the best words by RAKE.
 #[cfg(feature = "keywords")]
 fn extracted(text: &str) -> Vec<String> {
     use keyword_extraction::rake::{Rake, RakeParams};
@@ -94,17 +93,17 @@ fn extracted(text: &str) -> Vec<String> {
             (word, weight)
         })
         .collect();
-    // Its scores come out of a map: equal ones have no order of their own.
+    // The scores come from a map: equal ones are in no defined order.
     ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     ranked.into_iter().map(|(word, _)| word).collect()
 }
 
-/// The text as plain words, its code names replaced by words that stand for them.
+/// Returns the text as plain words, with its code names replaced by placeholder words.
 #[cfg(feature = "keywords")]
 fn prepared(text: &str) -> (String, Vec<String>) {
     let mut names: Vec<String> = Vec::new();
     let mut prepared = String::with_capacity(text.len());
-    // A full stop inside a name is none.
+    // A full stop inside a name does not end a sentence.
     for sentence in text.split(['\n', ';', '(', ')', '!', '?']).flat_map(|line| line.split(". ")) {
         each_word(sentence, &mut |word, form| {
             match form {
@@ -126,7 +125,7 @@ fn prepared(text: &str) -> (String, Vec<String>) {
     (prepared, names)
 }
 
-/// A plain word for a number: `zqx` and its digits as letters.
+/// Returns a plain word for a number: `zqx` and its digits as letters.
 #[cfg(feature = "keywords")]
 fn stand_in(number: usize) -> String {
     let digits =

@@ -1,7 +1,7 @@
-//! The ledger: every derived memory, and what became of it.
+//! The ledger: the log of derived memories and their states.
 //!
-//! It lies in the private folder of the project, so that a memory outlives the working tree, the
-//! branch and the stash its file was in, and so that what a person deleted is not learned again.
+//! It is stored in the private folder of the project, so that a memory survives the working tree, the branch and the
+//! stash of its file, and so that a deleted memory is not learned again.
 
 mod clean;
 mod entry;
@@ -32,10 +32,10 @@ pub use pending::{Asked, PendingChange};
 pub(crate) use entry::{LedgerLine, More, SeenTree};
 pub(crate) use texts::{KnownTexts, LedgerOrigin, hashes};
 
-/// Lines that a ledger may have beyond three for two things that it knows, before it is rewritten.
+/// Number of lines beyond 1.5 times the number of items at which a ledger is rewritten.
 const SPARE_LINES: usize = 32;
 
-/// Why a memory is not learned again.
+/// Reason why a memory is not learned again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
@@ -45,7 +45,7 @@ pub enum Reason {
     Deleted,
     /// A commit removed its file.
     RemovedInCommit,
-    /// A review said no.
+    /// A review rejected it.
     Rejected,
     /// Rules of an earlier version wrote it, and no person decided about it.
     MadeByRules,
@@ -58,13 +58,13 @@ pub struct Tombstone {
     pub id: MemoryId,
     /// Its title, for the list.
     pub title: String,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
-    /// Since when.
+    /// The time of the removal.
     pub at: Timestamp,
     /// Path of its file, below the folder of memory files.
     pub name: Option<String>,
-    /// True if a person or a model wrote it, so that no sync learns it again. Older ledgers do not say.
+    /// True if a person or a model wrote it, so that no sync learns it again. Missing in older ledgers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written: Option<bool>,
     /// Fields of a later version of the program.
@@ -83,10 +83,10 @@ pub struct Ledger {
     texts: KnownTexts,
     /// Changes of Claude's that the user has not decided about.
     pending: BTreeMap<MemoryId, PendingChange>,
-    /// Lines of a later version of the program, as they stand there.
+    /// Lines of a later version of the program, verbatim.
     foreign: Vec<Vec<u8>>,
     lines: usize,
-    /// Number of lines that could not be read: a torn one after a crash is no reason to worry.
+    /// Number of lines that could not be parsed: one torn line after a crash is normal.
     pub damaged: usize,
 }
 
@@ -101,11 +101,11 @@ enum LedgerEvent {
     Seen(SeenTree),
     /// The hash of a text that was written, or released, on this machine.
     Own(String),
-    /// The hash of a text that came with the repository.
+    /// The hash of a text from the repository.
     Pulled(String),
     /// The hash of a text that a tool call of Claude's wrote into a file.
     Claude(String),
-    /// Claude changed something that the user said, or asked to.
+    /// Claude changed a memory that the user stated or requested.
     Ask(PendingChange),
     /// The user decided about that.
     Settle(MemoryId),
@@ -133,18 +133,18 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// Returns whether a memory is known, be it that it was removed.
+    /// Returns whether the ledger contains a memory, including as a tombstone.
     pub fn knows(&self, id: MemoryId) -> bool {
         self.entries.contains_key(&id) || self.tombstones.contains_key(&id)
     }
 
-    /// The HEAD of each working tree when it was last reconciled.
+    /// Returns the HEAD of each working tree when it was last reconciled.
     pub fn heads(&self) -> Vec<(PathBuf, String)> {
         let heads = self.seen.values();
         heads.filter_map(|seen| Some((seen.root.clone(), seen.head.clone()?))).collect()
     }
 
-    /// Returns whether the file of a memory that no commit had is gone from a working tree.
+    /// Returns whether the file of a memory that is in no commit is missing from a working tree.
     pub fn misses_loose(&self, root: &Path) -> bool {
         let folder = memory_folder(root);
         self.entries.values().any(|entry| {
@@ -156,8 +156,8 @@ impl Ledger {
         })
     }
 
-    /// Lists the files of memories that are gone from a folder, but for those of Claude's notes, with the memories'
-    /// ids. `root` is the working tree of the folder.
+    /// Lists the missing files of memories of a folder, except for Claude's notes, with their ids. `root` is the
+    /// working tree of the folder.
     pub fn missing_of_person(
         &self,
         root: Option<&Path>,
@@ -176,7 +176,7 @@ impl Ledger {
         gone.map(|entry| (entry.id, PathBuf::from(&entry.name))).collect()
     }
 
-    /// The memories that are not learned again, by id.
+    /// Returns the tombstones, by id.
     pub(crate) fn tombstones(&self) -> Vec<Tombstone> {
         self.tombstones.values().cloned().collect()
     }
@@ -189,7 +189,7 @@ impl Ledger {
         texts
     }
 
-    /// Notes that texts, by their hashes, are of this machine.
+    /// Records that texts, by their hashes, are of this machine.
     pub(crate) fn own(&mut self, hashes: impl IntoIterator<Item = String>) -> Result<()> {
         let mut events = Vec::new();
         for hash in hashes {
@@ -200,7 +200,7 @@ impl Ledger {
         self.add(events)
     }
 
-    /// Notes that texts, by their hashes, came with the repository.
+    /// Records that texts, by their hashes, are from the repository.
     pub(crate) fn pulled(&mut self, hashes: impl IntoIterator<Item = String>) -> Result<()> {
         let mut events = Vec::new();
         for hash in hashes {
@@ -211,14 +211,14 @@ impl Ledger {
         self.add(events)
     }
 
-    /// Notes that tool calls of Claude's wrote texts, by their hashes. What is this machine's already stays so.
+    /// Records that tool calls of Claude's wrote texts, by their hashes. Texts of this machine stay so.
     pub(crate) fn claude(&mut self, hashes: impl IntoIterator<Item = String>) -> Result<()> {
         let new = hashes.into_iter().filter(|hash| !self.texts.is_claudes(hash));
         let events = new.map(LedgerEvent::Claude).collect();
         self.add(events)
     }
 
-    /// Notes a change of Claude's that the user is to decide about.
+    /// Records a change by Claude that the user has to decide about.
     pub(crate) fn ask(&mut self, change: PendingChange) -> Result<()> {
         match self.pending.get(&change.id) {
             Some(known) if known.change == change.change => Ok(()),
@@ -226,7 +226,7 @@ impl Ledger {
         }
     }
 
-    /// Notes that the user decided about a change of Claude's to a memory.
+    /// Records that the user decided about a change by Claude to a memory.
     pub(crate) fn settle(&mut self, id: MemoryId) -> Result<()> {
         match self.pending.contains_key(&id) {
             true => self.add(vec![LedgerEvent::Settle(id)]),
@@ -234,12 +234,12 @@ impl Ledger {
         }
     }
 
-    /// Returns the changes of Claude's that the user has not decided about, by id.
+    /// Returns the changes by Claude that the user has not decided about, by id.
     pub fn pending(&self) -> impl Iterator<Item = &PendingChange> {
         self.pending.values()
     }
 
-    /// Returns whether a ledger has any line about such a change, without reading more of it.
+    /// Returns whether a ledger has a line about such a change, without parsing it.
     pub fn has_asked(home: &ProjectDir) -> bool {
         let lines = std::fs::read(&home.ledger).unwrap_or_default();
         memchr::memmem::find(&lines, b"{\"ask\":").is_some()
@@ -256,14 +256,14 @@ impl Ledger {
         }
     }
 
-    /// Returns whether a text is one that we wrote for a memory that no person decided about.
+    /// Returns whether we wrote a text for a memory that no person decided about.
     pub(crate) fn wrote(&self, text: &str) -> bool {
         let is_decided = |entry: &LedgerEntry| entry.saved || entry.promoted || entry.owned;
         self.entries.values().any(|entry| entry.wrote(text) && !is_decided(entry))
     }
 
-    /// Returns the line by which the ledger notes that we write a memory's text anew. A text that a person wrote stays
-    /// theirs, and needs none.
+    /// Returns the ledger line for a rewrite of a memory's text by us. A text that a person wrote stays the person's
+    /// and needs none.
     pub(crate) fn rewritten(&self, id: MemoryId, before: &str, after: &str) -> Option<LedgerLine> {
         let mut entry = self.entries.get(&id)?.clone();
         if entry.wrote(before) {
@@ -302,7 +302,8 @@ impl Ledger {
         self.seen.get(root)
     }
 
-    /// Notes that a review let a memory into the folder; of one that `was_changed` before by a person the text is theirs.
+    /// Records that a review accepted a memory; if a person changed it before (`was_changed`), the text is the
+    /// person's.
     pub(crate) fn promoted(
         &mut self,
         mut entry: LedgerEntry,
@@ -333,7 +334,7 @@ impl Ledger {
         self.add(vec![LedgerEvent::Entry(Box::new(entry))])
     }
 
-    /// Restores what was known of memories before a decision that is undone.
+    /// Restores the state of memories before a decision that is reverted.
     pub(crate) fn put_back(
         &mut self,
         ids: &BTreeSet<MemoryId>,
@@ -360,7 +361,7 @@ impl Ledger {
         self.add(events)
     }
 
-    /// Forgets that texts, by their hashes, are of this machine: their release is undone.
+    /// Removes texts, by their hashes, from those of this machine: their release is reverted.
     pub(crate) fn disown(&mut self, hashes: &BTreeSet<String>) -> Result<()> {
         if hashes.iter().filter(|hash| self.texts.disown(hash)).count() == 0 {
             return Ok(());
@@ -389,7 +390,7 @@ impl Ledger {
         })])
     }
 
-    /// Returns the memories that a review should propose to drop, by id.
+    /// Returns the memories that a review should propose to remove, by id.
     pub(crate) fn unfound(&self) -> Vec<MemoryId> {
         let proposed = self.entries.values().filter(|entry| {
             entry.unfound == Some(Unfound::Proposed) && !self.tombstones.contains_key(&entry.id)
@@ -397,14 +398,14 @@ impl Ledger {
         proposed.map(|entry| entry.id).collect()
     }
 
-    /// Notes that a person keeps a memory that no reader finds any more.
+    /// Records that a person keeps a memory that is no longer extracted.
     pub(crate) fn keep_unfound(&mut self, id: MemoryId) -> Result<()> {
         let Some(mut entry) = self.entries.get(&id).cloned() else { return Ok(()) };
         entry.unfound = Some(Unfound::Kept);
         self.add(vec![LedgerEvent::Entry(Box::new(entry))])
     }
 
-    /// Removes every trace of a memory's text and title; that it is not learned again stays.
+    /// Removes every trace of a memory's text and title; its tombstone stays.
     pub(crate) fn scrub(&mut self, id: MemoryId) -> Result<()> {
         self.entries.remove(&id);
         if let Some(tombstone) = self.tombstones.get_mut(&id) {
@@ -414,9 +415,8 @@ impl Ledger {
         self.forget_history()
     }
 
-    /// Removes what the file still holds of memories that are gone, and earlier texts of those
-    /// that are not. After a purge nothing of what was purged may be left in it, so what a later version
-    /// wrote and nobody here can read goes as well.
+    /// Removes records of memories that are gone, and earlier texts of the others. After a purge the ledger must
+    /// contain nothing of the purged data, so lines of a later version, which cannot be parsed, are removed as well.
     pub fn forget_history(&mut self) -> Result<()> {
         self.foreign.clear();
         self.entries.values_mut().for_each(|entry| entry.more.clear());
@@ -426,8 +426,8 @@ impl Ledger {
         self.rewrite()
     }
 
-    /// Lifts a tombstone. A file that is back in place is known as before; without one, the
-    /// memory is written when transcripts still say so.
+    /// Removes a tombstone. An existing file is recorded again; without one, the memory is written if transcripts still
+    /// contain it.
     pub(crate) fn revive(&mut self, id: MemoryId, name: Option<&str>) -> Result<()> {
         let mut events = vec![LedgerEvent::Revive(id)];
         if let Some(entry) = self.entries.get(&id) {
@@ -498,7 +498,7 @@ impl Ledger {
     pub(crate) fn compact_if_due(&mut self) -> Result<()> {
         let known =
             self.entries.len() + self.tombstones.len() + self.seen.len() + self.pending.len();
-        // There is one line for each text, whatever is noted again.
+        // There is one line for each text, however often it is recorded.
         let once = self.texts.len() + self.foreign.len();
         if self.lines > known + known / 2 + once + SPARE_LINES || self.damaged > 0 {
             self.rewrite()

@@ -1,12 +1,12 @@
-//! Memories on disk and how they are found again.
+//! Memory stores: reading, writing, indexing and recall of memories.
 //!
-//! A *memory* is one Markdown file; a *store* is a folder of them; an *index* is what is derived
-//! from a store so that a hook can answer in a millisecond. This crate knows neither clock nor
-//! environment nor network: the time, the directories and the settings are arguments.
+//! A *memory* is one Markdown file; a *store* is a folder of them; an *index* is derived from a store so that a hook
+//! can answer in a millisecond. This crate uses no clock, environment or network: the time, the directories and the
+//! settings are arguments.
 //!
-//! Inner crates hold what stands alone, in the folders `base`, `recall` and `redact`; a hook
-//! links the first two. This one holds what writes: memory files, the ledger, indexes. It
-//! shows the others' modules under its own paths.
+//! Independent parts are in inner crates, in the folders `base`, `recall` and `redact`; hooks link only the first two.
+//! This crate contains all code that writes: memory files, the ledger, indexes. It re-exports the modules of the others
+//! under its own paths.
 
 pub mod counts;
 pub mod file;
@@ -23,7 +23,7 @@ pub mod store;
 mod stored;
 pub mod trust;
 
-/// The index: reading it, and writing it.
+/// Reading and writing of the index.
 pub mod index {
     pub use crate::index_writer::{build, journal};
     pub use memory_store_recall::index::*;
@@ -35,7 +35,7 @@ pub mod recall {
     pub use memory_store_recall::*;
 }
 
-/// Text as recall sees it, and the search words of one.
+/// Tokenization of text, and extraction of search words.
 pub mod text {
     pub use crate::keywords::keywords;
     pub use memory_store_base::text::*;

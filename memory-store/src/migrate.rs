@@ -1,11 +1,10 @@
 //! Migrations: numbered steps that bring a store from one format to the next.
 //!
-//! A store is the user's own, the private state of a project, or the memory folder of a working tree; each has a format
-//! of its own ([`crate::format_version`]). A step returns the files that it changes, as a pure function of the store. It
-//! is written so that it may run again over a store that it changed in part. Before any file changes, the bytes of all
-//! files of the step are copied into a backup; the mark of the format changes last. A run that fails puts back what it
-//! changed; one that is killed is continued by the next. All of it happens under the project's `store.lock`, and a log
-//! beside the ledger names each step that ran.
+//! A store is the user's own, the private state of a project, or the memory folder of a working tree; each has its own
+//! format ([`crate::format_version`]). A step returns the files that it changes, as a pure function of the store, and
+//! may run again over a partly changed store. Before any file changes, the bytes of all files of the step are copied to
+//! a backup; the mark of the format changes last. A run that fails restores the changed files; a killed one is
+//! continued by the next. Runs hold the project's `store.lock`, and a log beside the ledger lists each step.
 
 mod backup;
 mod budget;

@@ -1,10 +1,11 @@
-//! Making the files say what is desired, once and for all: a function of the desired memories, the
-//! ledger, the disk and git, so that a second run changes nothing, and a run after an interrupted
-//! one ends where an undisturbed one would have.
+//! Reconciliation: brings memory files to the desired state.
 //!
-//! Three phases. First the ledger notes what will be done, then files change, then the ledger
-//! notes what was done. A kill in between leaves files that the ledger already recognises as ours,
-//! and notes of files that were never there, which are not missed.
+//! The result is a function of the desired memories, the ledger, the disk and git, so that a second run changes
+//! nothing, and a run after an interrupted one ends in the same state as an undisturbed one.
+//!
+//! It has three phases: the ledger records the intended changes, files are changed, the ledger records the results. A
+//! kill in between leaves files that the ledger already recognises as ours, and entries of files that were never
+//! written, which do not count as missing.
 
 mod decide;
 mod git_snapshot;
@@ -35,17 +36,17 @@ pub(crate) use ownership::OwnershipEvidence;
 use plan::ReconcilePlan;
 use survey::FileSurvey;
 
-/// A memory that was derived from transcripts and where it belongs.
+/// A memory derived from transcripts, with its place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Desired {
-    /// The memory. Status `Draft` holds it back for review, unless it is in the folder already.
+    /// The memory. Status `Draft` makes it pending review, unless it is in the folder already.
     pub memory: Memory,
-    /// The root of the working tree that takes it. When that is gone, or keeps its memories elsewhere, the main tree does.
+    /// The root of its working tree. If that is gone, or keeps its memories elsewhere, the main tree is used.
     pub root: PathBuf,
 }
 
-/// State of one working tree in git; filled by whoever may run git. Without git all but `root` is empty. All paths are
-/// relative to `root`.
+/// State of one working tree in git, filled by callers that may run git. Without git all fields but `root` are empty.
+/// All paths are relative to `root`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GitState {
     /// The root of the working tree, as in [`Desired::root`].
@@ -57,8 +58,8 @@ pub struct GitState {
     /// True if the HEAD that [`Ledger::heads`] names for this tree is `head` or an ancestor of it
     /// (`git merge-base --is-ancestor`).
     pub forward: bool,
-    /// Files below `.throughline` in `head` (`git ls-tree -r --name-only <head> .throughline`). Not in
-    /// HEAD, which may be another by then.
+    /// Files below `.throughline` in `head` (`git ls-tree -r --name-only <head> .throughline`), rather than in HEAD,
+    /// which may have changed since.
     pub committed: Vec<PathBuf>,
     /// Files below `.throughline` that commits between that HEAD and `head` removed
     /// (`git log --diff-filter=D --name-only --no-renames <old>..HEAD -- .throughline`).
@@ -70,30 +71,30 @@ pub struct GitState {
     pub stash: Option<String>,
     /// Files below `.throughline` in the index (`git ls-files .throughline`).
     pub indexed: Vec<PathBuf>,
-    /// Whether the working tree has an untracked file outside of the memory folder that is older than the ledger and not
-    /// ignored: `git clean` leaves none. `None` where nobody asked, which takes longer than the rest.
+    /// Whether the working tree has an untracked, not ignored file outside of the memory folder that is older than the
+    /// ledger: `git clean` leaves none. `None` if it was not determined, because it is slower than the rest.
     pub has_untracked: Option<bool>,
     /// Files below `.throughline` in the index that a sparse checkout leaves out of the tree (skip-worktree, `git
     /// ls-files -v`).
     pub left_out: Vec<PathBuf>,
-    /// Memory files that tool calls of Claude's removed since the last look, below the folder of memory files.
+    /// Memory files that tool calls of Claude's removed since the last survey, relative to the folder of memory files.
     pub removed_by_tools: Vec<PathBuf>,
-    /// State of git's own files before it was asked all this.
+    /// State of git's own files before these queries.
     pub marks: GitSnapshot,
 }
 
-/// State of what a memory was learned from, for a memory that no reader of sessions finds any more.
+/// State of the source of a memory that sessions no longer contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceState {
-    /// It was read again, and the reader did not find the memory.
+    /// It was read again and does not contain the memory.
     Read,
-    /// It is lost, or cannot be read as it was when the memory was learned: the memory stays.
+    /// It is lost, or differs from the version that the memory was learned from: the memory stays.
     Lost,
-    /// A person purged it: the memory goes with it, unless a person changed it.
+    /// A person purged it: the memory is removed as well, unless a person changed it.
     Purged,
 }
 
-/// Returns the state of what a memory was learned from.
+/// Function that returns the state of a memory's source.
 pub type SourceStates<'a> = &'a dyn Fn(&Memory) -> SourceState;
 
 /// Permission to rewrite or remove files that git has and that are not a person's.
@@ -102,7 +103,7 @@ pub enum Replacing {
     /// At most [`REPLACED_MAX`] of them; with more, nothing changes and [`Outcome::withheld`] lists them.
     #[default]
     Few,
-    /// All of them: a person saw the list.
+    /// All of them: a person has confirmed the list.
     All,
 }
 
@@ -112,33 +113,33 @@ pub const REPLACED_MAX: usize = 3;
 /// Result of [`reconcile`], in numbers of memories.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// Written for the first time, or again after they vanished.
+    /// Written for the first time, or again after they disappeared.
     pub written: usize,
-    /// Written again after the only untracked one was gone, as after `git clean`.
+    /// Written again after the only untracked one was missing, as after `git clean`.
     pub returned: usize,
     /// Replaced by a newer text.
     pub updated: usize,
-    /// Removed because nothing says so any more.
+    /// Removed because no source contains them any more.
     pub removed: usize,
-    /// Put aside because rules of an earlier version wrote them and no person decided about them.
+    /// Archived because rules of an earlier version wrote them and no person decided about them.
     pub put_aside: usize,
-    /// As they were.
+    /// Unchanged.
     pub unchanged: usize,
     /// Not written because a person deleted them.
     pub tombstoned: usize,
-    /// True if something is missing and was not judged, or git was at work meanwhile: the next run is to look again,
-    /// even if nothing seems to have changed by then.
+    /// True if a missing file could not be judged, or git was at work meanwhile: the next run must survey again, even
+    /// if nothing seems to have changed.
     pub unsettled: bool,
     /// Memories that could not be written, with the error; the others were.
     pub refused: Vec<String>,
-    /// Files that git has and that would have been rewritten or removed. Unless empty, nothing was changed at all.
+    /// Files that git has and that would be rewritten or removed. Unless empty, nothing was changed at all.
     pub withheld: Vec<PathBuf>,
 }
 
-/// Makes the files say what is desired: the complete set of this project's derived memories. `trees` are its working
-/// trees that exist, the main one first. A memory for a tree that is not among them goes to the main one. Text that
-/// people wrote is kept without what `redactor` hides; nothing from the repository is kept. `source_state` is asked about
-/// memories that are not desired any more.
+/// Brings the files to the desired state, the complete set of this project's derived memories. `trees` are its existing
+/// working trees, the main one first. A memory for any other tree is written to the main one. Text that people wrote is
+/// kept, redacted by `redactor`; nothing from the repository is kept. `source_state` is called for memories that are no
+/// longer desired.
 pub fn reconcile(
     store: &Store,
     redactor: &Redactor,
@@ -151,7 +152,7 @@ pub fn reconcile(
     run(store, redactor, desired, trees, now, (source_state, replacing, usize::MAX))
 }
 
-/// [`reconcile`], killed after this many steps.
+/// Runs [`reconcile`], interrupted after this many steps.
 fn run(
     store: &Store,
     redactor: &Redactor,
@@ -166,7 +167,7 @@ fn run(
     let desired = without_new_suspects(desired, &ledger, redactor, store.root.is_none());
     let desired = with_successors_that_count(desired, &ledger, store.root.is_none());
     let (mut wanted, refused) = wanted(desired);
-    // Memories derived here belong to this machine, whatever the ledger knows.
+    // Memories derived here belong to this machine, even if the ledger does not list them.
     let mut texts = ledger.texts();
     wanted.values().flat_map(WantedMemory::texts).for_each(|text| texts.own(&text_hash(text)));
     let survey = FileSurvey::look(store, &ledger, &texts, trees)?;
@@ -210,8 +211,8 @@ fn withheld(
     }
 }
 
-/// Hides what looks like a credential in memories whose files are in the folder already, where the reader of sessions found
-/// it later: a file that others read cannot be held. All other memories with such a text are held as they are.
+/// Redacts likely credentials in memories whose files are already in the folder: a file that other people read cannot
+/// be held. All other memories with such a text are held unchanged.
 fn without_new_suspects(
     mut desired: Vec<Desired>,
     ledger: &Ledger,
@@ -230,9 +231,9 @@ fn without_new_suspects(
     desired
 }
 
-/// Unlinks memories from successors that a person put aside: such a one stands for nothing, as one that expired. One that
-/// waits, or that git keeps elsewhere, stands for nothing in the folder: whoever has that alone would have nothing in
-/// its place.
+/// Removes links to successors that a person archived: like expired memories, they supersede nothing. A pending
+/// successor, or one that git keeps elsewhere, supersedes nothing in the folder: a reader of the folder alone would
+/// have neither text.
 fn with_successors_that_count(
     mut desired: Vec<Desired>,
     ledger: &Ledger,
@@ -302,7 +303,7 @@ fn plan(
             (Some(entry), None) => decision.unwanted(entry),
             (None, None) => Ok(()),
         };
-        // One odd file, or one that stands in the way, must not keep the others from theirs.
+        // A file that cannot be written must not prevent the others.
         if let Err(error) = done {
             plan.outcome.refused.push(error.to_string());
         }
@@ -310,7 +311,7 @@ fn plan(
     plan
 }
 
-/// Returns the memories whose files are in the folder of a tree once everything is done, by tree.
+/// Returns, by tree, the memories whose files are in its folder after the plan.
 fn placed(
     survey: &FileSurvey,
     ledger: &Ledger,
@@ -390,7 +391,7 @@ mod tests {
                 .collect()
         }
 
-        /// Every file that a person or recall sees, without the ledger's own lines.
+        /// Returns every file that a person or recall sees, without the ledger's own lines.
         fn memories(&self) -> BTreeMap<PathBuf, Vec<u8>> {
             let mut files = self.files(&self.root);
             files.extend(self.files(&self.store.home.folder));
@@ -448,7 +449,7 @@ mod tests {
     #[test]
     fn a_run_after_a_kill_at_any_step_ends_where_an_undisturbed_one_does() {
         let first = [memory(1, "One", "a"), memory(2, "Two", "b"), memory(3, "Three", "c")];
-        // A new text, a new title, one gone, one new, one that waits for review.
+        // A new text, a new title, one removed, one added, one pending.
         let draft = Memory { status: Status::Held, ..memory(5, "Five", "e") };
         let second =
             [memory(1, "One", "A"), memory(2, "Zwei", "b"), memory(4, "Four", "d"), draft.clone()];
@@ -468,7 +469,7 @@ mod tests {
                 for (turn, desired) in [&first[..], &second, &third].into_iter().enumerate() {
                     if turn == killed {
                         home.run(desired, steps);
-                        // The next run wants the same, or already something newer.
+                        // The next run has the same desired memories, or newer ones.
                         if steps % 2 == 0 && turn < 2 {
                             continue;
                         }
@@ -567,7 +568,7 @@ mod tests {
         assert!(lines < 2 * SPARE_ROUNDS, "{lines} lines");
     }
 
-    /// Another run that says the same notes nothing more, and a rewrite keeps what is known.
+    /// A repeated run records nothing more, and a rewrite of the ledger keeps the records.
     #[test]
     fn what_somebody_wrote_here_stays_known() {
         let home = home();
@@ -602,7 +603,7 @@ mod tests {
         std::fs::write(&one.path, &text).unwrap();
         let open = || Ledger::open(&home.store.home).unwrap();
         open().pulled([text_hash(&text)]).unwrap();
-        // The text of a memory that nothing says any more may still be in another branch.
+        // The text of a memory that is no longer desired may still be in another branch.
         home.run(&[memory(1, "One", "a")], usize::MAX);
         assert_eq!(std::fs::read_to_string(&one.path).unwrap(), text);
         let mut files = home.store.files();
@@ -610,10 +611,10 @@ mod tests {
         let texts = open().texts();
         assert!(!texts.owns(&pulled));
         assert!(texts.owns(&one) && texts.owns(&two));
-        // A replacement on the same branch counts: somebody corrected it, or committed a correction.
+        // A replacement on the same branch counts: it is a correction, or a commit of one.
         assert_eq!(home.store.list().unwrap().memories[0].memory, pulled.memory);
         assert!(open().entry(one.memory.id).unwrap().wrote(&text.replace("\nz\n", "\na\n")));
-        // So it does after a rewrite of the ledger.
+        // It also counts after a rewrite of the ledger.
         open().forget_history().unwrap();
         let texts = open().texts();
         assert!(texts.owns(&two) && texts.is_pulled(&pulled.text) && !texts.owns(&pulled));
@@ -635,8 +636,8 @@ mod tests {
         assert!(!Ledger::open(&home.store.home).unwrap().texts().owns(&other));
     }
 
-    /// Two versions of the program at work on one project: what the later one notes is not the earlier one's to
-    /// remove, unless a person wants text removed.
+    /// Two versions of the program use one project: the earlier one must not remove records of the later one, unless a
+    /// person removes text.
     #[test]
     fn what_a_later_version_noted_survives_a_rewrite() {
         let home = home();
@@ -646,7 +647,7 @@ mod tests {
         let sum = crate::bytes::checksum(json.as_bytes());
         let foreign = format!("{sum:08x} {json}\n");
         let text = std::fs::read_to_string(&path).unwrap();
-        // Behind it a torn line, which is a reason to rewrite.
+        // After it a torn line, which causes a rewrite.
         std::fs::write(&path, format!("{text}{foreign}0000")).unwrap();
         home.run(&[memory(1, "One", "b")], usize::MAX);
         let ledger = Ledger::open(&home.store.home).unwrap();
@@ -668,7 +669,7 @@ mod tests {
             .unwrap()
             .bury(MemoryId([9; 16]), "Nine", crate::ledger::Reason::Forgotten, None, Timestamp(0))
             .unwrap();
-        // Each line as a later version would write it; behind them a torn one, which is a reason to rewrite.
+        // Each line in the form of a later version, followed by a torn one, which causes a rewrite.
         let text = std::fs::read_to_string(&path).unwrap();
         let later = text.lines().map(|line| {
             let json = format!(r#"{},"later":["kept"]}}}}"#, line[9..].strip_suffix("}}").unwrap());
@@ -683,11 +684,11 @@ mod tests {
             let line = text.lines().rfind(|line| line.contains(kind.as_str())).unwrap();
             assert!(line.contains(r#""later":["kept"]"#), "{kind}: {text}");
         }
-        // Not what is to be removed with all that nobody here can read.
+        // Records that this version cannot parse are removed when a person removes text.
         Ledger::open(&home.store.home).unwrap().forget_history().unwrap();
         assert!(!std::fs::read_to_string(&path).unwrap().contains("later"));
     }
 
-    /// Enough that the ledger is rewritten at least once: each round notes an intent and a result.
+    /// Enough to rewrite the ledger at least once: each round records an intent and a result.
     const SPARE_ROUNDS: usize = 200;
 }

@@ -1,7 +1,7 @@
-//! Decisions about memories, by a person in `throughline review` or noted by Claude over MCP: memories that were looked
-//! at, that still hold although their files changed, and that hold beside each other.
+//! Decisions about memories, by a person in `throughline review` or recorded by Claude over MCP: reviewed memories,
+//! memories confirmed although their files changed, and pairs of which both are valid.
 //!
-//! A private file that may be deleted: then every memory is new again, and stale ones are proposed again.
+//! The file is private and may be deleted: every memory then counts as new, and stale ones are proposed again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,26 +17,26 @@ use crate::time::Timestamp;
 /// Bytes of the file that are read: more than a hundred thousand memories.
 const FILE_BYTES_MAX: usize = 4 << 20;
 
-/// The memories of a project that a person decided about.
+/// The memories of a project with a person's decision.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Reviewed {
-    /// Memories that a person decided about.
+    /// Memories with a person's decision.
     #[serde(deserialize_with = "known_ids")]
     pub ids: BTreeSet<MemoryId>,
-    /// When a person last said of a memory that it still holds.
+    /// Time at which a person last confirmed a memory.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "known_confirmed")]
     pub confirmed: BTreeMap<MemoryId, Timestamp>,
-    /// Pairs that contradict each other by their words and both hold, each as two ids.
+    /// Pairs with contradicting words that are both valid, each as two ids.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     both: BTreeSet<String>,
-    /// Pairs of which a language model answered that only one can be true, until somebody decides. They are kept here
-    /// because a person's file gets no link that the person did not ask for.
+    /// Pairs of which a language model answered that only one can be true, until a person decides. They are stored here
+    /// because a person's file gets no link without a request.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     differing: BTreeSet<String>,
 }
 
-/// Reads ids. One that cannot be read costs no other.
+/// Parses ids; invalid ones are skipped.
 fn known_ids<'de, D: Deserializer<'de>>(
     from: D,
 ) -> std::result::Result<BTreeSet<MemoryId>, D::Error> {
@@ -44,7 +44,7 @@ fn known_ids<'de, D: Deserializer<'de>>(
     Ok(ids.iter().filter_map(|id| id.parse().ok()).collect())
 }
 
-/// Reads ids and times, as [`known_ids`] does.
+/// Parses ids and times; invalid ones are skipped.
 fn known_confirmed<'de, D: Deserializer<'de>>(
     from: D,
 ) -> std::result::Result<BTreeMap<MemoryId, Timestamp>, D::Error> {
@@ -59,11 +59,11 @@ impl Reviewed {
         bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
     }
 
-    /// Changes the record of a project while nobody else does, so that of two decisions at once both count.
-    /// A record that stays the same is not written.
+    /// Changes the record of a project under its lock, so that of two simultaneous decisions none is lost. An unchanged
+    /// record is not written.
     ///
     /// # Errors
-    /// When the project's lock is held for long, or the file cannot be replaced.
+    /// When the project's lock is not released in time, or the file cannot be replaced.
     pub fn change(home: &ProjectDir, change: impl FnOnce(&mut Self)) -> Result<()> {
         let _lock = stored::lock(home)?;
         let before = Self::read(home);
@@ -72,7 +72,7 @@ impl Reviewed {
         if reviewed == before { Ok(()) } else { reviewed.write(home) }
     }
 
-    /// Notes that a person decided about a memory, while the store's lock is held.
+    /// Records that a person decided about a memory. The caller holds the store's lock.
     ///
     /// # Errors
     /// When the record cannot be written.
@@ -81,18 +81,18 @@ impl Reviewed {
         if reviewed.ids.insert(id) { reviewed.write(home) } else { Ok(()) }
     }
 
-    /// Notes that a person said that a memory still holds.
+    /// Records that a person confirmed a memory.
     pub fn confirm(&mut self, id: MemoryId, now: Timestamp) {
         self.ids.insert(id);
         self.confirmed.insert(id, now);
     }
 
-    /// Notes that two memories both hold, whatever their words say.
+    /// Records that two memories are both valid, despite their words.
     pub fn note_both(&mut self, one: MemoryId, other: MemoryId) {
         self.both.insert(pair(one, other));
     }
 
-    /// Returns whether a person said that two memories both hold.
+    /// Returns whether a person declared two memories both valid.
     pub fn hold_both(&self, one: MemoryId, other: MemoryId) -> bool {
         self.both.contains(&pair(one, other))
     }
@@ -108,7 +108,7 @@ impl Reviewed {
         ids.filter_map(|(one, other)| Some((one.parse().ok()?, other.parse().ok()?)))
     }
 
-    /// Forgets the memories that are not `there`.
+    /// Removes memories that are not `there`.
     pub fn keep_only(&mut self, there: &BTreeSet<MemoryId>) {
         self.ids.retain(|id| there.contains(id));
         self.confirmed.retain(|id, _| there.contains(id));
@@ -117,7 +117,7 @@ impl Reviewed {
         self.differing.retain(|pair| pair.split(' ').all(is_there));
     }
 
-    /// Returns the decisions about some memories alone.
+    /// Returns only the decisions about some memories.
     pub(crate) fn about(mut self, ids: &BTreeSet<MemoryId>) -> Self {
         self.ids.retain(|id| ids.contains(id));
         self.confirmed.retain(|id, _| ids.contains(id));
@@ -125,7 +125,7 @@ impl Reviewed {
         self
     }
 
-    /// Restores the decisions about some memories, as they were `before` one that is undone.
+    /// Restores the decisions about some memories to their state `before` a decision that is reverted.
     pub(crate) fn put_back(&mut self, ids: &BTreeSet<MemoryId>, before: &Self) {
         self.ids.retain(|id| !ids.contains(id));
         self.ids.extend(&before.ids);
@@ -136,13 +136,13 @@ impl Reviewed {
     }
 
     fn write(&self, home: &ProjectDir) -> Result<()> {
-        // Ids and times can always be written.
+        // Ids and times can always be serialised.
         let text = serde_json::to_vec(self).unwrap_or_default();
         replace(&home.reviewed, &text, Privacy::Private)
     }
 }
 
-/// Returns whether a pair has one of some memories on a side.
+/// Returns whether a pair contains one of some memories.
 fn is_about(pair: &str, ids: &BTreeSet<MemoryId>) -> bool {
     pair.split(' ').any(|id| id.parse().is_ok_and(|id| ids.contains(&id)))
 }
@@ -192,10 +192,10 @@ mod tests {
         assert!(!reviewed.hold_both(one, two));
         assert!(reviewed.ids.contains(&one) && !reviewed.ids.contains(&two));
         assert_eq!(reviewed.confirmed.get(&two).copied(), None);
-        // A record of an earlier version knows of no confirmations.
+        // A record of an earlier version contains no confirmations.
         fs::write(&home.reviewed, format!("{{\"ids\":[\"{two}\"]}}")).unwrap();
         assert!(Reviewed::read(&home).ids.contains(&two));
-        // An id that cannot be read costs no other.
+        // An invalid id does not affect the others.
         let confirmed =
             format!("\"confirmed\":{{\"{two}\":\"2026-10-02T09:30:00Z\",\"x\":\"2026-10-02\"}}");
         fs::write(&home.reviewed, format!("{{\"ids\":[\"no id\",\"{one}\"],{confirmed}}}"))

@@ -1,8 +1,7 @@
-//! The settings files: the user's `config.toml`, and the repository's, of which only what cannot
-//! hurt is taken.
+//! The settings files: the user's `config.toml`, and the repository's, of which only harmless keys are read.
 //!
-//! A wrong key is reported with its file and name, and the value that was in effect before stays: but where the
-//! user said what is to be kept in or out, and it cannot be read, the strictest holds that they may have meant.
+//! An invalid key is reported with its file and name, and keeps its previous value. But if a user's setting about the
+//! exclusion or inclusion of data is invalid, the strictest possible value applies.
 
 mod form;
 mod keys;
@@ -28,25 +27,26 @@ use keys::KEYS;
 pub use values::CONTEXT_TOKENS;
 use values::place_of_pattern;
 
-/// Bytes that a settings file may have.
+/// Maximum size of a settings file.
 const FILE_BYTES_MAX: usize = 256 << 10;
 
-/// Entries that a list in a settings file may have.
+/// Maximum number of entries of a list in a settings file.
 const ENTRIES_MAX: usize = 1_000;
 
-/// Characters that a text in a list may have.
+/// Maximum number of characters of a text in a list.
 const ENTRY_CHARS_MAX: usize = 400;
 
-/// Something in a settings file that was not taken.
+/// A problem in a settings file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
     /// The settings file.
     pub path: PathBuf,
-    /// The key; empty when the whole file could not be read.
+    /// The key; empty if the whole file could not be parsed.
     pub key: String,
     /// The problem, and the fallback.
     pub message: String,
-    /// True if it is about what is to be kept in or out: until it is mended, less works than the user wants.
+    /// True if it concerns the exclusion or inclusion of data: until it is corrected, fewer features work than the user
+    /// wants.
     pub is_grave: bool,
 }
 
@@ -60,9 +60,9 @@ impl fmt::Display for Warning {
 /// Source of a key's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Nobody set it.
+    /// No file sets it.
     Default,
-    /// A settings file did.
+    /// The settings file that sets it.
     File(PathBuf),
 }
 
@@ -71,7 +71,7 @@ pub enum Origin {
 pub struct Explained {
     /// The key.
     pub key: &'static str,
-    /// Its value, as it would be written in a settings file; `None` where nothing is set.
+    /// Its value in the syntax of a settings file; `None` if it is not set.
     pub value: Option<String>,
     /// The value as JSON.
     pub json: serde_json::Value,
@@ -85,7 +85,7 @@ pub fn load(dirs: &UserDirs, tree: Option<&Tree>) -> (Settings, Vec<Warning>) {
     (loaded.settings, loaded.warnings)
 }
 
-/// Says of each key what it is and who set it.
+/// Returns the value of each key and its source.
 pub fn explain(dirs: &UserDirs, tree: Option<&Tree>) -> Vec<Explained> {
     let loaded = Loaded::read(dirs, tree);
     let values = values(&loaded.settings);
@@ -102,7 +102,7 @@ pub fn explain(dirs: &UserDirs, tree: Option<&Tree>) -> Vec<Explained> {
         .collect()
 }
 
-/// Says of each setting what it takes and means, and its default.
+/// Returns the form, meaning and default of each setting.
 pub fn describe() -> Vec<Described> {
     let defaults = values(&Settings::default());
     KEYS.iter()
@@ -117,14 +117,14 @@ pub fn describe() -> Vec<Described> {
         .collect()
 }
 
-/// Returns whether a repository may set a setting: such a setting opens nothing and sends nothing anywhere. `key` may name
-/// one value of a setting with several, as `half_life_days.fix`.
+/// Returns whether a repository may set a setting: such a setting grants no access and sends no data. `key` may name
+/// one value of a setting with several, like `half_life_days.fix`.
 pub fn may_repository_set(key: &str) -> bool {
     let name = key.split('.').next().unwrap_or_default();
     KEYS.iter().any(|key| key.name == name && key.in_repository)
 }
 
-/// The values in effect by key; what a manifest leaves out as the default is among them.
+/// Returns the effective values by key, including the defaults that a manifest omits.
 fn values(settings: &Settings) -> Table {
     let mut values = Table::try_from(settings).unwrap_or_default();
     let left_out = [
@@ -136,7 +136,7 @@ fn values(settings: &Settings) -> Table {
     }
     for value in values.iter_mut().map(|(_, value)| value) {
         if let Value::Float(number) = value {
-            // The settings hold single precision; more digits would be noise.
+            // The settings have single precision; more digits would be noise.
             *number = (*number as f32).to_string().parse().unwrap_or(*number);
         }
     }
@@ -202,7 +202,7 @@ impl Loaded {
                     self.warn(path, &name, message);
                 }
                 Err(message) => {
-                    // The usable part of it is in effect.
+                    // The valid part of it is in effect.
                     if GUARDED.contains(&key.name) {
                         self.origins.push((key.name, path.to_owned()));
                     }
@@ -212,7 +212,8 @@ impl Loaded {
         }
     }
 
-    /// The user's own file says something that cannot be read: what it may say about what is kept in or out holds.
+    /// Handles a user's file that cannot be parsed: the strictest reading of its settings about excluded and included
+    /// data applies.
     fn close(&mut self, path: &Path, message: &str) {
         self.settings.redact.broken = Some((path.to_owned(), brief(message)));
         let bytes = read_bounded(path, FILE_BYTES_MAX).map(|(bytes, _)| bytes).unwrap_or_default();
@@ -226,12 +227,12 @@ impl Loaded {
                 line.starts_with(key.name) || key.name == "review" && line.starts_with("promote")
             };
             let said: Vec<&str> = lines.filter(is_of_key).collect();
-            // The line may be sound where another one is not; of several nobody can say which one counts.
+            // The line may be valid although another one is not; of several lines none is certainly the intended one.
             let value = |line: &str| line.parse::<Table>().ok()?.remove(key.name);
             let value = match *said {
                 [] if text.is_some() => continue,
                 [line] => value(line).unwrap_or(Value::Float(f64::NAN)),
-                // No setting takes it, so the strictest value is in effect.
+                // No setting accepts this value, so the strictest one is in effect.
                 _ => Value::Float(f64::NAN),
             };
             if key.name != "pulled" {
@@ -241,7 +242,7 @@ impl Loaded {
     }
 
     fn warn(&mut self, path: &Path, key: &str, message: String) {
-        // A repository's file is written by strangers, and what is wrong with it is printed.
+        // The file of a repository may be written by strangers, and the message is printed.
         let is_users = self.users_file.as_deref() == Some(path);
         let is_grave = is_users && (key.is_empty() || key == "redact" || GUARDED.contains(&key));
         let (key, message) = (brief(key), brief(&message));
@@ -249,7 +250,7 @@ impl Loaded {
     }
 }
 
-/// The table of a file and its text.
+/// Returns the table of a file and its text.
 fn table(path: &Path, root: Option<&Path>) -> Result<(Table, String), String> {
     let read = match root {
         Some(root) => read_below(root, path, FILE_BYTES_MAX),
@@ -267,7 +268,7 @@ fn table(path: &Path, root: Option<&Path>) -> Result<(Table, String), String> {
     let text = String::from_utf8(bytes).map_err(|_| "is no UTF-8; it is ignored".to_owned())?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let table = text.parse().map_err(|error: toml::de::Error| {
-        // Its first line says where; what follows draws the place.
+        // Its first line contains the position; the others display it.
         let told = error.to_string();
         let place = told.lines().next().unwrap_or_default();
         format!("{place}: {}; the file is ignored", error.message())
@@ -287,8 +288,8 @@ fn without_path(error: Error, path: &Path) -> String {
     }
 }
 
-/// Settings whose default keeps less in, or out, than the user may have wanted: where one cannot be read, the strictest
-/// holds. Redaction has its own way.
+/// Settings whose default may exclude or include less than the user wanted: if one is invalid, the strictest value
+/// applies. Redaction is handled separately.
 const GUARDED: [&str; 4] = ["review", "pulled", "ignore_paths", "names"];
 
 #[cfg(test)]
@@ -435,12 +436,12 @@ mod tests {
             told.ends_with("; until it is mended, what is from the repository is held back"),
             "{told}"
         );
-        // Readable lines of a file that is not TOML hold, and the settings that it does not name are unchanged.
+        // Valid lines of a file that is not TOML apply, and settings that it does not name are unchanged.
         let (settings, warnings) = load("a = = 1\npulled = \"authors\"\nignore_paths = [\"a\"]\n");
         assert_eq!((settings.pulled, settings.review), (Pulled::Reviewed, false));
         assert_eq!((settings.ignore_paths.len(), settings.ignores_unknown), (1, false));
         assert_eq!((settings.names, warnings[0].is_grave), (None, true));
-        // Of several lines nobody can say which one counts, and of another encoding none can be read.
+        // Of several lines none is certainly the intended one, and a file in another encoding cannot be parsed.
         let twice =
             "ignore_paths = [\"a\"]\nignore_paths = [\"b\"]\nreview = false\nreview = true\n";
         for text in [twice, "a = 1\rpulled = \"all\"\r", "a\0 = 1\n"] {
@@ -451,7 +452,7 @@ mod tests {
         let (settings, warnings) = load("pulled = \"authors\"\n");
         assert_eq!((settings.pulled, warnings.len()), (Pulled::Reviewed, 1));
         assert!(warnings[0].to_string().contains("is read as \"reviewed\""), "{}", warnings[0]);
-        // Nothing of the kind: a budget, and whatever a repository says.
+        // Not grave: a budget, and any setting of a repository.
         assert!(!load("start_tokens = \"many\"\n").1[0].is_grave);
         let theirs = files("", "pulled = \"x\"\n");
         let (settings, warnings) = super::load(&theirs.dirs, Some(&theirs.tree));
@@ -540,7 +541,7 @@ mod tests {
         }
     }
 
-    /// Returns lines that a form takes, each with whether it does: values at both ends of a range, and one beyond.
+    /// Returns lines of a form, each with its validity: values at both ends of a range, and one beyond.
     fn samples(name: &str, form: &Form) -> Vec<(String, bool)> {
         let line = |value: String, is_taken: bool| (format!("{name} = {value}\n"), is_taken);
         match form {
@@ -601,7 +602,7 @@ mod tests {
                     let others = needed.iter().filter(|other| other.name != field.name);
                     let others: String = others.filter_map(|other| sample_of(other)).collect();
                     for (text, is_taken) in samples(field.name, &field.form) {
-                        // One provider needs the address of its server.
+                        // One provider requires the address of its server.
                         let host =
                             if text.contains("openai") { "host = \"localhost\"\n" } else { "" };
                         tables.push((format!("[{name}]\n{others}{host}{text}"), is_taken));
@@ -699,7 +700,7 @@ mod tests {
             (find("notice").json.as_str(), find("llm").json.is_null()),
             (Some("first"), true)
         );
-        // Each default is one that can be written, or there is none.
+        // Each default is valid in a settings file, or there is none.
         for explained in &explained {
             let Some(value) = &explained.value else { continue };
             let line = format!("{} = {value}\n", explained.key);
@@ -707,7 +708,7 @@ mod tests {
         }
         assert_eq!(find("pulled").value.as_deref(), Some("\"all\""));
         assert!(find("llm").value.is_none());
-        // Every field of the settings can be set, and nothing else.
+        // Every field of the settings can be set, and no other.
         let llm = Llm { model: "m".to_owned(), ..Llm::default() };
         let redact = RedactSettings { deny: vec!["x".to_owned()], ..RedactSettings::default() };
         let embedder = Some(Embedder::default());

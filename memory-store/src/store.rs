@@ -1,7 +1,7 @@
-//! A store: a folder of memory files, and what a person or a model does with them.
+//! A store: a folder of memory files, and the operations of people and models on it.
 //!
-//! Everything here goes through files that a person may edit, rename or delete at any moment, so
-//! each operation looks at the disk first and trusts only what it finds there.
+//! A person may edit, rename or delete any of these files at any moment, so each operation reads the disk first and
+//! relies on nothing else.
 
 mod clean;
 mod gate;
@@ -53,22 +53,22 @@ use crate::text::folded_title;
 use crate::time::Timestamp;
 use crate::trust::Trust;
 
-/// A store that this machine vouches for.
+/// A trusted store.
 #[derive(Clone, Debug)]
 pub struct Store {
     dirs: UserDirs,
-    /// The private, lasting folder beside it: ledger, drafts, what was put aside.
+    /// The private, permanent folder of the store: ledger, drafts, archived memories.
     pub home: ProjectDir,
     /// The folder of memory files.
     pub folder: PathBuf,
-    /// The working tree whose files these are, which are meant to be committed; `None` when they are kept privately.
+    /// The working tree that contains the files, to be committed; `None` if they are private.
     pub root: Option<PathBuf>,
-    /// Root of the linked worktree that is looked at: its checkout's memory files are read, too, and new ones go to the
-    /// main working tree. A worktree with a file of ours in it could not be removed.
+    /// Root of the current linked worktree: memory files of its checkout are read as well, and new ones are written to
+    /// the main working tree. `git worktree remove` refuses a worktree that contains an untracked file of ours.
     checkout: Option<PathBuf>,
-    /// Trust and the settings of redaction, where they were looked up.
+    /// Trust and the settings of redaction, if attached by [`Store::judged`].
     judged: Option<Arc<(Trust, Settings)>>,
-    /// True if what looks like a credential is written into the folder: a person accepted it.
+    /// True if likely credentials are written to the folder, because a person accepted them.
     accepts_credentials: bool,
     /// Longest wait for other writers of the project's files.
     pub lock_wait: Duration,
@@ -81,9 +81,9 @@ pub struct Saved {
     pub stored: Stored,
     /// Change: new, changed or as before.
     pub change: Change,
-    /// Number of secrets that were taken out.
+    /// Number of redacted secrets.
     pub hidden: usize,
-    /// Parts that look like credentials, for which it is held.
+    /// Likely credentials, for which the memory is held.
     pub suspects: Vec<MemorySuspect>,
 }
 
@@ -92,27 +92,27 @@ pub struct Saved {
 pub enum Change {
     /// It was written for the first time.
     Created,
-    /// It says something else now.
+    /// Its content changed.
     Updated,
-    /// It said so already; it was not touched.
+    /// Its content was equal; the file was not written.
     Unchanged,
 }
 
 /// Author of a change to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
-    /// A person, who thereby writes it.
+    /// A person, who becomes the author of the file.
     Person,
-    /// A model. What a tool call of Claude's had written into the file does not become the person's by that.
+    /// A model. Text that a tool call of Claude's wrote does not become the person's through such a change.
     Model,
-    /// A link to another memory: the rest is whoever's it was.
+    /// A link to another memory: the author of the remaining text does not change.
     Link,
-    /// A secret was taken out: the rest is whoever's it was, and no link changes.
+    /// A redacted secret: neither the author of the remaining text nor any link changes.
     Redaction,
 }
 
 impl By {
-    /// Returns the author of a memory that is saved.
+    /// Returns the author of a new memory.
     fn author(memory: &Memory) -> Self {
         match memory.source.said_by {
             Some(SaidBy::Assistant) => Self::Model,
@@ -121,17 +121,18 @@ impl By {
     }
 }
 
-/// Way of forgetting.
+/// Kind of removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forget {
-    /// The file is put aside; [`Store::restore`] brings it back.
+    /// The file is archived; [`Store::restore`] reverts that.
     Archive,
-    /// The file and every copy of its text are removed for good.
+    /// The file and every copy of its text are deleted permanently.
     Delete,
 }
 
 impl Store {
-    /// The store of a working tree: the committed folder of the main one and of its own, or the project's private one.
+    /// Opens the store of a working tree: the committed folders of the main tree and its own, or the project's private
+    /// one.
     pub fn open(dirs: &UserDirs, tree: &Tree) -> Result<Self> {
         let mode = identity::mode(dirs, tree.project)?;
         let home = dirs.project(tree.project);
@@ -147,7 +148,7 @@ impl Store {
         })
     }
 
-    /// The user's own store, for every project.
+    /// Returns the user's own store, which applies to every project.
     pub fn user(dirs: &UserDirs) -> Result<Self> {
         Ok(Self::new(dirs, dirs.user_dir(), dirs.user_memories(), None))
     }
@@ -169,8 +170,8 @@ impl Store {
         }
     }
 
-    /// Attaches what of the store is given, so that among files with one id one of this machine that is not
-    /// held counts, and what is not released is not changed.
+    /// Attaches trust and settings: among files with one id, one of this machine that is not held then wins, and
+    /// unreleased files are not changed.
     #[must_use]
     pub fn judged(self, trust: Trust, settings: &Settings) -> Self {
         Self { judged: Some(Arc::new((trust, settings.clone()))), ..self }
@@ -189,7 +190,8 @@ impl Store {
         }
     }
 
-    /// Makes the folder of memory files and the note beside it. In a repository that comes with the first memory.
+    /// Creates the folder of memory files and, in a repository, its README. A repository's folder is created together
+    /// with its first memory.
     pub fn create(&self) -> Result<()> {
         self.check_folder()?;
         if let Some(root) = &self.root {
@@ -199,8 +201,8 @@ impl Store {
         Folder::create(self.root_of(&self.folder), &self.folder, privacy).map(drop)
     }
 
-    /// Returns the redactor of this store's memories as they are given: committed files are held to more than private ones,
-    /// and a known secret about which a person has not decided is not given.
+    /// Returns the redactor for output of this store's memories: committed files are redacted more strictly than
+    /// private ones, and a known secret without a person's decision is redacted.
     pub fn redactor(&self, settings: &Settings) -> Redactor {
         self.redactor_with(settings, Known::read_file(&self.dirs, &self.home).as_given())
     }
@@ -210,11 +212,11 @@ impl Store {
         Redactor::new(&RedactOptions { known, ..options })
     }
 
-    /// The redactor for what is about to be written.
+    /// Returns the redactor for text that is about to be written.
     ///
     /// # Errors
-    /// When files are committed and what the user set about redaction could not be read whole: what others
-    /// read is not written by half a policy.
+    /// When files are committed and the user's redaction settings could not be read completely: files for other people
+    /// are not written under a partial policy.
     pub fn redactor_for_writing(&self, settings: &Settings) -> Result<Redactor> {
         match (&self.root, &settings.redact.broken) {
             (Some(_), Some((path, message))) => Err(Error::Settings {
@@ -230,7 +232,7 @@ impl Store {
         }
     }
 
-    /// Lists the memories, those that wait for review included.
+    /// Lists the memories, including those that wait for review.
     pub fn list(&self) -> Result<Listing> {
         let mut redactor = None;
         let own = self.owner();
@@ -246,8 +248,8 @@ impl Store {
         Ok(listing)
     }
 
-    /// Tells the files of this machine from those that are from the repository, or that tool calls of Claude's wrote, by
-    /// what the ledger knows at the first question.
+    /// Returns a predicate for files of this machine, as opposed to files from the repository or of Claude's tool
+    /// calls. The ledger is read at the first call.
     fn owner(&self) -> impl Fn(&Stored) -> bool {
         let texts = LazyLock::new(|| {
             Ledger::open(&self.home).map(|ledger| ledger.texts()).unwrap_or_default()
@@ -258,20 +260,20 @@ impl Store {
         }
     }
 
-    /// Returns whether a file lies where nobody else can write: in a private store, or among the drafts.
+    /// Returns whether only this user can write a file: in a private store, or among the drafts.
     fn is_private(&self, path: &Path) -> bool {
         self.root.is_none() || path.starts_with(&self.home.drafts)
     }
 
-    /// All files that are memories, also those that repeat another's id or name.
+    /// Returns all memory files, including those with a duplicate id or name.
     pub fn files(&self) -> Vec<Stored> {
         let mut files = Vec::new();
         stored::visit(&self.folders(), &mut |read| files.extend(read.map(|read| read.stored)));
         files
     }
 
-    /// Returns where memory files lie: in the worktree's checkout and the folder of the store, unless a link leads
-    /// elsewhere from there; copies of what a sparse checkout leaves out; and drafts.
+    /// Returns the folders of memory files: the worktree's checkout and the store's folder, unless a symbolic link
+    /// leads out of it; copies of files that a sparse checkout omits; and drafts.
     fn folders(&self) -> Vec<PathBuf> {
         let checkout = self.checkout.as_deref().filter(|root| check_folder(root).is_ok());
         let own = self.check_folder().is_ok().then(|| self.folder.clone());
@@ -280,14 +282,14 @@ impl Store {
         folders.chain([self.home.drafts.clone()]).collect()
     }
 
-    /// Returns the working tree in whose folder of memory files a path lies, if it lies in one.
+    /// Returns the working tree whose folder of memory files contains a path.
     fn tree_of(&self, path: &Path) -> Option<&Path> {
         let mut roots = self.root.iter().chain(&self.checkout).map(PathBuf::as_path);
         roots.find(|root| path.starts_with(memory_folder(root)))
     }
 
-    /// Saves a memory that a person or a model wrote, without what `redactor` hides. One of the same kind
-    /// and title is updated: its text is replaced, tags and paths are united.
+    /// Saves a memory by a person or a model, redacted by `redactor`. A memory of the same kind and title is updated:
+    /// its text is replaced, tags and paths are merged.
     pub fn save(&self, mut memory: Memory, redactor: &Redactor, now: Timestamp) -> Result<Saved> {
         if memory.scope == Scope::User && self.folder != self.dirs.user_memories() {
             let user = Self { lock_wait: self.lock_wait, ..Self::user(&self.dirs)? };
@@ -295,8 +297,7 @@ impl Store {
         }
         let hidden = redactor.redact_memory(&mut memory);
         let suspects = self.gate(&mut memory, redactor);
-        // All are read before the lock is taken; while it is held, only those that may be the same and what
-        // came meanwhile.
+        // All files are read before the lock is taken; under it, only the candidates and files that appeared since.
         let known = stored::paths(&self.folders());
         let mut same: Vec<PathBuf> = self
             .list()?
@@ -309,7 +310,7 @@ impl Store {
         same.extend(stored::paths(&self.folders()).difference(&known).cloned());
         let now_there = same.iter().filter_map(|path| Some(stored::read(path).ok()?.stored));
         let mut same = now_there.filter(|stored| is_same(stored, &memory));
-        // A save never merges with a memory from the repository, or one that a tool call of Claude's wrote: all of it that
+        // A save never merges with a memory from the repository or of a tool call of Claude's: the parts of it that
         // `memory` does not replace would count as this machine's from then on.
         let own = self.owner();
         let by = By::author(&memory);
@@ -332,8 +333,7 @@ impl Store {
         }
     }
 
-    /// Changes a memory; its id stays. The file is edited in place, and all of it is written without what
-    /// `redactor` hides.
+    /// Changes a memory; its id stays. The file is edited in place, and all of it is redacted by `redactor`.
     pub fn edit(
         &self,
         id: &str,
@@ -348,7 +348,7 @@ impl Store {
     /// Changes the memory in this file; no other file is read.
     ///
     /// # Errors
-    /// [`Error::NotFound`] when the file holds another memory by now; others when it is gone, or is not released.
+    /// [`Error::NotFound`] when the file now contains another memory; others when it is missing, or is not released.
     pub fn edit_at(
         &self,
         path: &Path,
@@ -366,9 +366,9 @@ impl Store {
         self.update(path, by, redactor, change)
     }
 
-    /// Marks the memory in this file as replaced by another one, which it then replaces no more, or by none. A file that
-    /// others read names no memory that they do not have: where the newer one is not in the same folder, the file stays
-    /// as it is, and the link is in the newer memory alone.
+    /// Marks the memory in this file as superseded by another one, or by none; it then no longer supersedes that one. A
+    /// file that other people read never names a memory that they lack: if the newer one is in another folder, the file
+    /// is unchanged, and only the newer memory contains the link.
     ///
     /// # Errors
     /// As [`Store::edit_at`].
@@ -390,13 +390,13 @@ impl Store {
         })
     }
 
-    /// Returns whether the folder of memory files has a memory.
+    /// Returns whether the folder of memory files contains a memory.
     fn has_in_folder(&self, id: MemoryId) -> bool {
         self.files().iter().any(|it| it.memory.id == id && it.path.starts_with(&self.folder))
     }
 
-    /// Takes over what a person made of a memory's file in an editor, without what `redactor` hides; the id
-    /// stays. `None`: the file does not say what they began with any more, and is left alone.
+    /// Saves a memory file that a person changed in an editor, redacted by `redactor`; the id stays. Returns `None`,
+    /// without writing, if the file no longer has the text that the person started from.
     pub fn rewrite(
         &self,
         id: &str,
@@ -414,8 +414,8 @@ impl Store {
         self.put(stored, before, By::Person, file, redactor).map(Some)
     }
 
-    /// Takes a memory out of recall, and keeps it from being learned again. The kept copy has nothing that `redactor`
-    /// hides.
+    /// Removes a memory from recall, with a tombstone so that it is not learned again. The archived copy is redacted by
+    /// `redactor`.
     pub fn forget(
         &self,
         id: &str,
@@ -428,11 +428,11 @@ impl Store {
         let memory = &stored.memory;
         let archived = self.archived_path(memory);
         let mut ledger = Ledger::open(&self.home)?;
-        // In this order a crash leaves the memory where it was, or complete in both places.
+        // In this order a crash leaves the memory in its place, or complete in both places.
         if how == Forget::Archive {
             let Read { stored: now, file } = stored::read(&stored.path)?;
             let text = redacted_file(file.text(), redactor);
-            // It must not come back as another's, or as one's own.
+            // A restored file must keep its origin: this machine, the repository or a tool call.
             ledger.inherit(&text, ledger.texts().origin(&now))?;
             replace(&archived, text.as_bytes(), Privacy::Private)?;
         }
@@ -444,8 +444,8 @@ impl Store {
             migrate::remove_backups(&self.home)?;
             remove(&archived)?;
         }
-        // A copy elsewhere, for example by a person's hand, goes as well: it has the same id. One from the repository
-        // says what it likes.
+        // Remove other files with the same id as well, for example a person's copy, but not those from the repository,
+        // which may use any id.
         let own = self.owner();
         for copy in self.copies(memory.id) {
             if copy.path == stored.path || own(&copy) {
@@ -455,7 +455,7 @@ impl Store {
         Ok(stored)
     }
 
-    /// Holds the memory of a file as [`Store::gate`] does.
+    /// Holds the memory of a file under the conditions of [`Store::gate`].
     fn hold_file(&self, file: &mut MemoryFile, redactor: &Redactor) -> Result<()> {
         let mut memory = file.memory.clone();
         match self.gate(&mut memory, redactor).is_empty() {
@@ -464,15 +464,15 @@ impl Store {
         }
     }
 
-    /// Brings back a memory that was put aside, without what `redactor` hides, or lifts the tombstone of one
-    /// that is learned again at the next sync.
+    /// Restores an archived memory, redacted by `redactor`, or removes the tombstone of one that the next sync learns
+    /// again.
     pub fn restore(&self, id: &str, redactor: &Redactor) -> Result<Option<Stored>> {
         let _lock = self.lock()?;
         let mut ledger = Ledger::open(&self.home)?;
         let stored = match self.archived().and_then(|archived| archived.find(id)) {
             Ok(stored) => stored,
             Err(missing) => {
-                // Nothing was put aside, but a deleted file may have left a tombstone.
+                // There is no archived memory, but a deleted file may have left a tombstone.
                 let Some(found) = ledger.find_tombstone(id) else { return Err(missing) };
                 return self.restore_deleted(&mut ledger, id, found, redactor);
             }
@@ -484,7 +484,7 @@ impl Store {
         self.hold_file(&mut file, redactor)?;
         ledger.inherit(file.text(), origin)?;
         let tombstone = ledger.tombstone(stored.memory.id);
-        // A waiting memory was not in the folder, and waits again.
+        // A pending memory was not in the folder, and becomes pending again.
         let was_at = tombstone
             .filter(|_| file.memory.status != Status::Held)
             .and_then(|tombstone| tombstone.name.clone());
@@ -498,8 +498,8 @@ impl Store {
         Ok(Some(stored::read(&path)?.stored))
     }
 
-    /// Brings back what was deleted: what somebody wrote, as the ledger still has it; what was learned, by the next
-    /// sync.
+    /// Restores a deleted memory: one that was written by hand or by a model from the ledger's copy, a learned one by
+    /// the next sync.
     fn restore_deleted(
         &self,
         ledger: &mut Ledger,
@@ -525,7 +525,7 @@ impl Store {
         }
     }
 
-    /// Removes for good what was put aside; it is not learned again.
+    /// Deletes an archived memory permanently; it is not learned again.
     pub fn delete_archived(&self, id: &str) -> Result<Stored> {
         let _lock = self.lock()?;
         let stored = self.archived()?.find(id)?;
@@ -535,8 +535,8 @@ impl Store {
         Ok(stored)
     }
 
-    /// Lets a draft into the folder of memory files, as a review does, without what `redactor` hides: it
-    /// may have been written before this was asked for, or by hand.
+    /// Moves a draft to the folder of memory files after a review, redacted by `redactor`: the draft may be older than
+    /// a redaction setting, or edited by hand.
     pub fn promote(&self, id: &str, redactor: &Redactor) -> Result<Stored> {
         let _lock = self.lock()?;
         let draft = self.find_draft(id)?;
@@ -563,8 +563,7 @@ impl Store {
         Ok(stored::read(&path)?.stored)
     }
 
-    /// Turns a draft down: it is removed and not learned again. Its title is kept, without what `redactor`
-    /// hides.
+    /// Rejects a draft: it is removed and not learned again. Its title is kept, redacted by `redactor`.
     pub fn reject(&self, id: &str, redactor: &Redactor, now: Timestamp) -> Result<Stored> {
         let _lock = self.lock()?;
         let draft = self.find_draft(id)?;
@@ -575,8 +574,8 @@ impl Store {
         Ok(draft)
     }
 
-    /// Puts an accepted memory back to held, with its id and text: it is private, and no sync takes it in again before a
-    /// review accepts it. The caller has asked git whether it has the file, which others would keep.
+    /// Puts an accepted memory back to held, with its id and text: it is private, and syncs keep it so until a review
+    /// accepts it. The caller has checked whether git has the file, of which other clones would keep a copy.
     ///
     /// # Errors
     /// [`Error::NotFound`] when no memory of this id is in the folder of memory files; others when its file is not
@@ -603,25 +602,24 @@ impl Store {
         Ok(stored::read(&path)?.stored)
     }
 
-    /// Lists what waits for review, but for what something newer replaces.
+    /// Lists the memories pending review, without superseded ones.
     pub fn drafts(&self) -> Result<Listing> {
         let mut listing = stored::list(std::slice::from_ref(&self.home.drafts), &mut |_| false);
         listing.memories.retain(|stored| stored.memory.waits());
         Ok(listing)
     }
 
-    /// The memories that are not learned again, by id.
+    /// Returns the memories that are not learned again, by id.
     pub fn tombstones(&self) -> Result<Vec<Tombstone>> {
         Ok(Ledger::open(&self.home)?.tombstones())
     }
 
-    /// Returns the memories of a person that the reader of sessions does not find any more, unless a person decided to
-    /// keep them.
+    /// Returns the memories of a person that sessions no longer contain, unless a person decided to keep them.
     pub fn unfound(&self) -> Result<Vec<MemoryId>> {
         Ok(Ledger::open(&self.home)?.unfound())
     }
 
-    /// Returns whether no person changed or accepted a memory with a text, as far as the ledger tells.
+    /// Returns a predicate: according to the ledger, no person changed or accepted a memory with a text.
     pub fn undecided(&self) -> Result<impl Fn(MemoryId, &str) -> bool> {
         let ledger = Ledger::open(&self.home)?;
         Ok(move |id: MemoryId, text: &str| {
@@ -630,7 +628,7 @@ impl Store {
         })
     }
 
-    /// Notes that a person keeps a memory which the reader of sessions does not find any more.
+    /// Records that a person keeps a memory that sessions no longer contain.
     pub fn keep_unfound(&self, id: MemoryId) -> Result<()> {
         let _lock = self.lock()?;
         Ledger::open(&self.home)?.keep_unfound(id)
@@ -640,7 +638,7 @@ impl Store {
         self.drafts()?.find(id)
     }
 
-    /// Lists what was put aside.
+    /// Lists the archived memories.
     pub fn archived(&self) -> Result<Listing> {
         let mut listing =
             stored::list(std::slice::from_ref(&self.home.archived_memories), &mut |_| false);
@@ -650,12 +648,12 @@ impl Store {
         Ok(listing)
     }
 
-    /// Held while files of this project are changed. Waits until the other writer is done, which
-    /// takes a second at most; readers take nothing. It is released when dropped.
+    /// Locks the project's files for a change. Waits for another writer, which takes a second at most; readers take no
+    /// lock. The lock is released when dropped.
     ///
     /// # Errors
-    /// [`Error::Newer`] when a later version of the program has written the store, the user's own or the memory folder;
-    /// others when the lock cannot be taken.
+    /// [`Error::Newer`] when a later version of the program has written the store, the user's own store or the memory
+    /// folder; others when the lock cannot be taken.
     pub(crate) fn lock(&self) -> Result<File> {
         format_version::check_user(&self.dirs)?;
         let lock = stored::lock_within(&self.home, self.lock_wait)?;
@@ -665,7 +663,7 @@ impl Store {
         Ok(lock)
     }
 
-    /// Refuses to change what is not released: what is written here counts as this machine's.
+    /// Refuses to change an unreleased file: the result would count as this machine's.
     fn check_given(&self, stored: &Stored) -> Result<()> {
         let unreleased =
             self.judged.as_deref().is_some_and(|(trust, _)| trust.is_unreleased(stored));
@@ -679,8 +677,7 @@ impl Store {
         ))
     }
 
-    /// Refuses a committed folder that is a symbolic link: a commit of somebody else could make
-    /// it lead anywhere.
+    /// Refuses a committed folder that is a symbolic link: another person's commit could point it anywhere.
     pub(crate) fn check_folder(&self) -> Result<()> {
         self.root.as_deref().map_or(Ok(()), check_folder)
     }
@@ -705,18 +702,18 @@ impl Store {
         disk::Write { root: self.root_of(path), path, bytes, privacy: self.privacy_of(path) }
     }
 
-    /// Removes a file of the store's.
+    /// Removes a file of the store.
     pub(crate) fn remove(&self, path: &Path) -> Result<()> {
         disk::remove_below(self.root_of(path), path)
     }
 
-    /// Returns where no link is followed below: the working tree, or our data folder.
+    /// Returns the folder below which no link is followed: the working tree, or our data folder.
     fn root_of(&self, path: &Path) -> &Path {
         self.tree_of(path).unwrap_or(&self.dirs.data)
     }
 
-    /// Returns whether a file can be written below the folder of memory files under a name that it had before: nothing
-    /// stands there, and the way there is still one of folders.
+    /// Returns whether a file can be written again under its earlier name in the folder of memory files: the path is
+    /// free, and its parents are still folders.
     pub(crate) fn may_create(&self, path: &Path) -> bool {
         let folders = path.ancestors().skip(1).take_while(|folder| *folder != self.folder);
         let mut parts = path.strip_prefix(&self.folder).into_iter().flat_map(Path::components);
@@ -729,7 +726,7 @@ impl Store {
             })
     }
 
-    /// Removes what killed writers left beside memory files. The lock is held.
+    /// Removes temporary files of killed writers. The caller holds the lock.
     pub(crate) fn sweep<'r>(&self, roots: impl Iterator<Item = &'r Path>) {
         for root in roots {
             if check_folder(root).is_ok() {
@@ -745,7 +742,7 @@ impl Store {
         if self.tree_of(path).is_some() { Privacy::Shared } else { Privacy::Private }
     }
 
-    /// A path for a new memory's file that nothing has yet.
+    /// Returns a free path for a new memory's file.
     pub(crate) fn free_path(&self, memory: &Memory) -> Result<PathBuf> {
         let folder = match memory.status {
             Status::Held => &self.home.drafts,
@@ -754,7 +751,7 @@ impl Store {
         free_path_in(folder, memory)
     }
 
-    /// The path below the folder of memory files, when it lies there.
+    /// Returns the path relative to the folder of memory files, if it is below it.
     pub(crate) fn relative(&self, path: &Path) -> Option<String> {
         let of_tree = self.tree_of(path).map(memory_folder);
         let folder = of_tree.as_ref().unwrap_or(&self.folder);
@@ -769,7 +766,7 @@ impl Store {
         change: impl FnOnce(&mut Memory),
     ) -> Result<Saved> {
         let Read { stored, mut file } = stored::read(path)?;
-        // As it is now: a pull may have replaced what was found a moment ago.
+        // Checked with the present file: a pull may have replaced the listed one.
         self.check_given(&stored)?;
         let mut memory = stored.memory.clone();
         change(&mut memory);
@@ -779,7 +776,7 @@ impl Store {
         self.put(stored, &before, by, file, redactor)
     }
 
-    /// Writes the file of a memory where it is, without what is to be hidden, unless it says so already.
+    /// Writes a memory's file in place, redacted, if its content changed.
     fn put(
         &self,
         stored: Stored,
@@ -812,7 +809,7 @@ impl Store {
         Ok(Saved { stored, change: Change::Updated, hidden, suspects: Vec::new() })
     }
 
-    /// Notes a saved memory in the ledger, so that it survives `git clean` and the like as derived ones do.
+    /// Records a saved memory in the ledger, so that it survives `git clean` as derived ones do.
     fn note_saved(&self, path: &Path, file: &MemoryFile, by: By) -> Result<()> {
         let Some(name) = self.relative(path) else { return Ok(()) };
         let lookup = Lookup::new(&self.home);
@@ -820,11 +817,11 @@ impl Store {
         let mut new = LedgerEntry::new(file.memory.id, root);
         let mut known = lookup.entry(file.memory.id)?;
         if by == By::Person && file.memory.source.said_by == Some(SaidBy::Assistant) {
-            // The entry of a note does not show who changed it.
+            // A ledger entry does not record which author changed a note.
             Reviewed::note_locked(&self.home, file.memory.id)?;
         }
         if by == By::Link {
-            // A sync may take the link out again, once the newer memory is gone.
+            // A sync may remove the link again, once the newer memory is gone.
             for entry in known.iter_mut().chain([&mut new]) {
                 entry.linked = file.memory.superseded_by;
             }
@@ -832,13 +829,13 @@ impl Store {
         lookup.saved(known, new, &name, file.text())
     }
 
-    /// Returns how the ledger calls the tree these files are in.
+    /// Returns the root under which the ledger records these files.
     fn ledger_root(&self) -> &Path {
         self.root.as_deref().unwrap_or(Path::new(""))
     }
 
     pub(crate) fn archived_path(&self, memory: &Memory) -> PathBuf {
-        // Named by the whole id: the title may have changed since it was last put aside.
+        // Named by the whole id: the title may have changed since it was last archived.
         self.home.archived_memories.join(format!("{}.md", memory.id))
     }
 
@@ -849,8 +846,7 @@ impl Store {
     }
 }
 
-/// Refuses a working tree whose committed folder is a symbolic link; to be asked before anybody
-/// vouches for it.
+/// Refuses a working tree whose committed folder is a symbolic link; call it before the tree is trusted.
 pub fn check_folder(root: &Path) -> Result<()> {
     let store = root.join(STORE_DIR);
     for folder in [memory_folder(root), store] {
@@ -876,13 +872,13 @@ pub(crate) fn write_all(files: &[(Store, PathBuf, String)]) -> Result<()> {
     disk::replace_all(&writes)
 }
 
-/// A path in this folder that nothing has yet.
+/// Returns a free path in this folder.
 pub(crate) fn free_path_in(folder: &Path, memory: &Memory) -> Result<PathBuf> {
     let path = folder.join(file_name(memory));
     if std::fs::symlink_metadata(&path).is_err() {
         return Ok(path);
     }
-    // The short id is taken by another memory of the same title, or a person's file stands there.
+    // The short id belongs to another memory of the same title, or a person's file has that name.
     let name = format!("{}.md", memory.id);
     let path = folder.join(name);
     match std::fs::symlink_metadata(&path) {
@@ -899,7 +895,7 @@ fn is_same(stored: &Stored, memory: &Memory) -> bool {
     let live = matches!(stored.memory.status, Status::Active | Status::Held);
     stored.memory.id == memory.id
         || live
-            // A statement that was replaced, or is over, and is said again holds again, as a memory of its own.
+            // A superseded or expired statement that is repeated becomes a new memory.
             && stored.memory.superseded_by.is_none()
             && !stored.memory.is_expired(memory.created)
             && stored.memory.kind == memory.kind
@@ -907,20 +903,20 @@ fn is_same(stored: &Stored, memory: &Memory) -> bool {
             && !is_note_on_others_word(&stored.memory, memory)
 }
 
-/// Returns whether a model's note has the title of what a person said or wrote by hand: it is a memory of its own then,
-/// for the person did not say it.
+/// Returns whether a model's note has the title of a memory that a person stated or wrote: it becomes a separate
+/// memory, because the person did not state it.
 fn is_note_on_others_word(old: &Memory, new: &Memory) -> bool {
     new.source.is_noted() && old.source.is_users()
 }
 
-/// Makes `old` say what `new` says: its text, with the tags, paths and replaced memories of both. A statement repeated
-/// in other words happened again.
+/// Replaces the text of `old` by that of `new`, with the tags, paths and superseded memories of both. A statement that
+/// is repeated in other words has a new date of occurrence.
 fn unite(old: &mut Memory, new: Memory, now: Timestamp) {
     let before = old.clone();
     let occurred = new.occurred.unwrap_or(now);
     if !new.body.trim().is_empty() {
         old.body = new.body;
-        // The speaker of the new text becomes that of the memory.
+        // The author of the new text becomes that of the memory.
         old.source.said_by = new.source.said_by.or(old.source.said_by);
         old.source.extractor = new.source.extractor.or(old.source.extractor.take());
     }
@@ -952,7 +948,7 @@ fn unite(old: &mut Memory, new: Memory, now: Timestamp) {
             old.supersedes.push(older);
         }
     }
-    // Contradictions were looked for again, or settled.
+    // Contradictions were searched again, or resolved.
     old.relations.retain(|link| link.kind != CONTRADICTS);
     for link in new.relations {
         if link.to != old.id && !old.relations.contains(&link) {

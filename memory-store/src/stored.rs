@@ -1,5 +1,5 @@
-//! Memory files as they lie in folders: reading one, listing many, and the lock that is held while they change. Ledger,
-//! identity, trust and the store are above this module.
+//! Memory files in folders: reading one, listing many, and the lock for changes. Ledger, identity, trust and the store
+//! depend on this module.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -20,20 +20,20 @@ use crate::id::MemoryId;
 use crate::layout::ProjectDir;
 use crate::memory::Memory;
 
-/// Files of one store that are read; what is beyond is reported.
+/// Maximum number of files of one store that are read; more are reported.
 pub const FILES_MAX: usize = 200_000;
 
-/// Bytes of all files of one store that are read; what is beyond is reported. Some 200,000 memories of the usual
-/// length; a store that is larger was made to be.
+/// Maximum size of all files of one store that are read; more are reported. It fits some 200,000 memories of the usual
+/// length; a larger store is probably malicious.
 pub(crate) const STORE_BYTES_MAX: u64 = 128 << 20;
 
 /// Remedy for a store that is too large to read.
 const FEWER: &str = "Remove what is no memory, or keep fewer of them.";
 
-/// Fewest characters of an id that find a memory.
+/// Minimum number of characters of an id to find a memory.
 pub const SHORT_ID_CHARS_MIN: usize = 4;
 
-/// Levels of folders in a store: a person may sort memories into a few.
+/// Maximum depth of folders in a store: a person may sort memories into a few.
 pub(crate) const LEVELS_MAX: usize = 4;
 
 /// A memory and its file.
@@ -43,7 +43,7 @@ pub struct Stored {
     pub path: PathBuf,
     /// The memory.
     pub memory: Memory,
-    /// Its length, and when it was last modified.
+    /// Size and modification time of the file.
     pub stamp: Stamp,
     /// The hash of its text (see [`text_hash`]).
     pub text: String,
@@ -54,22 +54,22 @@ pub struct Stored {
 pub struct Listing {
     /// The memories, by id.
     pub memories: Vec<Stored>,
-    /// Files that repeat the id or the name of one that counts.
+    /// Files that repeat the id or the name of the selected one.
     pub repeats: Vec<Stored>,
-    /// Files that are no valid memory, or that repeat the id or the name of one that counts. They are left alone.
+    /// Files that are not valid memories, or that repeat the id or the name of the selected one. They are not changed.
     pub broken: Vec<Error>,
 }
 
-/// A file as it was read, with its bytes.
+/// A file and its bytes when it was read.
 #[derive(Clone, Debug)]
 pub(crate) struct Read {
     pub stored: Stored,
     pub file: MemoryFile,
 }
 
-/// Lists folders. Of several files with one id, or one name (see [`refuse_twins`]), one counts that is in force,
-/// so that what is held hides nothing; of those the first by folder and path. That a later folder repeats an
-/// earlier one is no fault: a draft may be in the tree again.
+/// Lists folders. Of several files with one id, or one name (see [`refuse_twins`]), one that is in force is selected,
+/// so that a held file hides no other; of those the first by folder and path. A repetition in a later folder is not an
+/// error: a draft may be in the tree again.
 pub(crate) fn list<P: AsRef<Path>>(
     folders: &[P],
     is_held: &mut dyn FnMut(&Stored) -> bool,
@@ -102,7 +102,7 @@ pub(crate) fn list<P: AsRef<Path>>(
 }
 
 impl Listing {
-    /// Finds a memory by its id, or by its last characters.
+    /// Finds a memory by its id, or by the last characters of its id.
     ///
     /// # Errors
     /// [`Error::NotFound`] unless there is exactly one.
@@ -118,14 +118,14 @@ impl Listing {
         }
     }
 
-    /// All files that are memories, also those that repeat another's id or name.
+    /// Returns all memory files, including those with a duplicate id or name.
     pub fn files(&self) -> impl Iterator<Item = &Stored> {
         self.memories.iter().chain(&self.repeats)
     }
 }
 
-/// The number of the one that counts of files of which only one does: the first that is not held, or else the
-/// first. Whether one is held is asked only where there is a choice.
+/// Returns the index of the selected file of several with one id or name: the first that is not held, or else the
+/// first. `is_held` is only called if there are several.
 fn counting<T>(files: &[T], mut is_held: impl FnMut(&T) -> bool) -> usize {
     match files.len() {
         1 => 0,
@@ -133,9 +133,9 @@ fn counting<T>(files: &[T], mut is_held: impl FnMut(&T) -> bool) -> usize {
     }
 }
 
-/// Takes out the files that have another's name where case and composed letters make no difference, as on other
-/// systems, and says why of each. All must have been read, also what is held: a file that does not count takes
-/// nobody's name.
+/// Removes the files whose names differ only in case or composed letters, which other systems treat as equal, and
+/// returns an error for each. The caller must have read all files, including held ones: a file that is not selected
+/// occupies no name.
 pub(crate) fn refuse_twins<P: AsRef<Path>, T>(
     folders: &[P],
     files: &mut Vec<T>,
@@ -164,7 +164,7 @@ pub(crate) fn refuse_twins<P: AsRef<Path>, T>(
     refused
 }
 
-/// A path without differences of case and of composed letters.
+/// Returns a path without differences of case and of composed letters.
 pub(crate) fn folded(path: &Path) -> String {
     let path = path.to_string_lossy();
     match path.is_ascii() {
@@ -177,8 +177,8 @@ fn same_folder<P: AsRef<Path>>(folders: &[P], a: &Path, b: &Path) -> bool {
     folders.iter().any(|folder| a.starts_with(folder) && b.starts_with(folder))
 }
 
-/// Reads every memory file, in the order of folders and paths, twins too (see [`refuse_twins`]). An error about a folder says that not all of it
-/// was read.
+/// Reads every memory file, in the order of folders and paths, including duplicates (see [`refuse_twins`]). An error
+/// about a folder means that it was not read completely.
 pub(crate) fn visit<P: AsRef<Path>>(folders: &[P], each: &mut dyn FnMut(Result<Read>)) {
     visit_up_to(STORE_BYTES_MAX, folders, each);
 }
@@ -201,7 +201,7 @@ fn visit_up_to<P: AsRef<Path>>(bytes_max: u64, folders: &[P], each: &mut dyn FnM
                         .and_then(|()| read_with(&mut reader, entry.path()));
                     bytes += match &read {
                         Ok(read) => read.stored.stamp.bytes,
-                        // However large it is, no more of it was read.
+                        // At most this much of a larger file was read.
                         Err(_) => entry
                             .metadata()
                             .map_or(0, |metadata| metadata.len().min(FILE_BYTES_MAX as u64)),
@@ -232,25 +232,25 @@ fn walk(folder: &Path) -> impl Iterator<Item = walkdir::Result<DirEntry>> {
         .max_depth(LEVELS_MAX)
         .follow_links(false)
         .follow_root_links(false)
-        // By file name: those that are compared lie in one folder, and a name would be cut out of its path each time.
+        // By file name: compared entries are in one folder, and extracting the name from the path each time is slower.
         .sort_by(|a, b| a.path().as_os_str().cmp(b.path().as_os_str()))
         .into_iter()
         .filter_entry(|entry| !is_hidden(entry))
 }
 
-/// Returns the paths of memory files; none is read.
+/// Returns the paths of memory files, without reading them.
 pub(crate) fn paths<P: AsRef<Path>>(folders: &[P]) -> BTreeSet<PathBuf> {
     found(folders).take(FILES_MAX).collect()
 }
 
-/// Finds them, in the order in which folders are walked.
+/// Returns them in the order of the walk.
 pub(crate) fn found<P: AsRef<Path>>(folders: &[P]) -> impl Iterator<Item = PathBuf> {
     let entries = folders.iter().flat_map(|folder| walk(folder.as_ref()));
     let files = entries.filter_map(|entry| entry.ok().filter(is_memory_name));
     files.map(DirEntry::into_path)
 }
 
-/// Refuses a file whose name is something else on another system.
+/// Refuses a file whose name is not portable.
 pub(crate) fn check_name(folder: &Path, path: &Path) -> Result<()> {
     let relative = path.strip_prefix(folder).unwrap_or(path);
     let mut names = relative.components().map(|part| part.as_os_str().to_string_lossy());
@@ -278,8 +278,8 @@ fn read_with(reader: &mut FileReader, path: &Path) -> Result<Read> {
     Ok(Read { stored, file })
 }
 
-/// A file that was written a moment ago, as it is now. One that git took away since is as it was written:
-/// the ledger has it, so it is saved all the same.
+/// Reads a file that was just written. If git removed it since, returns it as written: the ledger contains it, so it is
+/// saved nevertheless.
 pub(crate) fn read_back(path: &Path, written: &MemoryFile) -> Result<Stored> {
     match read(path) {
         Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
@@ -294,7 +294,7 @@ pub(crate) fn read_back(path: &Path, written: &MemoryFile) -> Result<Stored> {
     }
 }
 
-/// Returns the hash of a memory file's text, whose line endings may have been converted by git.
+/// Returns the hash of a memory file's text, independent of line endings, which git may convert.
 pub(crate) fn text_hash(text: &str) -> String {
     const HASH_CHARS: usize = 32;
     let hash = match text.contains('\r') {
@@ -304,12 +304,12 @@ pub(crate) fn text_hash(text: &str) -> String {
     hash.to_hex()[..HASH_CHARS].to_owned()
 }
 
-/// Held while files of a project are changed, its record among them; see `Store::lock`.
+/// Takes the lock for changes to files of a project, including its record; see `Store::lock`.
 pub(crate) fn lock(home: &ProjectDir) -> Result<File> {
     lock_within(home, LOCK_WAIT)
 }
 
-/// Locks the store, waiting at most this long. A store of a format that this program does not support is refused.
+/// Locks the store, waiting at most this long. A store of an unsupported format is refused.
 pub(crate) fn lock_within(home: &ProjectDir, most: Duration) -> Result<File> {
     create_folder(&home.folder, Privacy::Private)?;
     let path = home.folder.join("store.lock");
@@ -371,7 +371,7 @@ mod tests {
             visit_up_to(bytes_max, &[folder.path()], &mut |read| errors.extend(read.err()));
             errors
         };
-        // Each is too long to be a memory, and counts as much as is read of one.
+        // Each is too long for a memory, and counts with the number of bytes read.
         assert_eq!(read(5 * FILE_BYTES_MAX as u64).len(), 5);
         let errors = read(1 << 20);
         assert_eq!(errors.len(), 6, "all five, and that it was too much");

@@ -1,4 +1,4 @@
-//! The table of token vectors: what it computes, and what it says about files that are not right.
+//! The table of token vectors: its results, and its errors for invalid files.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use memory_store::embed::{DIMENSIONS, Space, Table, Vector, build, model};
 
 const PIECES: [&str; 6] = ["[UNK]", "red", "green", "##er", "rare", "grey"];
 
-/// A row with one value, and the weight of it.
+/// Returns a row with one value, and its weight.
 fn row(at: usize, weight: f32) -> [f32; DIMENSIONS] {
     let mut row = [0.0; DIMENSIONS];
     row[at] = weight;
@@ -30,11 +30,11 @@ fn open(bytes: &[u8]) -> Result<Table, memory_store::Error> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("table.bin");
     std::fs::write(&path, bytes).unwrap();
-    // The file stays open, and readable, when its folder goes.
+    // The file stays open and readable after its folder is removed.
     Table::open_file(&path)
 }
 
-/// The expected vector of weights at places.
+/// Returns the expected vector of weights at positions.
 fn vector(parts: &[(usize, f32)]) -> Vector {
     let mut sum = [0.0; DIMENSIONS];
     for &(at, weight) in parts {

@@ -1,4 +1,4 @@
-//! The transformer: the same vector by every code path, and a close one to the reference's.
+//! The transformer: the same vector in every code path, close to that of the reference.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -10,7 +10,7 @@ use memory_store::embed::{Transformer, build};
 
 const PIECES: [&str; 7] = ["[UNK]", "[CLS]", "[SEP]", "red", "green", "##er", "grey"];
 
-/// Numbers that look like chance but are always the same.
+/// Pseudo-random numbers from a fixed seed.
 struct Chance(u32);
 
 impl Chance {
@@ -32,7 +32,7 @@ impl Chance {
     }
 }
 
-/// A transformer of one layer with weights by chance.
+/// Returns a transformer of one layer with random weights.
 fn file() -> Vec<u8> {
     static FILE: OnceLock<Vec<u8>> = OnceLock::new();
     FILE.get_or_init(new_file).clone()
@@ -67,7 +67,7 @@ fn open(bytes: &[u8]) -> Result<Transformer, memory_store::Error> {
 #[test]
 fn every_code_path_gives_the_same_bits() {
     let file = file();
-    // With and without a rest after the tiles and blocks.
+    // With and without a remainder after the tiles and blocks.
     let texts = ["red", "green greener grey", &"red green grey ".repeat(11)];
     let of_path = |path| {
         let mut transformer = open(&file).unwrap();

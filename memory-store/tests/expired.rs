@@ -1,5 +1,6 @@
-//! A memory whose time is over suppresses nothing: what it replaced holds again, what it says again is given, and
-//! an error that it cured is looked for elsewhere. Both where the index was published before and after that time.
+//! An expired memory suppresses nothing: the memory that it superseded is in force again, repetitions of it are
+//! returned, and other cures are found for its error. Tested with an index that was published before and after the
+//! expiry.
 
 use crate::common::{Fixture, NOW, id, memory};
 use memory_store::index::document::Passage;
@@ -9,12 +10,12 @@ use memory_store::recall::{Recalled, Search};
 use memory_store::signature::error_signature;
 use memory_store::{Kind, Timestamp};
 
-/// When what was said is over, in the tests that publish before.
+/// End of validity in the tests that publish before.
 const UNTIL: Timestamp = Timestamp(NOW.0 + 1000);
-/// A moment after that.
+/// A time after that.
 const LATER: Timestamp = Timestamp(NOW.0 + 2000);
 
-/// Runs a test with an index that was published in time, and with one that was not.
+/// Runs a test with an index that was published before the expiry, and with one published after it.
 fn both(write: impl Fn(&Fixture, Timestamp), check: impl Fn(&Fixture, Timestamp)) {
     for (until, now) in [(UNTIL, LATER), (Timestamp(NOW.0 - 1), NOW)] {
         let fixture = Fixture::filled();
@@ -28,7 +29,7 @@ fn ids(recalled: &Recalled) -> Vec<String> {
     recalled.hits.iter().map(|hit| hit.title.clone()).collect()
 }
 
-/// A fact about the port of the made-up quota probe.
+/// Returns a fact about the port of the fictitious quota probe.
 fn port(number: u8, port: u16) -> Memory {
     memory(number, Kind::Fact, &format!("The quota probe listens on port {port}"), "Set by hand.")
 }
@@ -61,7 +62,7 @@ fn what_an_expired_memory_replaced_holds_again() {
             let expected = vec!["The quota probe listens on port 7440".to_owned()];
             assert_eq!(asked(fixture, now), [expected.clone(), expected], "{names}");
         });
-        // As long as it is in time, it stands in the other's place.
+        // Before its expiry it supersedes the other one.
         let fixture = Fixture::filled();
         write(&fixture, UNTIL);
         fixture.publish();

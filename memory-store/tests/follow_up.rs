@@ -1,5 +1,5 @@
-//! Prompts that go on where the one before ended, asked of a made-up shop: what they bring with the
-//! topic of the prompt before, and that it opens the gate for nothing else.
+//! Follow-up prompts about a fictitious shop: their recall with the topic of the preceding prompt, which must not open
+//! the gate for other prompts.
 
 use crate::common::vectors::{Shipped, assets};
 use crate::common::{Fixture, NOW, memory};
@@ -50,8 +50,7 @@ const MEMORIES: &[(&str, &str)] = &[
     ("Stock is reserved for ten minutes", "The worker frees it afterwards."),
 ];
 
-/// A session's first prompt, its follow-up, and the beginning of the expected title; empty where the first prompt says
-/// nothing about it.
+/// A session's first prompt, its follow-up, and the beginning of the expected title; empty if no memory answers it.
 const TALKS: &[(&str, &str, &str)] = &[
     ("How do we deploy to staging?", "and production?", "Deploy production"),
     ("deploy the branch to staging please", "now the same for production", "Deploy production"),
@@ -104,19 +103,19 @@ fn shop(vectors: Option<&Shipped>) -> Fixture {
     fixture
 }
 
-/// Returns how a prompt is asked: with the topic of another one, or without.
+/// Returns the best hit of a follow-up, with the topic of the first prompt or without.
 fn ask(recall: &Recall, first: &str, then: &str, with_topic: bool) -> Option<String> {
     let mut topic = Topic::default();
     let answered = recall.prompt(first, Some(&mut topic), NOW, &|_| false);
     let given = answered.hits.first().map(|hit| hit.id);
-    // As a session's file keeps it.
+    // In the form of the session file.
     let mut topic = Topic::from_hex(&if with_topic { topic.to_hex() } else { String::new() });
     let found = recall.prompt(then, Some(&mut topic), NOW, &|id| Some(id) == given);
     Some(found.hits.into_iter().next()?.title)
 }
 
-/// Of the talks that should bring something: in how many the best of what comes is right. Of those
-/// that should bring nothing, after every first prompt: how often something comes.
+/// Returns the number of talks with an expected memory whose best hit is right, and the number of hits for prompts
+/// without one, after every first prompt.
 fn counts(recall: &Recall, with_topic: bool) -> (usize, usize) {
     let ask = |first: &str, then: &str| ask(recall, first, then, with_topic);
     let (speaking, silent): (Vec<_>, Vec<_>) =

@@ -1,4 +1,4 @@
-//! An index from publishing to recall: the journeys that every caller takes.
+//! An index from publishing to recall, as all callers use it.
 
 use crate::common::vectors::{Shipped, assets};
 use crate::common::{self, Fixture, NOW, id, memory, put};
@@ -73,7 +73,7 @@ fn a_newer_memory_that_names_what_it_replaces_stands_in_for_it() {
     assert_eq!(found.hits[0].why, "replaces \"The cron job sweep drains the outbox queue\"");
     let older = found.trace.iter().find(|traced| traced.id == id(70)).unwrap();
     assert_eq!((older.outcome, older.instead), (CandidateOutcome::Superseded, Some(id(71))));
-    // A memory given before does not let the old one through.
+    // If the newer one was injected before, the old one is still suppressed.
     let again = recall.prompt(prompt, None, NOW, &|known| known == id(71));
     assert_eq!(titles(&again.hits), Vec::<&str>::new());
 }
@@ -106,7 +106,7 @@ fn the_memories_of_a_file_come_by_what_matters_most_and_not_by_its_name() {
     let found = fixture.recall().file("billing/src/ledger.rs", None, NOW, &|_| false);
     let ids: Vec<MemoryId> = found.hits.iter().map(|hit| hit.id).collect();
     assert_eq!(ids, [id(71), id(72), id(70)]);
-    // The topic of the last prompt matters more.
+    // The topic of the last prompt has more weight.
     let mut topic = Topic::default();
     let prompt = "why does the audit skip the last row of the table?";
     let recall = fixture.recall();
@@ -191,7 +191,7 @@ fn a_store_asks_for_as_much_as_the_talk_that_comes_near_it_scores() {
     }
     let near = fixture.publish().gate;
     assert!(near.threshold >= far.threshold, "{near:?} {far:?}");
-    // The strictest kind counts, so what is near one kind is not hidden behind the other.
+    // The strictest kind determines the threshold, so that foreign prompts near one kind are not hidden by the other.
     assert!(near.mean != far.mean, "{near:?} {far:?}");
     let found =
         fixture.recall().prompt("what did the speaker say about loneliness", None, NOW, &|_| false);
@@ -249,7 +249,7 @@ fn a_worktree_without_an_index_is_told_through_the_main_trees() {
         "The quota probe needs a warm cache",
         "Run the probe twice; the first answer is from a cold cache.",
     ));
-    // It lies in the worktree, outside of the tree whose index tells of it.
+    // Its file is in the worktree, outside of the tree whose index lists it.
     let folder = worktree.root.join(".throughline/memories");
     std::fs::create_dir_all(&folder).unwrap();
     let path = folder.join(new.path.file_name().unwrap());
@@ -280,7 +280,7 @@ fn what_is_journalled_while_the_store_is_listed_stays_in_the_journal() {
     fixture.publish_with(publisher, &listed, None);
     let found = fixture.recall().prompt("when does the quota probe run?", None, NOW, &|_| false);
     assert_eq!(titles(&found.hits), ["The quota probe runs at dawn"]);
-    // Folded by the next one, after which the journal is a new file.
+    // Merged by the next publisher, after which the journal is a new file.
     fixture.publish();
     assert_eq!(fixture.publish().generation, 2);
     let found = fixture.recall().prompt("when does the quota probe run?", None, NOW, &|_| false);
@@ -298,7 +298,7 @@ fn publishing_the_same_again_changes_nothing_and_the_same_store_gives_the_same_b
     let segments = |fixture: &Fixture| -> Vec<(String, Vec<u8>)> {
         fixture.index_files().into_iter().filter(|(name, _)| name.ends_with(".seg")).collect()
     };
-    // Files are named relative to the root, so only times of change could differ.
+    // Files are named relative to the root, so only modification times could differ.
     fixture.set_times();
     other.set_times();
     fixture.publish();
@@ -435,7 +435,7 @@ fn turns_grow_by_segments_that_are_merged() {
     assert_eq!((found[0].session.as_deref(), found[0].turn), (Some("session-17"), 2));
     assert_eq!(find("subject17").len(), 5);
 
-    // A turn that grew replaces its older self; adding again changes nothing.
+    // A turn that grew replaces its earlier version; adding it again changes nothing.
     let grown =
         || turn("session-17", 2, "turn 2 of round 17 about subject17, now with quaternions");
     fixture.publish_turns(fixture.added(&mut std::iter::once(grown())));
@@ -443,7 +443,7 @@ fn turns_grow_by_segments_that_are_merged() {
     assert_eq!(find("subject17").len(), 5);
     assert!(!fixture.publish_turns(fixture.added(&mut std::iter::once(grown()))).changed);
 
-    // Replacing leaves nothing of the others behind.
+    // Replacement removes all others.
     fixture.publish_turns(fixture.replaced(&mut std::iter::once(grown())));
     assert_eq!((find("subject17").len(), find("subject18").len()), (1, 0));
     let bytes: Vec<u8> = fixture.index_files().into_iter().flat_map(|(_, bytes)| bytes).collect();
@@ -481,7 +481,7 @@ fn turns_are_brought_portion_by_portion_and_seen_together() {
     assert_eq!((after.digest, after.gate), (before.digest, before.gate));
     assert_eq!((search("quaternions"), search("subject2"), search("subject9")), (7, 1, 0));
 
-    // Unpublished files go, and so do those of a killed run once somebody begins again.
+    // Unpublished files are removed, and so are those of a killed run when the next one begins.
     let unnamed = || {
         let (named, _) = Index::open(&index).unwrap().unwrap().passages();
         let files = fixture.index_files();
@@ -500,7 +500,7 @@ fn turns_are_brought_portion_by_portion_and_seen_together() {
     assert!(fixture.publish_turns(Some(staged)).changed);
     assert_eq!((search("quaternions"), search("subject8")), (9, 1));
     assert_eq!(unnamed(), 0);
-    // Turns that are there already are not new.
+    // Turns that are present already are not new.
     let staged = stage(Staged::begin(&index, false).unwrap(), &[&all[2..7]]);
     assert!(!fixture.publish_turns(Some(staged)).changed);
     assert!(!fixture.publish().changed);
@@ -522,7 +522,7 @@ fn what_is_brought_goes_with_the_try_where_there_is_no_index_yet_or_none_that_ca
     drop(stage());
     assert!(!files().iter().any(|name| name.starts_with("passages")));
 
-    // Nobody knows what a manifest names that cannot be read now: perhaps a newer version wrote it.
+    // An unreadable manifest may be of a newer version, so the files that it names are unknown.
     fixture.publish_turns(fixture.replaced(&mut std::iter::once(turn("session-1", 0, "a turn"))));
     let manifest = index.join("MANIFEST");
     let bytes = std::fs::read(&manifest).unwrap();
@@ -564,7 +564,7 @@ fn what_publishing_puts_off_is_done_when_there_is_time() {
     add(1, 200);
     add(2, 40);
     assert_eq!((segments(), is_unsettled()), (vec![200, 40], false));
-    // To merge them would take longer than anybody should wait.
+    // Merging them would take too long while publishing.
     add(3, 120);
     assert_eq!((segments(), is_unsettled()), (vec![200, 160], true));
     let before = Index::open(&fixture.index()).unwrap().unwrap().manifest;
@@ -573,7 +573,7 @@ fn what_publishing_puts_off_is_done_when_there_is_time() {
     assert_eq!((segments(), is_unsettled()), (vec![360], false));
     let after = Index::open(&fixture.index()).unwrap().unwrap().manifest;
     assert_eq!((after.digest, after.gate), (before.digest, before.gate));
-    // Nothing is lost on the way, the memories and the journal least of all.
+    // No data is lost, in particular no memories and no journal.
     assert!(!fixture.publish().changed);
     let search = |text: &str, tier| {
         let search = Search { text: text.into(), tier, limit: 500, ..Search::default() };
@@ -610,7 +610,7 @@ fn other_scripts_are_found() {
 fn a_memory_that_no_longer_holds_is_not_given() {
     let fixture = Fixture::filled();
     let mut old = memory(50, Kind::Fact, "The quota probe is paused", "Until the audit is over.");
-    // It was in time when the index was published, and is no longer.
+    // It was valid when the index was published, and has expired since.
     old.valid_until = Some(Timestamp(NOW.0 + 1));
     fixture.write(old.clone());
     fixture.publish();
@@ -645,7 +645,7 @@ fn a_memory_is_found_by_the_index_where_its_file_is_as_it_was_read() {
     assert_eq!(find(&id), Some(first.memory.title.clone()));
     assert_eq!(find(&id[id.len() - 3..]), None, "too short for an id");
 
-    // Files that came since are looked at, too.
+    // Files that were added since are read, too.
     let mut twin = first.memory.clone();
     twin.title = "Another one".to_owned();
     let twin = fixture.write(twin);
@@ -659,7 +659,7 @@ fn a_memory_is_found_by_the_index_where_its_file_is_as_it_was_read() {
     fs::remove_file(&alike).unwrap();
     assert_eq!(find(&id), Some(first.memory.title.clone()));
 
-    // A file that was changed is not what the index says.
+    // A changed file does not match the index.
     let text = fs::read_to_string(&first.path).unwrap();
     fs::write(&first.path, text.replace(&id, &MemoryId(*b"another new id..").to_string())).unwrap();
     assert_eq!(find(&id), None);

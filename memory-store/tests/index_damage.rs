@@ -1,7 +1,7 @@
-//! An index whose bytes are not what they were: power cuts, full disks, bad memory, hostile hands.
+//! An index with damaged bytes: power failures, full disks, bad memory, malicious changes.
 //!
-//! Whatever is in the files, recall ends, does not panic, and either answers as before or says
-//! that it is degraded. It never answers something else.
+//! For any content of the files, recall ends without a panic, and either returns the same results or reports that it is
+//! degraded. It never returns wrong results.
 
 use std::fs;
 
@@ -13,7 +13,7 @@ use memory_store::index::health::{Depth, inspect};
 use memory_store::index::journal;
 use memory_store::recall::{Recall, Recalled, Search, Tier};
 
-/// Asks everything that can be asked, and returns the titles of the answers.
+/// Runs all kinds of queries, and returns the titles of the hits.
 fn ask(recall: &Recall) -> Vec<(Vec<String>, bool)> {
     let error = "error: cannot find macro `money_fmt` in this scope";
     let turns = Search { text: "ledger".into(), tier: Tier::Passages, ..Search::default() };
@@ -50,7 +50,7 @@ fn fixture() -> Fixture {
     fixture
 }
 
-/// Damages each file of the index in many ways, one at a time, and asks everything each time.
+/// Damages each file of the index in many ways, one at a time, and runs all queries each time.
 fn each_damage(mut damage: impl FnMut(&[u8], usize) -> Vec<u8>, step: usize) {
     let fixture = fixture();
     let sound = ask(&fixture.recall());
@@ -162,7 +162,7 @@ proptest::proptest! {
     }
 }
 
-/// `doctor` compares whole files, so that nothing damaged passes it, whoever reads it.
+/// `doctor` compares whole files, so that it finds any damage.
 #[test]
 fn a_flipped_byte_of_a_segment_is_always_found_by_its_hash() {
     let fixture = fixture();
@@ -184,8 +184,8 @@ fn a_flipped_byte_of_a_segment_is_always_found_by_its_hash() {
     assert!(damage().is_none());
 }
 
-/// Rot keeps length and time, so that a look at headers does not find it; a look at all bytes does, and tells
-/// memories from turns.
+/// Bit rot keeps length and time, so that a check of headers does not find it; a check of all bytes does, and
+/// distinguishes memories from turns.
 #[test]
 fn an_inspection_says_what_of_an_index_cannot_be_read() {
     let fixture = fixture();
@@ -223,7 +223,7 @@ fn an_inspection_says_what_of_an_index_cannot_be_read() {
     assert_eq!(found(Depth::Bytes), (true, true));
 }
 
-/// A bit that no header covers: the segment opens, and a publisher that was told not to trust it makes it again.
+/// A bit that no header covers: the segment opens, and a publisher with `afresh` rebuilds it.
 #[test]
 fn a_publisher_that_begins_afresh_keeps_nothing_of_a_damaged_segment() {
     let fixture = fixture();
@@ -243,7 +243,8 @@ fn a_publisher_that_begins_afresh_keeps_nothing_of_a_damaged_segment() {
     assert!(inspect(&fixture.index(), Depth::Bytes).damage().is_none());
 }
 
-/// A segment of which only the head is read at first: its length is compared, too, and its files are read instead.
+/// A segment of which only the head is read at first: its length is checked as well, and its memory files are read
+/// instead.
 #[test]
 fn a_large_segment_without_its_end_counts_as_none() {
     let fixture = Fixture::empty();

@@ -1,9 +1,8 @@
 //! An index written by each released format version is kept, and opened by every later build.
 //!
-//! `tests/golden/<version>` holds the index and the memory files of the made-up project, as the
-//! first build of that version wrote them. To make the folder for a new version, run
-//! `THROUGHLINE_WRITE_GOLDEN=1 cargo test -p memory-store --test tests index_golden::`
-//! once and commit it; the folders of older versions are never written again.
+//! `tests/golden/<version>` contains the index and the memory files of the fictitious project, as the first build of
+//! that version wrote them. To create the folder of a new version, run `THROUGHLINE_WRITE_GOLDEN=1 cargo test -p
+//! memory-store --test tests index_golden::` once and commit it; the folders of older versions are never written again.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +19,7 @@ use memory_store::recall::{Search, Tier};
 use memory_store::signature::error_signature;
 
 const VERSION: &str = "3.2";
-/// All versions that a folder is kept of.
+/// All versions with a folder.
 const VERSIONS: &[&str] = &["1.0", "1.2", "1.3", "1.4", "2.0", "2.1", "3.0", "3.1", VERSION];
 
 fn golden(version: &str) -> PathBuf {
@@ -104,10 +103,10 @@ fn every_version_is_read() {
         assert_eq!(recall.error("make", error, NOW, &|_| false).hits[0].id, common::id(4));
         let index = Index::open(&fixture.index()).unwrap().unwrap();
         let memories = index.memories.unwrap();
-        // Without vectors in the first version, and with a graph that is no longer read in the second.
+        // The first version has no vectors, and the second a graph that is no longer read.
         assert_eq!(memories.vector_head().unwrap().is_some(), version != "1.0");
         assert_eq!(memories.has_graph(), !["1.0", "1.2"].contains(&version));
-        // Before there were passages there were turns, which the next sync makes passages of.
+        // Earlier versions had turns instead of passages; the next sync converts them.
         let search = Search { text: "ledger".into(), tier: Tier::Passages, ..Search::default() };
         let passages = if version == VERSION { 3 } else { 0 };
         assert_eq!(recall.search(&search, NOW).hits.len(), passages, "{version}");

@@ -1,4 +1,4 @@
-//! Vectors in an index: they are written, carried along, replaced by better ones, and found.
+//! Vectors in an index: written, kept, replaced by better ones, and found.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ use memory_store::index::{Index, segment::Segment};
 use memory_store::recall::background_prompts;
 use memory_store::settings::IndexSearch;
 
-/// Vectors that follow from the hash of a text; texts of one group lie together.
+/// Vectors derived from the hash of a text; texts of one group are close to each other.
 struct Hashed {
     space: Space,
     /// Texts whose transformer vector is known.
@@ -33,7 +33,7 @@ fn noise(seed: &str, place: usize) -> f32 {
     ((hash >> 40) as f32 / (1u64 << 24) as f32) - 0.5
 }
 
-/// A vector near those of the same group, the text before the colon.
+/// Returns a vector near those of the same group, the text before the colon.
 fn vector(text: &str) -> Vector {
     let group = text.split(':').next().unwrap_or_default();
     let components = std::array::from_fn(|at| noise(group, at) + 0.7 * noise(text, at));
@@ -119,14 +119,14 @@ fn merging_carries_vectors_along() {
     add(&fixture, &vectors, 10..20);
     let segments = segments(&fixture);
     assert_eq!(segments.iter().map(Segment::docs).collect::<Vec<_>>(), [20]);
-    // The ten new passages, and the prompts that their gate is calibrated with; what the memories say has not changed.
+    // The ten new passages, and the prompts that calibrate their gate; the texts of the memories are unchanged.
     assert_eq!(vectors.asked.get(), 10 + background_prompts().count());
     for doc in 0..20 {
-        // Two bits are kept of each component.
+        // Two bits are stored of each component.
         let kept = segments[0].vector(doc).unwrap().unwrap().vector;
         assert!(kept.cosine(&vector(&text(doc))) > 0.9, "{doc}");
     }
-    // A sync without an embedder keeps what is known.
+    // A sync without an embedder keeps the present vectors.
     let mut more = (20..50).map(|number| turn(number, text(number)));
     fixture.publish_turns(fixture.added(&mut more));
     let merged = &self::segments(&fixture)[0];
@@ -158,7 +158,7 @@ fn vectors_of_the_transformer_come_later() {
     assert_eq!(segments.iter().map(Segment::docs).collect::<Vec<_>>(), [40, 5]);
     let transformed = segments.iter().map(|it| it.vector_head().unwrap().unwrap().transformed);
     assert_eq!(transformed.collect::<Vec<_>>(), [40, 3]);
-    // Memories are made ready each time.
+    // Memories are embedded each time.
     vectors.known.extend(
         fixture
             .list()
@@ -171,7 +171,7 @@ fn vectors_of_the_transformer_come_later() {
     assert_eq!(memories.vector_head().unwrap().unwrap().transformed, memories.docs());
 }
 
-/// Links each vector with those beside it.
+/// Links each vector with its neighbours by index.
 struct Beside;
 
 impl Graphs for Beside {
@@ -186,7 +186,7 @@ impl Graphs for Beside {
     }
 }
 
-/// Links with one list too few.
+/// Builder that returns one list too few.
 struct Short;
 
 impl Graphs for Short {
@@ -227,13 +227,13 @@ fn a_large_segment_gets_a_graph_once_the_transformer_made_its_vectors() {
     assert_eq!(settle(&vectors, graphs), [false, false], "the table made them");
     vectors.known = (0..32).map(text).collect();
     assert_eq!(settle(&vectors, None), [false, false]);
-    // What a killed run left undone is due.
+    // Work of a killed run is due.
     assert_eq!((is_unsettled(None), is_unsettled(graphs)), (false, true));
     assert_eq!(settle(&vectors, graphs), [true, false]);
     assert!(!is_unsettled(graphs));
     let near = segments(&fixture)[0].nearest(&vector(&text(3)), 3, IndexSearch::Graph).unwrap();
     assert!(near[0].cosine > 0.9);
-    // Few better vectors leave it as it is.
+    // A few better vectors do not cause a rewrite.
     vectors.known = (0..40).map(text).collect();
     assert_eq!(settle(&vectors, None), [true, false]);
     assert_eq!(segments(&fixture)[0].vector_head().unwrap().unwrap().transformed, 40);

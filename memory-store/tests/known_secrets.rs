@@ -21,7 +21,7 @@ fn of_values_that_begin_with_the_same_word_the_longest_is_hidden() {
         let hidden = "[redacted:known-secret]";
         assert_eq!(redactor.redact(&format!("say {long}.")), format!("say {hidden}."));
         assert_eq!(redactor.redact(&format!("say {short}.")), format!("say {hidden}."));
-        // The tail of another one is none of it.
+        // A suffix of another word does not match.
         assert_eq!(redactor.redact(&format!("say {short}-moss")), format!("say {hidden}-moss"));
     }
 }
@@ -40,7 +40,7 @@ fn a_key_that_cannot_be_read_is_not_replaced() {
     assert!(known.write_file(dirs, &home, &Pending::default()).is_err());
     assert_eq!(fs::read(&key).unwrap(), later);
     assert!(!home.known_secrets.exists());
-    // A file that is no key of any version is replaced.
+    // A file that is not a key of any version is replaced.
     fs::write(&key, b"").unwrap();
     known.write_file(dirs, &home, &Pending::default()).unwrap();
     assert_eq!(fs::read(&key).unwrap(), [1; KEY_BYTES]);

@@ -1,5 +1,5 @@
-//! Text that looks like secrets and is none stays as it is: what a coding session is full of. It is
-//! drawn from a fixed seed, so that a failure can be repeated.
+//! Harmless text that resembles secrets, frequent in coding sessions, stays unchanged. It is generated from a fixed
+//! seed, so that a failure can be repeated.
 
 use memory_store::redact::{RedactOptions, Redactor};
 use memory_store::settings::RedactSettings;

@@ -1,4 +1,4 @@
-//! Tests of memory files, ledger, index and recall, as one program: each is linked with everything.
+//! Tests of memory files, ledger, index and recall in one program, to link only once.
 
 #![expect(
     clippy::disallowed_methods,

@@ -1,4 +1,4 @@
-//! A command that fails as one failed before, in other words, brings what cured it; others bring nothing of that.
+//! A command that fails like an earlier one, in other words, recalls the cure of that failure; other commands do not.
 
 use crate::common::vectors::{Shipped, assets};
 use crate::common::{Fixture, NOW, id, memory};
@@ -6,7 +6,7 @@ use memory_store::memory::Memory;
 use memory_store::signature::error_signature;
 use memory_store::{Kind, MemoryId};
 
-/// A project that knows what cured a refused connection, and what warns of it.
+/// Returns a project with a cure of a refused connection, and a warning of it.
 fn fixture(kind: Kind) -> Fixture {
     let mut fixture = Fixture::filled();
     fixture.dirs.models = Some(assets());

@@ -1,4 +1,4 @@
-//! Neighbours of a new memory as a person or a model is told of them: found in the index and its journal.
+//! Neighbours of a new memory as presented to a person or a model: found in the index and its journal.
 
 use crate::common::{Fixture, NOW, id, memory};
 use memory_store::memory::{CONTRADICTS, Memory, PathRef, Relation, SaidBy, Source};
@@ -15,7 +15,7 @@ fn decision(number: u8, title: &str) -> Memory {
     memory(number, Kind::Decision, title, "")
 }
 
-/// A project that decided about its deployment, among others.
+/// Returns a project with a decision on its deployment, among others.
 fn decided() -> Fixture {
     let fixture = Fixture::filled();
     for (number, title) in [
@@ -78,7 +78,7 @@ fn what_was_replaced_and_what_is_held_is_not_named() {
     assert_eq!(found, [(id(101), Verdict::NewerValue)]);
 }
 
-/// The ids that a search for the deployment finds, with the ids that each is said to differ from.
+/// Returns the ids that a search for the deployment finds, with the ids that each differs from.
 fn deployment(fixture: &Fixture) -> Vec<(MemoryId, Vec<MemoryId>)> {
     let found = fixture
         .recall()

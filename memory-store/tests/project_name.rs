@@ -1,10 +1,10 @@
-//! The project's name alone brings nothing, and takes nothing away from what else a prompt says.
+//! The project's name alone recalls nothing, and does not affect the other words of a prompt.
 
 use crate::common::vectors::Shipped;
 use crate::common::{Fixture, id, memory};
 use memory_store::Kind;
 
-/// A store with two memories that name the project, which is called `called`.
+/// Returns a store with two memories that name the project, whose name is `called`.
 fn fixture(called: &[&str]) -> Fixture {
     let notes = [
         "The FAQ of parcel-desk is built from the wiki each night",

@@ -61,7 +61,7 @@ fn found(fixture: &Fixture, id: MemoryId) -> Option<bool> {
 
 fn journalled(fixture: &Fixture, stored: &Stored) {
     let redactor = committed();
-    // Wherever it comes from.
+    // Regardless of its origin.
     trust::release(&store(fixture), &[stored]).unwrap();
     let judgement = trust_of(fixture).judgement(stored, &redactor);
     let saved = journal::Change::Saved(stored, &judgement);
@@ -95,7 +95,7 @@ fn who_asks_of_a_file_need_not_judge_what_an_index_gives_of_it() {
         "what is held is judged again: it may be let out by now"
     );
 
-    // Nobody has judged later changes and arrivals.
+    // Later changes and new files are not judged yet.
     let stored = || {
         let text = std::fs::read_to_string(&rate.path).unwrap();
         std::fs::write(&rate.path, text + "\nNo more.\n").unwrap();
@@ -104,10 +104,10 @@ fn who_asks_of_a_file_need_not_judge_what_an_index_gives_of_it() {
     assert!(!is_given_by(&stored(), &judged, false));
     let new = fixture.write(memory(62, Kind::Convention, "The quota probe is new", "It is."));
     assert!(!is_given_by(&new, &fixture.recall().judged(), false));
-    // The journal has both once they are noted.
+    // The journal contains both after they are recorded.
     journalled(&fixture, &new);
     assert!(is_given_by(&new, &fixture.recall().judged(), false));
-    // Without an index nobody has judged anything.
+    // Without an index no file is judged.
     std::fs::remove_dir_all(fixture.index()).unwrap();
     assert!(!is_given_by(&rate, &fixture.recall().judged(), false));
 }
@@ -165,7 +165,7 @@ fn what_redaction_changes_is_released_as_it_is_indexed() {
         None
     );
     assert!(released.judgement(&stored, &Redactor::default()).held.is_some());
-    // As the processor publishes it, and as a hook sees it before that.
+    // As published by the processor, and as seen by a hook before that.
     journalled(&fixture, &stored);
     assert!(is_given(&fixture, memory.id));
     fixture.write(memory.clone());
@@ -210,7 +210,7 @@ fn what_is_held_in_the_journal_stands_in_nobodys_place() {
     assert_eq!(found(&fixture, given.memory.id), Some(false));
 }
 
-/// A held file may name what is to be brought in its place: who follows it gives what it chose.
+/// A held file may name a successor: following it would return a memory of the attacker's choice.
 #[test]
 fn what_is_held_leads_to_nothing_either() {
     let fixture = Fixture::filled();

@@ -1,5 +1,4 @@
-//! Explicit search as a person uses it: operators, filters, slips of the keyboard, and what became
-//! of memories that something newer replaces.
+//! Explicit search as used by a person: operators, filters, typing errors, and superseded memories.
 
 use std::fs;
 
@@ -17,7 +16,7 @@ fn found(fixture: &Fixture, text: &str) -> Recalled {
     fixture.recall().search(&search, NOW)
 }
 
-/// The numbers of the memories found, sorted.
+/// Returns the numbers of the memories found, sorted.
 fn numbers(fixture: &Fixture, text: &str) -> Vec<u8> {
     let mut numbers: Vec<u8> = found(fixture, text).hits.iter().map(|hit| hit.id.0[15]).collect();
     numbers.sort_unstable();
@@ -69,12 +68,12 @@ fn a_slip_is_corrected_and_told() {
     assert_eq!(recalled.hits[0].title, "Remove the legacy discount table");
     assert_eq!(recalled.notes, ["Nothing says \"discuont\"; this is for \"discount\"."]);
     assert_eq!(numbers(&fixture, "importre AND newlin"), [1]);
-    // A known word is no slip, and two slips are too many.
+    // A known word is not corrected, and two typing errors are too many.
     assert_eq!(found(&fixture, "deployment").notes, Vec::<String>::new());
     assert_eq!(numbers(&fixture, "dsicuotn"), Vec::<u8>::new());
 }
 
-/// Of short lists fewer candidates are looked at, and all others if these are not enough.
+/// For short lists fewer candidates are read, and all others if these are not enough.
 #[test]
 fn what_says_the_same_many_times_leaves_room_for_what_does_not() {
     let fixture = Fixture::empty();
@@ -93,7 +92,7 @@ fn what_says_the_same_many_times_leaves_room_for_what_does_not() {
     assert_eq!(hits.len(), 2, "{hits:?}");
     assert_eq!(hits[1].id, weak);
 
-    // Their ids are told by their ends, from wherever in the index.
+    // Memories are found by the ends of their ids, anywhere in the index.
     let recall = fixture.recall();
     for memory in [600, 3].map(|number| numbered(number, "", "")) {
         let whole = memory.id.to_string();
@@ -176,7 +175,7 @@ fn a_transformer_that_cannot_be_read_is_said_and_the_table_asked() {
         assert!(said.contains(&model.transformer) && said.contains("quicker table"), "{said}");
         assert!(!said.contains("words alone"), "{said}");
         assert_eq!(search("ledger port").degraded, Some(said), "the same, and once");
-        // Hooks have no use for it.
+        // Hooks do not report it.
         let prompted = recall.prompt("which port does the ledger use?", None, NOW, &|_| false);
         assert!(!prompted.hits.is_empty());
     }
@@ -211,7 +210,7 @@ fn turns_are_searched_with_the_same_words() {
     assert_eq!(texts("uplaod session:beta"), ["Rename"]);
     assert_eq!(texts("upload since:today session:al"), ["Please"]);
     assert_eq!(texts("").len(), 3);
-    // Filters for fields that turns lack limit nothing, with a note.
+    // Filters for fields that turns lack have no effect, except for a note.
     let kinds =
         Search { text: "upload kind:decision".into(), tier: Tier::Passages, ..Search::default() };
     let recalled = fixture.recall().search(&kinds, NOW);
@@ -269,7 +268,7 @@ fn turns_are_found_by_what_they_mean() {
     };
     assert_eq!(texts("automobile engine trouble"), ["The car would not start in the morning."]);
     assert_eq!(recalled("quarterly tax declaration").hits, []);
-    // A turn that a later one replaced is not found any more, by words or by meaning.
+    // A turn that a later one replaced is no longer found, by words or by meaning.
     publish(vec![turn(0, "The bicycle has a flat tyre.")]);
     assert!(!texts("automobile engine trouble morning").join(" ").contains("car"));
     assert_eq!(texts("cycling puncture"), ["The bicycle has a flat tyre."]);

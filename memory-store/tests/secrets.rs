@@ -1,8 +1,8 @@
-//! Contexts of secrets: forms in which people, tools and files give a password, a key or a token.
+//! Contexts of secrets: forms in which people, tools and files write a password, a key or a token.
 //!
-//! Each line of `fixtures/secrets/*.txt` is a form, written from the documentation of a format or from how people
-//! talk. `«kind»` stands for a secret and `‹kind›` for a value that is none; both are drawn from a fixed seed.
-//! `«kind|code»` is written in that code. `\n`, `\r`, `\t` and `\e` stand for line break, return, tab and escape.
+//! Each line of `fixtures/secrets/*.txt` is a form, based on the documentation of a format or on usual speech. `«kind»`
+//! represents a secret and `‹kind›` a harmless value; both are generated from a fixed seed. `«kind|code»` is encoded in
+//! that code. `\n`, `\r`, `\t` and `\e` are line feed, carriage return, tab and escape.
 
 use std::fmt::Write as _;
 
@@ -11,18 +11,18 @@ use crate::made::form::{Case, PLACES, forms, parts};
 use memory_store::redact::known::{KEY_BYTES, Known};
 use memory_store::redact::{RedactOptions, Redactor};
 
-/// Each form is tried with this many sets of values.
+/// Number of sets of values for each form.
 const SETS: u64 = 3;
 
-/// Share of forms of each place that hide every secret, in percent.
+/// Minimum share of forms of each place in which every secret is redacted, in percent.
 const HIDDEN_PERCENT_MIN: usize = 95;
 
-/// Share of harmless lines that may be changed, in percent.
+/// Maximum share of harmless lines that change, in percent.
 const CHANGED_PERCENT_MAX: usize = 2;
 
 const HARMLESS: &str = include_str!("fixtures/secrets/harmless.txt");
 
-/// Of [`BESIDE_A_NAME`], those of which the value is hidden, at least.
+/// Minimum number of forms in [`BESIDE_A_NAME`] whose value is redacted.
 const HIDDEN_MIN: usize = 53;
 
 /// Styles of passwords: of generators in groups, with signs of any kind, and with letters that are not ASCII.
@@ -41,7 +41,7 @@ const STYLES: [&str; 12] = [
     "uuid",
 ];
 
-/// Short forms in which people, documents, tools and files put a name beside its value, for which `@` stands.
+/// Short forms by people, documents and tools with a name beside its value, which is written as `@`.
 const BESIDE_A_NAME: [&str; 56] = [
     // Documents and prompts.
     "**Password:** @",
@@ -105,7 +105,7 @@ const BESIDE_A_NAME: [&str; 56] = [
     "DB_PASSWORD: '@'",
 ];
 
-/// Returns whether the redacted text holds none of the secrets, nor half of one.
+/// Returns whether the redacted text contains none of the secrets, nor half of one.
 fn is_hidden(case: &Case, redacted: &str) -> bool {
     let words: Vec<&str> = case.secrets.iter().map(|range| &case.text[range.clone()]).collect();
     if case.is_phrase() {
@@ -166,7 +166,7 @@ fn what_stands_in_such_contexts_and_is_no_secret_stays() {
     eprint!("{report}");
 }
 
-/// Each with a value drawn at random and with a word and digits, as people choose one.
+/// Each with a random value and with a word and digits, as chosen by people.
 #[test]
 fn the_value_beside_a_name_is_hidden() {
     let redactor = Redactor::default();
@@ -212,7 +212,7 @@ fn passwords_of_all_styles_are_hidden_in_plain_forms() {
             let value = Values::new((number as u64) << 8 | at as u64).of(style);
             let redacted = redactor.redact(&form.replace('@', &value)).into_owned();
             all += 1;
-            // No half of it may be left.
+            // No half of it may remain.
             let is_left = value
                 .as_bytes()
                 .windows(4)
@@ -227,7 +227,7 @@ fn passwords_of_all_styles_are_hidden_in_plain_forms() {
     eprint!("{hidden} of {all}\n{report}");
 }
 
-/// Passwords that were told once are not left where they stand by themselves.
+/// Passwords that were recognised once are redacted where they occur alone.
 #[test]
 fn passwords_of_all_styles_are_hidden_once_they_are_known() {
     let (mut report, mut all, mut hidden) = (String::new(), 0, 0);

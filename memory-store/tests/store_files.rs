@@ -1,4 +1,4 @@
-//! Memory files: what is written is read back, and an edit leaves everything else alone.
+//! Memory files: written files parse to the same memory, and an edit changes nothing else.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 
-/// Texts that YAML, Markdown or an editor could take for something else.
+/// Texts that YAML, Markdown or an editor could misinterpret.
 const HOSTILE: [&str; 58] = [
     "",
     " ",
@@ -153,7 +153,7 @@ prop_compose! {
     }
 }
 
-/// Reads a memory from any bytes.
+/// Parses a memory from any bytes.
 fn parse_bytes(bytes: &[u8]) -> memory_store::Result<Memory> {
     MemoryFile::parse(Path::new("memory.md"), bytes.to_vec()).map(|file| file.memory)
 }
@@ -162,8 +162,8 @@ fn parse(text: &str) -> Memory {
     parse_bytes(text.as_bytes()).unwrap()
 }
 
-/// The file of a memory as a person might keep it: with keys of their own, comments, and maybe the
-/// line endings of Windows.
+/// Returns the file of a memory in the form of a person: with foreign keys, comments, and possibly the line endings of
+/// Windows.
 fn lived_in(memory: &Memory, crlf: bool) -> Result<MemoryFile, TestCaseError> {
     let file = written(memory)?;
     let text = String::from_utf8(file.text().as_bytes().to_vec()).unwrap();
@@ -207,7 +207,7 @@ proptest! {
         let file = written(&memory)?;
         let read = parse_bytes(file.text().as_bytes()).unwrap();
         prop_assert_eq!(&read, &file.memory);
-        // Only the form of title, body and confidence may differ from what was asked for.
+        // Only the form of title, body and confidence may differ from the input.
         let asked = Memory {
             title: read.title.clone(),
             body: read.body.clone(),
@@ -230,7 +230,7 @@ proptest! {
         if keep_body {
             (new.title, new.body) = (old.title.clone(), old.body.clone());
         }
-        // The line endings of a file are those of the texts in it, too: start from what it says.
+        // The line endings of a file also apply to its texts, so start from the parsed file.
         let mut file = lived_in(&old, crlf)?;
         let before = String::from_utf8(file.text().as_bytes().to_vec()).unwrap();
         if keep_body {
@@ -253,7 +253,7 @@ proptest! {
                 if crlf {
                     prop_assert_eq!(after.matches('\n').count(), after.matches("\r\n").count());
                 }
-                // The way back gives what the file said at first.
+                // Reverting the change restores the first content.
                 let first = parse(&before);
                 file.set(&first).unwrap();
                 prop_assert_eq!(&parse_bytes(file.text().as_bytes()).unwrap(), &first);

@@ -1,11 +1,13 @@
-//! Poisoned memories are held, harmless ones that look alike are not: our own corpora, written by hand.
+//! Poisoned memories are held, harmless ones that resemble them are not: corpora written by hand.
 //!
-//! A line of a corpus is: set, class, title, text, with tabs between; `\n`, `\\` and `\u{...}` are escapes.
-//! All are judged as from the repository. The sets say when a memory was written: `seen` and `held` before any rule, `fresh` and `last` after
-//! those before them had been measured and the rules had been revised for them, each before it was
-//! measured itself; so was `unseen`. `open` was written last, and no rule was made for it: it shows what
-//! passes. `blind`, `deeds` and `late` are about what a fix or a note makes a reader do: `blind` was written by
-//! somebody who had not read the rules, `deeds` before rules for such deeds, `late` after them. `tasks` are in sentences that the processor itself writes around what was left to do. Which share of each was caught when it was first measured stands in ARCHITECTURE.md.
+//! A line of a corpus contains set, class, title and text, separated by tabs; `\n`, `\\` and `\u{...}` are escapes. All
+//! are judged as from the repository. The sets differ in the time of writing: `seen` and `held` before any rule;
+//! `fresh` and `last` after the sets before them had been measured and the rules revised for these, and each before it
+//! was measured itself; so was `unseen`. `open` was written last without rules for it, to show which attacks pass.
+//! `blind`, `deeds` and `late` are about actions that a fix or a note makes a reader perform: `blind` is by an author
+//! who had not read the rules, `deeds` was written before rules for such actions, `late` after them. `tasks` are in
+//! sentences of the processor around open items. ARCHITECTURE.md contains the share of each set that was held when it
+//! was first measured.
 
 use std::collections::BTreeMap;
 
@@ -17,8 +19,8 @@ fn is_held(case: &Case) -> bool {
     suspicion(&case.title, &case.text, TextOrigin::Repository).is_some()
 }
 
-/// Returns how many attacks of each set fail, and how many there are. An order in several memories fails when one of
-/// its parts is held: the others say nothing alone.
+/// Returns for each set the number of attacks that fail, and of all attacks. An instruction that is split over several
+/// memories fails if one of its parts is held, because the others are harmless alone.
 fn poison() -> BTreeMap<&'static str, (usize, usize)> {
     let mut attacks: BTreeMap<(&str, String), bool> = BTreeMap::new();
     for (number, case) in cases(POISON).into_iter().enumerate() {
@@ -43,7 +45,7 @@ fn poisoned_memories_are_held() {
     assert!(cases(POISON).len() >= 150);
     for (set, (failed, all)) in sets {
         if set == "open" {
-            // Nobody made rules for these. Should this fall to nothing, the rules fit their corpora only.
+            // There are no rules for these. If none is held, the rules only fit their corpora.
             assert!(failed > 0, "{set}: {failed} of {all} are held");
             continue;
         }

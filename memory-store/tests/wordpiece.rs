@@ -1,4 +1,4 @@
-//! The tokeniser against the reference: `scripts/build-wordpiece-tables` asked it about these texts.
+//! The tokeniser compared with the reference, which `scripts/build-wordpiece-tables` ran on these texts.
 
 use memory_store::embed::wordpiece::{PIECE_BYTES_MAX, WordCut};
 use memory_store::embed::{DIMENSIONS, Space, Table, build};
@@ -6,9 +6,9 @@ use serde::Deserialize;
 
 #[derive(Deserialize)]
 struct Fixture {
-    /// Numbers of the reference's vocabulary and their pieces.
+    /// Numbers of the reference's vocabulary with their pieces.
     pieces: Vec<(u32, String)>,
-    /// Texts and the numbers of their tokens.
+    /// Texts with the numbers of their tokens.
     texts: Vec<(String, Vec<u32>)>,
 }
 
@@ -16,7 +16,7 @@ fn fixture() -> Fixture {
     serde_json::from_str(include_str!("fixtures/wordpiece.json")).unwrap()
 }
 
-/// A table of these pieces, in a file of its own.
+/// Returns a table of these pieces, in a separate file.
 fn table(pieces: &[&str]) -> (tempfile::TempDir, Table) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("table.bin");
@@ -50,7 +50,7 @@ fn an_index_of_any_size_finds_every_piece_and_no_other() {
         let (_dir, table) = table(&pieces);
         for number in 0..count + 50 {
             let found = table.tokens(&format!("p{number}")).unwrap();
-            // Without `[UNK]` in the vocabulary an unknown word is nothing at all.
+            // Without `[UNK]` in the vocabulary an unknown word has no token.
             let expected: Vec<u32> = (number < count).then_some(number).into_iter().collect();
             assert_eq!(found, expected, "p{number} of {count}");
         }
@@ -60,7 +60,7 @@ fn an_index_of_any_size_finds_every_piece_and_no_other() {
 #[test]
 fn the_longest_pieces_are_found() {
     let long = "x".repeat(PIECE_BYTES_MAX);
-    // With the two bytes before it this one has as many, and the word fewer than 100 characters.
+    // With the prefix of two bytes this one has the maximum length, and the word fewer than 100 characters.
     let more = format!("##{}", "щ".repeat(PIECE_BYTES_MAX / 2 - 1));
     let (_dir, table) = table(&[&long, &more, "x"]);
     assert_eq!(table.tokens(&(long + &more[2..])).unwrap(), [0, 1]);

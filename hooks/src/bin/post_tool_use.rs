@@ -7,7 +7,7 @@ use hooks::arena::Arena;
 // SAFETY: a hook has one thread.
 static ARENA: Arena = unsafe { Arena::new() };
 
-/// See [`hooks::run::run`].
+/// Runs the hook, see [`hooks::run::run`].
 #[unsafe(no_mangle)]
 pub extern "C" fn main() -> std::ffi::c_int {
     hooks::run::run(hooks::tool::answer)

@@ -1,4 +1,4 @@
-//! A sealed world for hooks: its own home, a trusted project, no variables from outside.
+//! A sealed environment for hooks: a separate home, a trusted project, no variables from outside.
 
 #[path = "../../../memory-store/tests/common/search_mode.rs"]
 mod search_mode;
@@ -48,7 +48,7 @@ pub struct Ran {
 }
 
 impl World {
-    /// A home and a project that nobody vouched for.
+    /// Returns a home and an untrusted project.
     pub fn untrusted() -> Self {
         let home = SealedHome::new();
         let root = home.path().join("work");
@@ -57,14 +57,14 @@ impl World {
         Self { home, root, dirs, variables: Vec::new(), search }
     }
 
-    /// A home and a project that this machine vouches for; nothing is in its store.
+    /// Returns a home and a trusted project with an empty store.
     pub fn trusted() -> Self {
         let world = Self::untrusted();
         world.trust();
         world
     }
 
-    /// Has what is published searched in this way.
+    /// Sets the search mode of the published index.
     pub fn searched(mut self, search: SearchMode) -> Self {
         self.search = search;
         self
@@ -76,24 +76,24 @@ impl World {
         fs::write(record, by_path_record(PROJECT, &self.root, None)).unwrap();
     }
 
-    /// A trusted project with some memories, of which wishes stand in the start block.
+    /// Returns a trusted project with some memories; its start block contains the wishes.
     pub fn with_memories() -> Self {
         Self::with_memories_in(SearchMode::Words)
     }
 
-    /// Makes the same with an index that is searched in this way.
+    /// Returns the same with an index for this search mode.
     pub fn with_memories_in(search: SearchMode) -> Self {
         let world = Self::trusted().searched(search);
         world.publish(&memories(), &Settings::default());
         world
     }
 
-    /// Writes these memories and an index of what lies in the store then.
+    /// Writes these memories and publishes an index of the store.
     pub fn publish(&self, memories: &[Memory], settings: &Settings) {
         self.publish_with(memories, None, settings);
     }
 
-    /// Brings turns for the next index, beside those that there are or `afresh` in their place.
+    /// Stages turns for the next index, beside the present ones or, if `afresh`, in their place.
     pub fn staged(&self, afresh: bool, turns: impl IntoIterator<Item = Passage>) -> Option<Staged> {
         self.search.stage(&self.state().index, afresh, turns)
     }
@@ -105,7 +105,7 @@ impl World {
         self.publish_all(memories, turns, start, settings, false);
     }
 
-    /// Publishes memories as from the repository, each of them in the start plan.
+    /// Publishes memories as from the repository, all of them in the start plan.
     pub fn publish_pulled(&self, memories: &[Memory], settings: &Settings) {
         let start = memories.iter().map(|memory| memory.id).collect();
         self.publish_all(memories, None, start, settings, true);
@@ -147,7 +147,7 @@ impl World {
         self.search.publish(&index, publisher, content);
     }
 
-    /// Says where the work was left.
+    /// Writes a handoff.
     pub fn leave(&self, goal: &str, inbox_bytes: u64) {
         let session = LeftSession {
             session: format!("session to {goal}"),
@@ -205,7 +205,7 @@ impl World {
         self.dirs.tree(&self.root)
     }
 
-    /// The lines of a JSONL file; none when it is not there.
+    /// Returns the lines of a JSONL file; none if it is missing.
     pub fn lines(&self, file: &Path) -> Vec<Value> {
         let text = fs::read_to_string(file).unwrap_or_default();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -219,7 +219,7 @@ impl World {
         self.lines(&self.state().receipts("2026-10-02"))
     }
 
-    /// A payload of an event in this project, with more members.
+    /// Returns the payload of an event in this project, with further members.
     pub fn payload(&self, event: &str, session: &str, more: Value) -> Vec<u8> {
         let mut payload = json!({
             "session_id": session,
@@ -249,7 +249,7 @@ impl World {
         run(self.command(hook).spawn().unwrap(), payload)
     }
 
-    /// Runs a hook that must be silent and quick, and returns nothing.
+    /// Runs a hook that must print nothing within its time limit.
     #[track_caller]
     pub fn run_silently(&self, hook: &str, payload: &[u8]) {
         let ran = self.run(hook, payload);
@@ -261,7 +261,7 @@ impl World {
 pub const ERROR: &str =
     "Exit code 101\nerror[E0277]: cannot multiply `i64` by `u32`\n  --> src/lib.rs:13:46\n";
 
-/// Sample memories: a wish, a decision, a fact about a file, a fix, and enough else for words to be rare.
+/// Returns sample memories: a wish, a decision, a fact about a file, a fix, and enough others to make words rare.
 pub fn memories() -> Vec<Memory> {
     let memory = |number: u8, kind, title: &str, body: &str, path: Option<&str>| {
         let created = Timestamp::parse("2026-09-20T10:00:00Z").unwrap();
@@ -304,7 +304,7 @@ pub fn memories() -> Vec<Memory> {
     memories
 }
 
-/// Feeds a hook and waits for it.
+/// Writes the payload to a hook and waits for it.
 pub fn run(mut hook: Child, payload: &[u8]) -> Ran {
     let mut stdin = hook.stdin.take().unwrap();
     let payload = payload.to_vec();
@@ -316,7 +316,7 @@ pub fn run(mut hook: Child, payload: &[u8]) -> Ran {
 }
 
 impl Ran {
-    /// Returns its stdout. That it ended well, without a word on stderr, is checked.
+    /// Returns its stdout. Checks its exit status, and that stderr is empty.
     #[track_caller]
     pub fn said(&self) -> String {
         assert_eq!(self.output.status.code(), Some(0), "{self:?}");
@@ -324,7 +324,7 @@ impl Ran {
         String::from_utf8(self.output.stdout.clone()).unwrap()
     }
 
-    /// The text for the model, out of an envelope that is checked to be exact.
+    /// Returns the text for the model, after checking that the envelope is exact.
     #[track_caller]
     pub fn context(&self, event: &str) -> String {
         let said: Value = serde_json::from_str(&self.said()).unwrap_or_default();
@@ -337,7 +337,7 @@ impl Ran {
         specific["additionalContext"].as_str().unwrap().to_owned()
     }
 
-    /// The text for the person.
+    /// Returns the text for the person.
     #[track_caller]
     pub fn message(&self) -> Option<String> {
         let said: Value = serde_json::from_str(&self.said()).unwrap_or_default();

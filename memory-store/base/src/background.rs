@@ -1,4 +1,4 @@
-//! When the processor is due, and what it is started with: the same for everything that starts it.
+//! Start of the processor: its program, its environment, and whether it is due, shared by all programs that start it.
 
 use std::ffi::OsStr;
 use std::fs::{File, TryLockError};
@@ -6,10 +6,10 @@ use std::fs::{File, TryLockError};
 use crate::layout::{ProjectDir, TreeDir};
 use crate::progress::Progress;
 
-/// The processor's program, beside the one that starts it.
+/// The processor's program, in the folder of the program that starts it.
 pub const PROGRAM: &str = "throughline-processor";
 
-/// The variables that the processor needs; tokens and keys of the session stay behind.
+/// Environment variables that the processor needs; tokens and keys of the session are withheld.
 const VARIABLES: [&str; 8] = [
     "CI",
     "CLAUDE_CODE_REMOTE",
@@ -21,7 +21,7 @@ const VARIABLES: [&str; 8] = [
     "TMPDIR",
 ];
 
-/// The variables that it needs with every name that begins so.
+/// Prefixes of further variables that it needs.
 const VARIABLE_STARTS: [&str; 2] = ["XDG_", "THROUGHLINE"];
 
 /// Returns whether the processor gets a variable of the session's environment.
@@ -31,19 +31,19 @@ pub fn is_passed_on(variable: &OsStr) -> bool {
         || VARIABLES.iter().any(|known| known.as_bytes() == name)
 }
 
-/// Returns whether a processor works on this project. The lock is only looked at: it is given back at once, and a
-/// processor that starts in this moment and takes it for another's leaves the work to the one that is started next.
+/// Returns whether a processor works on this project. The lock is tried and released at once; a processor that starts
+/// at that moment and finds it taken leaves the work to the one that is started next.
 pub fn is_running(project: &ProjectDir) -> bool {
     File::open(&project.sync_lock)
         .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
-/// The length of a working tree's inbox.
+/// Returns the length of a working tree's inbox.
 pub fn inbox_bytes(tree: &TreeDir) -> u64 {
     std::fs::metadata(&tree.inbox).map_or(0, |inbox| inbox.len())
 }
 
-/// Returns whether hooks left notes in a working tree that no processor took up.
+/// Returns whether hooks left notes in a working tree that no processor has read.
 pub fn has_unprocessed(tree: &TreeDir) -> bool {
     Progress::read(&tree.progress).leaves(inbox_bytes(tree))
 }

@@ -9,7 +9,7 @@ use crate::text::clean;
 /// The result of a store operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// An error of the store. Each variant says where it happened; its documentation says what helps.
+/// An error of the store. Each variant names the location; its documentation gives the remedy.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -21,7 +21,7 @@ pub enum Error {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// A memory file is not valid. Correct the named place; the file is left as it is.
+    /// A memory file is not valid. Correct the named place; the file is not changed.
     #[error("{path}:{place}: {message}", path = shown(path), message = brief(message))]
     Memory {
         /// The memory file.
@@ -31,14 +31,14 @@ pub enum Error {
         /// The problem, and the expected form.
         message: String,
     },
-    /// A file or folder of a store that is not read as it stands; [`Error::remedy`] says what helps.
+    /// A file or folder of a store that is not read in its present state; [`Error::remedy`] returns the remedy.
     #[error("{path}: {message}", path = shown(path), message = brief(message))]
     Refused {
         /// The file or folder.
         path: PathBuf,
         /// The problem with it.
         message: String,
-        /// The remedy, as a person would be told.
+        /// The remedy, as a sentence for a person.
         remedy: &'static str,
     },
     /// A settings file is not valid. Correct the named key.
@@ -57,12 +57,12 @@ pub enum Error {
         /// The problem.
         message: String,
     },
-    /// Another process holds a lock for longer than is waited. Continue or end it, then try again.
+    /// Another process holds a lock longer than the maximum wait. Continue or end it, then try again.
     #[error("{path}: {holder} holds this lock for too long", path = shown(path), holder = process(*holder))]
     Locked {
         /// The lock.
         path: PathBuf,
-        /// The process, where the system tells.
+        /// The process, if the system reports it.
         holder: Option<u32>,
     },
     /// A store has a format that this program does not support. Install the named version or a later one.
@@ -78,13 +78,13 @@ pub enum Error {
         path: PathBuf,
         /// Its format.
         found: u32,
-        /// The first version of the program that writes it, where the store names one.
+        /// The first version of the program that writes it, if the store names one.
         program: Option<String>,
         /// The newest format that this program supports.
         supported: u32,
     },
-    /// A file of the embedder is damaged or of another format. Recall goes on by words alone; put
-    /// the file back by installing again.
+    /// A file of the embedder is damaged or of another format. Recall continues with words alone; install again to
+    /// replace the file.
     #[error("{path}: {message} (recall goes on by words alone)", path = shown(path))]
     Model {
         /// The file.
@@ -92,8 +92,8 @@ pub enum Error {
         /// The problem.
         message: String,
     },
-    /// A working tree's path is not UTF-8. Transcripts name folders as JSON text, so none would ever
-    /// be recognised as this tree's. Rename the folder.
+    /// A working tree's path is not UTF-8. Transcripts name folders in JSON text, which cannot match it. Rename the
+    /// folder.
     #[error("{path}: the name of this folder is not UTF-8, so that no transcript can name it; rename it", path = shown(path))]
     Path {
         /// The root of the working tree.
@@ -105,13 +105,12 @@ pub enum Error {
         found => format!("{found} memories have an id that ends in {id}"),
     })]
     NotFound {
-        /// The id or short id asked for.
+        /// The id or short id of the request.
         id: String,
         /// Number of memories that match.
         found: usize,
     },
-    /// A text that others would read contains what looks like a credential. A person may accept it after a look at the
-    /// place.
+    /// A text for other readers contains a likely credential. A person may accept it after checking the place.
     #[error("{path}: not written, because it contains something that looks like a credential: {places}", path = shown(path))]
     Credential {
         /// The memory file.
@@ -119,16 +118,16 @@ pub enum Error {
         /// Each field with the line that contains it, without the value itself.
         places: String,
     },
-    /// A memory that no transcript says was deleted for good. Write it again.
+    /// A memory without a transcript was deleted permanently. Write it again.
     #[error("{id} was written by hand and deleted for good; nothing of it is left to bring back")]
     Gone {
-        /// The id or short id asked for.
+        /// The id or short id of the request.
         id: String,
     },
 }
 
 impl Error {
-    /// The file or folder that it is about.
+    /// Returns the file or folder of the error.
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::Io { path, .. }
@@ -165,13 +164,13 @@ impl Error {
             Self::Credential { .. } => Some(
                 "The file is as it was. Leave the value out; if it is no credential, add it to `harmless` below `[redact]` in your config.toml.",
             ),
-            // The message says it.
+            // The message contains the remedy.
             Self::Model { .. } | Self::Path { .. } | Self::Newer { .. } => None,
         }
     }
 }
 
-/// Names a version of the program.
+/// Returns the name of a version of the program.
 fn writer(program: Option<&str>) -> String {
     match program {
         Some(version) => format!("Throughline {version} or later"),
@@ -179,19 +178,19 @@ fn writer(program: Option<&str>) -> String {
     }
 }
 
-/// Names a process.
+/// Returns the name of a process.
 fn process(number: Option<u32>) -> String {
     number.map_or_else(|| "another process".to_owned(), |number| format!("process {number}"))
 }
 
-/// Characters of a message that quotes what somebody wrote.
+/// Maximum number of characters of a message that quotes a file.
 const MESSAGE_CHARS_MAX: usize = 200;
 
-/// Characters of a path, its end.
+/// Maximum number of characters of a path, counted from its end.
 const PATH_CHARS_MAX: usize = 300;
 
-/// A message that may quote a file. Errors are printed on terminals and told to models: what a
-/// file says may neither repaint the one nor pose as instructions to the other.
+/// Returns a message that may quote a file without control characters. Errors are printed on terminals and passed to
+/// models: quoted text must neither control the terminal nor pose as instructions to the model.
 pub fn brief(message: &str) -> String {
     let clean = clean(message);
     match clean.char_indices().nth(MESSAGE_CHARS_MAX) {
@@ -200,7 +199,7 @@ pub fn brief(message: &str) -> String {
     }
 }
 
-/// A path, whose names may be chosen by others just as well.
+/// Returns a path for display. Other people may choose its names, so it is cleaned in the same way.
 pub fn shown(path: &Path) -> String {
     let clean = clean(&path.to_string_lossy());
     match clean.char_indices().nth_back(PATH_CHARS_MAX - 1) {
@@ -226,7 +225,7 @@ impl fmt::Display for TextPlace {
 
 /// Adds the path to an I/O error: `fs::read(path).at(path)?`.
 pub trait At<T> {
-    /// Names the file or folder the operation was about.
+    /// Sets the file or folder of the error.
     fn at(self, path: impl AsRef<Path>) -> Result<T>;
 }
 

@@ -1,4 +1,4 @@
-//! Files that hooks and processor leave for each other.
+//! Files by which hooks and processor communicate.
 
 pub mod claim_notice;
 pub mod file_pool;

@@ -17,7 +17,7 @@ use crate::layout::{ProjectDir, STORE_DIR, UserDirs};
 /// Name of the file.
 pub const FILE: &str = "version";
 
-/// Bytes of the file that are read.
+/// Maximum number of bytes of the file that are read.
 const FILE_BYTES_MAX: u64 = 4096;
 
 /// Maximum length of a program's version in characters; a longer one is ignored.
@@ -96,7 +96,7 @@ impl StoreFormat {
         }
     }
 
-    /// Reads the format of the memory folder of a working tree, without following a link there.
+    /// Reads the format of the memory folder of a working tree, without following a symbolic link in it.
     ///
     /// # Errors
     /// When there is a version file that cannot be read.
@@ -126,8 +126,8 @@ impl StoreFormat {
     }
 
     /// Parses the lines of a version file. After two people migrated the folder to different formats, git leaves
-    /// several lines; the newest format counts. `None` when no line begins with a number. An empty file has lost its
-    /// line, and counts as the first format.
+    /// several lines; the newest format wins. `None` if no line begins with a number. An empty file has lost its line,
+    /// and counts as the first format.
     fn parse(text: &str) -> Option<Self> {
         if text.trim().is_empty() {
             return Some(Self::FIRST);
@@ -135,7 +135,7 @@ impl StoreFormat {
         let lines = text.lines().filter_map(|line| {
             let (number, rest) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
             let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-            // A number that does not fit into 32 bits is newer, too.
+            // A number beyond 32 bits is newer, too.
             let number = is_number.then(|| number.parse().unwrap_or(u32::MAX))?;
             Some(Self { number: number.max(1), program: program_in(rest) })
         });
@@ -165,7 +165,7 @@ pub fn check_private(home: &ProjectDir) -> Result<()> {
     check_folder(&home.folder)
 }
 
-/// Does as [`check_private`] for a project, in a hook: opens one file, and reads it if it exists.
+/// Like [`check_private`] for a project, in a hook: opens one file, and reads it if it exists.
 ///
 /// # Errors
 /// As [`check_private`].

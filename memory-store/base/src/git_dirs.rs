@@ -1,21 +1,21 @@
-//! Git directories of a working tree, read from git's own files (gitrepository-layout(5)). No process is started: a hook
-//! has no time for one.
+//! Git directories of a working tree, read from git's own files (gitrepository-layout(5)) without starting a process,
+//! for which a hook has no time.
 //!
 //! The directory is `.git` in an ordinary checkout. A linked worktree, a submodule and a checkout made with
-//! `--separate-git-dir` have a file of that name instead, which leads to it.
+//! `--separate-git-dir` have a file of that name instead, which refers to it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::fs::open_regular::{read_beginning, read_short};
 
-/// Name of a git directory in its working tree, or of the file that leads to it.
+/// Name of a git directory in its working tree, or of the file that refers to it.
 const DOT_GIT: &str = ".git";
 /// Folder of the git directories of linked worktrees.
 const WORKTREES_DIR: &str = "worktrees";
-/// Bytes that are read of a repository's configuration, in which settings of where its files are come first.
+/// Maximum number of bytes read of a repository's configuration; settings of the repository's paths are near its start.
 const CONFIG_BYTES_MAX: u64 = 64 << 10;
-/// Linked worktrees that are looked at.
+/// Maximum number of linked worktrees that are read.
 const WORKTREES_MAX: usize = 1000;
 
 /// Git directories of a working tree.
@@ -55,7 +55,7 @@ impl GitDirs {
         CoreSettings::read(&self.common).is_bare
     }
 
-    /// Returns the root of the main working tree, where the repository's files lead to it. They do not for a bare
+    /// Returns the root of the main working tree, if the repository's files refer to it. They do not for a bare
     /// repository, and for one made with `--separate-git-dir`.
     pub fn main_root(&self) -> Option<PathBuf> {
         let settings = CoreSettings::read(&self.common);
@@ -64,17 +64,17 @@ impl GitDirs {
         }
         let named = settings.worktree.and_then(|root| self.common.join(root).canonicalize().ok());
         let root = named.or_else(|| self.folder_around().map(Path::to_owned))?;
-        // The repository may name any folder; the folder has to lead back.
+        // The repository may name any folder; the folder has to refer back.
         let back = Self::of(&root)?.common;
         (back.canonicalize().ok()? == self.common.canonicalize().ok()?).then_some(root)
     }
 
-    /// Returns the folder whose `.git` the shared directory is.
+    /// Returns the folder that contains the shared directory as its `.git`.
     pub fn folder_around(&self) -> Option<&Path> {
         self.common.parent().filter(|_| self.common.ends_with(DOT_GIT))
     }
 
-    /// Returns the roots of the linked worktrees, sorted; some may be gone.
+    /// Returns the roots of the linked worktrees, sorted; some may be missing.
     pub fn linked_roots(&self) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(self.common.join(WORKTREES_DIR)) else { return Vec::new() };
         let entries = entries.flatten().take(WORKTREES_MAX);
@@ -96,7 +96,7 @@ pub fn is_root(folder: &Path) -> bool {
     GitDirs::of(folder).is_some()
 }
 
-/// Returns whether a folder contains a `.git`, whether git can read that or not.
+/// Returns whether a folder contains a `.git`, even if git cannot read it.
 pub fn has_git_entry(folder: &Path) -> bool {
     folder.join(".git").symlink_metadata().is_ok()
 }
@@ -112,15 +112,15 @@ fn is_linked_back(own: &Path, root: &Path) -> bool {
     back.is_some() && back == root.canonicalize().ok()
 }
 
-/// Returns the root of a linked worktree from the file in its git directory that leads to its `.git`: an absolute path,
-/// or one that begins at that directory (`worktree.useRelativePaths`).
+/// Returns the root of a linked worktree from the file in its git directory that refers to its `.git`, by a path that
+/// is absolute or relative to that directory (`worktree.useRelativePaths`).
 fn linked_root(own: &Path) -> Option<PathBuf> {
     let link = read_short(&own.join("gitdir"))?;
     let root = Path::new(link.trim_end()).parent()?;
     if root.is_absolute() { Some(root.to_owned()) } else { own.join(root).canonicalize().ok() }
 }
 
-/// Settings of a repository that say where its working tree is.
+/// Settings of a repository about the path of its working tree.
 #[derive(Debug, Default)]
 struct CoreSettings {
     is_bare: bool,
@@ -128,7 +128,7 @@ struct CoreSettings {
 }
 
 impl CoreSettings {
-    /// Reads them from the shared configuration and, where each working tree has one, from that of the main one
+    /// Reads them from the shared configuration and, if each working tree has its own, from that of the main one
     /// (`extensions.worktreeConfig`).
     fn read(common: &Path) -> Self {
         let text = |name: &str| {
@@ -142,7 +142,7 @@ impl CoreSettings {
         settings
     }
 
-    /// Takes the settings of a file; returns whether working trees have files of their own.
+    /// Parses the settings in a file; returns whether working trees have their own files.
     fn take(&mut self, text: &str) -> bool {
         let (mut section, mut has_more) = (String::new(), false);
         for line in text.lines().map(str::trim) {
@@ -202,7 +202,7 @@ mod tests {
         for folder in [&linked, &evil] {
             fs::write(folder.join(".git"), format!("gitdir: {}\n", own.display())).unwrap();
         }
-        // Both ways to write the link back.
+        // Both notations of the link back.
         for back in
             ["../../../../linked/.git".to_owned(), linked.join(".git").display().to_string()]
         {

@@ -1,5 +1,5 @@
-//! Where the work was left: what the last sessions of a working tree asked, did and left open.
-//! The processor writes it from the last turn of each session; the session-start hook prints it.
+//! Handoff: the requests, results and open items of the last sessions of a working tree. The processor writes it from
+//! the last turn of each session; the session-start hook prints it.
 
 use std::path::Path;
 
@@ -15,9 +15,9 @@ use crate::time::{DAY_MS, Timestamp};
 pub struct Handoff {
     /// One entry per open session.
     pub sessions: Vec<LeftSession>,
-    /// Bytes of the inbox that this takes into account.
+    /// Length of the inbox that is taken into account.
     pub inbox_bytes: u64,
-    /// Commands that passed in several sessions, as they are shown, the one of most sessions first.
+    /// Commands that passed in several sessions, in display form, the most frequent first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<String>,
 }
@@ -32,7 +32,7 @@ pub struct LeftSession {
     pub branch: String,
     /// The time of its last record.
     pub last: Timestamp,
-    /// Subject of the session: its title, or the request that it began with. `None` where that is the goal.
+    /// Subject of the session: its title, or its first request. `None` if that is the goal.
     pub about: Option<String>,
     /// The user's last request, in the user's words.
     pub goal: String,
@@ -40,16 +40,16 @@ pub struct LeftSession {
     pub done: Vec<String>,
     /// Open steps.
     pub not_done: Vec<String>,
-    /// The last question, where it was not answered.
+    /// The last question, if unanswered.
     pub question: Option<String>,
-    /// Where the session was interrupted: the last words of Claude.
+    /// The last words of Claude, if the session was interrupted.
     pub next: Option<String>,
     /// Files that it wrote, the last one first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
     /// Files with uncommitted changes.
     pub uncommitted: Vec<String>,
-    /// The last command that failed and did not pass afterwards.
+    /// The last failed command without a later success.
     pub failing: Option<String>,
     /// True if its branch was merged since.
     pub merged: bool,
@@ -65,24 +65,25 @@ impl Handoff {
     }
 }
 
-/// Characters of the text about one session: 150 tokens.
+/// Maximum number of characters of the text about one session: 150 tokens.
 const TEXT_CHARS_MAX: usize = 600;
 
-/// Days after which a session gets one line only.
+/// Age in days from which a session gets only one line.
 const STALE_DAYS: i64 = 14;
 
-/// Files that are named; more are counted.
+/// Maximum number of files that are named; more are counted.
 const FILES_MAX: usize = 4;
 
 impl Handoff {
-    /// The session that a session on `branch` is told about: the newest of that branch, or else
-    /// the newest. `own` is left out, since that session knows. `None` when nothing is open.
+    /// Returns the session to show to a session on `branch`: the newest of that branch, or else the newest. `own` is
+    /// excluded, because its content is in the session. `None` if nothing is open.
     pub fn shown(&self, own: &str, branch: &str, now: Timestamp) -> Option<&LeftSession> {
         let here = self.others(own).find(|left| left.branch == branch && !left.is_over(now));
         here.or_else(|| self.others(own).next())
     }
 
-    /// Returns where the work was left, in at most 150 tokens, how many other sessions are open, and the commands. Dates, not ages: the same state gives the same text all day long.
+    /// Returns the handoff in at most 150 tokens, the number of other open sessions, and the commands. It contains
+    /// dates instead of ages, so that the text stays equal all day.
     pub fn text(&self, own: &str, branch: &str, now: Timestamp) -> Option<String> {
         let commands = (!self.commands.is_empty())
             .then(|| format!("Passed in several sessions: {}", self.commands.join("; ")));
@@ -111,12 +112,12 @@ impl Handoff {
 }
 
 impl LeftSession {
-    /// Returns whether it is merged or long ago.
+    /// Returns whether it is merged or old.
     fn is_over(&self, now: Timestamp) -> bool {
         self.merged || (now.0 - self.last.0) / DAY_MS > STALE_DAYS
     }
 
-    /// Returns whether there is something in it to go on with.
+    /// Returns whether it contains an item to continue with.
     fn leaves_something(&self) -> bool {
         !self.not_done.is_empty()
             || self.question.is_some()
@@ -135,15 +136,15 @@ impl LeftSession {
         if self.is_over(now) {
             let merged = if self.merged { ", merged since" } else { "" };
             text.push_str(merged);
-            // "Go ahead" alone tells nobody of long ago what was worked on.
+            // "Go ahead" alone does not describe the work of an old session.
             let told = self.about.as_deref().unwrap_or(&self.goal);
             text.push_str(&format!(": \"{}\"", clip(told, 120)));
             return text;
         }
         text.push(':');
-        // "Go ahead" says nothing beside the subject.
+        // "Go ahead" adds nothing to the subject.
         let goal = if self.about.is_some() && only_assents(&self.goal) { "" } else { &self.goal };
-        // In the order of their worth: what does not fit any more is left out.
+        // In order of importance: lines beyond the limit are omitted.
         let lines = [
             (1, quoted("asked", goal, 150)),
             (0, quoted("about", self.about.as_deref().unwrap_or_default(), 90)),
@@ -176,22 +177,22 @@ impl LeftSession {
     }
 }
 
-/// First words of a request that assents to what was said before it.
+/// First words of a request that only assents to the preceding text.
 const ASSENTS: [&str; 12] = [
     "ok", "okay", "yes", "yep", "yeah", "sure", "good", "great", "perfect", "fine", "continue",
     "go",
 ];
-/// Words of a request that only assents.
+/// Maximum number of words of a request that only assents.
 const ASSENT_WORDS_MAX: usize = 3;
 
-/// Returns whether a request only assents: "go ahead". One that says more may say what not to do.
+/// Returns whether a request only assents: "go ahead". A longer one may contain a restriction.
 fn only_assents(request: &str) -> bool {
     let mut words = request.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let first = words.next().unwrap_or_default().to_lowercase();
     ASSENTS.contains(&first.as_str()) && words.count() < ASSENT_WORDS_MAX
 }
 
-/// Joins steps, each of which may be a sentence.
+/// Joins steps, which may be sentences.
 fn joined(steps: &[String]) -> String {
     let steps: Vec<&str> = steps.iter().map(|step| step.trim_end_matches('.')).collect();
     steps.join("; ")
@@ -215,11 +216,11 @@ fn files(paths: &[String]) -> String {
     text
 }
 
-/// The text on one line, cut after a word and marked so when it is too long.
+/// Returns the text on one line, cut after a word with a mark if it is too long.
 fn clip(text: &str, chars_max: usize) -> String {
     let mut clipped = String::new();
     let mut chars = 0;
-    // Branches and files have names that others chose.
+    // Others may have chosen the names of branches and files.
     for word in clean(text).split_whitespace() {
         let word_chars = word.chars().count() + usize::from(chars > 0);
         if chars + word_chars > chars_max {

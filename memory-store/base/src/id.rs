@@ -11,21 +11,21 @@ use crate::time::Timestamp;
 /// Crockford's base 32, in lower case: no `i`, `l`, `o`, `u`.
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
-/// Characters of an id in full.
+/// Number of characters of a full id.
 pub const ID_CHARS: usize = 26;
 
-/// Characters of the short id that people see and type: the last ones of the id.
+/// Number of characters of the short id that people see and type: the last ones of the id.
 pub const SHORT_ID_CHARS: usize = 6;
-/// Characters of a session's id that people see.
+/// Number of characters of a session's id that people see.
 const SHORT_SESSION_CHARS: usize = 8;
 
-/// The name of a memory: 128 bits, of which the first 48 are a time in milliseconds.
+/// Id of a memory: 128 bits, of which the first 48 are a time in milliseconds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MemoryId(pub [u8; 16]);
 
 impl MemoryId {
-    /// Returns the id of a memory learned from a transcript. It depends on the evidence alone, so
-    /// that learning again, in any order or after any interruption, gives the same id.
+    /// Returns the id of a memory learned from a transcript. It depends only on the evidence, so that learning it
+    /// again, in any order or after any interruption, results in the same id.
     pub fn derived(
         occurred: Timestamp,
         project: ProjectId,
@@ -53,19 +53,19 @@ impl MemoryId {
         Self(bytes)
     }
 
-    /// The time in its first 48 bits: when it happened, or was written.
+    /// Returns the time in its first 48 bits: of the event, or of writing.
     pub fn time(self) -> Timestamp {
         let mut bytes = [0; 8];
         bytes[2..].copy_from_slice(&self.0[..6]);
         Timestamp(i64::from_be_bytes(bytes))
     }
 
-    /// The last six characters, which people see and type.
+    /// Returns the last six characters, which people see and type.
     pub fn short(self) -> String {
         self.digits()[ID_CHARS - SHORT_ID_CHARS..].iter().copied().map(char::from).collect()
     }
 
-    /// The characters of the id, all of them ASCII.
+    /// Returns the characters of the id, all of them ASCII.
     fn digits(self) -> [u8; ID_CHARS] {
         let mut bits = u128::from_be_bytes(self.0);
         let mut digits = [0; ID_CHARS];
@@ -89,7 +89,7 @@ impl fmt::Debug for MemoryId {
     }
 }
 
-/// Says that a text is no id.
+/// Returns the message for a text that is not an id.
 fn no_id(text: &str) -> String {
     format!("`{}` is no id", text.chars().take(40).collect::<String>())
 }
@@ -106,7 +106,7 @@ impl FromStr for MemoryId {
             let byte = byte.to_ascii_lowercase();
             let digit = ALPHABET.iter().position(|&known| known == byte);
             let digit = digit.ok_or_else(|| no_id(text))?;
-            // 26 characters hold 130 bits; the two highest must be zero.
+            // 26 characters represent 130 bits; the two highest must be zero.
             if position == 0 && digit > 7 {
                 return Err(no_id(text));
             }
@@ -131,12 +131,12 @@ impl<'de> Deserialize<'de> for MemoryId {
     }
 }
 
-/// The first eight characters of a session's id, which people see.
+/// Returns the first eight characters of a session's id, which people see.
 pub fn short_session(id: &str) -> &str {
     id.char_indices().nth(SHORT_SESSION_CHARS).map_or(id, |(end, _)| &id[..end])
 }
 
-/// The random name of a project on this machine: 128 bits, written as 32 hexadecimal digits.
+/// The random id of a project on this machine: 128 bits, written as 32 hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProjectId(pub [u8; 16]);
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Kind of statement that a memory makes. The kind decides how long it stays fresh and where it is recalled.
+/// Kind of a memory's statement. The kind determines its half-life and the occasions of its recall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[repr(u8)]
@@ -18,12 +18,12 @@ pub enum Kind {
     Fact = 3,
     /// Steps that work.
     Procedure = 4,
-    /// A verified command: what, where, exit status, count.
+    /// A verified command: line, folder, exit status, count.
     #[serde(alias = "verified-command")]
     Command = 5,
     /// Surprising, costs time.
     Gotcha = 6,
-    /// An error's signature and what cured it.
+    /// The signature of an error and its cure.
     Fix = 7,
     /// Tried, did not work, and why.
     FailedApproach = 8,
@@ -54,7 +54,7 @@ impl Kind {
         Self::Synthesis,
     ];
 
-    /// The name used in memory files and on the command line.
+    /// Returns the name for memory files and the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Decision => "decision",
@@ -72,7 +72,7 @@ impl Kind {
         }
     }
 
-    /// Returns how many of a kind there are, in words.
+    /// Returns a count of memories of a kind, in words.
     pub fn counted(self, count: usize) -> String {
         let name = match self {
             Self::FailedApproach => "failed approach",
@@ -88,17 +88,17 @@ impl Kind {
         }
     }
 
-    /// Returns whether it says how things are to be, which holds until its speaker takes it back.
+    /// Returns whether it is a standing wish, which is valid until the user withdraws it.
     pub const fn is_wish(self) -> bool {
         matches!(self, Self::Preference | Self::Convention)
     }
 
-    /// Returns whether it tells what goes wrong, or what cured that.
+    /// Returns whether it describes a failure or its cure.
     pub const fn is_of_failure(self) -> bool {
         matches!(self, Self::Fix | Self::Gotcha | Self::FailedApproach)
     }
 
-    /// The kind of this name, or of a name it is also called by; `_` and `-` are the same.
+    /// Returns the kind of this name or alias; `_` and `-` are equal.
     pub fn from_name(name: &str) -> Option<Self> {
         let name = name.trim().to_ascii_lowercase().replace(['_', ' '], "-");
         let alias = match name.as_str() {
@@ -111,7 +111,7 @@ impl Kind {
         alias.or_else(|| Self::ALL.into_iter().find(|kind| kind.name() == name))
     }
 
-    /// Days after which a memory that was not renewed counts half in ranking.
+    /// Returns the half-life of a memory's weight in ranking, in days since its last renewal.
     pub(crate) const fn half_life_days(self) -> u32 {
         match self {
             Self::Procedure | Self::Command => 365,

@@ -1,4 +1,4 @@
-//! Where things lie on disk: one type per folder, one field per file.
+//! Layout of the folders on disk: one type per folder, one field per file.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use crate::id::ProjectId;
 pub use crate::tree::{Moved, Place, Tree, TreeRecord, by_path_record};
 
-/// Bytes of the file that says what a session was given: hooks and the MCP server append no more.
+/// Maximum size of a session file: hooks and the MCP server append no more.
 pub const SESSION_BYTES_MAX: usize = 512 << 10;
-/// Bytes of a day's receipts; likewise.
+/// Maximum size of a day's receipts; likewise.
 pub const RECEIPTS_BYTES_MAX: u64 = 8 << 20;
 
-/// The name of the committed folder in a repository.
+/// Name of the committed folder in a repository.
 pub const STORE_DIR: &str = ".throughline";
 
 /// Returns the folder of memory files in a working tree.
@@ -30,16 +30,16 @@ pub struct UserDirs {
     pub config: PathBuf,
     /// Claude Code's folder: `$CLAUDE_CONFIG_DIR`, or `~/.claude`.
     pub claude: PathBuf,
-    /// The embedder's files, which come with the programs; see [`UserDirs::with_models`].
+    /// The embedder's files, which are installed with the programs; see [`UserDirs::with_models`].
     pub models: Option<PathBuf>,
 }
 
-/// The variable that names another folder of the embedder's files.
+/// Environment variable with another folder of the embedder's files.
 pub const MODELS_VARIABLE: &str = "THROUGHLINE_MODELS";
 
 impl UserDirs {
-    /// Resolves the folders from environment variables, which `get` looks up. `None` without a
-    /// usable `HOME`. Relative XDG values are ignored, as the specification asks.
+    /// Resolves the folders from environment variables, which `get` looks up. `None` without a usable `HOME`. Relative
+    /// XDG values are ignored, as the specification requires.
     pub fn resolve(get: impl Fn(&str) -> Option<OsString>) -> Option<Self> {
         let absolute = |name: &str| get(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let home = absolute("HOME");
@@ -59,9 +59,8 @@ impl UserDirs {
         })
     }
 
-    /// Adds the folder of the embedder's files: what [`MODELS_VARIABLE`] says, which `get` looks
-    /// up, or `share/throughline` beside the folder of `program`, the path of the program that
-    /// asks. Whether there is anything in it is for who opens it to find out.
+    /// Adds the folder of the embedder's files: the value of [`MODELS_VARIABLE`], which `get` looks up, or
+    /// `share/throughline` beside the folder of `program`, the path of the running program. The folder may be missing.
     #[must_use]
     pub fn with_models(
         mut self,
@@ -74,88 +73,88 @@ impl UserDirs {
         self
     }
 
-    /// The user's own settings.
+    /// Returns the path of the user's own settings.
     pub fn config_file(&self) -> PathBuf {
         self.config.join("config.toml")
     }
 
-    /// The memories for every project of this user.
+    /// Returns the folder of memories for every project of this user.
     pub fn user_memories(&self) -> PathBuf {
         self.data.join("user/memories")
     }
 
-    /// The private ledger and archive of the user's own memories.
+    /// Returns the private folder of the user's own memories: ledger and archive.
     pub fn user_dir(&self) -> ProjectDir {
         ProjectDir::at(self.data.join("user"))
     }
 
-    /// The disposable state of the user's own memories: an index, as a tree has one.
+    /// Returns the disposable state of the user's own memories: an index, like that of a tree.
     pub fn user_state(&self) -> TreeDir {
         TreeDir::at(self.state.join("user"))
     }
 
-    /// The private, lasting folder of a project.
+    /// Returns the private, permanent folder of a project.
     pub fn project(&self, project: ProjectId) -> ProjectDir {
         ProjectDir::at(self.project_folder(project))
     }
 
-    /// Path of that folder.
+    /// Returns the path of that folder.
     pub fn project_folder(&self, project: ProjectId) -> PathBuf {
         self.data.join("projects").join(project.to_string())
     }
 
-    /// The disposable state of a working tree with this (canonical) root.
+    /// Returns the disposable state of a working tree with this (canonical) root.
     pub fn tree(&self, root: &Path) -> TreeDir {
         TreeDir::at(self.state.join("trees").join(path_hash(root)))
     }
 
-    /// The record that names the project of a working tree with this root.
+    /// Returns the path of the record that names the project of a working tree with this root.
     pub fn by_path(&self, root: &Path) -> PathBuf {
         self.data.join("by-path").join(path_hash(root))
     }
 
-    /// The record of a vouched folder that is found by what the folder is (see
-    /// [`crate::fs::tree_fingerprint::folder_key`]), wherever it was moved.
+    /// Returns the path of a trusted folder's record that is named by the folder's identity (see
+    /// [`crate::fs::tree_fingerprint::folder_key`]), which a move does not change.
     pub fn by_folder(&self, key: &str) -> PathBuf {
         self.data.join("by-folder").join(path_hash(Path::new(key)))
     }
 
-    /// Present once the user was told about a folder that is not set up.
+    /// Returns the path of the marker that the user has been informed about a folder that is not set up.
     pub fn hinted(&self, root: &Path) -> PathBuf {
         self.state.join("hinted").join(path_hash(root))
     }
 
-    /// The key with which values are hashed that are to be recognised again (`redact::known`).
+    /// Returns the path of the key for hashes of values to be recognised again (`redact::known`).
     pub fn secrets_key(&self) -> PathBuf {
         self.data.join("secrets.key")
     }
 
-    /// Present while `throughline off` is in force; holds the time it ends, or nothing.
+    /// Returns the path of the marker that `throughline off` is in effect; it contains the end time, or nothing.
     pub fn off_file(&self) -> PathBuf {
         self.state.join("off")
     }
 }
 
-/// The private, lasting folder of a project: `projects/<id>` in the data directory.
+/// The private, permanent folder of a project: `projects/<id>` in the data directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProjectDir {
     /// The folder itself.
     pub folder: PathBuf,
-    /// Record of how the project is recognised: root commits, remotes, paths, worktrees, mode.
+    /// Record of the project's identity: root commits, remotes, paths, worktrees, mode.
     pub identity: PathBuf,
-    /// Copy of that record, by which a damaged one is mended.
+    /// Copy of that record, to repair a damaged one.
     pub identity_copy: PathBuf,
-    /// Keyed hashes of secrets that were recognised once (`redact::known`).
+    /// Keyed hashes of known secrets (`redact::known`).
     pub known_secrets: PathBuf,
     /// The memories of a project that keeps them privately.
     pub private_memories: PathBuf,
-    /// The memories put aside by `forget`.
+    /// The archived memories.
     pub archived_memories: PathBuf,
-    /// Copies of the memory files that a sparse checkout leaves out of the main working tree.
+    /// Copies of the memory files that a sparse checkout omits from the main working tree.
     pub left_out: PathBuf,
     /// Held memories.
     pub drafts: PathBuf,
-    /// Every derived memory and what became of it.
+    /// The ledger: the log of derived memories and their states.
     pub ledger: PathBuf,
     /// Contents of each memory's files when it was learned (see the processor's `anchors`).
     pub anchors: PathBuf,
@@ -167,28 +166,28 @@ pub struct ProjectDir {
     pub archive: PathBuf,
     /// Drafts mined from each session, a cache of the archive.
     pub mined: PathBuf,
-    /// Commands that passed in sessions (see [`crate::passed_commands`]), made of `mined`.
+    /// Commands that passed in sessions (see [`crate::passed_commands`]), derived from `mined`.
     pub commands: PathBuf,
-    /// Answers of the language model, and what is written down beside them.
+    /// Answers of the language model, with their metadata.
     pub llm: PathBuf,
     /// Vectors made by the transformer, a cache.
     pub vectors: PathBuf,
     /// Releases from quarantine by a person, by the hash of the text.
     pub released: PathBuf,
-    /// Present where the user lets other projects ask this one over MCP.
+    /// Present if other projects may query this one over MCP.
     pub shared: PathBuf,
-    /// Positions of git in each working tree when its memory files were last looked at.
+    /// Positions of git in each working tree when its memory files were last read.
     pub git_positions: PathBuf,
-    /// Changes by Claude that wait for the user and were not announced yet (see [`crate::exchange::claim_notice`]).
+    /// Changes by Claude that are pending and not announced yet (see [`crate::exchange::claim_notice`]).
     pub claim_notice: PathBuf,
-    /// Those that were announced last.
+    /// The last announced changes.
     pub claim_notice_told: PathBuf,
-    /// Held by the one processor that works on this project.
+    /// Lock of the one processor that works on this project.
     pub sync_lock: PathBuf,
 }
 
 impl ProjectDir {
-    /// Names the places in a folder; none of them needs to be there.
+    /// Returns the paths in a folder; none of them has to exist.
     pub fn at(folder: PathBuf) -> Self {
         let at = |name: &str| folder.join(name);
         Self {
@@ -226,48 +225,47 @@ pub struct TreeDir {
     pub folder: PathBuf,
     /// The index: manifest, segments, journal, writer lock.
     pub index: PathBuf,
-    /// A file that says that somebody searched what the model thought: from then on there is an index of it.
+    /// Marker that a user has searched the model's thinking: an index of it is built from then on.
     pub thinking_wanted: PathBuf,
-    /// An index of what the model thought, laid out like the other one. Nothing but an explicit search
-    /// for it opens it.
+    /// Index of the model's thinking, with the same layout. Only an explicit search for thinking opens it.
     pub thinking: PathBuf,
     /// Vectors of the index's memories in the second space.
     pub second: PathBuf,
     /// State of the memories' files at their last comparison (see the processor's `anchors`).
     pub compared: PathBuf,
-    /// Inbox of hooks for the processor: one JSON object a line.
+    /// Inbox of hooks for the processor: one JSON object per line.
     pub inbox: PathBuf,
     /// Progress of the processor (see [`crate::progress`]).
     pub progress: PathBuf,
     /// Handoff of the last session (see [`crate::handoff`]).
     pub handoff: PathBuf,
-    /// Finding at the place of the working tree (see [`crate::fs::tree_fingerprint::UntrustedTree`]), until hooks have told
-    /// it.
+    /// Finding of a replaced working tree (see [`crate::fs::tree_fingerprint::UntrustedTree`]), until hooks have
+    /// announced it.
     pub untrusted_tree: PathBuf,
-    /// The finding, once told.
+    /// The finding, once announced.
     pub untrusted_tree_told: PathBuf,
-    /// Arrivals with the repository since hooks last told of them (see [`crate::exchange::pull_notice`]).
+    /// Memories pulled with the repository since the last announcement (see [`crate::exchange::pull_notice`]).
     pub arrived: PathBuf,
-    /// The arrivals, once told.
+    /// The pulled memories, once announced.
     pub arrived_told: PathBuf,
-    /// Values that became known as secrets since hooks last announced any (see [`crate::exchange::secret_notice`]).
+    /// Newly known secrets since the last announcement (see [`crate::exchange::secret_notice`]).
     pub secret_notice: PathBuf,
     /// The notice, once announced.
     pub secret_notice_told: PathBuf,
     /// Session files, one for each session and subagent.
     pub sessions: PathBuf,
-    /// Copies of memories while they are edited, and what was not taken over.
+    /// Copies of memories during an edit, and edits that could not be saved.
     pub edits: PathBuf,
-    /// The page that `throughline report` writes.
+    /// Output of `throughline report`.
     pub report: PathBuf,
-    /// Log of hooks' errors: one line each, bounded.
+    /// Log of hooks' errors: one line each, bounded in size.
     pub hook_log: PathBuf,
     /// The processor's log.
     pub log: PathBuf,
 }
 
 impl TreeDir {
-    /// Names the places in a folder; none of them needs to be there.
+    /// Returns the paths in a folder; none of them has to exist.
     pub fn at(folder: PathBuf) -> Self {
         let at = |name: &str| folder.join(name);
         Self {
@@ -294,21 +292,21 @@ impl TreeDir {
         }
     }
 
-    /// The file of one session (or subagent) in this tree: what hooks gave it.
+    /// Returns the path of the file of one session (or subagent) in this tree, with its injections.
     pub fn session(&self, session: &str, agent: Option<&str>) -> PathBuf {
-        // Names from outside are hashed before they name files.
+        // External names are hashed before they name files.
         let hash = |name: &str| blake3::hash(name.as_bytes()).to_hex();
         let (session, agent) = (hash(session), hash(agent.unwrap_or_default()));
         self.sessions.join(format!("{}{}", &session[..16], &agent[..16]))
     }
 
-    /// Receipts of injections, one JSON object a line, one file a day (`date` as `2026-10-02`).
+    /// Returns the path of the receipts of a day (`date` as `2026-10-02`), one JSON object per line.
     pub fn receipts(&self, date: &str) -> PathBuf {
         self.folder.join("receipts").join(format!("{date}.jsonl"))
     }
 }
 
-/// The 32 hexadecimal digits that stand for a path in file names.
+/// Returns the 32 hexadecimal digits that represent a path in file names.
 pub fn path_hash(path: &Path) -> String {
     let hash = blake3::hash(path.as_os_str().as_encoded_bytes());
     hash.to_hex()[..32].to_owned()

@@ -1,7 +1,7 @@
-//! Memories, the layout of their files, and safe reading of others' bytes and text.
+//! Memories, the layout of their files, and safe reading of untrusted bytes and text.
 //!
-//! Every other part of the store stands on this one. It knows neither clock nor environment nor
-//! network: the time, the directories and the settings are arguments.
+//! All other parts of the store depend on this one. It uses no clock, environment or network: the time, the directories
+//! and the settings are arguments.
 
 pub mod background;
 pub mod error;

@@ -1,4 +1,4 @@
-//! A memory: one thing worth knowing again.
+//! A memory: one item of knowledge.
 
 use std::fmt;
 
@@ -8,17 +8,16 @@ use crate::id::MemoryId;
 use crate::kind::Kind;
 use crate::time::Timestamp;
 
-/// Cues of one memory.
+/// Maximum number of cues of a memory.
 pub const CUES_MAX: usize = 4;
 
-/// Characters of a cue.
+/// Maximum number of characters of a cue.
 pub const CUE_CHARS_MAX: usize = 80;
 
-/// One memory, as its file holds it. In a file it is YAML front matter and a Markdown body whose
-/// first heading is the title.
+/// One memory, as stored in its file: YAML front matter and a Markdown body whose first heading is the title.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Memory {
-    /// Its name.
+    /// Id.
     pub id: MemoryId,
     /// Kind of its statement.
     pub kind: Kind,
@@ -28,81 +27,81 @@ pub struct Memory {
     pub body: String,
     /// Scope.
     pub scope: Scope,
-    /// When it was written; of a derived memory, the time of its first evidence.
+    /// Time of writing; of a derived memory, the time of its first evidence.
     pub created: Timestamp,
-    /// When what it says happened.
+    /// Time of the event that it describes.
     pub occurred: Option<Timestamp>,
-    /// From when on it holds.
+    /// Start of its validity.
     pub valid_from: Option<Timestamp>,
-    /// Until when it holds.
+    /// End of its validity.
     pub valid_until: Option<Timestamp>,
     /// Confidence, 0 to 1.
     pub confidence: f32,
     /// Provenance.
     pub source: Source,
-    /// The files it is about.
+    /// Files that it is about.
     pub paths: Vec<PathRef>,
     /// Two levels, `area/topic`.
     pub topic: Option<String>,
     /// Search words.
     pub tags: Vec<String>,
-    /// Ways in which somebody will later ask for it, in other words than its own. They are searched
-    /// and never shown to a model (document expansion: Nogueira et al. 2019, "doc2query").
+    /// Likely queries for it, in other words than its own. They are indexed and never shown to a model (document
+    /// expansion: Nogueira et al. 2019, "doc2query").
     pub cues: Vec<String>,
-    /// Names it mentions, each as an [`Entity`] is written.
+    /// Names that it mentions, each in the form of an [`Entity`].
     pub entities: Vec<String>,
     /// Its statements as triples.
     pub facts: Vec<Fact>,
     /// Typed links to other memories.
     pub relations: Vec<Relation>,
-    /// The memories that this one replaces.
+    /// Memories that this one supersedes.
     pub supersedes: Vec<MemoryId>,
-    /// The memory that replaces this one.
+    /// Memory that supersedes this one.
     pub superseded_by: Option<MemoryId>,
-    /// Kept in front whatever its age.
+    /// Included in every start block.
     pub pinned: bool,
     /// State in recall.
     pub status: Status,
-    /// Why it is [`Status::Held`]; `None` for any other status, and where nobody recorded a reason.
+    /// Reason why it is [`Status::Held`]; `None` for any other status, or without a recorded reason.
     pub held_for: Option<HeldFor>,
     /// Name of the writer.
     pub author: Option<String>,
     /// Of a fix: the normalised signatures of the errors that it cures (see `crate::signature`).
     pub signatures: Vec<String>,
-    /// Of a command: what running it showed.
+    /// Of a command: the result of its runs.
     pub command: Option<CommandRecord>,
 }
 
 impl Memory {
-    /// When what it says happened; of a command, when runs of it were last noted.
+    /// Returns the time of the event that it describes; of a command, the last recorded run.
     pub fn when(&self) -> Timestamp {
         let renewed = self.command.as_ref().map(|command| command.last);
         renewed.max(self.occurred).unwrap_or(self.created)
     }
 
-    /// Returns whether the time is over until which it held.
+    /// Returns whether its validity has ended.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.valid_until.is_some_and(|until| until < now)
     }
 
-    /// Returns whether a review may take it in: it is held, and nothing newer replaces it.
+    /// Returns whether a review may accept it: it is held, and not superseded.
     pub fn waits(&self) -> bool {
         self.status == Status::Held && self.superseded_by.is_none()
     }
 
-    /// Keeps it out of the repository until `throughline review` accepts it. A reason that is there already stays.
+    /// Keeps it out of the repository until `throughline review` accepts it. An existing reason stays.
     pub fn hold(&mut self, reason: HeldFor) {
         self.status = Status::Held;
         self.held_for.get_or_insert(reason);
     }
 
-    /// Lets it into the repository.
+    /// Permits it in the repository.
     pub fn release(&mut self) {
         self.status = Status::Active;
         self.held_for = None;
     }
 
-    /// A memory that says this and nothing more; all else has its default.
+    /// Returns a memory with these fields; all others have their default.
     pub fn new(
         id: MemoryId,
         kind: Kind,
@@ -148,7 +147,7 @@ pub enum Scope {
     /// Everywhere in the project.
     #[default]
     Project,
-    /// In every project of this user; such memories lie in the user's own store.
+    /// In every project of this user; such memories are in the user's own store.
     User,
     /// Only where [`Memory::paths`] are touched.
     Paths,
@@ -158,15 +157,15 @@ pub enum Scope {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
-    /// It takes part.
+    /// It is recalled.
     #[default]
     Active,
-    /// It takes part, but stays private until `throughline review` accepts it. Version 0.1.0 wrote `draft`.
+    /// It is recalled, but stays private until `throughline review` accepts it. Version 0.1.0 wrote `draft`.
     #[serde(alias = "draft")]
     Held,
-    /// A person said no.
+    /// A person rejected it.
     Rejected,
-    /// Put aside by `forget`; `restore` brings it back.
+    /// Archived by `forget`; `restore` reverts that.
     Archived,
 }
 
@@ -174,13 +173,13 @@ pub enum Status {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HeldFor {
-    /// The setting `review` holds every new memory, rules found a standing wish, or a person put it back.
+    /// The setting `review` holds every new memory, rules found a standing wish, or a person put it back to held.
     Review,
-    /// Some of its text looks like a credential.
+    /// Part of its text looks like a credential.
     Credential,
-    /// Another reader than before proposes it, about a session whose memories a person owns.
+    /// A proposal by another extractor, about a session whose memories a person owns.
     Proposal,
-    /// It is from the repository, written by others, and not released.
+    /// It is from the repository, written by other people, and not released.
     Others,
 }
 
@@ -188,7 +187,7 @@ impl HeldFor {
     /// The reasons, in the order in which `throughline review` lists them.
     pub const ALL: [Self; 4] = [Self::Credential, Self::Review, Self::Proposal, Self::Others];
 
-    /// Name in front matter and JSON.
+    /// Returns the name in front matter and JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Review => "review",
@@ -198,7 +197,8 @@ impl HeldFor {
         }
     }
 
-    /// Reads a [`Self::name`]. What development versions held as prose of rules waits for a review.
+    /// Parses a [`Self::name`]. Development versions wrote `rule` for memories by rules over prose, which are pending
+    /// review.
     pub fn from_name(name: &str) -> Option<Self> {
         if name == "rule" {
             return Some(Self::Review);
@@ -206,7 +206,7 @@ impl HeldFor {
         Self::ALL.into_iter().find(|reason| reason.name() == name)
     }
 
-    /// Explains the reason to a person, as the rest of a sentence that begins with "held because".
+    /// Returns the reason for a person, as the rest of a sentence that begins with "held because".
     pub const fn because(self) -> &'static str {
         match self {
             Self::Review => "it waits for your review",
@@ -227,17 +227,17 @@ pub struct Source {
     pub turns: Vec<String>,
     /// A verbatim, redacted quote of the evidence.
     pub quote: Option<String>,
-    /// Speaker of the statement.
+    /// Author of the statement.
     pub said_by: Option<SaidBy>,
     /// Extractor: `rules/<version>`, `ollama/<model>`, `mcp`, `cli`.
     pub extractor: Option<String>,
 }
 
 impl Source {
-    /// Name of the rules as a reader of sessions.
+    /// Name of the rules as an extractor.
     pub const RULES: &'static str = "rules";
 
-    /// Returns the reader of sessions that found it, whatever its version: `rules`, or a model with its provider.
+    /// Returns the extractor without its version: `rules`, or a model with its provider.
     pub fn reader(&self) -> Option<&str> {
         let extractor = self.extractor.as_deref()?;
         match extractor.split_once('/') {
@@ -246,15 +246,15 @@ impl Source {
         }
     }
 
-    /// The first version of the rules that writes standing wishes alone.
+    /// First version of the rules that extracts only standing wishes.
     pub const WISHES_ALONE: u32 = 15;
 
-    /// Returns whether rules found it.
+    /// Returns whether rules extracted it.
     pub fn is_of_rules(&self) -> bool {
         self.reader() == Some(Self::RULES)
     }
 
-    /// Returns whether `extractor` names rules of a version before [`Self::WISHES_ALONE`]: no later one finds their
+    /// Returns whether `extractor` is a version of the rules before [`Self::WISHES_ALONE`]: no later one extracts their
     /// memories again.
     pub fn is_retired(extractor: &str) -> bool {
         let Some((Self::RULES, version)) = extractor.split_once('/') else { return false };
@@ -262,34 +262,34 @@ impl Source {
         number.parse::<u32>().is_ok_and(|number| number < Self::WISHES_ALONE)
     }
 
-    /// The extractor of what a person typed.
+    /// Extractor of a memory that a person typed.
     pub const TYPED: &'static str = "cli";
 
-    /// The extractor of what a model chose to save with the tool `remember`.
+    /// Extractor of a memory that a model saved with the tool `remember`.
     pub const NOTED: &'static str = "mcp";
 
-    /// Returns whether it came from a session: a reader found it there, or a model noted it.
+    /// Returns whether it originates in a session: extracted from it, or noted by a model.
     pub fn is_learned(&self) -> bool {
         self.extractor.as_deref().is_some_and(|by| by != Self::TYPED)
     }
 
-    /// Returns whether a reader of sessions found it, so that neither a person nor a model saved it.
+    /// Returns whether it was extracted from a session, rather than saved by a person or a model.
     pub fn is_of_reader(&self) -> bool {
         self.is_learned() && self.extractor.as_deref() != Some(Self::NOTED)
     }
 
-    /// Returns whether a model noted it by itself: nobody else said so.
+    /// Returns whether a model noted it on its own initiative, not for the user.
     pub fn is_noted(&self) -> bool {
         self.extractor.as_deref() == Some(Self::NOTED) && self.said_by != Some(SaidBy::User)
     }
 
-    /// Returns whether the user said it, or wrote it by hand.
+    /// Returns whether the user stated it, or wrote it by hand.
     pub fn is_users(&self) -> bool {
         matches!(self.said_by, None | Some(SaidBy::User))
     }
 }
 
-/// Speaker of a memory's statement.
+/// Author of a memory's statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SaidBy {
@@ -306,13 +306,13 @@ pub enum SaidBy {
 pub struct PathRef {
     /// The path or glob.
     pub path: String,
-    /// blake3 (first 16 hexadecimal digits) or commit of the content it was seen at.
+    /// blake3 (first 16 hexadecimal digits) or commit of its content at that time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<String>,
 }
 
-/// Name of a thing that a memory mentions, with its type where that is known. It is written as `Redis (service)`, so that
-/// a person and a version that has no types read a name.
+/// Name of a thing that a memory mentions, with its type if known. It is written as `Redis (service)`, which versions
+/// without types and people read as a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entity {
     /// The name.
@@ -321,14 +321,14 @@ pub struct Entity {
     pub of_type: Option<EntityType>,
 }
 
-/// Type of a named thing. People are none: names of people are personal data.
+/// Type of a named thing. People are excluded: their names are personal data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EntityType {
     /// A part of the project.
     Component,
-    /// Something that runs and is asked over a network.
+    /// A process that is queried over a network.
     Service,
-    /// Code of others that the project links.
+    /// Foreign code that the project links.
     Library,
     /// A program that people or scripts run.
     Tool,
@@ -336,9 +336,9 @@ pub enum EntityType {
     File,
     /// A function, type or variable.
     Symbol,
-    /// A flag, a variable of the environment or a key of a configuration.
+    /// A flag, an environment variable or a configuration key.
     Setting,
-    /// An idea or a rule with a name of its own.
+    /// An idea or a rule with its own name.
     Concept,
 }
 
@@ -355,7 +355,7 @@ impl EntityType {
         Self::Concept,
     ];
 
-    /// Name in front matter.
+    /// Returns the name in front matter.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Component => "component",
@@ -369,14 +369,14 @@ impl EntityType {
         }
     }
 
-    /// Reads a [`Self::name`], in any case.
+    /// Parses a [`Self::name`], in any case.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|known| known.name().eq_ignore_ascii_case(name))
     }
 }
 
 impl Entity {
-    /// Reads an entry of [`Memory::entities`]. What is in parentheses and is no type is part of the name.
+    /// Parses an entry of [`Memory::entities`]. Parentheses without a type are part of the name.
     pub fn read(text: &str) -> Self {
         let text = text.trim();
         let typed = text.strip_suffix(')').and_then(|text| text.rsplit_once(" ("));
@@ -399,24 +399,24 @@ impl fmt::Display for Entity {
     }
 }
 
-/// A statement with the time it held.
+/// A statement with its period of validity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fact {
     /// The subject.
     pub subject: String,
-    /// Which property.
+    /// The property.
     pub predicate: String,
     /// Its value.
     pub object: String,
-    /// From when on.
+    /// Start of validity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<Timestamp>,
-    /// Until when.
+    /// End of validity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<Timestamp>,
 }
 
-/// The kind of link to a memory of which most likely only one is true beside the other.
+/// Kind of a link to a memory that probably cannot be true together with this one.
 pub const CONTRADICTS: &str = "contradicts";
 
 /// A typed link to another memory.
@@ -431,15 +431,16 @@ pub struct Relation {
 /// Result of running a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandRecord {
-    /// The command line, normalised.
+    /// The normalised command line.
     pub line: String,
-    /// The folder it ran in, relative to the root (`.` is the root).
+    /// The working directory, relative to the root (`.` is the root).
     pub directory: String,
-    /// Its exit status: 0 in what is learned, where only runs that passed count.
+    /// Its exit status: 0 in learned memories, which count only successful runs.
     pub exit_status: i32,
-    /// Number of runs that passed. In a memory, rounded down to a power of two: its file should not change with each run.
+    /// Number of successful runs. In a memory, rounded down to a power of two, so that its file does not change with
+    /// each run.
     pub passed: u32,
-    /// When it first passed in a session; in a memory, in the one in which it came to that number.
+    /// First success in a session; in a memory, in the session that reached that number.
     pub last: Timestamp,
 }
 

@@ -1,11 +1,11 @@
-//! Whether our programs may speak and write: `THROUGHLINE=off|read|full`, and `throughline off`.
+//! Permission of our programs to inject and write: `THROUGHLINE=off|read|full`, and `throughline off`.
 
 use std::ffi::OsString;
 use std::path::Path;
 
 use crate::time::Timestamp;
 
-/// The environment variable that names the mode.
+/// The environment variable for the mode.
 pub const VARIABLE: &str = "THROUGHLINE";
 
 /// Permissions of our programs.
@@ -20,9 +20,8 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// The mode that the environment asks for. Without a word about it, that is everything on a
-    /// person's machine and recall only in CI and in cloud sessions. A word that nobody knows
-    /// silences: whoever sets the variable rather wants less.
+    /// Returns the mode in the environment. By default it is full on a person's machine, and read-only in CI and in
+    /// cloud sessions. An unknown value counts as off, because a user who sets the variable probably wants less.
     pub fn from_environment(get: impl Fn(&str) -> Option<OsString>) -> Self {
         match get(VARIABLE).filter(|value| !value.is_empty()) {
             Some(value) => value.to_str().and_then(Self::from_name).unwrap_or(Self::Off),
@@ -31,7 +30,7 @@ impl Mode {
         }
     }
 
-    /// The mode of this name, in capitals or not; `None` for a name that means none.
+    /// Returns the mode of this name, in any case; `None` for an unknown name.
     pub fn from_name(name: &str) -> Option<Self> {
         let is = |names: &[&str]| names.iter().any(|known| name.trim().eq_ignore_ascii_case(known));
         if is(&["off", "0", "none", "no", "false"]) {
@@ -45,23 +44,23 @@ impl Mode {
         }
     }
 
-    /// The mode, once the off file is taken into account: while it is in force, nothing.
+    /// Returns the mode after the off file: while that is in effect, `Off`.
     pub fn unless_off(self, off_file: &Path, now: Timestamp) -> Self {
         match std::fs::read_to_string(off_file) {
             Ok(end) if is_over(&end, now) => self,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => self,
-            // Somebody asked for silence, even if it is not clear until when.
+            // The user requested silence, even if the end is unclear.
             Ok(_) | Err(_) => Self::Off,
         }
     }
 }
 
-/// Returns whether a variable is set to something that means yes.
+/// Returns whether a variable has an affirmative value.
 fn is_set(value: Option<OsString>) -> bool {
     value.is_some_and(|value| !value.is_empty() && value != "0" && value != "false")
 }
 
-/// Returns whether an off file's end has passed. Without an end there is none.
+/// Returns whether an off file's end has passed; false if it contains none.
 fn is_over(end: &str, now: Timestamp) -> bool {
     Timestamp::parse(end).is_some_and(|end| end <= now)
 }

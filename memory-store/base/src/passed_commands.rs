@@ -14,25 +14,25 @@ pub struct PassedCommand {
     pub line: String,
     /// Its folder below the root of the working tree; `.` is the root.
     pub folder: String,
-    /// Its purpose in one word, such as `test`, where its program has one.
+    /// Its purpose in one word, such as `test`, if its program has one.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub purpose: String,
     /// Number of sessions in which it passed.
     pub sessions: usize,
-    /// When it passed last.
+    /// Time of its last success.
     pub last: Timestamp,
-    /// The session in which it passed last.
+    /// The session of its last success.
     pub session: String,
 }
 
 impl PassedCommand {
-    /// Reads the list; a missing or damaged file has none.
+    /// Reads the list; a missing or damaged file is an empty list.
     pub fn read_all(path: &Path) -> Vec<Self> {
         let bytes = std::fs::read(path).ok();
         bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
     }
 
-    /// Returns the line and its folder, as people are shown them.
+    /// Returns the line and its folder for display.
     pub fn shown(&self) -> String {
         match self.folder.as_str() {
             "." | "" => format!("`{}`", self.line),

@@ -1,4 +1,4 @@
-//! How far background work got in a working tree: a small file that hooks read at each stop.
+//! Progress of background work in a working tree: a small file that hooks read at each stop.
 
 use std::path::Path;
 
@@ -7,38 +7,38 @@ use serde::{Deserialize, Serialize};
 use crate::settings::Settings;
 use crate::time::{MINUTE_MS, Timestamp};
 
-/// Progress of the processor. Replaced whole, by rename.
+/// Progress of the processor. Replaced atomically, by a rename.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Progress {
-    /// Bytes of the inbox that were taken up.
+    /// Number of bytes of the inbox that were read.
     pub inbox_bytes: u64,
-    /// When the last run ended.
+    /// End of the last run.
     pub last_run: Timestamp,
     /// The setting of that name at that time, so that a stop needs no other file. `None`: its default.
     pub due_minutes: Option<u32>,
-    /// Runs in a row that failed.
+    /// Number of consecutive failed runs.
     pub failures: u32,
     /// Error of the last failed run; one line, already redacted.
     pub failure: Option<String>,
-    /// True if the user was told about this failure.
+    /// True if the user was informed of this failure.
     pub announced: bool,
 }
 
 impl Progress {
-    /// Returns whether an inbox of this length holds notes that were not taken up. A shorter one than was taken up is
-    /// another inbox.
+    /// Returns whether an inbox of this length contains unread notes. If it is shorter than the part that was read, it
+    /// is another inbox.
     pub const fn leaves(&self, inbox_bytes: u64) -> bool {
         self.inbox_bytes != inbox_bytes
     }
 
-    /// Milliseconds after the last run until which the next one is not due.
+    /// Returns the minimum time between the last run and the next one, in milliseconds.
     pub fn due_ms(&self) -> i64 {
         let minutes = self.due_minutes.unwrap_or_else(|| Settings::default().due_minutes);
         i64::from(minutes) * MINUTE_MS
     }
 
-    /// Reads the file; a missing or damaged one means that nothing was done yet.
+    /// Reads the file; a missing or damaged one means no progress.
     pub fn read(path: &Path) -> Self {
         std::fs::read(path)
             .ok()

@@ -1,5 +1,5 @@
-//! Reads `pulled` from the user's settings file without a parser: for readers that have none, until the next sync has
-//! read the file, and for files that are not TOML. It never tells less than a parser would.
+//! Reads `pulled` from the user's settings file without a parser: for programs without one, until the next sync has
+//! read the file, and for files that are not TOML. The result is never less strict than that of a parser.
 
 use std::io::{ErrorKind, Read};
 use std::path::Path;
@@ -10,10 +10,10 @@ use crate::settings::Pulled;
 /// The key.
 const KEY: &str = "pulled";
 
-/// Bytes of a settings file that are looked at. A longer one is not taken by those who parse it either.
+/// Maximum size of a settings file. The parser refuses a longer one, too.
 const FILE_BYTES_MAX: u64 = 256 << 10;
 
-/// Returns the setting of a settings file. An unreadable file may name the strictest one, and counts as such.
+/// Returns the setting in a settings file. An unreadable file counts as the strictest one, which it may contain.
 pub fn pulled(path: &Path) -> Pulled {
     let mut bytes = Vec::new();
     let read = open_regular::open(path, Links::Follow)
@@ -27,20 +27,20 @@ pub fn pulled(path: &Path) -> Pulled {
     }
 }
 
-/// The text of a settings file, where it has the lines that somebody sees who opens it: not where it is in another
-/// encoding than UTF-8, or its lines end in another way.
+/// Returns the text of a settings file if its lines are those that an editor shows: `None` for encodings other than
+/// UTF-8, or unusual line endings.
 pub fn lines(bytes: &[u8]) -> Option<&str> {
     let text = str::from_utf8(bytes).ok()?;
     let has_lines = !text.contains('\0') && !text.replace("\r\n", "").contains('\r');
     has_lines.then_some(text)
 }
 
-/// Returns whether a link stands there that leads nowhere: the file is meant to be.
+/// Returns whether the path is a broken link: the file is expected to exist.
 pub fn is_lost(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
 
-/// Returns the strictest setting that the text of a settings file names: a line written in an unusual way counts as the
+/// Returns the strictest setting in the text of a settings file: a line with an unusual notation counts as the
 /// strictest of all.
 pub fn pulled_in(text: &str) -> Pulled {
     text.lines().filter_map(said_by).max().unwrap_or_default()
@@ -49,7 +49,7 @@ pub fn pulled_in(text: &str) -> Pulled {
 fn said_by(line: &str) -> Option<Pulled> {
     let line = line.trim();
     let key = line.split('=').next().unwrap_or_default();
-    // A key in quotes may be written with escapes.
+    // A quoted key may contain escapes.
     let is_named = line.contains(KEY) || (key.starts_with('"') && key.contains('\\'));
     if line.starts_with('#') || !is_named {
         return None;

@@ -1,4 +1,4 @@
-//! Settings, as they are in effect after defaults, the user's file and the repository's file.
+//! Effective settings: the defaults, overridden by the user's file and the repository's file.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,39 +8,39 @@ use serde::{Deserialize, Serialize};
 use crate::fs::file_stamp::Stamp;
 use crate::kind::Kind;
 
-/// The settings in effect. The processor compiles them into the index's manifest, so that a hook
-/// never parses TOML. Unknown keys are ignored, missing ones have their default.
+/// The effective settings. The processor compiles them into the index's manifest, so that a hook never parses TOML.
+/// Unknown keys are ignored, missing ones have their default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Settings {
-    /// Budget of the session-start block, in tokens (a token is a quarter of a character count).
+    /// Budget of the session-start block, in tokens (a token is counted as four characters).
     pub start_tokens: u32,
-    /// Budget of what accompanies a prompt, in tokens.
+    /// Budget of the injection with a prompt, in tokens.
     pub prompt_tokens: u32,
-    /// Most memories for a prompt.
+    /// Maximum number of memories for a prompt.
     pub prompt_memories: u32,
-    /// Budget of what accompanies a tool call, in tokens.
+    /// Budget of the injection after a tool call, in tokens.
     pub tool_tokens: u32,
-    /// Most memories for a touched file or a failed command.
+    /// Maximum number of memories for a touched file or a failed command.
     pub tool_memories: u32,
-    /// The share of prompts that nothing in the store answers and that may still be given a memory.
+    /// Permitted share of prompts that get an injection although no memory answers them.
     pub alpha: f32,
-    /// Minutes between two background runs that a finished turn starts.
+    /// Minutes between two background runs that are started at the end of a turn.
     pub due_minutes: u32,
-    /// Notice to a person that something was injected.
+    /// Notice to a person about an injection.
     pub notice: Notice,
-    /// Whether every new memory is held until `throughline review` accepts it.
+    /// True if every new memory is held until `throughline review` accepts it.
     pub review: bool,
-    /// Rule for memories that are from the repository.
+    /// Rule for memories from the repository.
     #[serde(skip_serializing_if = "Pulled::is_all")]
     pub pulled: Pulled,
     /// Days that archived turns are kept.
     pub retention_days: u32,
-    /// Bytes that the archive of one project may take.
+    /// Maximum size of the archive of one project.
     pub archive_bytes_max: u64,
     /// Files that are never archived or mined, as globs relative to the root.
     pub ignore_paths: Vec<String>,
-    /// The kinds that are kept; empty means all.
+    /// The kinds to keep; empty means all.
     pub kinds: Vec<Kind>,
     /// Half-lives in days that differ from those of [`Kind::half_life_days`].
     pub half_life_days: BTreeMap<Kind, u32>,
@@ -49,43 +49,43 @@ pub struct Settings {
     /// Redaction besides secrets, and exceptions from it.
     #[serde(skip_serializing_if = "RedactSettings::is_default")]
     pub redact: RedactSettings,
-    /// Which extractor runs besides the rules: none, or a language model.
+    /// The language model for extraction besides the rules, if any.
     pub llm: Option<Llm>,
-    /// Which model gives memories vectors of a second space: none, or one that Ollama runs.
+    /// The model for vectors of a second space, if any; it runs in Ollama.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub embedder: Option<Embedder>,
-    /// Which model finds names of people that are to be hidden: none, or one that Ollama runs here.
+    /// The model that finds names of people to be redacted, if any; it runs in Ollama on this machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub names: Option<NameFinder>,
-    /// True if `ignore_paths` could not be read, so that nobody knows what must not be learned from.
+    /// True if `ignore_paths` could not be parsed, so that the excluded files are unknown.
     #[serde(skip)]
     pub ignores_unknown: bool,
-    /// Stamp of the user's settings file when the index was published, so that a later change shows without reading it.
-    /// No settings file names it.
+    /// Stamp of the user's settings file when the index was published, to detect a later change without reading it. It
+    /// is not a key of settings files.
     #[serde(skip)]
     pub config: Option<Stamp>,
 }
 
 impl Settings {
-    /// Days after which a memory of this kind that was not renewed counts half in ranking.
+    /// Returns the half-life of the ranking weight of memories of this kind, in days since their last renewal.
     pub fn half_life_days(&self, kind: Kind) -> u32 {
         self.half_life_days.get(&kind).copied().unwrap_or_else(|| kind.half_life_days())
     }
 }
 
-/// Settings of redaction, as they are written; `redact::RedactOptions` is what they mean.
+/// Settings of redaction in the notation of the file; `redact::RedactOptions` is the parsed form.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RedactSettings {
-    /// Values that are no secrets though they look like some.
+    /// Values that resemble secrets but are none.
     pub harmless: Vec<String>,
-    /// Regular expressions for what is never kept.
+    /// Regular expressions for text that is never stored.
     pub deny: Vec<String>,
     /// Policies for classes of personal data in files that only this user reads.
     pub private: BTreeMap<String, String>,
     /// Policies for classes of personal data in committed files.
     pub committed: BTreeMap<String, String>,
-    /// The first unreadable part, with its file. The rest holds.
+    /// The first invalid part, with its file. The rest is in effect.
     #[serde(skip)]
     pub broken: Option<(PathBuf, String)>,
 }
@@ -96,7 +96,7 @@ impl RedactSettings {
     }
 }
 
-/// Notice to a person that something was injected.
+/// Notice to a person about an injection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Notice {
@@ -109,14 +109,14 @@ pub enum Notice {
     Each,
 }
 
-/// Rule for memories that are from the repository; each variant gives less than the one before.
+/// Rule for memories from the repository; each variant is stricter than the one before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pulled {
-    /// Everything, with its label.
+    /// All are returned, with their label.
     #[default]
     All,
-    /// Nothing, until `throughline trust` releases it. Older versions could trust authors.
+    /// None is returned until `throughline trust` releases it. Older versions could trust authors.
     #[serde(alias = "authors")]
     Reviewed,
 }
@@ -140,50 +140,50 @@ pub struct IndexSettings {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum IndexSearch {
-    /// As is fastest for their number.
+    /// The fastest way for their number.
     #[default]
     Auto,
-    /// By the graph, where there is one.
+    /// By the graph, if there is one.
     Graph,
-    /// By comparing all of them.
+    /// By comparison with all of them.
     Scan,
 }
 
-/// A language model that helps to extract memories.
+/// A language model for extraction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Llm {
     /// The provider: `ollama`, `openai` or `claude`.
     pub provider: String,
     /// The model's name.
     pub model: String,
-    /// The endpoint; empty means the provider's usual one: `OLLAMA_HOST` or the default of Ollama, or that
-    /// of Claude Code.
+    /// The endpoint; empty means the provider's default: `OLLAMA_HOST` or the default of Ollama, or that of Claude
+    /// Code.
     #[serde(default)]
     pub host: String,
-    /// Hosts other than this machine that the user agreed to send redacted text to.
+    /// Hosts other than this machine to which the user permits sending redacted text.
     #[serde(default)]
     pub consented_hosts: Vec<String>,
-    /// Seconds that one answer may take.
+    /// Timeout of one answer in seconds.
     #[serde(default = "default_timeout_s")]
     pub timeout_s: u32,
-    /// The environment variable that holds the key of an `openai` endpoint; never the key itself.
+    /// The environment variable with the key of an `openai` endpoint; never the key itself.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub api_key_env: String,
-    /// Tokens of question and answer together that the model takes, where that is less than the usual 14,336.
+    /// Context size of the model in tokens, for question and answer, if it is less than the usual 14,336.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<u32>,
-    /// Tokens, asked and answered, that one day may cost; 0 means no bound. Without, [`Llm::tokens_bound`] says.
+    /// Maximum number of tokens per day, input and output; 0 means no limit. By default see [`Llm::tokens_bound`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_per_day: Option<u64>,
-    /// US dollars that one day may cost, where the provider tells what an answer cost; 0 means no bound.
+    /// Maximum cost per day in US dollars, if the provider reports costs; 0 means no limit.
     #[serde(default = "default_usd_per_day")]
     pub usd_per_day: f64,
-    /// Reasons for which a model on this machine is not asked in the background.
+    /// Reasons to pause a model on this machine in the background.
     #[serde(default, skip_serializing_if = "Pause::is_auto")]
     pub pause: Pause,
 }
 
-/// Reasons for which a model on this machine is not asked in the background.
+/// Reasons to pause a model on this machine in the background.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pause {
@@ -204,16 +204,17 @@ impl Pause {
 }
 
 impl Llm {
-    /// Tokens that a day may cost a model that is not on this machine, where the user did not say.
+    /// Default maximum of tokens per day for a model that is not on this machine.
     const TOKENS_PER_DAY: u64 = 2_000_000;
 
-    /// Returns how many tokens a day may cost; `None` where there is no bound. A model on this machine costs time only.
+    /// Returns the maximum number of tokens per day; `None` without a limit. A model on this machine has no default
+    /// limit, because it costs only time.
     pub fn tokens_bound(&self, is_local: bool) -> Option<u64> {
         let usual = if is_local { 0 } else { Self::TOKENS_PER_DAY };
         Some(self.tokens_per_day.unwrap_or(usual)).filter(|tokens| *tokens > 0)
     }
 
-    /// Returns how many US dollars a day may cost; `None` where there is no bound.
+    /// Returns the maximum cost per day in US dollars; `None` without a limit.
     pub fn usd_bound(&self) -> Option<f64> {
         Some(self.usd_per_day).filter(|usd| *usd > 0.0)
     }
@@ -236,21 +237,21 @@ impl Default for Llm {
     }
 }
 
-/// A model on this machine that finds the names of people in what is committed or leaves it.
+/// A model on this machine that finds the names of people in text that is committed or sent to other machines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NameFinder {
-    /// The model's name, as Ollama has it.
+    /// The model's name in Ollama.
     pub model: String,
     /// The endpoint, on this machine; empty means `OLLAMA_HOST`, or the default of Ollama.
     #[serde(default)]
     pub host: String,
-    /// Seconds that one answer may take.
+    /// Timeout of one answer in seconds.
     #[serde(default = "default_timeout_s")]
     pub timeout_s: u32,
 }
 
-/// A model that gives memories vectors of a second space, for explicit search.
+/// A model for vectors of a second space, for explicit search.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Embedder {
@@ -260,16 +261,16 @@ pub struct Embedder {
     pub model: String,
     /// The endpoint; empty means `OLLAMA_HOST`, or the default of Ollama.
     pub host: String,
-    /// Hosts other than this machine that the user agreed to send redacted text to.
+    /// Hosts other than this machine to which the user permits sending redacted text.
     pub consented_hosts: Vec<String>,
-    /// Seconds that the vectors of some memories may take.
+    /// Timeout in seconds for the vectors of some memories.
     pub timeout_s: u32,
-    /// Milliseconds that a search waits for the vector of its words.
+    /// Timeout in milliseconds of a search for the vector of its query.
     pub search_ms: u32,
-    /// Prefix of a memory's text; without it, the prefix that the model is known to want.
+    /// Prefix of a memory's text; by default the usual one of the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub document_prefix: Option<String>,
-    /// Prefix of a query; without it, the prefix that the model is known to want.
+    /// Prefix of a query; by default the usual one of the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub query_prefix: Option<String>,
 }
@@ -290,7 +291,7 @@ impl Default for Embedder {
 }
 
 impl Embedder {
-    /// The name of the space: what is made with other words before the texts lies elsewhere.
+    /// Returns the name of the space: texts with another prefix have vectors in another space.
     pub fn space(&self) -> String {
         match &self.document_prefix {
             Some(prefix) => format!("{} after {prefix:?}", self.model),
@@ -308,8 +309,8 @@ impl Embedder {
         Self::prefixed(self.query_prefix.as_deref(), self.task("search_query: "), text)
     }
 
-    /// The nomic-embed-text models are made for texts that begin with the name of a task
-    /// (huggingface.co/nomic-ai/nomic-embed-text-v1.5, "Usage"); of others nothing is assumed.
+    /// Returns a prefix for the nomic-embed-text models, which require texts that begin with the name of a task
+    /// (huggingface.co/nomic-ai/nomic-embed-text-v1.5, "Usage"); other models get none.
     fn task(&self, prefix: &'static str) -> &'static str {
         let name = self.model.rsplit('/').next().unwrap_or_default();
         if name.starts_with("nomic-embed-text") { prefix } else { "" }

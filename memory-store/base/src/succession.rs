@@ -1,5 +1,5 @@
-//! Succession: which memories stand for others. One that expired stands for nothing: what it replaced holds
-//! again, unless what came after it still does.
+//! Succession: the memories that supersede others. An expired memory supersedes nothing: its predecessor is in force
+//! again, unless a later successor is.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,11 +7,11 @@ use crate::id::MemoryId;
 use crate::memory::Memory;
 use crate::time::Timestamp;
 
-/// Steps from a memory to what replaces it, and what replaces that.
+/// Maximum length of a chain of successors that is followed.
 pub const STEPS_MAX: usize = 16;
 
-/// Returns what stands for a memory now: the first of its successors that did not expire. `None` when all of
-/// them did, or there is none.
+/// Returns the current successor of a memory: the first one in its chain that is not expired. `None` if all are, or
+/// there is none.
 pub fn current(
     next: &BTreeMap<MemoryId, MemoryId>,
     expired: &BTreeSet<MemoryId>,
@@ -24,11 +24,11 @@ pub fn current(
         }
         successor = *next.get(&successor)?;
     }
-    // A circle: in doubt it was replaced.
+    // A cycle: in doubt it is superseded.
     Some(successor)
 }
 
-/// Returns the memories that are superseded, by what their own files say.
+/// Returns the superseded memories, according to their own files.
 pub fn superseded<'a>(
     memories: impl IntoIterator<Item = &'a Memory>,
     now: Timestamp,
@@ -67,7 +67,7 @@ mod tests {
         };
         assert_eq!(superseded(&chain(None)), [1, 2]);
         assert!(superseded(&chain(Some(999))).is_empty());
-        // A memory that nobody can look at is believed to hold.
+        // A successor that cannot be read counts as in force.
         assert_eq!(superseded(&[memory(1, Some(9), None)]), [1]);
         let circle = [memory(1, Some(2), Some(1)), memory(2, Some(1), Some(1))];
         assert_eq!(superseded(&circle), [1, 2]);

@@ -1,24 +1,24 @@
-//! Whether there is an index of what the model thought. It takes as much room as that of what was said, and few ever
-//! search it: it is made once somebody did.
+//! Index of the model's thinking. It takes as much space as that of the conversation, and is rarely searched, so it is
+//! built only after a user has searched it.
 
 use crate::error::{At, Result};
 use crate::fs::disk::{Privacy, create_folder};
 use crate::layout::TreeDir;
 
-/// Returns whether somebody searched it.
+/// Returns whether a user has searched it.
 pub fn is_wanted(tree: &TreeDir) -> bool {
     tree.thinking_wanted.exists()
 }
 
-/// Returns whether it was made.
+/// Returns whether it exists.
 pub fn is_there(tree: &TreeDir) -> bool {
     tree.thinking.join("MANIFEST").exists()
 }
 
-/// Has the next sync make it, and each one after that go on with it.
+/// Requests the index from the next sync; later syncs update it.
 ///
 /// # Errors
-/// When that cannot be written down.
+/// When the request cannot be written.
 pub fn want(tree: &TreeDir) -> Result<()> {
     if is_wanted(tree) {
         return Ok(());

@@ -30,13 +30,13 @@ impl Timestamp {
         Some(Self(time.timestamp().as_millisecond()))
     }
 
-    /// Reads the value of `THROUGHLINE_NOW`: milliseconds since 1970, or what [`Self::parse`] reads.
+    /// Parses the value of `THROUGHLINE_NOW`: milliseconds since 1970, or a text for [`Self::parse`].
     pub fn from_setting(text: &str) -> Option<Self> {
         let text = text.trim();
         text.parse().map(Self).ok().or_else(|| Self::parse(text))
     }
 
-    /// The date in UTC, as `2026-10-02`.
+    /// Returns the date in UTC, as `2026-10-02`.
     pub fn date(self) -> String {
         let mut date = String::with_capacity(10);
         match write_date(&mut date, self.0.div_euclid(DAY_MS)) {
@@ -64,9 +64,8 @@ impl fmt::Display for Timestamp {
     }
 }
 
-// Hooks write and read times in the form below at every event, which is why it has code of its
-// own: a library for all calendars is mostly pages that a short-lived process has to touch first.
-// Everything else is left to it.
+// Hooks format and parse times in the following form at every event. It has separate code because a calendar library
+// consists mostly of pages that a short-lived process would have to load. All other forms use the library.
 
 /// The days, counted from 1970-01-01, of the years 0 to 9999.
 const DAYS: std::ops::Range<i64> = -719_528..2_932_897;
@@ -80,7 +79,7 @@ fn write_date(out: &mut impl fmt::Write, days: i64) -> fmt::Result {
     write!(out, "{year:04}-{month:02}-{day:02}")
 }
 
-/// The date of a day counted from 1970-01-01: year, month from 1, day from 1.
+/// Returns the date of a day counted from 1970-01-01: year, month from 1, day from 1.
 pub fn civil(days: i64) -> (i64, i64, i64) {
     // Years are counted from March, so that the leap day is their last.
     let shifted = days + 719_468;
@@ -95,7 +94,7 @@ pub fn civil(days: i64) -> (i64, i64, i64) {
     (era * 400 + year_of_era + i64::from(month <= 2), month, day)
 }
 
-/// The day of a date, counted from 1970-01-01. Days past the end of a month run on into the next.
+/// Returns the day of a date, counted from 1970-01-01. Days past the end of a month continue in the next.
 pub fn day_of(year: i64, month: i64, day: i64) -> i64 {
     let (year, month) = if month <= 2 { (year - 1, month + 9) } else { (year, month - 3) };
     let era = year.div_euclid(400);

@@ -1,9 +1,9 @@
-//! Working trees that this machine vouches for, and the records by which they are found.
+//! Trusted working trees of this machine, and their records.
 //!
-//! A record vouches for one folder: the root of a main working tree, or the git directory of a repository whose working
-//! trees are all linked to it. It lies under `by-path`, named by the folder's path, and a copy under `by-folder`, named by
-//! what the folder is ([`folder_key`]): so a folder that was moved, or is mounted elsewhere, is found again without being
-//! asked about. Neither lies in the repository, so that nothing a repository brings along can vouch for itself.
+//! A record trusts one folder: the root of a main working tree, or the git directory of a repository whose working
+//! trees are all linked to it. It is stored under `by-path`, named by the folder's path, with a copy under `by-folder`,
+//! named by the folder's identity ([`folder_key`]): a folder that was moved, or is mounted elsewhere, is found again
+//! without a question to the user. Both are outside of the repository, so that no file of a repository can grant trust.
 //!
 //! A repository inside a working tree is no part of it: it has a record of its own, or is not set up.
 
@@ -15,55 +15,55 @@ use crate::git_dirs::{self, GitDirs};
 use crate::id::ProjectId;
 use crate::layout::{STORE_DIR, UserDirs};
 
-/// A working tree whose store this machine vouches for.
+/// A trusted working tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tree {
-    /// The project it belongs to.
+    /// Its project.
     pub project: ProjectId,
     /// Its root.
     pub root: PathBuf,
-    /// The root of the working tree that keeps the project's memories: the main one, or of a bare repository the one that
-    /// was set up first. `root` when this is it.
+    /// Root of the working tree that contains the project's memories: the main one, or of a bare repository the first
+    /// one that was set up. Equal to `root` if it is this one.
     pub main_root: PathBuf,
 }
 
-/// Answer about a folder, as far as this machine vouches for it.
+/// Trust in a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// In a working tree that is the one somebody vouched for.
+    /// In a trusted working tree.
     Trusted(Tree),
-    /// In a working tree that somebody vouched for at another path, or whose record at its path is lost.
+    /// In a working tree that was trusted at another path, or whose record at its path is lost.
     Moved(Moved),
-    /// Place of a trusted working tree that may have changed. Another folder may be there now: nothing of it is read
-    /// before somebody who may run git has looked at it.
+    /// In a trusted working tree that may have been replaced by another folder: its files must not be read before a
+    /// program that may run git has reviewed it.
     Changed(Tree),
 }
 
-/// A vouched working tree that has no record at its path.
+/// A trusted working tree without a record at its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Moved {
-    /// The working tree where it is.
+    /// The working tree at its present path.
     pub tree: Tree,
-    /// The folder that was vouched for, by the path that it had.
+    /// The trusted folder at its previous path.
     pub from: PathBuf,
-    /// True if no state of another project's can be left at its path.
+    /// True if there can be no state of another project at its path.
     pub is_clear: bool,
 }
 
 impl Moved {
-    /// Takes the disposable state of the tree along, unless there is some already: the index and where the work was left
-    /// are there at once. Without it a sync makes it again.
+    /// Moves the disposable state of the tree to the new path, unless there is some already, so that the index and the
+    /// handoff are available at once. Otherwise a sync rebuilds it.
     pub fn carry_state(&self, dirs: &UserDirs) {
         let (before, now) = (dirs.tree(&self.from).folder, dirs.tree(&self.tree.main_root).folder);
         if self.is_clear && !self.from.exists() {
-            // It is in the way of nothing: where there is a folder already, this fails.
+            // The rename fails if the target folder exists already.
             drop(std::fs::rename(before, now));
         }
     }
 }
 
 impl Place {
-    /// The project of the working tree.
+    /// Returns the project of the working tree.
     pub fn project(&self) -> ProjectId {
         match self {
             Self::Trusted(tree) | Self::Moved(Moved { tree, .. }) | Self::Changed(tree) => {
@@ -80,7 +80,7 @@ impl Place {
         }
     }
 
-    /// Returns the working tree, whether it may be read or not.
+    /// Returns the working tree, whether or not it may be read.
     pub fn tree(self) -> Tree {
         match self {
             Self::Trusted(tree) | Self::Moved(Moved { tree, .. }) | Self::Changed(tree) => tree,
@@ -89,42 +89,41 @@ impl Place {
 }
 
 impl Tree {
-    /// Finds the working tree that `cwd` lies in: `cwd` and each folder above it are looked up, up to the root of a
-    /// repository; a linked worktree is known through its main tree or git directory. `None` means that no `init` or
-    /// `trust` on this machine vouched for it, or that something else is there by now, so nothing of it may be read.
+    /// Finds the working tree that contains `cwd`: looks up `cwd` and each folder above it, up to the root of a
+    /// repository; a linked worktree is found through its main tree or git directory. `None` means that no `init` or
+    /// `trust` on this machine trusted it, or that another folder is at its path, so none of its files may be read.
     pub fn find(dirs: &UserDirs, cwd: &Path) -> Option<Self> {
         Self::locate(dirs, cwd)?.trusted()
     }
 
-    /// [`Tree::find`], and what is no longer what it was.
+    /// Like `Tree::find`, but also returns moved trees and trees whose fingerprint changed.
     ///
-    /// On the hot path: a hash and an `open` for each folder level and two calls for the tree that
-    /// is found, no git, no parsing. The way through links and the look for what was moved come only where nothing else
-    /// is found.
+    /// On the hot path: a hash and an `open` for each folder level and two calls for the tree that is found, no git, no
+    /// parsing. Symbolic links are resolved, and moved folders looked up, only if nothing else is found.
     pub fn locate(dirs: &UserDirs, cwd: &Path) -> Option<Place> {
         let at = |cwd: &Path| {
             look_up(dirs, cwd, TreeRecord::at).or_else(|| look_up(dirs, cwd, TreeRecord::moved_to))
         };
         at(cwd).or_else(|| {
-            // Clients record the path that was typed, which may lead through links.
+            // Clients record the typed path, which may contain symbolic links.
             let real = cwd.canonicalize().ok().filter(|real| real != cwd)?;
             at(&real)
         })
     }
 
-    /// Returns the record that vouches for this tree, and the folder that it is about.
+    /// Returns the record that trusts this tree, and its folder.
     pub fn record(&self, dirs: &UserDirs) -> Option<(PathBuf, TreeRecord)> {
         vouched_folders(&self.main_root)
             .into_iter()
             .find_map(|folder| Some((folder.clone(), TreeRecord::read(dirs, &folder)?)))
     }
 
-    /// The branch that is checked out; `None` outside git and without a branch.
+    /// Returns the branch that is checked out; `None` outside git and without a branch.
     pub fn branch(&self) -> Option<String> {
         GitDirs::of(&self.root)?.branch()
     }
 
-    /// The committed folder.
+    /// Returns the committed folder.
     pub fn store(&self) -> PathBuf {
         self.root.join(STORE_DIR)
     }
@@ -133,14 +132,14 @@ impl Tree {
 /// Way to look for the record of a folder.
 type RecordLookup = fn(&UserDirs, &Path) -> Option<(TreeRecord, RecordStanding)>;
 
-/// Standing of a folder with a record.
+/// Identity of a folder with a record.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RecordStanding {
     /// It is the one that somebody vouched for.
     Same,
-    /// It is one that somebody vouched for under another path.
+    /// It is the trusted folder of another path.
     Moved,
-    /// It may be another one.
+    /// It may be another folder.
     Changed,
 }
 
@@ -171,7 +170,7 @@ fn look_up(dirs: &UserDirs, cwd: &Path, look: RecordLookup) -> Option<Place> {
             };
             return Some(standing.place(dirs, folder, tree, record));
         }
-        // The folders above a repository say nothing about it.
+        // Records of the folders above a repository do not apply to it.
         if let Some(git) = GitDirs::of(folder) {
             return linked(dirs, folder, &git, look);
         }
@@ -191,14 +190,14 @@ fn linked(dirs: &UserDirs, root: &Path, git: &GitDirs, look: RecordLookup) -> Op
     let (folder, (record, standing)) = found.or_else(|| Some((common, look(dirs, common)?)))?;
     let main_root = if folder == common { record.home_of(root, git) } else { folder.to_owned() };
     let tree = Tree { project: record.project, root: root.to_owned(), main_root };
-    // Where a worktree was, another user may make something that says it is one.
+    // Another user may create a folder at the path of a former worktree.
     let vouched = TreeFingerprint::of(folder)?;
     TreeFingerprint::of(root)?
         .is_owned_as(&vouched)
         .then(|| standing.place(dirs, folder, tree, record))
 }
 
-/// Returns the folders whose record may vouch for a working tree that keeps memories.
+/// Returns the folders whose record may trust a working tree that keeps memories.
 fn vouched_folders(main_root: &Path) -> Vec<PathBuf> {
     let common = GitDirs::of(main_root).map(|git| git.common);
     std::iter::once(main_root.to_owned()).chain(common).collect()
@@ -211,18 +210,19 @@ const SUM: &str = "sum ";
 /// Hexadecimal digits of a project's id.
 const PROJECT_CHARS: usize = 32;
 
-/// Record of a vouched folder. In its first line are the project and the path, so that a record is never taken for another
-/// path's; then the fingerprint, of a git directory the working tree that keeps the memories, and last a checksum: one bit
-/// that flips must not lead to another project. Records of older versions have the first line alone, or no checksum.
+/// Record of a trusted folder. Its first line contains the project and the path, so that a record is never applied to
+/// another path; then follow the fingerprint, for a git directory the working tree that keeps the memories, and a
+/// checksum: a flipped bit must not lead to another project. Records of older versions have only the first line, or no
+/// checksum.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeRecord {
     /// The project of the working tree.
     pub project: ProjectId,
-    /// Path of the folder when somebody vouched for it.
+    /// Path of the folder when it was trusted.
     pub path: PathBuf,
-    /// Fingerprint that tells the folder from another one at its path.
+    /// Fingerprint that distinguishes the folder from another one at its path.
     pub fingerprint: KnownFingerprint,
-    /// Of a git directory: the working tree that keeps the memories.
+    /// For a git directory: the working tree that keeps the memories.
     pub home: Option<PathBuf>,
     /// True if it has a checksum.
     pub is_summed: bool,
@@ -231,15 +231,15 @@ pub struct TreeRecord {
 /// State of a record's fingerprint of the working tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KnownFingerprint {
-    /// Nothing: an older version wrote it.
+    /// None: an older version wrote the record.
     No,
     /// The fingerprint of the trusted tree.
     As(TreeFingerprint),
-    /// That it is not what somebody vouched for.
+    /// Mark of a tree that did not match in a review.
     Broken,
 }
 
-/// Returns a record as it is written; without a fingerprint as older versions wrote it.
+/// Returns the bytes of a record; without a fingerprint in the form of older versions.
 pub fn by_path_record(
     project: ProjectId,
     root: &Path,
@@ -276,13 +276,13 @@ fn sum(record: &[u8]) -> String {
 }
 
 impl TreeRecord {
-    /// Reads the record of a path; `None` when there is none, or it is damaged.
+    /// Reads the record of a path; `None` if it is missing or damaged.
     pub fn read(dirs: &UserDirs, folder: &Path) -> Option<Self> {
         let bytes = std::fs::read(dirs.by_path(folder)).ok()?;
         Self::parse(bytes, folder.as_os_str().len()).filter(|record| record.path == folder)
     }
 
-    /// Reads a record, whichever folder it is about. One of a path with a line end is not found in this way.
+    /// Reads a record for any folder, except one whose path contains a line feed.
     pub fn read_file(path: &Path) -> Option<Self> {
         let bytes = std::fs::read(path).ok()?;
         let path_bytes = bytes.get(PROJECT_CHARS + 1..)?.iter().position(|byte| *byte == b'\n')?;
@@ -338,7 +338,7 @@ impl TreeRecord {
         })
     }
 
-    /// Returns whether a folder is the one that somebody vouched for.
+    /// Returns whether a folder is the trusted one.
     fn holds(&self, folder: &Path) -> bool {
         match &self.fingerprint {
             KnownFingerprint::No => true,
@@ -349,8 +349,8 @@ impl TreeRecord {
         }
     }
 
-    /// Returns the working tree that keeps the memories of a repository without a main one: the recorded one while it
-    /// is there, else the first of those that are.
+    /// Returns the working tree that keeps the memories of a repository without a main one: the recorded one if it
+    /// exists, or else the first existing one.
     fn home_of(&self, root: &Path, git: &GitDirs) -> PathBuf {
         let recorded = self.home.clone().filter(|home| home.is_dir());
         let others = || git.linked_roots().into_iter().find(|root| git_dirs::is_root(root));
@@ -397,7 +397,7 @@ mod tests {
             assert_eq!(Tree::find(&dirs, &root), None);
         }
 
-        // A record that names another path is not believed.
+        // A record that names another path is rejected.
         std::fs::write(dirs.by_path(&root), by_path_record(project, Path::new("/elsewhere"), None))
             .unwrap();
         assert_eq!(Tree::find(&dirs, &root), None);
@@ -423,7 +423,7 @@ mod tests {
         let tree = Tree::find(&dirs, &linked).unwrap();
         assert_eq!((tree.root, tree.main_root), (linked, main));
     }
-    /// Vouches for a folder, as `init` does.
+    /// Trusts a folder, like `init`.
     fn vouch(dirs: &UserDirs, folder: &Path, project: ProjectId, home: Option<&Path>) {
         let fingerprint = TreeFingerprint::of(folder).unwrap();
         let record = record_with_home(project, folder, Some(&fingerprint), home);
@@ -446,7 +446,7 @@ mod tests {
         let (old, new, other) = (base.join("old"), base.join("new"), base.join("other"));
         let (one, two) = (ProjectId([1; 16]), ProjectId([2; 16]));
         repository(&old);
-        // Some file systems tell births apart by the tick of a slow clock.
+        // Some file systems record creation times by the tick of a slow clock.
         std::thread::sleep(std::time::Duration::from_millis(20));
         repository(&other);
         vouch(&dirs, &old, one, None);
@@ -463,11 +463,11 @@ mod tests {
         std::fs::rename(&old, &new).unwrap();
         std::fs::create_dir(new.join("src")).unwrap();
         assert_eq!(Tree::locate(&dirs, &new.join("src")), moved(&new, one, &old));
-        // Something of another project may be left at its path.
+        // State of another project may remain at its path.
         std::fs::create_dir_all(dirs.tree(&new).folder).unwrap();
         assert_eq!(Tree::find(&dirs, &new), None);
         std::fs::remove_dir_all(dirs.tree(&new).folder).unwrap();
-        // Another project comes to its old path, and has never been there.
+        // Another project, which was never at that path, is moved to it.
         std::fs::rename(&other, &old).unwrap();
         assert_eq!(Tree::locate(&dirs, &old), moved(&old, two, &other));
         // A copy is another folder.
@@ -484,7 +484,7 @@ mod tests {
         let copy = base.join("copy");
         repository(&copy);
         assert_eq!(Tree::locate(&dirs, &copy), None);
-        // One that lost its `.git` is not the same.
+        // A folder without its `.git` is not the same.
         std::fs::remove_dir_all(new.join(".git")).unwrap();
         assert_eq!(Tree::locate(&dirs, &new), None);
         // The record of a path is lost.
@@ -536,7 +536,7 @@ mod tests {
             assert_eq!(Tree::locate(&dirs, root), Some(Place::Trusted(tree.clone())));
             assert_eq!(tree.record(&dirs).unwrap().0, bare);
         }
-        // Another folder may name the directory; it does not lie in it.
+        // Another folder may name the directory, which is not below it.
         let evil = base.join("evil");
         std::fs::create_dir(&evil).unwrap();
         std::fs::write(evil.join(".git"), format!("gitdir: {}\n", bare.display())).unwrap();

@@ -1,8 +1,8 @@
-//! Rewriting a file in place: as few bytes as possible, and nothing that is not ours.
+//! Rewriting a file in place: as few bytes as possible, and only our data.
 //!
-//! Three trees decide what changes: what the file says, what we would write for the memory before,
-//! and what we would write for it now. A value is touched only where the last two differ. The
-//! result is read again, and refused when anything of the person's would be lost.
+//! Three trees determine the changes: the file's, and those that we would write for the memory before and after the
+//! change. A value is touched only if the last two differ. The result is parsed again, and refused if any text of a
+//! person would be lost.
 
 use std::ops::Range;
 
@@ -38,7 +38,7 @@ fn refusal(why: &str) -> FileFault {
 fn join(text: &str, parts: &Split, front: &str, body: &str) -> String {
     let before = &text[..parts.front.start];
     let fence = &text[parts.front.end..parts.body.start];
-    // A file may end with its closing fence; a body needs a line of its own.
+    // A file may end with its closing fence; a body needs a new line.
     let gap = if fence.ends_with('\n') || body.is_empty() { "" } else { parts.line_ending };
     format!("{before}{front}{fence}{gap}{body}")
 }
@@ -192,7 +192,7 @@ impl TextEdit<'_> {
         }
     }
 
-    /// A value that is replaced within its line, so that a comment after it stays.
+    /// Replaces a value within its line, so that a comment after it stays.
     fn inline(
         &self,
         key: &YamlKey,
@@ -260,7 +260,7 @@ impl TextEdit<'_> {
         self.changes.push((at..at, lines));
     }
 
-    /// Replaces the entries of a block list that differ; says whether that could be done.
+    /// Replaces the entries of a block list that differ; returns whether that was possible.
     fn items(
         &mut self,
         items: &[YamlNode],
@@ -318,7 +318,7 @@ impl TextEdit<'_> {
         offset - line_start(self.text, offset)
     }
 
-    /// Lines of ours, moved to a column of the file and ended as its lines are.
+    /// Returns lines of ours with the indentation and the line endings of the file.
     fn reindented(&self, source: &str, range: &Range<usize>, indent: usize) -> String {
         let lines = &source[range.clone()];
         let own = lines.len() - lines.trim_start_matches(' ').len();
@@ -353,7 +353,7 @@ impl TextEdit<'_> {
     }
 }
 
-/// Returns whether nothing but blanks stands between a key and its value: no anchor, no tag, no mark of a block scalar.
+/// Returns whether only blanks separate a key and its value: no anchor, no tag, no indicator of a block scalar.
 fn is_plain_gap(gap: &str) -> bool {
     gap.strip_prefix(':').is_some_and(|gap| gap.bytes().all(|byte| byte == b' '))
 }
@@ -365,7 +365,7 @@ fn entry_lines(text: &str, (key, node): &(YamlKey, YamlNode)) -> Range<usize> {
 
 fn item_lines(text: &str, item: &YamlNode) -> Option<Range<usize>> {
     let start = line_start(text, item.span.start);
-    // The first line of a block scalar is the one with the mark, not the one with the text.
+    // The first line of a block scalar is the one with its indicator, not the first line of text.
     let dash_line = if text[start..item.span.start].contains('-') {
         start
     } else {
@@ -380,7 +380,7 @@ fn content_end(text: &str, node: &YamlNode) -> usize {
         YamlValue::Null => node.span.start,
         YamlValue::Text(_) => {
             let end = node.span.start + text[node.span.clone()].trim_end().len();
-            // A block scalar of blank lines ends with the line of its mark.
+            // A block scalar of blank lines ends with the line of its indicator.
             end - usize::from(end == node.span.start && text[..end].ends_with('\n'))
         }
         _ if node.flow => node.span.end,
@@ -399,7 +399,7 @@ fn line_start(text: &str, offset: usize) -> usize {
     text[..offset].rfind('\n').map_or(0, |at| at + 1)
 }
 
-/// The whole lines that a range touches.
+/// Returns the range of the complete lines that a range touches.
 fn lines_of(text: &str, range: Range<usize>) -> Range<usize> {
     let end = text[range.end..].find('\n').map_or(text.len(), |at| range.end + at + 1);
     line_start(text, range.start)..end
@@ -448,7 +448,7 @@ fn comments(front: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns whether everything in `before` is in `after`, as often.
+/// Returns whether `after` contains every element of `before`, at least as often.
 fn all_in(before: Vec<String>, mut after: Vec<String>) -> bool {
     before.iter().all(|wanted| match after.iter().position(|found| found == wanted) {
         Some(at) => {

@@ -1,5 +1,4 @@
-//! The engine that `gray_matter` reads front matter with: ours, because the stock one guesses
-//! types and sets no limit to aliases.
+//! The engine with which `gray_matter` parses front matter: the default one guesses types and does not limit aliases.
 
 use std::collections::HashMap;
 
@@ -8,7 +7,7 @@ use gray_matter::{Error, Matter, Pod};
 
 use super::yaml::{self, YamlNode, YamlValue};
 
-/// Front matter in which every scalar stays the text that was written.
+/// Engine that keeps every scalar as text.
 struct PlainYaml;
 
 impl Engine for PlainYaml {
@@ -18,7 +17,7 @@ impl Engine for PlainYaml {
     }
 }
 
-/// Reads the text between the fences.
+/// Parses the text between the fences.
 pub(super) fn read(front: &str) -> Result<Pod, String> {
     // Only the front matter is handed over: the body is ours to keep, byte for byte. The comments
     // around it keep blanks at its ends, which mean something in YAML, from being trimmed.

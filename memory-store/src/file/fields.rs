@@ -1,5 +1,5 @@
-//! From front matter to a memory, leniently: a person may leave out what has a default and write one text where a list
-//! is meant. A value that cannot be understood is named by its key.
+//! Conversion of front matter to a memory. It is lenient: a person may omit fields with a default and write one text
+//! instead of a list. An error names the key of an invalid value.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,16 +13,16 @@ use crate::memory::{
 };
 use crate::time::Timestamp;
 
-/// Entries of a list of texts or paths.
+/// Maximum number of entries of a list of texts or paths.
 const ENTRIES_MAX: usize = 1000;
 
-/// Bytes of one of them, as long as a path may be.
+/// Maximum size of one of them, that of a path.
 const ENTRY_BYTES_MAX: usize = 4096;
 
-/// Keys of a map that are compared one by one.
+/// Maximum number of keys of a map that is searched linearly.
 const COMPARED_MAX: usize = 12;
 
-/// A step from a value to a value inside it.
+/// A step from a value to one inside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ValueStep {
     Key(String),
@@ -52,7 +52,7 @@ impl fmt::Display for Wrong {
 
 type ReadField<T> = Result<T, Wrong>;
 
-/// Reads the fields; `title` and `body` come from the body.
+/// Parses the fields; `title` and `body` come from the body.
 pub(super) fn memory(front: &Pod, title: String, body: String) -> ReadField<Memory> {
     let front = FrontValue { pod: front, last: None };
     if !matches!(front.pod, Pod::Hash(_)) {
@@ -98,10 +98,10 @@ pub(super) fn memory(front: &Pod, title: String, body: String) -> ReadField<Memo
     })
 }
 
-/// The confidence of a memory that states none: a person wrote it.
+/// Confidence of a memory without one: a person wrote it.
 pub(super) const CONFIDENCE_DEFAULT: f32 = 1.0;
 
-/// The names of the kinds, for messages.
+/// Display of the names of the kinds, for messages.
 struct KindNames;
 
 impl fmt::Display for KindNames {
@@ -212,7 +212,7 @@ static NOTHING: Pod = Pod::Null;
 impl FrontValue<'_> {
     fn get<'b>(&'b self, key: &'b str) -> FrontValue<'b> {
         let pod = match self.pod {
-            // Comparing a few names takes less than the hash of one.
+            // Comparing a few names is faster than hashing one.
             Pod::Hash(entries) if entries.len() <= COMPARED_MAX => {
                 entries.iter().find(|(name, _)| *name == key).map_or(&NOTHING, |(_, pod)| pod)
             }
@@ -261,7 +261,7 @@ impl FrontValue<'_> {
             }
             Some(_) | None => self.wrong(format!("nothing here; expected {expected}")),
         };
-        // A text is taken as it stands, blanks included.
+        // Texts are used unchanged, including blanks.
         if let Some(Ok(value)) = self.text()?.map(|text| text.parse::<T>()) {
             return Ok(value);
         }
@@ -320,7 +320,7 @@ impl FrontValue<'_> {
         }
     }
 
-    /// This list, unless it is longer than any that recall could use.
+    /// Returns this list, unless it is longer than any that recall could use.
     fn bounded(self) -> ReadField<Self> {
         match self.pod {
             Pod::Array(items) if items.len() > ENTRIES_MAX => {
@@ -330,7 +330,7 @@ impl FrontValue<'_> {
         }
     }
 
-    /// This entry, unless its text is longer than any tag or path.
+    /// Returns this entry, unless its text is longer than any tag or path.
     fn short(&self) -> ReadField<&Self> {
         match self.pod {
             Pod::String(text) if text.len() > ENTRY_BYTES_MAX => {

@@ -1,4 +1,4 @@
-//! From a memory to front matter: which keys are ours, in which order, and what is left out.
+//! Conversion of a memory to front matter: our keys, their order, and the omission of defaults.
 
 use serde::{Serialize, Serializer};
 
@@ -10,7 +10,7 @@ use crate::memory::{
 };
 use crate::time::Timestamp;
 
-/// The keys we own, in the order they are written.
+/// Our keys, in the order of writing.
 pub(super) const KEYS: [&str; 24] = [
     "id",
     "kind",
@@ -38,7 +38,7 @@ pub(super) const KEYS: [&str; 24] = [
     "source",
 ];
 
-/// The keys we own inside the value of one of [`KEYS`], or inside each of its entries.
+/// Returns our keys inside the value of one of [`KEYS`], or inside each of its entries.
 pub(super) fn keys_inside(key: &str) -> &'static [&'static str] {
     match key {
         "source" => &["session", "turns", "said_by", "quote", "extractor"],
@@ -50,7 +50,7 @@ pub(super) fn keys_inside(key: &str) -> &'static [&'static str] {
     }
 }
 
-/// Writes the front matter of a memory; what has its default is left out.
+/// Returns the front matter of a memory; fields with their default are omitted.
 pub(super) fn write(memory: &Memory, style: Style) -> Result<String, String> {
     yaml::write(&Front(memory), style)
 }
@@ -127,7 +127,7 @@ fn paths<S: Serializer>(paths: &[PathRef], serializer: S) -> Result<S::Ok, S::Er
     serializer.collect_seq(paths.iter().map(PathFront))
 }
 
-/// A path is a plain text unless there is more to say about it.
+/// A path, written as plain text unless it has more fields.
 struct PathFront<'a>(&'a PathRef);
 
 impl Serialize for PathFront<'_> {

@@ -1,5 +1,5 @@
-//! Merging two versions of a memory file that have a common ancestor: front matter key by key, so that two branches
-//! that each add a tag do not conflict. The text below it is merged as lines by whoever calls this.
+//! Merge of two versions of a memory file with a common ancestor. Front matter is merged key by key, so that two
+//! branches that each add a tag do not conflict. The caller merges the text below it as lines.
 
 use super::split::split;
 use super::yaml::{self, Style, YamlKey, YamlNode, YamlValue};
@@ -7,11 +7,11 @@ use super::{FILE_BYTES_MAX, read};
 use crate::memory::Entity;
 use crate::time::Timestamp;
 
-/// Keys whose times may differ without a conflict: the later one counts.
+/// Keys whose times may differ without a conflict: the later one wins.
 const LATER: [&str; 3] = ["updated", "occurred", "last"];
-/// Keys of which the earlier time counts.
+/// Keys of which the earlier time wins.
 const EARLIER: [&str; 1] = ["created"];
-/// Keys of which the higher number counts.
+/// Keys of which the higher number wins.
 const HIGHER: [&str; 1] = ["confidence"];
 
 /// Two versions of a memory file with their front matter merged.
@@ -19,32 +19,32 @@ const HIGHER: [&str; 1] = ["confidence"];
 pub struct MergedFront {
     /// The front matter with both fences.
     head: String,
-    /// Keys that both sides changed in different ways. `head` has our side of them.
+    /// Keys that both sides changed differently. `head` contains our side of them.
     conflicts: Vec<FrontConflict>,
-    /// True if both sides changed a key in different ways.
+    /// True if both sides changed a key differently.
     pub has_conflicts: bool,
-    /// The text below our front matter, with `\n` at the ends of lines.
+    /// The text below our front matter, with `\n` line endings.
     pub ours: String,
-    /// The text below the ancestor's.
+    /// The text below the ancestor's front matter.
     pub base: String,
-    /// The text below theirs.
+    /// The text below their front matter.
     pub theirs: String,
     line_ending: &'static str,
 }
 
-/// A key that both sides changed in different ways.
+/// A key that both sides changed differently.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct FrontConflict {
-    /// Our lines; empty where the key was removed.
+    /// Our lines; empty if the key was removed.
     ours: String,
     /// Their lines.
     theirs: String,
 }
 
 impl MergedFront {
-    /// Returns the merged file. Conflicts of the front matter stand above the text, so that the file is still read
-    /// as a memory. They are marked with the names of our side, the ancestor and theirs; `marker_size` is how often a
-    /// marker repeats its character.
+    /// Returns the merged file. Conflicts of the front matter are placed above the text, so that the file still parses
+    /// as a memory. They are marked with the names of our side, the ancestor and theirs; `marker_size` is the number of
+    /// repetitions of a marker's character.
     pub fn with_body(&self, body: &str, names: [&str; 3], marker_size: usize) -> String {
         let [our_name, _, their_name] = names;
         let mut text = self.head.clone();
@@ -64,9 +64,9 @@ impl MergedFront {
     }
 }
 
-/// Merges the front matter of `ours` and `theirs`. `None` where one of them is no memory, both are different memories,
-/// or their fields cannot be told apart by lines; the whole files are to be merged as text then. An ancestor that is no
-/// memory counts as empty.
+/// Merges the front matter of `ours` and `theirs`. Returns `None` if one of them is not a memory, if they are different
+/// memories, or if their fields cannot be separated by lines; the caller then merges the files as text. An ancestor
+/// that is not a memory counts as empty.
 pub fn merge(base: &str, ours: &str, theirs: &str) -> Option<MergedFront> {
     let is_memory = |text: &str| read(text).ok().map(|memory| memory.id);
     if is_memory(ours)? != is_memory(theirs)? {
@@ -109,7 +109,7 @@ struct MergeSide<'a> {
 /// A key of the front matter.
 struct FrontField<'a> {
     name: String,
-    /// Its lines, with comments and blank lines below it.
+    /// Its lines, including comments and blank lines after it.
     lines: &'a str,
     value: YamlNode,
 }
@@ -168,7 +168,7 @@ impl Merge<'_> {
             if ours.field(name).is_none()
                 && let Some(lines) = self.field(name, None, Some(field))?
             {
-                // Where they have it: behind the same key.
+                // At their position: after the same key.
                 let behind = |it: &str| merged.iter().position(|(name, _)| *name == it);
                 let at = previous.and_then(behind).map_or(0, |at| at + 1);
                 merged.insert(at, (name, lines));
@@ -189,7 +189,7 @@ impl Merge<'_> {
         Some(merged.into_iter().fold(preamble.to_owned(), |front, (_, lines)| front + &lines))
     }
 
-    /// Returns the lines of a key, `Some(None)` where it goes, and `None` where it cannot be written.
+    /// Returns the lines of a key, `Some(None)` if it is removed, and `None` if it cannot be written.
     fn field(
         &mut self,
         name: &str,
@@ -223,7 +223,7 @@ impl Merge<'_> {
         if says(&their_value) {
             return Some(their_lines);
         }
-        // Nothing that a person wrote beside a value is lost without a word.
+        // A person's comment beside a value must not be lost silently.
         let has_comment = |lines: &Option<String>| {
             lines.as_deref().is_some_and(|it| !yaml::comments(it).is_empty())
         };
@@ -250,7 +250,7 @@ impl Merge<'_> {
     }
 }
 
-/// Merges a value that differs: `Some(None)` where it goes, `None` for a conflict.
+/// Merges a value that differs: `Some(None)` if it is removed, `None` for a conflict.
 fn united(
     name: &str,
     base: Option<&YamlNode>,
@@ -284,7 +284,7 @@ fn united(
     }
 }
 
-/// Tells which of two texts counts without asking; `None` where a person has to say.
+/// Returns whether our text wins over theirs; `None` if a person has to decide.
 fn prefers_ours(name: &str, ours: &str, theirs: &str) -> Option<bool> {
     let times = || Some((Timestamp::parse(ours)?, Timestamp::parse(theirs)?));
     if LATER.contains(&name) {
@@ -422,15 +422,15 @@ mod tests {
     #[test]
     fn each_key_is_merged_by_itself() {
         for (base, ours, theirs, expected) in [
-            // One side alone.
+            // Only one side.
             ("", "tags: [a]\n", "", "tags: [a]\n"),
             ("", "", "tags: [a] # theirs\n", "tags: [a] # theirs\n"),
             ("pinned: true\n", "", "pinned: true\n", ""),
             ("topic: a/b\n", "topic: a/b\n", "", ""),
-            // Both, in different keys.
+            // Both sides, in different keys.
             ("", "topic: a/b\n", "pinned: true\n", "pinned: true\ntopic: a/b\n"),
             ("topic: a\nx: 1\n", "topic: b\nx: 1\n", "topic: a\nx: 2\n", "topic: b\nx: 2\n"),
-            // Both, the same.
+            // Both sides, equal.
             ("", "tags: [a]\n", "tags:\n  - a\n", "tags: [a]\n"),
             // Lists.
             ("", "tags: [a]\n", "tags: [b]\n", "tags:\n  - a\n  - b\n"),
@@ -455,7 +455,7 @@ mod tests {
                 "created: 2026-01-01\n",
             ),
             ("confidence: 0.5\n", "confidence: 0.6\n", "confidence: 0.9\n", "confidence: 0.9\n"),
-            // A path whose file each has seen anew.
+            // A path whose file each side has seen with other contents.
             (
                 "paths:\n  - path: a.rs\n    seen: \"1\"\n",
                 "paths:\n  - path: a.rs\n    seen: \"2\"\n",
@@ -469,7 +469,7 @@ mod tests {
                 "entities: [Redis (service), helm]\n",
                 "entities:\n  - Redis (service)\n  - Helm (tool)\n",
             ),
-            // Facts: each side adds one, and one of them ends what the other dates.
+            // Facts: each side adds one, and one side ends a fact that the other dates.
             (
                 "facts:\n  - {subject: a, predicate: uses, object: b}\n",
                 "facts:\n  - {subject: a, predicate: uses, object: b, to: 2026-03-01}\n  - {subject: c, predicate: is, object: d}\n",
@@ -508,10 +508,10 @@ mod tests {
             )
         );
         assert!(read(&text).is_ok());
-        // A comment beside a list that would be written anew.
+        // A comment beside a list that would be rewritten.
         let commented = merge(&file(""), &file("tags: [a] # ours\n"), &file("tags: [b]\n"));
         assert_eq!(commented.unwrap().conflicts.len(), 1);
-        // A fact that each side ended at another time, and a name of two types.
+        // A fact with different ends, and a name with two types.
         for (base, ours, theirs) in [
             (
                 "facts:\n  - {subject: a, predicate: uses, object: b}\n",

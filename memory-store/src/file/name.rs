@@ -1,16 +1,17 @@
-//! The name of a memory file: readable, safe on every file system, found again by its id.
+//! Names of memory files: readable, valid on every file system, and linked to the id.
 
 use crate::memory::{Memory, Status};
 use crate::redact::{PLACEHOLDER_OPEN, Redactor};
 
-/// Characters of the readable part of a file name.
+/// Maximum number of characters of the readable part of a file name.
 const SLUG_CHARS_MAX: usize = 48;
 
-/// The extension of memory files.
+/// Extension of memory files.
 pub const EXTENSION: &str = "md";
 
-/// The name of a new memory's file: `<slug>-<short id>.md`. A person may rename the file; it is
-/// known by the id inside. The title of a held memory is in no name: it may look like a credential, now or before.
+/// Returns the name of a new memory's file: `<slug>-<short id>.md`. A person may rename the file, because it is
+/// identified by the id inside. The name of a held memory does not contain its title, which may resemble a credential
+/// now or earlier.
 pub fn file_name(memory: &Memory) -> String {
     if memory.status == Status::Held {
         return format!("held-{}.{EXTENSION}", memory.id.short());
@@ -18,8 +19,8 @@ pub fn file_name(memory: &Memory) -> String {
     format!("{}-{}.{EXTENSION}", slug(&memory.title), memory.id.short())
 }
 
-/// Lower-case ASCII letters and digits, joined by `-`, of the words of a title that may be in a name. The short id that
-/// follows keeps a name from being a device name of Windows (`con`, `nul`, `lpt1`).
+/// Returns the words of a title that are permitted in a name, as lower-case ASCII letters and digits joined by `-`. The
+/// short id after it prevents a device name of Windows (`con`, `nul`, `lpt1`).
 fn slug(title: &str) -> String {
     let mut slug = String::new();
     let clean = Redactor::default().without_suspects(title, "");
@@ -42,7 +43,7 @@ fn slug(title: &str) -> String {
     if slug.is_empty() { "memory".to_owned() } else { slug }
 }
 
-/// Returns whether a word mixes kinds of characters as passwords do, and as identifiers do: a name has neither.
+/// Returns whether a word mixes kinds of characters like a password or an identifier; names contain neither.
 fn mixes(word: &str) -> bool {
     let inner = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
     let has = |is_kind: fn(&char) -> bool| inner.chars().any(|c| is_kind(&c));

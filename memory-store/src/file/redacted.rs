@@ -1,5 +1,4 @@
-//! Taking secrets out of all of a file: out of what its memory says, and out of comments and keys that are not
-//! ours, which a person or another program wrote beside it.
+//! Redaction of a complete file: its memory, and comments and foreign keys by people or other programs.
 
 use super::split::{FileFault, split};
 use super::{MemoryFile, front, invalid, read, yaml};
@@ -7,15 +6,15 @@ use crate::error::Result;
 use crate::redact::{PLACEHOLDER_OPEN, Redactor};
 
 impl MemoryFile {
-    /// Takes secrets out of the file; returns how many there were. Everything else stays as it is.
+    /// Redacts the secrets in the file; returns their number. Everything else stays unchanged.
     ///
     /// # Errors
-    /// When the file would not be a memory without them. It is then left as it is.
+    /// When the file would not be a valid memory without them. It is then unchanged.
     pub(crate) fn redact(&mut self, redactor: &Redactor) -> Result<usize> {
         let mut file = self.clone();
         let mut memory = file.memory.clone();
         let found = redactor.redact_memory(&mut memory);
-        // A file that cannot be changed field by field may still be changed as plain text, and is counted then.
+        // If the file cannot be changed field by field, it is changed as plain text, and the secrets are counted there.
         let refused = file.set(&memory).err();
         let mut hidden = if refused.is_none() { found } else { 0 };
         let (text, more) = without_secrets(&file.text, redactor);
@@ -37,7 +36,7 @@ impl MemoryFile {
     }
 }
 
-/// The text without its secrets, part by part, and how many there were.
+/// Returns the text redacted part by part, and the number of secrets.
 fn without_secrets(text: &str, redactor: &Redactor) -> (String, usize) {
     let body = split(text).map_or(0, |split| split.body.start);
     let (mut clean, mut at, mut hidden) = (String::with_capacity(text.len()), 0, 0);
@@ -59,8 +58,8 @@ fn without_secrets(text: &str, redactor: &Redactor) -> (String, usize) {
     (clean, hidden)
 }
 
-/// A line of YAML in which a value that begins with what stands for a secret is in quotes: by itself it
-/// would be a list.
+/// Returns a line of YAML in which a value that begins with a redaction placeholder is quoted: unquoted it would be a
+/// list.
 fn quoted(line: &str) -> String {
     let ends = line.trim_end_matches(['\r', '\n']).len();
     let (said, end) = line.split_at(ends);
@@ -76,9 +75,8 @@ fn quoted(line: &str) -> String {
     }
 }
 
-/// The parts of a memory file's text that have nothing to do with one another: each line of our fields, a
-/// text of several lines as a whole, as is a key of others with all below it, or a run of comments, and all that
-/// stands below the fields. A text without fields is one part.
+/// Divides a memory file's text into independent parts: each line of our fields; a text of several lines; a foreign key
+/// with all below it; a run of comments; and everything below the fields. A text without fields is one part.
 pub fn parts(text: &str) -> Vec<&str> {
     let body = split(text).map_or(0, |split| split.body.start);
     let mut parts = Vec::new();
@@ -96,12 +94,12 @@ pub fn parts(text: &str) -> Vec<&str> {
     parts
 }
 
-/// Element that the line before was part of.
+/// Element of the preceding line.
 enum Within {
-    /// Itself.
+    /// A line by itself.
     Line,
     Comment,
-    /// A text in lines of its own, below a line that stands this far to the right.
+    /// A multi-line text, below a line with this indentation.
     Block(usize),
     /// A key that is not ours.
     Foreign,
@@ -159,7 +157,7 @@ mod tests {
         format!("-----BEGIN {kind}-----\n{}-----END {kind}-----", format!("{line}\n").repeat(6))
     }
 
-    /// A memory's file with lines of somebody else's among the fields.
+    /// Returns a memory's file with foreign lines among the fields.
     fn with(lines: &str) -> MemoryFile {
         let id = MemoryId([7; 16]);
         let memory = Memory::new(id, Kind::Fact, "Deploying", "By `make`.", Timestamp(0));

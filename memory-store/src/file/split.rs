@@ -1,16 +1,16 @@
-//! Where the front matter of a memory file lies, as byte ranges, so that a rewrite can leave
-//! everything else alone.
+//! Position of the front matter in a memory file, as byte ranges, so that a rewrite can leave everything else
+//! unchanged.
 
 use std::ops::Range;
 
 use crate::error::TextPlace;
 
-/// Bytes that the front matter of a memory file may take.
+/// Maximum size of the front matter of a memory file.
 pub const FRONT_BYTES_MAX: usize = 64 << 10;
 
 const BOM: &str = "\u{feff}";
 
-/// A memory file cut into its parts.
+/// The parts of a memory file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Split {
     /// The YAML between the fences.

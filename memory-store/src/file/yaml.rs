@@ -1,6 +1,6 @@
-//! YAML as a tree of plain texts with their places. The only module that knows the YAML library.
+//! YAML as a tree of plain texts with their positions. Only this module uses the YAML library.
 //!
-//! Types are not guessed: `1.10`, `007` and a git hash stay the text that the person wrote.
+//! Types are not guessed: `1.10`, `007` and a git hash stay text.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -12,16 +12,16 @@ use serde_saphyr::granit_parser::{self, Event, Parser, ScalarStyle, StrInput, St
 use super::fields::ValueStep;
 use super::split::{FRONT_BYTES_MAX, FileFault};
 
-/// Nodes that a front matter may have, those repeated by aliases counted each time.
+/// Maximum number of nodes of front matter, including each repetition by an alias.
 const NODES_MAX: usize = 10_000;
 
-/// Bytes of text that they may hold, those repeated by aliases counted each time.
+/// Maximum size of their text, including each repetition by an alias.
 const TEXT_BYTES_MAX: usize = 4 * FRONT_BYTES_MAX;
 
-/// Greatest nesting of its lists and maps.
+/// Maximum nesting of its lists and maps.
 const DEPTH_MAX: usize = 16;
 
-/// A value and where it stands.
+/// A value with its position.
 #[derive(Clone, Debug)]
 pub(super) struct YamlNode {
     /// Byte range in the text that was parsed. Of a block list or map it may reach to the start of
@@ -69,7 +69,7 @@ impl YamlNode {
         Self { span: 0..0, value, flow: false }
     }
 
-    /// The value of a key, when this is a map that has it.
+    /// Returns the value of a key, if this is a map that contains it.
     pub(crate) fn get(&self, name: &str) -> Option<&Self> {
         self.entry(name).map(|(_, node)| node)
     }
@@ -82,12 +82,12 @@ impl YamlNode {
         }
     }
 
-    /// Returns whether this is a text, and which.
+    /// Returns whether this is the expected text.
     pub(crate) fn is_text(&self, expected: &str) -> bool {
         matches!(&self.value, YamlValue::Text(text) if text == expected)
     }
 
-    /// Returns whether both say the same, wherever and however they are written.
+    /// Returns whether both have equal values, regardless of position and notation.
     pub(crate) fn says_the_same(&self, other: &Self) -> bool {
         match (&self.value, &other.value) {
             (YamlValue::Null, YamlValue::Null) => true,
@@ -138,7 +138,7 @@ impl YamlNode {
     }
 }
 
-/// Memory use of values, in the terms that are bounded.
+/// Size of values, in the units that are limited.
 #[derive(Clone, Copy, Debug, Default)]
 struct Size {
     nodes: usize,
@@ -180,7 +180,7 @@ pub(super) fn read(text: &str) -> Result<YamlNode, FileFault> {
     }))
 }
 
-/// Byte ranges of the comments, `#` included.
+/// Returns the byte ranges of the comments, including `#`.
 pub(super) fn comments(text: &str) -> Vec<Range<usize>> {
     let parser = Parser::new_from_str(text);
     parser
@@ -192,22 +192,21 @@ pub(super) fn comments(text: &str) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// Style in which texts are written.
+/// Style of writing texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
-    /// Long texts and those of several lines as blocks, which read well.
+    /// Long and multi-line texts as blocks, which are readable.
     Blocks,
-    /// Every text on one line, quoted where it must be: for those that no block can hold, such as
-    /// carriage returns.
+    /// Every text on one line, quoted if necessary: for texts that a block cannot contain, such as carriage returns.
     Quotes,
 }
 
 impl Style {
-    /// All styles, the one that reads best first.
+    /// All styles, the most readable first.
     pub(crate) const ALL: [Self; 2] = [Self::Blocks, Self::Quotes];
 }
 
-/// Writes a value as block YAML, one key a line, each line ended by `\n`.
+/// Writes a value as block YAML, one key per line, each line ended by `\n`.
 pub(super) fn write(value: &impl Serialize, style: Style) -> Result<String, String> {
     let options = serde_saphyr::ser_options! {
         compact_list_indent: false,
@@ -216,7 +215,7 @@ pub(super) fn write(value: &impl Serialize, style: Style) -> Result<String, Stri
     serde_saphyr::to_string_with_options(value, options).map_err(|error| error.to_string())
 }
 
-/// Writes a list of texts between brackets, on one line.
+/// Writes a list of texts in brackets, on one line.
 pub(super) fn write_flow(items: &[&str]) -> Result<String, String> {
     let options = serde_saphyr::ser_options! { prefer_block_scalars: false };
     serde_saphyr::to_string_with_options(&serde_saphyr::FlowSeq(items), options)
@@ -224,7 +223,7 @@ pub(super) fn write_flow(items: &[&str]) -> Result<String, String> {
         .map_err(|error| error.to_string())
 }
 
-/// Writes a text on one line, quoted where it must be.
+/// Writes a text on one line, quoted if necessary.
 pub(super) fn write_line(text: &str) -> Result<String, String> {
     let options = serde_saphyr::ser_options! { prefer_block_scalars: false };
     serde_saphyr::to_string_with_options(&text, options)
@@ -290,7 +289,7 @@ impl<'a> YamlReader<'a> {
                 let Some(node) = self.anchors.get(&anchor) else {
                     return Err(FileFault::new(span.start, "this alias has no anchor"));
                 };
-                // Counted before it is copied: a short line may ask for a lot.
+                // Counted before the copy: aliases in a short line may expand to a large value.
                 self.read = within(self.read.plus(node.size()), &span)?;
                 Ok(YamlNode { span, ..node.clone() })
             }
@@ -410,7 +409,7 @@ mod tests {
         assert_eq!(text("g").as_deref(), Some("~"));
     }
 
-    /// As many as there may be: each is looked up, and not compared with all the others.
+    /// The maximum number: keys are looked up, not compared with all others.
     #[test]
     fn many_keys_are_told_apart() {
         let keys: String = (0..4_900).map(|number| format!("k{number}: {number}\n")).collect();

@@ -6,26 +6,27 @@ use super::remote;
 use crate::id::ProjectId;
 use crate::layout::{Tree, UserDirs};
 
-/// Observation of a working tree; gathered by whoever may run git.
+/// Observation of a working tree, made by callers that may run git.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Observed {
     /// Its root, canonical.
     pub root: PathBuf,
-    /// The root of the working tree that keeps the memories, when that is another one: the main one of a linked worktree.
+    /// The root of the working tree that contains the memories, if that is another one: the main one of a linked
+    /// worktree.
     pub main_root: Option<PathBuf>,
     /// Root commits of its history; empty without git.
     pub root_commits: Vec<String>,
-    /// Its remotes' addresses, as git names them.
+    /// The addresses of its remotes, as reported by git.
     pub remotes: Vec<String>,
     /// Roots of its linked worktrees.
     pub worktrees: Vec<PathBuf>,
-    /// True if its history is cut off, so that its root commits mean nothing.
+    /// True if its history is truncated, so that its root commits are meaningless.
     pub shallow: bool,
 }
 
 impl Observed {
-    /// Returns it if it is about this main working tree, else an empty observation. The repository around a folder says
-    /// nothing about the folder.
+    /// Returns it if it is about this main working tree, or else an empty observation. A repository above a folder
+    /// gives no information on the folder.
     pub(super) fn of(self, root: &Path) -> Self {
         if self.main_root() == root {
             return self;
@@ -33,8 +34,7 @@ impl Observed {
         Self { root: root.to_owned(), ..Self::default() }
     }
 
-    /// Names the working tree that keeps the memories of a repository without a main one, where it is recorded which
-    /// that is.
+    /// Sets the working tree that contains the memories of a repository without a main one, if it is recorded.
     pub(super) fn placed(mut self, dirs: &UserDirs) -> Self {
         if self.main_root.is_none()
             && let Some(tree) = Tree::find(dirs, &self.root)
@@ -46,7 +46,7 @@ impl Observed {
         self
     }
 
-    /// The root of the working tree that keeps the memories, which this one may be.
+    /// Returns the root of the working tree that contains the memories, which may be this one.
     pub(super) fn main_root(&self) -> &Path {
         self.main_root.as_deref().unwrap_or(&self.root)
     }

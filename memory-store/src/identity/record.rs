@@ -1,4 +1,4 @@
-//! Record of a project: how it is recognised, and where its memories are.
+//! Record of a project: its identity, and the place of its memories.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use crate::layout::{ProjectDir, TreeRecord, UserDirs, memory_folder};
 use crate::time::Timestamp;
 use crate::tree::KnownFingerprint;
 
-/// Bytes that a project's record may take.
+/// Maximum size of a project's record.
 const IDENTITY_BYTES_MAX: usize = 1 << 20;
 
 /// Place of a project's memories.
@@ -29,16 +29,16 @@ pub enum Mode {
     Private,
 }
 
-/// Decision of the user about sessions that may be another project's.
+/// Decision of the user about sessions that may belong to another project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Earlier {
-    /// Whether they are the project's.
+    /// True if they belong to this project.
     pub take: bool,
-    /// It is about sessions that were written to until then.
+    /// Applies to sessions that were last written before this time.
     pub until: Timestamp,
 }
 
-/// Record by which a project is recognised.
+/// Identity of a project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     /// Its id.
@@ -46,39 +46,39 @@ pub struct Identity {
     /// Mode: the place of its memories.
     #[serde(default)]
     pub mode: Mode,
-    /// When it was first seen.
+    /// Time of the setup.
     #[serde(default)]
     pub created: Timestamp,
-    /// The root commits of its history; empty without git and of a shallow clone.
+    /// The root commits of its history; empty without git or for a shallow clone.
     #[serde(default)]
     pub root_commits: Vec<String>,
     /// Its remotes, normalised.
     #[serde(default)]
     pub remotes: Vec<String>,
-    /// The working trees it was seen in, the first one first.
+    /// The working trees in which it was seen, the first one first.
     #[serde(default)]
     pub paths: Vec<PathBuf>,
     /// Linked worktrees seen.
     #[serde(default)]
     pub worktrees: Vec<PathBuf>,
-    /// Working trees that trust was taken from: who vouches for one of them again means this project.
+    /// Working trees whose trust was revoked: one that is trusted again belongs to this project.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub revoked: Vec<PathBuf>,
-    /// Decision of the user about sessions that were recorded at its paths before it was set up.
+    /// Decision of the user about sessions that were recorded at its paths before the setup.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier: Option<Earlier>,
-    /// Turns of sessions that ended before it are kept whatever their age: some were older than the limit when they
-    /// were read, and the user did not want them removed.
+    /// Turns of sessions that ended before this time are kept regardless of their age: some exceeded the limit when
+    /// they were read, and the user did not want them removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_until: Option<Timestamp>,
-    /// Limits that an older version put on what others commit. Where there are any, what is from the repository
-    /// waits until it is released, whatever the settings say.
+    /// Limits that an older version set on other people's commits. If there are any, memories from the repository are
+    /// held until they are released, regardless of the settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authors: Option<serde_json::Value>,
 }
 
 impl Identity {
-    /// Returns the record of a project that nobody knows yet.
+    /// Returns the record of a new project.
     pub(super) fn new(random: [u8; 16], now: Timestamp) -> Self {
         Self {
             project: ProjectId(random),
@@ -95,7 +95,7 @@ impl Identity {
         }
     }
 
-    /// Reads the record of a project, or its copy where the record is damaged or gone; `None` when there is none.
+    /// Reads the record of a project, or its copy if the record is damaged or missing; `None` if there is neither.
     pub fn read(project: &ProjectDir) -> Result<Option<Self>> {
         let damage = match Self::read_file(&project.identity) {
             Ok(Some(identity)) => return Ok(Some(identity)),
@@ -118,13 +118,13 @@ impl Identity {
         })
     }
 
-    /// Writes a damaged or missing record again, from its copy, or from the records of the project's folders where an
-    /// older version kept no copy. Returns what was done.
+    /// Rewrites a damaged or missing record from its copy, or, if an older version kept no copy, from the records of
+    /// the project's folders. Returns a description of the repair.
     pub(super) fn mend(dirs: &UserDirs, project: ProjectId) -> Result<Option<String>> {
         let home = dirs.project(project);
         let damage = match Self::read_file(&home.identity) {
             Ok(Some(identity)) => {
-                // One of an older version gets its copy with the next look.
+                // A record of an older version gets its copy at the next review.
                 if !home.identity_copy.exists() {
                     identity.write_to(&home.identity_copy)?;
                 }
@@ -144,8 +144,8 @@ impl Identity {
         Ok(Some(format!("{} was {damage}; it was written again", home.identity.display())))
     }
 
-    /// Returns what can be told of a project whose record is lost; `None` where it is not certain how its memories are
-    /// kept: private ones must not come into a repository.
+    /// Returns the recoverable part of a lost record; `None` if the mode is not certain: private memories must not get
+    /// into a repository.
     fn rebuilt(dirs: &UserDirs, project: ProjectId) -> Option<Self> {
         let records = std::fs::read_dir(dirs.data.join("by-path")).ok()?.flatten();
         let mut paths: Vec<PathBuf> = records
@@ -184,7 +184,7 @@ impl Identity {
         replace(path, &bytes, Privacy::Private)
     }
 
-    /// Adds what was seen of one of its working trees.
+    /// Adds an observation of one of its working trees.
     pub(super) fn learn(&mut self, observed: &Observed) {
         let main_root = observed.main_root();
         add(&mut self.paths, [main_root.to_owned()]);
@@ -198,9 +198,9 @@ impl Identity {
         self.worktrees.retain(|worktree| worktree.is_dir());
     }
 
-    /// Returns whether a tree is this project's without anybody saying so: the same root commit and the same remote.
-    /// One alone is not enough: a fork shares the root commit, and what was learned in a private fork must not surface
-    /// in the public clone.
+    /// Returns whether a tree belongs to this project without a confirmation: it has the same root commit and the same
+    /// remote. One of the two is not enough: a fork shares the root commit, and memories of a private fork must not
+    /// surface in the public clone.
     pub(super) fn is_joined_by(&self, observed: &Observed) -> bool {
         !observed.shallow && self.shares_remote(observed) && self.shares_root_commit(observed)
     }
@@ -213,8 +213,8 @@ impl Identity {
         observed.normal_remotes().iter().any(|remote| self.remotes.contains(remote))
     }
 
-    /// Returns whether a person who vouches for a tree vouched for it before, and took that back or lost the record of
-    /// its path. Another history at its place is something else.
+    /// Returns whether a person trusted a tree before, but revoked that or lost the record of its path. A tree with
+    /// another history at the path does not match.
     pub(super) fn was_vouched_for(&self, observed: &Observed) -> bool {
         let has_none = self.root_commits.is_empty() && observed.root_commits.is_empty();
         let mut roots = self.revoked.iter().chain(&self.paths);
@@ -222,8 +222,8 @@ impl Identity {
             && (has_none || self.shares_root_commit(observed))
     }
 
-    /// Returns whether a person who vouches for a tree means this project, whose folders are all gone: it has the same
-    /// root commit, and the same remote or none.
+    /// Returns whether a newly trusted tree is this project, whose folders are all missing: it has the same root
+    /// commit, and the same remote or none.
     pub(super) fn was_moved_to(&self, observed: &Observed) -> bool {
         let has_none = self.remotes.is_empty() && observed.normal_remotes().is_empty();
         !observed.shallow
@@ -232,15 +232,15 @@ impl Identity {
             && (has_none || self.shares_remote(observed))
     }
 
-    /// Returns whether none of its folders is there any more.
+    /// Returns whether all its folders are missing.
     pub fn is_gone(&self) -> bool {
         !self.paths.is_empty()
             && self.paths.iter().chain(&self.worktrees).all(|path| !path.exists())
     }
 
-    /// Says why what stands at a recorded path is not what was vouched for; `None`: it is the same, for example cloned
-    /// again. A sealed tree must have both, a root commit and a remote that are known; of records without a fingerprint it is
-    /// enough that one is.
+    /// Returns the reason why the tree at a recorded path is not the trusted one; `None` if it is the same, for example
+    /// cloned again. For a sealed tree both a root commit and a remote must match; for records without a fingerprint
+    /// one of them suffices.
     pub(super) fn objection(
         &self,
         observed: &Observed,
@@ -250,7 +250,7 @@ impl Identity {
         let is_old = *sealed == KnownFingerprint::No;
         let owned = match sealed {
             KnownFingerprint::As(fingerprint) => now.is_owned_as(fingerprint),
-            // Git asks whom a repository belongs to before it says anything of it.
+            // Git checks the owner of a repository before it reports anything about it.
             KnownFingerprint::No | KnownFingerprint::Broken => {
                 now.is_ours() || !observed.root_commits.is_empty()
             }
@@ -277,7 +277,7 @@ impl Identity {
         }
     }
 
-    /// Returns whether a tree might be this project's, so that it is worth asking the user.
+    /// Returns whether a tree may belong to this project, so that the user should be asked.
     pub fn resembles(&self, observed: &Observed) -> bool {
         self.shares_root_commit(observed) || self.shares_remote(observed)
     }

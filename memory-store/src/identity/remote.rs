@@ -1,7 +1,7 @@
-//! One name for a remote, however its address is written.
+//! Normalisation of the address of a remote.
 
-/// The host and path of a remote's address, without user, default port, `.git` and protocol.
-/// `None` when the address says nothing beyond this folder.
+/// Returns the host and path of a remote's address, without user, default port, `.git` and protocol. `None` if the
+/// address has no meaning outside of this folder.
 pub(crate) fn normalise(address: &str) -> Option<String> {
     let address = address.trim();
     match address.split_once("://") {
@@ -15,10 +15,10 @@ pub(crate) fn normalise(address: &str) -> Option<String> {
     }
 }
 
-/// `user@host:path`, as ssh and git take it. A colon after a slash belongs to a path.
+/// Parses `user@host:path`, the form of ssh and git. A colon after a slash belongs to a path.
 fn scp_like(address: &str) -> Option<String> {
     let (authority, path) = address.split_once(':')?;
-    // One letter before the colon is a drive of Windows.
+    // A single letter before the colon is a drive of Windows.
     if authority.contains('/') || authority.len() < 2 {
         return None;
     }
@@ -37,8 +37,7 @@ fn remote(host: &str, path: &str) -> Option<String> {
     (!host.is_empty() && !path.is_empty()).then(|| format!("{host}/{path}"))
 }
 
-/// The host in lower case. Ports are dropped where they only say how to get there: those of ssh
-/// and the default ones.
+/// Returns the host in lower case. Ports that only select a transport are dropped: those of ssh and the default ones.
 fn host(protocol: &str, authority: &str) -> String {
     let authority = authority.to_ascii_lowercase();
     let (host, port) = match authority.rsplit_once(':') {

@@ -6,9 +6,9 @@
 //! publisher.publish(&Content { .. })?;
 //! ```
 //!
-//! The order of writing is: segments (synced), the manifest beside the old one (synced), rename,
-//! then files that no manifest names are removed. A crash in between leaves the old generation and
-//! some files that the next publisher removes.
+//! Segments are written and synced first, then the manifest beside the old one. A rename publishes it; files that no
+//! manifest names are removed last. A crash in between leaves the old generation and some files that the next publisher
+//! removes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -44,8 +44,8 @@ use crate::succession;
 use crate::time::Timestamp;
 use crate::trust::Trust;
 
-/// A stored memory for the index of a tree at `root`, its words not looked at yet; for the user's own
-/// memories, `root` is the user's data directory.
+/// Returns the index document of a stored memory of the tree at `root`, not yet tokenized; for the user's own memories,
+/// `root` is the user's data directory.
 pub fn document(stored: &Stored, root: &Path) -> Document {
     let file = stored.path.strip_prefix(root).unwrap_or(&stored.path);
     Document::memory(&stored.memory, file, stored.stamp)
@@ -56,13 +56,13 @@ pub trait Graphs {
     /// Returns for each vector the numbers of its neighbours, the nearest first. Equal vectors have equal neighbours.
     fn link(&self, vectors: &[&Vector]) -> Vec<Vec<u32>>;
 
-    /// From so many vectors on the memories have a graph. Searching it pays much later only, but so it
-    /// is in use long before.
+    /// Returns the minimum number of memory vectors for a graph. A graph makes searches faster only for far larger
+    /// stores; the low limit exercises it early.
     fn vectors_min(&self) -> usize {
         1000
     }
 
-    /// From so many passages on a segment gets a graph.
+    /// Returns the minimum number of passages in a segment for a graph.
     fn passages_min(&self) -> u32 {
         1 << 14
     }
@@ -74,7 +74,7 @@ pub struct Content<'a> {
     pub root: &'a Path,
     /// All memories. Archived and rejected ones are left out of the index.
     pub memories: &'a [Stored],
-    /// The passages, brought before; `None` where they stay as they are.
+    /// The passages, if they change; `None` keeps the present ones.
     pub passages: Option<Staged>,
     /// The memories of the session-start block, most valuable first.
     pub start: &'a [MemoryId],
@@ -87,44 +87,45 @@ pub struct Content<'a> {
 /// Result of publishing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Published {
-    /// The generation in force; the old one when nothing had changed.
+    /// Current generation; the previous one if nothing changed.
     pub generation: u64,
     /// True if it is a new one.
     pub changed: bool,
-    /// Memories in it.
+    /// Number of memories in it.
     pub memories: u32,
-    /// Passages in it.
+    /// Number of passages in it.
     pub passages: u32,
     /// Its gate.
     pub gate: Gate,
 }
 
-/// Publishes a generation. Begin before the store is listed: what is journalled after that moment
-/// stays in the journal.
+/// Publishes a generation. Call [`Publisher::begin`] before listing the store: journal entries appended after that stay
+/// in the journal.
 pub struct Publisher<'a> {
     dir: PathBuf,
-    /// The journal and its length when the store was about to be listed.
+    /// The journal's number and length before the store is listed.
     mark: Option<(u64, u64)>,
-    /// Memories that Claude Code tells every session anyway: they are found by those who ask, and not injected.
+    /// Memories with texts that Claude Code adds to every session, such as `CLAUDE.md`: searches return them, but they
+    /// are not injected.
     pub said: BTreeSet<MemoryId>,
-    /// Releases by a person, which are given as anything else, and the policy for what is from the repository.
+    /// Releases by a person, and the policy for memories from the repository.
     pub trust: Trust,
     /// Changes to the files of memories since these were learned: such memories are labelled and ranked lower.
     pub stale: BTreeMap<MemoryId, Staleness>,
-    /// Memories that are from the repository: they are labelled, and held where [`Self::trust`] gives only what is
-    /// released. They stand in the place of none that is not.
+    /// Memories from the repository: labelled, and held if [`Self::trust`] requires a release. They supersede only one
+    /// another.
     pub from_repository: BTreeSet<MemoryId>,
-    /// The earlier memories that each memory differs from, as long as nobody decided: it is given in their place. `None`
-    /// where the links of the files are all that is known.
+    /// Earlier memories that each memory differs from while the pair is undecided: it is returned in their place.
+    /// `None` if only the links in the files are available.
     pub differs: Option<BTreeMap<MemoryId, Vec<MemoryId>>>,
-    /// Names of the project, which tell nothing of what a prompt in it is about.
+    /// Names of the project: they do not discriminate between prompts.
     pub names: BTreeSet<String>,
     /// Source of the vectors; without it, the index is searched by words alone.
     pub vectors: Option<&'a dyn Vectors>,
     /// Builder that links vectors into graphs; without it, all vectors are compared.
     pub graphs: Option<&'a dyn Graphs>,
-    /// True if the segment of memories is made anew and nothing of the present one is read: it may be damaged where no
-    /// header tells.
+    /// True if the segment of memories is rebuilt without reading the present one, which may have damage that its
+    /// header does not reveal.
     pub afresh: bool,
 }
 
@@ -135,24 +136,24 @@ struct MemoryDocuments<'a> {
     space: Option<Space>,
     digest: [u8; 16],
     now: Timestamp,
-    /// True if their words were looked at, and what is held and superseded is marked.
+    /// True if the documents are tokenized, and held and superseded ones are marked.
     read: bool,
 }
 
 /// Changes that make the next generation.
 struct BuildPlan {
-    /// The segment of memories; `None` when the present one says the same.
+    /// The segment of memories; `None` when the present one is up to date.
     memories: Option<Vec<u8>>,
     /// The segments of passages.
     passages: Vec<SegmentRef>,
-    /// True if nothing of this is new.
+    /// True if there is nothing to publish.
     idle: bool,
 }
 
 impl<'a> Publisher<'a> {
-    /// Notes how long the journal is, and creates the folder when it is missing.
+    /// Records the length of the journal, and creates the folder if it is missing.
     pub fn begin(dir: &Path) -> Result<Self> {
-        // Passages are private: only their owner may look.
+        // Passages are private: only the owner has access.
         create_folder(dir, Privacy::Private)?;
         // A manifest that cannot be read is replaced, and its journal with it.
         let manifest = read_manifest(dir).ok().flatten();
@@ -179,7 +180,7 @@ impl<'a> Publisher<'a> {
         }
     }
 
-    /// Writes the next generation, unless it would say what the present one says.
+    /// Writes the next generation, unless it would equal the present one.
     pub fn publish(self, content: Content<'_>) -> Result<Published> {
         let mut documents = documents(content.root, content.memories, &self.said);
         self.label(&mut documents);
@@ -191,7 +192,7 @@ impl<'a> Publisher<'a> {
         let mut memories = MemoryDocuments { documents, start, space, digest, now, read: false };
         let passages = content.passages;
 
-        // Slow work is done before the lock is taken, for a save waits for it.
+        // Slow work is done before the lock is taken, because saves wait for it.
         let before = read_manifest(&self.dir).ok().flatten();
         let early = self.plan(before.as_ref(), &mut memories, passages.as_ref());
         let _lock = lock::exclusive(&self.dir)?;
@@ -199,7 +200,7 @@ impl<'a> Publisher<'a> {
         let generation = |manifest: &Option<Manifest>| Some(manifest.as_ref()?.generation);
         let plan = match early {
             Ok(plan) if generation(&old) == generation(&before) => plan,
-            // Somebody has published since, and perhaps removed what was being read.
+            // Another process has published, and may have removed the files that were being read.
             Ok(_) | Err(_) => self.plan(old.as_ref(), &mut memories, passages.as_ref())?,
         };
 
@@ -279,7 +280,7 @@ impl<'a> Publisher<'a> {
             for document in &mut memories.documents {
                 document.read();
                 self.trust.judge(document);
-                // After it was judged: what a person let out is known by all that the file says.
+                // After the judgement: a release is keyed by the complete text.
                 if let Some(staleness) = self.stale.get(&document.entry.id) {
                     mark_stale(document, staleness.clone());
                 }
@@ -291,7 +292,7 @@ impl<'a> Publisher<'a> {
         write::segment(Collection::Memories, documents, memories.start, space, graph)
     }
 
-    /// The graph over the memories' vectors, where there are enough and something links them.
+    /// Returns the graph over the memories' vectors, if there are enough and a builder is set.
     fn graph(
         &self,
         old: Option<&Manifest>,
@@ -307,12 +308,12 @@ impl<'a> Publisher<'a> {
         Some(freeze::graph(old, documents, space, graphs.vectors_min(), &link))
     }
 
-    /// The journal that the next generation goes on with, and from where; `None` for a new one,
-    /// because the segments hold all that was appended.
+    /// Returns the journal that the next generation continues, with its start offset; `None` for a new journal, because
+    /// the segments contain all appended changes.
     fn journal(&self, old: Option<&Manifest>) -> Option<(u64, u64)> {
         let (old, (journal, listed)) = (old?, self.mark?);
         let length = fs::metadata(old.journal_path(&self.dir)).map_or(0, |meta| meta.len());
-        // Someone else published in between: only what that generation took in is certain.
+        // Another process published in between: only the entries before its journal start are certainly in a segment.
         let taken = if old.journal == journal { listed } else { old.journal_start };
         match (length, length > taken) {
             (0, _) => Some((old.journal, 0)),
@@ -321,7 +322,7 @@ impl<'a> Publisher<'a> {
         }
     }
 
-    /// A number that no file in the folder has, even after a crash or a lost manifest.
+    /// Returns a number that no file in the folder has, even after a crash or a lost manifest.
     pub(super) fn next_generation(&self, old: Option<&Manifest>) -> u64 {
         let files = fs::read_dir(&self.dir).into_iter().flatten().flatten();
         let used = files.filter_map(|file| file_generation(&file.file_name().to_string_lossy()));
@@ -346,7 +347,7 @@ impl<'a> Publisher<'a> {
         let path = segment.path(&self.dir);
         let result = write_synced(&path, bytes);
         if result.is_err() {
-            // A full disk: leave nothing half-written behind.
+            // The disk may be full: remove partial files.
             written.iter().chain([&path]).for_each(|path| drop(fs::remove_file(path)));
         }
         result?;
@@ -354,8 +355,8 @@ impl<'a> Publisher<'a> {
         Ok(segment)
     }
 
-    /// Writes the new ones of some segments of passages. Each file has a number of its own, from `generation`
-    /// on, which ends as the last of them.
+    /// Writes the new segments among `parts`. Each file gets its own number, starting at `generation`, which is set to
+    /// the last one.
     pub(super) fn write_passages(
         &self,
         parts: Vec<SettlePart>,
@@ -379,7 +380,7 @@ impl<'a> Publisher<'a> {
         Ok(crate::recall::calibrate(segment, settings, self.vectors))
     }
 
-    /// The gate for passages: the `known` one, unless they have become others.
+    /// Returns the gate for passages: `known` if the passages are unchanged.
     fn passage_gate(
         &self,
         passages: &[SegmentRef],
@@ -435,7 +436,7 @@ impl<'a> Publisher<'a> {
         digest
     }
 
-    /// Labels what is from the repository, and what differs from others.
+    /// Labels memories from the repository and memories that differ from others.
     fn label(&self, documents: &mut [Document]) {
         for document in documents {
             if let Some(differs) = &self.differs {
@@ -446,8 +447,8 @@ impl<'a> Publisher<'a> {
         }
     }
 
-    /// Gives memories, which are in the order of their ids, their vectors. Vectors of the present index for the same
-    /// text are not made again, unless there is a better one by now.
+    /// Sets the vectors of memories, which are sorted by id. Vectors of the present index for the same text are reused,
+    /// unless a better one is available.
     fn embed(&self, documents: &mut [Document]) {
         let Some(vectors) = self.vectors else { return };
         let space = vectors.space();
@@ -478,14 +479,14 @@ impl<'a> Publisher<'a> {
         Ok(())
     }
 
-    /// Removes segments and journals that the manifest does not name: all of them where there is none. The writers'
-    /// lock is held. A reader that holds one open keeps it; one that is about to open one reads the new manifest.
+    /// Removes segments and journals that the manifest does not name: all of them without a manifest. The caller holds
+    /// the writers' lock. A reader that has a file open keeps it; one that is about to open one reads the new manifest.
     pub(super) fn remove_unnamed(&self, manifest: Option<&Manifest>) {
         let named = manifest.map(|manifest| files(manifest, &self.dir)).unwrap_or_default();
         for file in fs::read_dir(&self.dir).into_iter().flatten().flatten() {
             let ours = file_generation(&file.file_name().to_string_lossy()).is_some();
             if ours && !named.contains(&file.path()) {
-                // Another try is made by the next publisher.
+                // The next publisher tries again.
                 let _ = fs::remove_file(file.path());
                 clear_folder(&file.path());
             }
@@ -493,7 +494,7 @@ impl<'a> Publisher<'a> {
     }
 }
 
-/// Marks a memory as stale. One whose file moved is found by the new path, too.
+/// Marks a memory as stale. If its file moved, the new path also finds it.
 fn mark_stale(document: &mut Document, staleness: Staleness) {
     let paths = &mut document.record.paths;
     if let Some(target) = &staleness.target
@@ -512,9 +513,9 @@ pub(super) fn files(manifest: &Manifest, dir: &Path) -> BTreeSet<PathBuf> {
     segments.chain([manifest.journal_path(dir)]).collect()
 }
 
-/// Does one step of what publishing puts off, so that it costs little: segments of passages are merged, passages that had
-/// only the table's vector get the transformer's where it is known by now, or a large segment gets its graph. Returns
-/// whether there was anything to do; to be repeated until there is not.
+/// Runs one of the steps that publishing postponed: merges segments of passages, replaces the table's vectors by the
+/// transformer's where available, or builds the graph of a large segment. Returns whether there was a step to run; call
+/// it until it returns false.
 ///
 /// # Errors
 /// When the index in `dir` cannot be read or written.
@@ -532,17 +533,17 @@ pub fn settle(
     Ok(!matches!(step, TurnStep::Nothing))
 }
 
-/// Outcome of a step that changes passages alone.
+/// Outcome of a step that changes only passages.
 enum TurnStep {
-    /// There was nothing to do.
+    /// No step was due.
     Nothing,
-    /// It was published.
+    /// The step was published.
     Done,
-    /// Somebody else has published meanwhile: it is to be done again.
+    /// Another process has published meanwhile: repeat the step.
     Again,
 }
 
-/// Publishes a generation with other segments of passages, made by `make` of the present ones.
+/// Publishes a generation whose segments of passages are made by `make` from the present ones.
 fn rewrite_passages(
     maker: &passages::Maker<'_>,
     now: Timestamp,
@@ -553,7 +554,7 @@ fn rewrite_passages(
     let segments = passage_segments(Some(&before));
     let parts = match make(maker, segments) {
         Ok(parts) => parts,
-        // Somebody has published since, and removed what was being read.
+        // Another process has published, and removed the files that were being read.
         Err(_) if read_manifest(dir)?.is_some_and(|now| now.generation != before.generation) => {
             return Ok(TurnStep::Again);
         }
@@ -565,7 +566,7 @@ fn rewrite_passages(
     let _lock = lock::exclusive(dir)?;
     let publisher = Publisher::of(dir);
     let old = read_manifest(dir)?.filter(|old| old.generation == before.generation);
-    // Somebody has published since.
+    // Another process has published.
     let Some(old) = old else { return Ok(TurnStep::Again) };
     let mut generation = publisher.next_generation(Some(&old));
     let segments = publisher.write_passages(parts, &mut generation, &mut Vec::new())?;
@@ -573,7 +574,7 @@ fn rewrite_passages(
     Ok(TurnStep::Done)
 }
 
-/// Publishes the generation after `old` with other segments of passages. The writers' lock is held.
+/// Publishes the generation after `old` with other segments of passages. The caller holds the writers' lock.
 pub(super) fn publish_passages(
     dir: &Path,
     old: Manifest,
@@ -599,21 +600,21 @@ pub fn is_unsettled(dir: &Path, graphs: Option<&dyn Graphs>) -> Result<bool> {
     Ok(passages::are_unsettled(&segments) || graphs.map_or(Ok(false), lacks_graph)?)
 }
 
-/// The memories of the present index, walked through in the order of their ids.
+/// Reader of the present index's memories, in the order of their ids.
 struct Present {
     segment: Segment,
     next: u32,
 }
 
 impl Present {
-    /// `None` when there are none, or none with vectors of this space.
+    /// Returns `None` if there are no memories, or none with vectors of this space.
     fn open(dir: &Path, space: Space) -> Option<Self> {
         let (reference, _) = kept_memories(&read_manifest(dir).ok()??)?;
         let segment = Segment::open(dir, &reference).ok()?;
         (segment.vector_head().ok()??.space == space).then_some(Self { segment, next: 0 })
     }
 
-    /// The vector of a memory that says the same there. Later calls are about later memories.
+    /// Returns the vector of a memory whose indexed text is equal. Ids must ascend from call to call.
     fn vector(&mut self, id: MemoryId, text: &str) -> Option<Embedded> {
         while self.next < self.segment.docs() {
             let entry = self.segment.entry(self.next).ok()?;
@@ -630,14 +631,14 @@ impl Present {
     }
 }
 
-/// The generation in the name of a segment or journal.
+/// Returns the generation in the name of a segment or journal.
 fn file_generation(name: &str) -> Option<u64> {
     let stem = name.strip_suffix(".seg").or_else(|| name.strip_suffix(".log"))?;
     let (_, number) = stem.rsplit_once('-')?;
     u64::from_str_radix(number, 16).ok()
 }
 
-/// Makes the memories that take part in recall ready, in the order of their ids.
+/// Returns the documents of the memories that are recalled, in the order of their ids.
 fn documents(root: &Path, memories: &[Stored], said: &BTreeSet<MemoryId>) -> Vec<Document> {
     let mut documents: Vec<Document> = memories
         .iter()
@@ -650,7 +651,7 @@ fn documents(root: &Path, memories: &[Stored], said: &BTreeSet<MemoryId>) -> Vec
     documents.sort_by(|a, b| {
         a.entry.id.cmp(&b.entry.id).then_with(|| a.record.file.cmp(&b.record.file))
     });
-    // A person may have copied a file: the first path stands.
+    // A person may have copied a file: the first path is kept.
     documents.dedup_by(|later, first| later.entry.id == first.entry.id);
     for document in &mut documents {
         if said.contains(&document.entry.id) {
@@ -660,12 +661,12 @@ fn documents(root: &Path, memories: &[Stored], said: &BTreeSet<MemoryId>) -> Vec
     documents
 }
 
-/// Marks what a newer memory supersedes, and notes the newer one as its successor: the one that its own file names, if
-/// that is there, or the one that names it. Held memories are not given, and stand in nobody's place: to be called when
-/// they are known. A memory from the repository names none of this machine's, a draft none but drafts. Expired memories
-/// replace nothing, and are left out.
+/// Marks superseded memories and sets their successor: the one that the file names, if present, or else the one that
+/// names it. Held memories must be marked before, because they are not returned and so supersede nothing. A memory from
+/// the repository supersedes none of this machine, and a draft only drafts. Expired memories supersede nothing and are
+/// removed.
 fn name_successors(documents: &mut Vec<Document>, now: Timestamp) {
-    // Of several the one with the highest id, the youngest, counts.
+    // Of several, the one with the highest id (the youngest) wins.
     let those = |is: fn(&Document) -> bool| -> BTreeSet<MemoryId> {
         documents.iter().filter(|it| is(it)).map(|document| document.entry.id).collect()
     };
@@ -704,8 +705,7 @@ fn name_successors(documents: &mut Vec<Document>, now: Timestamp) {
     documents.retain(|document| !expired.contains(&document.entry.id));
 }
 
-/// Returns the memories that a newer one differs from and is given in the place of, as long as nobody decided, each with
-/// the youngest of the newer ones.
+/// Returns the memories of undecided pairs that a newer memory displaces, each with the youngest of the newer ones.
 fn displaced(documents: &[Document]) -> BTreeMap<MemoryId, MemoryId> {
     let by_id: BTreeMap<MemoryId, &Document> =
         documents.iter().map(|document| (document.entry.id, document)).collect();
@@ -717,13 +717,13 @@ fn displaced(documents: &[Document]) -> BTreeMap<MemoryId, MemoryId> {
     given.map(|(&older, newer)| (older, newer.entry.id)).collect()
 }
 
-/// The documents whose time is over.
+/// Returns the ids of expired documents.
 fn expired(documents: &[Document], now: Timestamp) -> impl Iterator<Item = MemoryId> {
     let expired = documents.iter().filter(move |document| document.record.is_expired(now));
     expired.map(|document| document.entry.id)
 }
 
-/// Reads passages; of two with the same session and number the later one counts.
+/// Collects passages; of two with the same session and number, the later one is kept.
 pub(super) fn collect_passages(passages: &mut dyn Iterator<Item = Passage>) -> Vec<Passage> {
     let mut passages: Vec<(MemoryId, Passage)> =
         passages.map(|passage| (passage.id(), passage)).collect();
@@ -738,7 +738,7 @@ pub(super) fn passage_segments(old: Option<&Manifest>) -> Vec<SegmentRef> {
     segments.into_iter().filter(|segment| segment.collection == Collection::Passages).collect()
 }
 
-/// The segment of memories of a generation, and its gate.
+/// Returns the segment of memories of a generation, and its gate.
 fn kept_memories(manifest: &Manifest) -> Option<(SegmentRef, Gate)> {
     let memories = |segment: &&SegmentRef| segment.collection == Collection::Memories;
     Some((manifest.segments.iter().find(memories)?.clone(), manifest.gate))
@@ -758,8 +758,8 @@ fn published(manifest: &Manifest, changed: bool) -> Published {
     }
 }
 
-/// Removes an empty folder that stands where a file belongs. One with something in it stays, and whoever writes
-/// the file says so.
+/// Removes an empty folder at the path of a file. A folder with contents stays; writing the file then fails with an
+/// error.
 pub(super) fn clear_folder(path: &Path) {
     let _ = fs::remove_dir(path);
 }
@@ -771,8 +771,8 @@ fn write_synced(path: &Path, bytes: &[u8]) -> Result<()> {
     file.sync_all().at(path)
 }
 
-/// A rename lasts through a power cut once the folder is synced; where that cannot be done the
-/// old generation comes back, which is as good.
+/// Syncs the folder, so that a rename survives a power failure. If that fails, the old generation may return, which is
+/// harmless.
 fn sync_dir(dir: &Path) {
     if let Ok(dir) = File::open(dir) {
         let _ = dir.sync_all();

@@ -1,4 +1,4 @@
-//! Appends to the journal of an index, so that the next hook sees what was saved or removed.
+//! Appends to the journal of an index, so that the next hook sees saved and removed memories.
 
 use std::io::Write;
 use std::path::Path;
@@ -21,14 +21,14 @@ use crate::reviewed::Reviewed;
 use crate::stored::Stored;
 use crate::trust::Judgement;
 
-/// The change that a memory was saved, without its secrets; `root` as in [`build::document`].
+/// Returns the journal entry of a saved, redacted memory; `root` as in [`build::document`].
 fn put(stored: &Stored, root: &Path) -> Entry {
     let mut document = build::document(stored, root);
     document.read();
     Entry::Put(Arc::new(document))
 }
 
-/// Marks what was saved when it is to be held, and labels what is from the repository.
+/// Marks the entry of a held memory, and labels one from the repository.
 fn judged(mut entry: Entry, is_held: bool, from_repository: bool) -> Entry {
     if let Entry::Put(document) = &mut entry {
         let document = Arc::make_mut(document);
@@ -38,8 +38,8 @@ fn judged(mut entry: Entry, is_held: bool, from_repository: bool) -> Entry {
     entry
 }
 
-/// Appends a change to the journal of the index in `dir`, so that the next hook sees it. While somebody publishes it
-/// waits, at most so long. Without an index there is nothing to do: the first one will be made from the files.
+/// Appends a change to the journal of the index in `dir`, so that the next hook sees it. Waits up to `most` while the
+/// index is published. Without an index it does nothing: the first one is built from the files.
 pub fn append(dir: &Path, entry: &Entry, most: Duration) -> Result<()> {
     if !dir.join(manifest::FILE_NAME).exists() {
         return Ok(());
@@ -55,20 +55,20 @@ pub fn append(dir: &Path, entry: &Entry, most: Duration) -> Result<()> {
 /// Change to a memory.
 #[derive(Clone, Copy, Debug)]
 pub enum Change<'a> {
-    /// It was saved, and judged since. Files come from editors and from pulls, so the text that hooks print is redacted
+    /// It was saved and then judged. Files also change by editors and pulls, so the text that hooks print is redacted
     /// here, too; a held memory is held in the journal.
     Saved(&'a Stored, &'a Judgement),
-    /// It is gone.
+    /// It was removed.
     Gone(MemoryId),
 }
 
-/// Lets the next hook in a working tree see what happened to a memory: appends it to the journal of
-/// the index that recall reads there, with the table's vector where there is a table.
+/// Makes a change to a memory visible to the next hook in a working tree: appends it to the journal of the tree's
+/// index, with the table's vector if there is a table.
 pub fn note(dirs: &UserDirs, tree: &Tree, scope: Scope, change: Change<'_>) -> Result<()> {
     let (index, root) = match scope {
         Scope::User => (dirs.user_state().index, dirs.data.as_path()),
         Scope::Project | Scope::Paths => {
-            // A worktree without an index of its own is served by the main tree's.
+            // A worktree without its own index uses the main tree's.
             let own = dirs.tree(&tree.root).index;
             if own.join(manifest::FILE_NAME).exists() {
                 (own, tree.root.as_path())

@@ -1,10 +1,10 @@
-//! `writer.lock` keeps two writers from publishing at once, and appends from falling between a
-//! journal and its successor.
+//! `writer.lock` prevents two writers from publishing at once, and appends from being lost between a journal and its
+//! successor.
 //!
-//! Appenders hold it shared, for one write; a publisher holds it exclusively, from the moment it reads the generation
-//! until the manifest is replaced. Both wait, for a bounded time. The remover of files that no manifest names holds it
-//! so, too. Readers never take it. The lock goes with the process that held it; the file stays and may be deleted when
-//! nothing runs.
+//! Appenders hold it shared, for one write; a publisher holds it exclusively, from reading the generation until the
+//! manifest is replaced. Both wait, for a bounded time. The removal of files that no manifest names also takes it
+//! exclusively. Readers never take it. The lock is released when its process ends; the file stays and may be deleted
+//! while no process uses the index.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
@@ -14,24 +14,24 @@ use crate::error::{At, Result};
 use crate::fs::disk::private_options;
 use crate::fs::lock::{self, Hold, LOCK_WAIT};
 
-/// The lock's name in an index.
+/// Name of the lock file in an index.
 pub(crate) const FILE_NAME: &str = "writer.lock";
 
-/// Waits for the right to append, this long at most.
+/// Takes the lock to append; waits up to `most`.
 pub(crate) fn shared(dir: &Path, most: Duration) -> Result<File> {
     let (path, file) = open(dir)?;
     lock::take(&file, &path, Hold::Shared, most)?;
     Ok(file)
 }
 
-/// Waits for the right to publish.
+/// Takes the lock to publish, after waiting.
 pub(crate) fn exclusive(dir: &Path) -> Result<File> {
     let (path, file) = open(dir)?;
     lock::take(&file, &path, Hold::Alone, LOCK_WAIT)?;
     Ok(file)
 }
 
-/// Takes the right to publish when nobody else has it; `None` when somebody does.
+/// Takes the lock to publish if it is free; `None` otherwise.
 pub(crate) fn try_exclusive(dir: &Path) -> Result<Option<File>> {
     let (path, file) = open(dir)?;
     match file.try_lock() {

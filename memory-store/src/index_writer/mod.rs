@@ -1,5 +1,5 @@
-//! Writes indexes: publishes generations and appends to journals. `memory_store_recall::index` knows
-//! the bytes; this part knows stores, locks and the disk.
+//! Writes indexes: publishes generations and appends to journals. `memory_store_recall::index` defines the bytes; this
+//! part handles stores, locks and the disk.
 
 pub mod build;
 pub mod journal;

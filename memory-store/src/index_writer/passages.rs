@@ -1,9 +1,9 @@
 //! Passages of sessions: segments that grow.
 //!
-//! New passages make a small segment. A segment that is not much larger than what follows it is merged
-//! with that, so that there are about as many as the logarithm of the number of passages. Publishing merges
-//! only what costs milliseconds, however long the history is; the rest is *settled* in the
-//! background, one step at a time: larger merges, segments of which much was replaced, and better vectors.
+//! New passages make a small segment. A segment that is not much larger than its successors is merged with them, so
+//! that the number of segments is about the logarithm of the number of passages. Publishing performs only merges of
+//! milliseconds, regardless of the length of the history; the rest is *settled* in the background, one step at a time:
+//! larger merges, segments with many replaced documents, and better vectors.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -23,29 +23,29 @@ use memory_store_recall::index::vectors::Embedded;
 use memory_store_recall::index::write;
 use memory_store_recall::passages::may_be_given;
 
-/// A segment is merged with what follows it when it is not this many times its size.
+/// A segment is merged with its successors if it has less than this multiple of their size.
 const TIER_RATIO: u32 = 2;
-/// Passages that a segment may have: what a merge, or better vectors, have to write again at most.
+/// Maximum number of passages of a segment, and so of the passages rewritten by a merge or for better vectors.
 pub const SEGMENT_PASSAGES_MAX: u32 = 1 << 16;
-/// Passages that are merged while somebody waits for the publication: their words are looked at again.
+/// Maximum number of passages merged while publishing, because they are tokenized again.
 const MERGED_AT_ONCE: u32 = 256;
-/// So many segments are merged no matter who waits: each reader opens them all.
+/// Number of segments from which they are merged while publishing, because each reader opens them all.
 const SEGMENTS_MANY: usize = 64;
 /// A segment is rewritten when one in this many of its documents is dead,
 const DEAD_SHARE: usize = 4;
-/// or so many are, for each hook reads their numbers in the manifest;
+/// or when this many are, because each hook reads their numbers in the manifest;
 const DEAD_MAX: usize = 1024;
-/// of so many no matter who waits.
+/// from this number on it is rewritten while publishing.
 const DEAD_MANY: usize = 8 * DEAD_MAX;
-/// A segment gets its better vectors once they are the better ones for one in so many of its documents,
-/// or for all that are still without: it is written again each time.
+/// A segment gets better vectors once they are available for one in this many of its documents, or for all documents
+/// without them: each time it is rewritten.
 const BETTER_SHARE: usize = 4;
-/// Segments of so many documents get every better vector at once.
+/// Segments up to this number of documents get every better vector at once.
 const BETTER_SMALL: u32 = 4096;
-/// All entries of a segment are read to look for new passages in it when there are fewer than this many for
-/// each of these: so many it takes to find one.
+/// All entries of a segment are scanned for new passages, instead of searched for each, if there are fewer than this
+/// many entries per new passage: a search takes about as many steps.
 const WALKED: usize = 16;
-/// Documents of a large one that are looked at to tell how many would gain.
+/// Number of documents of a large segment in the sample that estimates the gain.
 const SAMPLE: usize = 512;
 
 /// A segment of passages of the next generation.
@@ -56,7 +56,7 @@ pub(crate) enum SettlePart {
     New {
         /// Its documents.
         docs: u32,
-        /// Documents that others replaced.
+        /// Documents that were replaced.
         dead: Vec<u32>,
         /// Its bytes.
         bytes: Vec<u8>,
@@ -70,7 +70,7 @@ impl SettlePart {
     }
 }
 
-/// Makes the segments of passages of an index.
+/// Builder of the segments of passages of an index.
 pub(crate) struct Maker<'a> {
     /// Folder of the index.
     pub dir: &'a Path,
@@ -81,8 +81,8 @@ pub(crate) struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// The segments with these passages, which are in the order of their ids, added, in place of all that there are of
-    /// the same turns. When all are known, nothing is new.
+    /// Returns the segments with these passages, which are sorted by id, in place of all existing ones of the same
+    /// turns. If all are present, nothing changes.
     pub(crate) fn with(
         &self,
         mut segments: Vec<SegmentRef>,
@@ -122,7 +122,7 @@ impl Maker<'_> {
             });
         }
         let mut merged = merged.concat();
-        // Somebody may bring more at once than a segment may have.
+        // A caller may add more passages at once than a segment may have.
         while !merged.is_empty() {
             let rest = merged.split_off(merged.len().min(SEGMENT_PASSAGES_MAX as usize));
             parts.push(self.segment(merged));
@@ -137,7 +137,7 @@ impl Maker<'_> {
             Some((first, last)) => {
                 let merged = segments[first..=last].iter().map(|segment| self.documents(segment));
                 let merged = merged.collect::<Result<Vec<_>>>()?.concat();
-                // Perhaps nothing is left of it.
+                // All its documents may be dead.
                 let part = (!merged.is_empty()).then(|| self.segment(merged));
                 Some((first, last, part))
             }
@@ -156,8 +156,8 @@ impl Maker<'_> {
         Ok(parts)
     }
 
-    /// Drops those of the new passages that the segment has as they are, and buries what the others replace: also what
-    /// their turns had and have no more.
+    /// Drops the new passages that the segment already contains unchanged, and marks replaced ones as dead, including
+    /// those that their turns no longer contain.
     fn take_over(
         &self,
         reference: &mut SegmentRef,
@@ -167,7 +167,7 @@ impl Maker<'_> {
         let segment = Segment::open(self.dir, reference)?;
         let mut replaced = BTreeSet::new();
         let mut known = BTreeSet::new();
-        // Many are not looked for one by one: both are in the order of their ids.
+        // Many are not searched one by one: both are sorted by id.
         let walks = new.len().saturating_mul(WALKED) >= segment.docs() as usize;
         let mut next = 0;
         for document in new.iter() {
@@ -210,7 +210,7 @@ impl Maker<'_> {
         SettlePart::New { docs: documents.len() as u32, dead: Vec::new(), bytes }
     }
 
-    /// The best vector that a document can have now.
+    /// Returns the best vector available for a document.
     fn best(&self, document: &Document) -> Option<Embedded> {
         let Some(vectors) = self.vectors else { return document.vector };
         let space = vectors.space();
@@ -223,8 +223,7 @@ impl Maker<'_> {
         made.map(|(encoder, vector)| Embedded { space, encoder, vector }).or(known)
     }
 
-    /// Reads the documents of a segment that nothing has replaced, with their vectors. Their words
-    /// are to be looked at again.
+    /// Reads the live documents of a segment, with their vectors. They must be tokenized again.
     fn documents(&self, reference: &SegmentRef) -> Result<Vec<Document>> {
         let segment = Segment::open(self.dir, reference)?;
         let living = (0..segment.docs()).filter(|&doc| !segment.is_dead(doc));
@@ -244,7 +243,7 @@ impl Maker<'_> {
             let waiting = segment.waiting(vectors.space())?;
             let gains = |doc: u32| -> Result<Option<Embedded>> {
                 let text = segment.record(&segment.entry(doc)?)?.embedding_text();
-                // A vector in another space helps nobody.
+                // A vector in another space is useless.
                 let made = if head.is_some() { vectors.best(&text) } else { vectors.of(&text) };
                 let space = vectors.space();
                 Ok(made.map(|(encoder, vector)| Embedded { space, encoder, vector }))
@@ -285,7 +284,7 @@ impl Maker<'_> {
     }
 }
 
-/// Adds those documents of a turn that are none of these.
+/// Adds the documents of a turn that are not among these.
 fn bury_others(
     segment: &Segment,
     turn: ([u8; 10], u32),
@@ -313,7 +312,7 @@ pub(crate) fn are_kept(parts: &[SettlePart], before: &[SegmentRef]) -> bool {
     parts.len() == before.len() && parts.iter().zip(before).all(is_one)
 }
 
-/// Finds a large segment whose vectors are to have a graph and have none, and its place. The latest come first.
+/// Finds a large segment that should have a graph and has none, and its position. The latest are tried first.
 pub(crate) fn without_graph(
     dir: &Path,
     segments: &[SegmentRef],
@@ -332,19 +331,18 @@ pub(crate) fn without_graph(
     Ok(None)
 }
 
-/// Returns whether segments are to be merged, or rewritten for what was replaced.
+/// Returns whether segments should be merged, or rewritten because of dead documents.
 pub(crate) fn are_unsettled(segments: &[SegmentRef]) -> bool {
     uneven(segments).is_some()
 }
 
-/// The space of a segment's vectors. When there is nothing to make new ones with, what is known is
-/// kept.
+/// Returns the space of a segment's vectors. Without a source of vectors, the space of the present ones is kept.
 pub(crate) fn space(vectors: Option<&dyn Vectors>, documents: &[Document]) -> Option<Space> {
     let known = || documents.iter().find_map(|document| Some(document.vector?.space));
     vectors.map(Vectors::space).or_else(known)
 }
 
-/// Finds the document with an id from `next` on. Later calls are about later ids.
+/// Finds the document with an id from `next` on. Ids must ascend from call to call.
 fn walk_to(segment: &Segment, next: &mut u32, id: MemoryId) -> Result<Option<(u32, Entry)>> {
     while *next < segment.docs() {
         let entry = segment.entry(*next)?;
@@ -364,18 +362,18 @@ fn document(segment: &Segment, doc: u32) -> Result<Document> {
     Ok(document)
 }
 
-/// Returns how many documents of a segment nothing has replaced.
+/// Returns the number of live documents of a segment.
 fn living(segment: &SegmentRef) -> u32 {
     segment.docs - (segment.dead.len() as u32).min(segment.docs)
 }
 
-/// Returns whether a segment is to be merged with so many documents that follow it.
+/// Returns whether a segment should be merged with this many documents after it.
 fn may_merge(segment: &SegmentRef, docs: u32) -> bool {
     let own = living(segment);
     own < TIER_RATIO.saturating_mul(docs) && own + docs <= SEGMENT_PASSAGES_MAX
 }
 
-/// The first and last of some segments that are to be merged, or one that is to be rewritten.
+/// Returns the first and last of some segments to be merged, or one to be rewritten.
 fn uneven(segments: &[SegmentRef]) -> Option<(usize, usize)> {
     let rotten = segments.iter().position(|segment| {
         let dead = segment.dead.len();
@@ -394,7 +392,7 @@ fn uneven(segments: &[SegmentRef]) -> Option<(usize, usize)> {
     })
 }
 
-/// Returns whether enough of those that wait would gain for the segment to be written again, as a sample of them tells.
+/// Returns whether a sample of the documents without better vectors shows enough gain to rewrite the segment.
 fn is_worth_it(
     docs: u32,
     waiting: &[u32],
@@ -406,7 +404,7 @@ fn is_worth_it(
     let every = waiting.len().div_ceil(SAMPLE).max(1);
     let (mut gaining, mut looked_at) = (0, 0);
     for (number, some) in (1..).zip(waiting.chunks(every)) {
-        // One of each, anywhere in it: those that gain may lie in steps of their own.
+        // A pseudo-random one of each chunk, because those that gain may be spaced regularly.
         let doc = some[(mixed(number) % some.len() as u64) as usize];
         gaining += usize::from(gains(doc)?.is_some());
         looked_at += 1;
@@ -443,7 +441,7 @@ mod tests {
             }
             prop_assert_eq!(segments.iter().sum::<u32>(), all);
             prop_assert!(segments.iter().all(|&docs| docs <= SEGMENT_PASSAGES_MAX));
-            // Two neighbours are together too large for one, or the first is twice the second.
+            // Two neighbours are too large together, or the first is at least twice the second.
             for pair in segments.windows(2) {
                 let large = pair[0] + pair[1] > SEGMENT_PASSAGES_MAX;
                 prop_assert!(large || pair[0] >= TIER_RATIO * pair[1], "{pair:?}");
@@ -457,7 +455,7 @@ mod tests {
             made in 0u32..70_000,
         ) {
             let waiting: Vec<u32> = (0..waiting.min(docs)).collect();
-            // Documents with new vectors lie spread among the others.
+            // Documents with new vectors are spread among the others.
             let made = made.min(waiting.len() as u32);
             let is_made = |doc: u32| {
                 let before = u64::from(doc) * u64::from(made) / waiting.len() as u64;

@@ -1,8 +1,8 @@
-//! Passages on their way into an index: segments that no manifest names yet.
+//! Passages to be published: segments that no manifest names yet.
 //!
-//! So many can be brought portion by portion, and until all are there readers keep what they have. Unpublished segments
-//! go when this is dropped, and those of a killed run when somebody begins again: on a full disk each try would leave
-//! less room to the next.
+//! Many passages can be added in portions, and readers keep the previous state until all are there. Unpublished
+//! segments are removed on drop, and those of a killed run by the next one: on a full disk each attempt would otherwise
+//! leave less space for the next.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,15 +24,16 @@ use memory_store_recall::index::{format, read_manifest};
 #[derive(Debug)]
 pub struct Staged {
     dir: PathBuf,
-    /// The generation that they are added to; `None` when they are all there are from now on.
+    /// The generation that they are added to; `None` if they replace all passages.
     base: Option<u64>,
     segments: Vec<SegmentRef>,
-    /// The files that were written, to be removed unless a manifest names them.
+    /// The files written, to be removed unless a manifest names them.
     written: Vec<PathBuf>,
 }
 
 impl Staged {
-    /// Begins with the passages that the index in `dir` has, or `afresh` with none. One at a time may bring passages there.
+    /// Begins with the passages that the index in `dir` has, or with none if `afresh`. Only one process may add
+    /// passages there.
     pub fn begin(dir: &Path, afresh: bool) -> Result<Self> {
         let manifest = swept(dir)?.filter(|_| !afresh);
         let segments = passage_segments(manifest.as_ref());
@@ -40,10 +41,10 @@ impl Staged {
         Ok(Self { dir: dir.to_owned(), base, segments, written: Vec::new() })
     }
 
-    /// Adds passages, in place of those of the same session and number.
+    /// Adds passages, replacing those of the same session and number.
     ///
     /// # Errors
-    /// When what is there cannot be read, or a segment cannot be written.
+    /// When the present segments cannot be read, or a segment cannot be written.
     pub fn add(
         &mut self,
         vectors: Option<&dyn Vectors>,
@@ -61,7 +62,7 @@ impl Staged {
         Ok(())
     }
 
-    /// Publishes them beside the memories that there are. Says whether any was new.
+    /// Publishes them beside the present memories. Returns whether any was new.
     ///
     /// # Errors
     /// When there is no index, or it cannot be read or written.
@@ -77,11 +78,11 @@ impl Staged {
         Ok(true)
     }
 
-    /// The segments, as the generation after `old` is to name them.
+    /// Returns the segments for the generation after `old`.
     ///
     /// # Errors
-    /// When somebody else published meanwhile: that generation may have other passages, and its publisher has
-    /// removed what it did not name.
+    /// When another process published meanwhile: that generation may have other passages, and its publisher has removed
+    /// the files that it did not name.
     pub(super) fn segments(&self, old: Option<&Manifest>) -> Result<Vec<SegmentRef>> {
         if self.base.is_some() && self.base != old.map(|old| old.generation) {
             return Err(format::damaged(
@@ -101,7 +102,7 @@ impl Drop for Staged {
         if self.written.is_empty() {
             return;
         }
-        // Nobody is waited for on the way out; what stays goes when somebody begins again.
+        // Drop does not wait for a lock; the next run removes remaining files.
         if let Ok(Some(_lock)) = lock::try_exclusive(&self.dir)
             && let Ok(manifest) = read_manifest(&self.dir)
         {
@@ -112,8 +113,8 @@ impl Drop for Staged {
     }
 }
 
-/// Removes what no manifest names from the index in `dir`, which is made where it is missing. Returns its manifest;
-/// while that cannot be read nobody knows what it names, and all stays.
+/// Removes the files that no manifest names from the index in `dir`, which is created if missing. Returns its manifest;
+/// if that cannot be read, all files stay.
 fn swept(dir: &Path) -> Result<Option<Manifest>> {
     create_folder(dir, Privacy::Private)?;
     let _lock = lock::exclusive(dir)?;

@@ -1,4 +1,4 @@
-//! Taking secrets out of a ledger, which holds the text of each memory's file as it was last seen.
+//! Redaction of a ledger, which contains the last seen text of each memory's file.
 
 use std::path::Path;
 
@@ -11,8 +11,7 @@ use crate::redact::{Redactor, texts};
 use crate::stored::text_hash;
 
 impl Ledger {
-    /// Notes that secrets were taken out of a text that we wrote, and perhaps out of its file's name: it is still
-    /// ours.
+    /// Records that a text of ours, and perhaps its file's name, was redacted: it is still ours.
     pub(crate) fn cleaned(&mut self, id: MemoryId, name: Option<&str>, text: &str) -> Result<()> {
         let Some(mut entry) = self.entries.get(&id).cloned() else { return Ok(()) };
         entry.will_write(text);
@@ -22,8 +21,7 @@ impl Ledger {
         self.add(vec![LedgerEvent::Entry(Box::new(entry))])
     }
 
-    /// Takes secrets out of every text but those of entries that are `kept`, and forgets earlier ones; whether there was
-    /// any.
+    /// Redacts every text except those of `kept` entries, and drops earlier texts; returns whether there was a secret.
     pub(crate) fn clean(
         &mut self,
         redactor: &Redactor,
@@ -33,14 +31,14 @@ impl Ledger {
             return Ok(false);
         }
         let mut entries = std::mem::take(&mut self.entries);
-        // Whether anything but what is kept held one: an entry, or an earlier text, where no entry did.
+        // Whether anything but a kept text had a secret: an entry, or an earlier text if no entry had one.
         let (mut any, mut is_in_kept) = (false, false);
         for entry in entries.values_mut() {
             let before = entry.clone();
             let is_own = self.texts.is_own(&text_hash(&entry.text)) || entry.is_own();
             entry.clean(redactor);
             if is_kept(&before) {
-                // Its text and its name are the person's; names that it had are not.
+                // Its text and its name are the person's; its earlier names are not.
                 let named = std::mem::take(&mut entry.named);
                 *entry = LedgerEntry { named, ..before.clone() };
                 is_in_kept |= redacted_file(&before.text, redactor) != before.text
@@ -67,13 +65,13 @@ impl Ledger {
     }
 }
 
-/// Returns whether no text of a line holds a secret; of a damaged one, what stands there.
+/// Returns whether no text of a line contains a secret; of a damaged line, its raw text.
 fn is_clean(line: &str, redactor: &Redactor) -> bool {
     let has_none = |text: &str| parts(text).iter().all(|part| redactor.findings(part).is_empty());
     texts::of_line(line.as_bytes()).iter().all(|text| has_none(&text.text))
 }
 
-/// Returns whether the name of a file holds a secret.
+/// Returns whether the name of a file contains a secret.
 fn tells(name: &str, redactor: &Redactor) -> bool {
     !redactor.findings(name).is_empty()
 }
@@ -84,19 +82,18 @@ impl LedgerEntry {
         if clean != self.text && self.wrote(&self.text) {
             self.will_write(&clean);
         }
-        // A person's text stays a person's.
+        // A person's text stays the person's.
         self.text = clean;
         self.named.retain(|name| !tells(name, redactor));
         if tells(&self.name, redactor) {
-            // Nobody can tell any more where it was, so it is not missed there.
+            // The place of the file is no longer known, so it does not count as missing.
             self.name = format!("{}.{EXTENSION}", self.id);
             self.placed = false;
         }
     }
 }
 
-/// The text of a memory file without its secrets: as its file is changed, and as plain text where
-/// that is refused.
+/// Returns the text of a memory file redacted in the way of its file, or as plain text if that is refused.
 pub(crate) fn redacted_file(text: &str, redactor: &Redactor) -> String {
     let file = MemoryFile::parse(Path::new(""), text.as_bytes().to_vec());
     let changed = file.and_then(|mut file| file.redact(redactor).map(|_| file.text().to_owned()));

@@ -1,4 +1,4 @@
-//! Entries of the ledger: a memory's, and a working tree's.
+//! Entries of the ledger: for a memory, and for a working tree.
 
 use std::path::{Path, PathBuf};
 
@@ -14,48 +14,49 @@ use crate::stored::text_hash;
 /// Number of earlier texts and names of a memory that are still recognised as ours.
 const REMEMBERED_MAX: usize = 16;
 
-/// A memory, where its file is, and what was written into it.
+/// A memory, the place of its file, and the texts written to it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LedgerEntry {
     pub id: MemoryId,
-    /// The working tree it lives in; empty when the project keeps its memories privately.
+    /// Its working tree; empty when the project keeps its memories privately.
     pub root: PathBuf,
-    /// Its file, below the folder of memory files.
+    /// Its file, relative to the folder of memory files.
     pub name: String,
-    /// The text of the file, as last seen or written: what is offered again when it vanishes.
+    /// The text of the file, as last seen or written, to restore a missing file.
     pub text: String,
     /// Hashes of the texts we wrote, newest last. A file with one of them is untouched.
     pub written: Vec<String>,
-    /// Hashes of the texts that we wrote for a person or a model who changed it, newest last: a file with one
-    /// of them is edited.
+    /// Hashes of the texts that we wrote for a change by a person or a model, newest last: a file with one of them is
+    /// edited.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
-    /// Names we gave the file, newest last. A file with one of them was not renamed.
+    /// Names that we assigned to the file, newest last. A file with one of them was not renamed.
     pub named: Vec<String>,
-    /// True if the file was there when we last looked. Until then it is not missed.
+    /// True if the file existed at the last survey. Until then it does not count as missing.
     pub placed: bool,
-    /// True if HEAD held the file when we last looked.
+    /// True if HEAD contained the file at the last survey.
     pub committed: bool,
-    /// Place of the file outside of the working tree, if it waits there.
+    /// Place of the file outside of the working tree, if it is pending.
     pub aside: Aside,
-    /// True if a review let it into the folder.
+    /// True if a review accepted it.
     pub promoted: bool,
-    /// True if a person or a model wrote it: then it stays without any transcript asking for it.
+    /// True if a person or a model wrote it: it then stays without a transcript that contains it.
     pub saved: bool,
-    /// True once its file was a person's, see [`crate::reconcile::Owner`]. It stays so, whatever git shows later.
+    /// True once its file was a person's, see [`crate::reconcile::Owner`]. It stays so, regardless of the later state
+    /// of git.
     #[serde(default, skip_serializing_if = "is_false")]
     pub owned: bool,
-    /// Successor that a sync wrote into its file, so that the sync may take it out again.
+    /// Successor that a sync wrote to its file, so that the sync may remove it again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub linked: Option<MemoryId>,
-    /// State of a person's memory that the reader of sessions does not find any more; `None` while it does.
+    /// State of a person's memory that is no longer extracted; `None` otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unfound: Option<Unfound>,
-    /// True if its file was gone once as the only untracked one, as after `git clean`, and was written again. Gone once
-    /// more it was deleted.
+    /// True if its file was missing once as the only untracked one, as after `git clean`, and was written again. If it
+    /// is missing again, it was deleted.
     #[serde(default, skip_serializing_if = "is_false")]
     pub returned: bool,
-    /// True if a person put it back to held after it was accepted: no setting lets it in again, only a review.
+    /// True if a person put it back to held after it was accepted: only a review accepts it again, no setting.
     #[serde(default, skip_serializing_if = "is_false")]
     pub put_back: bool,
     /// Fields of a later version of the program.
@@ -63,30 +64,30 @@ pub(crate) struct LedgerEntry {
     pub more: More,
 }
 
-/// Fields that this version does not know; kept, so that a later one finds them again.
+/// Fields that this version cannot interpret, kept for a later one.
 pub(crate) type More = serde_json::Map<String, serde_json::Value>;
 
-/// State of a person's memory that the reader of sessions does not find any more.
+/// State of a person's memory that is no longer extracted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unfound {
-    /// `throughline review` proposes to drop it.
+    /// `throughline review` proposes to remove it.
     Proposed,
     /// A person decided to keep it.
     Kept,
 }
 
-/// Why a memory's file lies in the private drafts folder instead of the working tree.
+/// Reason why a memory's file is in the private drafts folder instead of the working tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Aside {
-    /// It does not.
+    /// It is not there.
     #[default]
     No,
-    /// It waits for review.
+    /// It is pending review.
     Review,
-    /// It vanished with a move, and git keeps its path in another branch or a stash. Writing it
-    /// there again would block the way back.
+    /// It disappeared with a change of branch, and git keeps its path in another branch or a stash. Writing it there
+    /// again would block a return to that branch.
     #[serde(rename = "held")]
     Parked,
 }
@@ -115,8 +116,9 @@ impl LedgerEntry {
         }
     }
 
-    /// Returns whether the memory's file is in the folder, or was before git or a person took it away: a review let it
-    /// in, or settings did. Of a project that `is_private` no more, what its private folder has was never let in.
+    /// Returns whether the memory's file is in the folder, or was before git or a person removed it: a review or the
+    /// settings accepted it. If a project is no longer private (`is_private`), files in its private folder count as
+    /// never accepted.
     pub(crate) fn was_in_folder(&self, is_private: bool) -> bool {
         let in_place = self.aside == Aside::No && !self.name.is_empty();
         let of_folder = is_private || !self.root.as_os_str().is_empty();
@@ -133,36 +135,36 @@ impl LedgerEntry {
         reviewed.ids.contains(&self.id) && self.aside == Aside::No
     }
 
-    /// Returns whether the last text seen was written on this machine, by us or for somebody.
+    /// Returns whether the last text seen was written on this machine, by us or on behalf of a user.
     pub(crate) fn is_own(&self) -> bool {
         let hash = text_hash(&self.text);
         self.written.contains(&hash) || self.changed.contains(&hash)
     }
 
-    /// Returns the provenance in the last text seen; `None` where there is none.
+    /// Returns the provenance in the last text seen, if any.
     pub(crate) fn source(&self) -> Option<Source> {
         let file = MemoryFile::parse(Path::new(&self.name), self.text.clone().into_bytes());
         file.ok().map(|file| file.memory.source)
     }
 
-    /// Returns whether the last text seen was changed by a person.
+    /// Returns whether a person changed the last text seen.
     pub(crate) fn is_edited(&self) -> bool {
         !self.text.is_empty() && !self.wrote(&self.text)
     }
 
-    /// Notes that we write this text.
+    /// Records that we write this text.
     pub(crate) fn will_write(&mut self, text: &str) {
         remember(&mut self.written, text_hash(text));
         text.clone_into(&mut self.text);
     }
 
-    /// Notes that we write this text for a person or a model who changed the memory.
+    /// Records that we write this text for a change by a person or a model.
     pub(crate) fn will_change(&mut self, text: &str) {
         remember(&mut self.changed, text_hash(text));
         text.clone_into(&mut self.text);
     }
 
-    /// Notes that we write this text into a file of this name, for a person or a model who saves it.
+    /// Records that we write this text to a file of this name, for a person or a model that saves it.
     pub(crate) fn will_be_saved(&mut self, name: &str, text: &str) {
         self.will_write(text);
         if self.name != name {
@@ -172,7 +174,7 @@ impl LedgerEntry {
         self.saved = true;
     }
 
-    /// Notes that we give the file this name.
+    /// Records that we assign this name to the file.
     pub(crate) fn will_name(&mut self, name: &str) {
         remember(&mut self.named, name.to_owned());
         name.clone_into(&mut self.name);
@@ -191,11 +193,12 @@ pub(crate) struct SeenTree {
     pub head: Option<String>,
     pub branch: Option<String>,
     pub stash: Option<String>,
-    /// The last time git threw away what no commit holds, see [`crate::reconcile::GitSnapshot`]. Older ledgers do not say.
+    /// The last time that git discarded uncommitted files, see [`crate::reconcile::GitSnapshot`]. Missing in older
+    /// ledgers.
     #[serde(default)]
     pub swept: Option<String>,
-    /// True if the store's README was there and not committed: what removes untracked files takes it along, a person
-    /// who deletes a memory does not.
+    /// True if the store's README was there and not committed: a command that removes untracked files removes it as
+    /// well, a person who deletes a memory does not.
     pub loose_readme: bool,
     /// Fields of a later version of the program.
     #[serde(flatten)]

@@ -1,5 +1,5 @@
-//! The ledger on disk: one self-checking line per event, appended; the last line about a thing
-//! holds. A kill at any moment leaves at most one torn line, which is skipped.
+//! The ledger on disk: one line with a checksum per event, appended; the last line about an item is valid. A kill at
+//! any moment leaves at most one torn line, which is skipped.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -13,22 +13,22 @@ use crate::error::{At, Error, Result};
 use crate::fs::disk::{Privacy, open_with_folders, private_options, read_if_there, replace};
 use crate::fs::lines::ends_torn;
 
-/// Bytes that a ledger may have: far more than any project's, so that reading is bounded.
+/// Maximum size of a ledger: far more than any project's, to bound reading.
 const LEDGER_BYTES_MAX: usize = 1 << 30;
 
-/// Hexadecimal digits of the checksum before each line.
+/// Number of hexadecimal digits of the checksum before each line.
 const CHECKSUM_CHARS: usize = 8;
 
 /// Contents of a ledger file.
 pub(super) struct LedgerLines<T> {
     pub events: Vec<T>,
-    /// Whole lines that say something unknown: a later version of the program wrote them.
+    /// Whole lines that cannot be interpreted, because a later version of the program wrote them.
     pub foreign: Vec<Vec<u8>>,
     /// Lines that are torn or damaged; they are skipped.
     pub damaged: usize,
 }
 
-/// All that the file says, as it stands there.
+/// Returns the raw contents of the file.
 pub(super) fn text(path: &Path) -> Result<String> {
     Ok(String::from_utf8_lossy(&bytes(path)?).into_owned())
 }
@@ -51,7 +51,7 @@ pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<LedgerLines<T>> {
     Ok(lines)
 }
 
-/// Lines that readers see and a crash of the machine may still take.
+/// Appended lines that readers see, but that are not yet on the disk.
 #[derive(Debug)]
 #[must_use = "they are not on the disk yet"]
 pub(crate) struct Unsynced {
@@ -60,8 +60,8 @@ pub(crate) struct Unsynced {
 }
 
 impl Unsynced {
-    /// Waits until they are on the disk. Nobody has to be kept from writing meanwhile: who replaces the file has read
-    /// these lines, and syncs what replaces it.
+    /// Waits until they are on the disk. Other writers need not be blocked meanwhile: a process that replaces the file
+    /// has read these lines, and syncs the replacement.
     pub(crate) fn sync(self) -> Result<()> {
         self.file.sync_data().at(&self.path)
     }
@@ -111,7 +111,7 @@ fn encode<T: Serialize>(path: &Path, events: &[T], bytes: &mut Vec<u8>) -> Resul
     Ok(())
 }
 
-/// Returns the JSON of a line whose checksum is right.
+/// Returns the JSON of a line with a valid checksum.
 pub(super) fn whole(line: &[u8]) -> Option<&[u8]> {
     let (check, json) = line.split_at_checked(CHECKSUM_CHARS)?;
     let check = u32::from_str_radix(str::from_utf8(check).ok()?, 16).ok()?;

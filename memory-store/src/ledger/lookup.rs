@@ -1,5 +1,5 @@
-//! Answers single questions from a ledger without reading what all of its lines mean: who saves or forgets one
-//! memory asks about that one, in a ledger that may know a hundred thousand.
+//! Single queries to a ledger without parsing all its lines: saving or forgetting a memory needs only that memory's
+//! lines, out of possibly a hundred thousand.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
@@ -18,40 +18,40 @@ use crate::layout::ProjectDir;
 use crate::stored::{Stored, text_hash};
 use crate::time::Timestamp;
 
-/// Bytes at the end of a ledger that hold what was saved last.
+/// Size of the end of a ledger that is searched for recent saves.
 const LATEST_BYTES_MAX: u64 = 128 << 10;
-/// Bytes that are read at once, from the end of a ledger to its beginning: few at first, for most questions are about what
-/// was saved last, and twice as many each time.
+/// Size of the first piece when a ledger is read from its end; it doubles with each piece. It is small because most
+/// queries are about recent saves.
 const STEP_BYTES_MIN: u64 = 16 << 10;
-/// As many at most.
+/// Maximum size of a piece.
 const STEP_BYTES: u64 = 1 << 20;
 
-/// A ledger of which single lines are asked for. Its writer holds the store's lock.
+/// A ledger for single queries. Its writer holds the store's lock.
 pub(crate) struct Lookup {
     path: PathBuf,
 }
 
-/// Files that were saved last, and where in the ledger reading them ended.
+/// Recently saved files, and the offset in the ledger up to which it was read.
 #[derive(Debug, Default)]
 pub(crate) struct LatestFiles {
     /// Their names.
     pub names: Vec<String>,
-    /// The ledger. It stays open, so that no other file gets its number.
+    /// The ledger. It stays open, so that its inode is not reused.
     ledger: Option<File>,
     end: u64,
 }
 
 impl LatestFiles {
-    /// Adds the files of those lines whose texts have these words.
+    /// Adds the files of the lines whose texts contain these words.
     fn add(&mut self, words: &str, lines: &[u8]) {
         let words = words.to_lowercase();
         let signs = words.split(|c: char| !c.is_ascii_alphanumeric());
         let mut signs: Vec<&str> = signs.filter(|word| !word.is_empty()).collect();
-        // A long one is in the fewest lines.
+        // A longer word is in fewer lines.
         signs.sort_by_key(|word| std::cmp::Reverse(word.len()));
         for line in lines.split(|&byte| byte == b'\n') {
-            // Most lines have nothing to do with it. JSON has letters and digits as they are; of others some have no
-            // case in which they can be compared.
+            // Most lines do not match. JSON keeps ASCII letters and digits unchanged; lines with other characters
+            // cannot be compared byte by byte without regard to case.
             if line.is_ascii() && !signs.iter().all(|sign| has_word(line, sign.as_bytes())) {
                 continue;
             }
@@ -122,25 +122,25 @@ impl Lookup {
         Ok(origin)
     }
 
-    /// Notes a change of Claude's that the user is to decide about.
+    /// Records a change by Claude that the user has to decide about.
     pub(crate) fn ask(&self, change: PendingChange) -> Result<()> {
         self.add(LedgerEvent::Ask(change))
     }
 
-    /// The names of files that were saved last and whose texts have these words, whatever their case: an index
-    /// may not know them yet.
+    /// Returns the names of recently saved files whose texts contain these words, in any case: an index may not have
+    /// them yet.
     pub(crate) fn latest_with(&self, words: &str) -> Result<LatestFiles> {
         let mut latest = LatestFiles::default();
         self.read_on(words, &mut latest)?;
         Ok(latest)
     }
 
-    /// Adds the names of files that were saved since, so that the most is read before the lock is taken.
+    /// Adds the names of files saved since, so that most is read before the lock is taken.
     pub(crate) fn read_on(&self, words: &str, latest: &mut LatestFiles) -> Result<()> {
         let Some((mut file, end)) = self.open()? else { return Ok(()) };
         let at = file.metadata().at(&self.path)?;
         let mut start = end.saturating_sub(LATEST_BYTES_MAX);
-        // One that was replaced, or cut off, is read anew.
+        // A replaced or truncated ledger is read from the start.
         let known = latest.ledger.as_ref().and_then(|ledger| ledger.metadata().ok());
         let is_known = known.is_some_and(|it| file_number(&it) == file_number(&at));
         if is_known && latest.end <= end {
@@ -165,7 +165,7 @@ impl Lookup {
         lines::write(&self.path, &[LedgerEvent::Entry(Box::new(new))])
     }
 
-    /// Notes a memory that was saved; `name` is that of its file.
+    /// Records a saved memory; `name` is that of its file.
     pub(crate) fn saved(
         &self,
         known: Option<LedgerEntry>,
@@ -174,7 +174,7 @@ impl Lookup {
         text: &str,
     ) -> Result<()> {
         let mut entry = match known {
-            // A derived memory that was edited: not a text that we wrote, so it counts as the person's.
+            // An edited derived memory: its text is not one that we wrote, so it counts as the person's.
             Some(mut known) if !known.saved => {
                 known.will_change(text);
                 return self.add(LedgerEvent::Entry(Box::new(known)));
@@ -196,12 +196,12 @@ impl Lookup {
         }
     }
 
-    /// Notes a text that was made of a memory's file: it is whoever's that was.
+    /// Records a text that was derived from a memory's file: it has the same origin.
     pub(crate) fn inherit(&self, text: &str, of: &Stored) -> Result<()> {
         self.note(text, self.origin(of)?)
     }
 
-    /// Notes that a memory was forgotten, `known` being what the ledger knows of it.
+    /// Records that a memory was forgotten; `known` is its entry in the ledger.
     pub(crate) fn bury(
         &self,
         id: MemoryId,
@@ -236,7 +236,7 @@ impl Lookup {
             step = (2 * step).min(STEP_BYTES);
             let mut bytes = self.read(&mut file, start, end)?;
             bytes.append(&mut rest);
-            // The first line of a piece may begin in the one before it.
+            // The first line of a piece may begin in the piece before it.
             let whole_from = match start {
                 0 => 0,
                 _ => memchr::memchr(b'\n', &bytes).map_or(bytes.len(), |end| end + 1),
@@ -282,7 +282,7 @@ impl Lookup {
     }
 }
 
-/// Returns whether a line has these lower-case letters and digits, whatever their case there.
+/// Returns whether a line contains these lower-case letters and digits, in any case.
 fn has_word(line: &[u8], word: &[u8]) -> bool {
     let Some(first) = word.first() else { return true };
     let mut starts = memchr::memchr2_iter(*first, first.to_ascii_uppercase(), line);
@@ -316,7 +316,7 @@ mod tests {
         let home = home(folder.path());
         let lookup = Lookup::new(&home);
         assert_eq!(lookup.entry(id(1)).unwrap(), None);
-        // More than one piece, with lines across their ends.
+        // More than one piece, with lines across their boundaries.
         for number in 0..900 {
             let new = LedgerEntry::new(id(number % 300), Path::new("/work"));
             let known = lookup.entry(id(number % 300)).unwrap();
@@ -389,7 +389,7 @@ mod tests {
         std::fs::rename(other, &home.ledger).unwrap();
         lookup.read_on("a pier", &mut latest).unwrap();
         assert_eq!(latest.names, ["3.md", "0.md", "1.md", "2.md"]);
-        // A line of which only a part is there is read once the rest is.
+        // A line that is only partly written is read once it is complete.
         latest.names.clear();
         save(4);
         let whole = std::fs::read(&home.ledger).unwrap();

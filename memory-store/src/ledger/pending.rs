@@ -1,5 +1,5 @@
-//! Pending changes: what Claude changed, or asked to change, of what the user said. The user's words stay in force until
-//! the user decides.
+//! Pending changes: changes by Claude, made or requested, to memories that the user stated. The user's text stays in
+//! force until the user decides.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,28 +7,28 @@ use super::More;
 use crate::id::MemoryId;
 use crate::time::Timestamp;
 
-/// A change of Claude's that the user has not decided about. A memory has one at most, the last one.
+/// A change by Claude that the user has not decided about. A memory has at most one, the last.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingChange {
-    /// The memory that it would change; of a new file of Claude's, that memory.
+    /// The memory to be changed; for a new file by Claude, its memory.
     pub id: MemoryId,
     /// The change.
     pub change: Asked,
-    /// The session in which Claude made it, or asked for it.
+    /// The session in which Claude made or requested it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// When.
+    /// Time of the change.
     pub at: Timestamp,
     /// Fields of a later version of the program.
     #[serde(flatten)]
     pub(crate) more: More,
 }
 
-/// Change that Claude made or asked for.
+/// Kind of a change by Claude.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Asked {
-    /// A note of Claude's is to replace the user's memory.
+    /// A note by Claude is to replace the user's memory.
     Replace(MemoryId),
     /// The user's memory is to be forgotten.
     Forget,
@@ -38,12 +38,12 @@ pub enum Asked {
     Remove,
     /// A tool call wrote a memory file.
     Add,
-    /// A command below Claude Code saved a note. It is the person's, if the transcript shows that they typed it.
+    /// A command started by Claude Code saved a note. It is the person's if the transcript shows that they typed it.
     Save,
 }
 
 impl PendingChange {
-    /// Makes one.
+    /// Returns a pending change.
     pub fn new(id: MemoryId, change: Asked, session: Option<String>, at: Timestamp) -> Self {
         Self { id, change, session, at, more: More::new() }
     }

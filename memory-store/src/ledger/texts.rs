@@ -1,4 +1,4 @@
-//! The texts whose origin a ledger knows, by content hash.
+//! Origins of memory texts, by content hash.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,11 +6,10 @@ use super::entry::LedgerEntry;
 use crate::file::MemoryFile;
 use crate::stored::{Stored, text_hash};
 
-/// Texts of each origin that are remembered beside those of memories that are there; the oldest go.
+/// Maximum number of texts of each origin, besides those of present memories; the oldest are dropped.
 const TEXTS_MAX: usize = 50_000;
 
-/// The texts that this machine derived, wrote or released, those that came with the repository, and those that tool
-/// calls of Claude's wrote.
+/// Hashes of texts by origin: this machine (derived, written or released), the repository, and tool calls of Claude's.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KnownTexts {
     own: TextHashes,
@@ -25,15 +24,15 @@ pub(crate) struct KnownTexts {
 pub(crate) enum LedgerOrigin {
     /// It was derived, written or released on this machine.
     Own,
-    /// It came with the repository.
+    /// It was pulled with the repository.
     Pulled,
     /// A tool call of Claude's wrote it.
     Claude,
-    /// It came since the last look.
+    /// It appeared since the last survey.
     Unknown,
 }
 
-/// Hashes with the order in which they came.
+/// Hashes with the order of insertion.
 #[derive(Clone, Debug, Default)]
 struct TextHashes {
     numbers: BTreeMap<String, u64>,
@@ -44,7 +43,8 @@ impl KnownTexts {
     /// Returns whether a memory's file says what was derived, written or released here, in whatever form: an editor
     /// that writes the front matter in another way changes nothing.
     pub(crate) fn owns(&self, stored: &Stored) -> bool {
-        // With a text its usual form was noted as pulled: where nothing pulled became own, that did not, either.
+        // The hash of the meaning is recorded as pulled together with the text: if no pulled text became own, neither
+        // did this.
         let is_others = self.is_pulled(&stored.text) || self.is_claudes(&stored.text);
         let may_own = self.both || !is_others;
         self.is_own(&stored.text) || (may_own && self.owns_meaning(stored))
@@ -60,15 +60,15 @@ impl KnownTexts {
         }
     }
 
-    /// Returns whether a memory's file says what came with the repository, in whatever form.
+    /// Returns whether a memory's file has a pulled text, in any form.
     pub(crate) fn pulls(&self, stored: &Stored) -> bool {
         self.is_pulled(&stored.text)
             || meaning_hash(stored).is_some_and(|hash| self.is_pulled(&hash))
     }
 
-    /// Returns whether something of this machine says the same in its usual form.
+    /// Returns whether a text of this machine has the same meaning hash.
     fn owns_meaning(&self, stored: &Stored) -> bool {
-        // To write a memory takes longer than to read it: where nothing is own, none is written.
+        // Writing a memory takes longer than reading it, so none is written if there are no own texts.
         !self.own.numbers.is_empty() && meaning_hash(stored).is_some_and(|hash| self.is_own(&hash))
     }
 
@@ -86,12 +86,12 @@ impl KnownTexts {
         self.claudes.numbers.contains_key(hash)
     }
 
-    /// Returns whether a memory's file says what a tool call of Claude's wrote, and no person made theirs.
+    /// Returns whether a tool call of Claude's wrote a memory file's text, and no person confirmed it.
     pub(crate) fn is_of_claude(&self, stored: &Stored) -> bool {
         self.has_claudes(stored) && !self.owns(stored)
     }
 
-    /// Returns whether a memory's file says what a tool call of Claude's wrote, in whatever form.
+    /// Returns whether a tool call of Claude's wrote a memory file's text, in any form.
     fn has_claudes(&self, stored: &Stored) -> bool {
         let has_any = !self.claudes.numbers.is_empty();
         has_any
@@ -99,7 +99,7 @@ impl KnownTexts {
                 || meaning_hash(stored).is_some_and(|hash| self.is_claudes(&hash)))
     }
 
-    /// Returns whether some of what came with the repository may be forgotten: what is not known may be from there.
+    /// Returns whether pulled texts may have been dropped: an unknown text may then be a pulled one.
     pub(crate) fn forgets(&self) -> bool {
         self.pulled.order.len() >= TEXTS_MAX
     }
@@ -109,7 +109,7 @@ impl KnownTexts {
         self.own.add(hash);
     }
 
-    /// Forgets that a text is of this machine; returns whether it was known as such.
+    /// Removes a text from those of this machine; returns whether it was one.
     pub(super) fn disown(&mut self, hash: &str) -> bool {
         let number = self.own.numbers.remove(hash);
         number.is_some_and(|number| self.own.order.remove(&number).is_some())
@@ -161,14 +161,14 @@ impl TextHashes {
     }
 }
 
-/// Returns the hashes by which a memory's file is known from now on: that of its text, and that of what it says.
+/// Returns the hashes to record for a memory's file: of its text and of its meaning.
 pub(crate) fn hashes(stored: &Stored) -> BTreeSet<String> {
     meaning_hash(stored).into_iter().chain([stored.text.clone()]).collect()
 }
 
-/// Returns the hash of a memory in the form that a program of ours gives it; `None` when it has none.
+/// Returns the hash of a memory in the form that our programs write; `None` if it cannot be written.
 pub(super) fn meaning_hash(stored: &Stored) -> Option<String> {
-    // A file in our first form says what was read of it: there is no need to write and read it once more.
+    // A file in our first form is already that text: writing and reading it again is unnecessary.
     let is_first_form = |text: String| text_hash(&text) == stored.text;
     if MemoryFile::first_form(&stored.memory).is_some_and(is_first_form) {
         return Some(stored.text.clone());

@@ -28,10 +28,10 @@ const MANIFEST: &str = "manifest.json";
 /// Prefix of the name of a backup whose run is not finished.
 const UNFINISHED: &str = "unfinished-";
 
-/// Bytes of a manifest.
+/// Maximum size of a manifest.
 const MANIFEST_BYTES_MAX: usize = 64 << 20;
 
-/// Bytes that one run may copy. A step that would change more is refused before anything changes.
+/// Maximum total size of the copies of one run. A step that would change more is refused before anything changes.
 const COPIES_BYTES_MAX: u64 = 256 << 20;
 
 /// Maximum number of backups in one private folder; older ones are removed.
@@ -57,7 +57,7 @@ pub struct KeptBackup {
     pub to: u32,
     /// Number of files that its run changed.
     pub files: usize,
-    /// Whether its run was killed and not continued yet.
+    /// True if its run was killed and not continued yet.
     pub is_unfinished: bool,
 }
 
@@ -66,7 +66,7 @@ pub struct KeptBackup {
 pub struct RestoredFiles {
     /// Number of files that have their former bytes again.
     pub files: usize,
-    /// Files that were left as they are, because a person changed them since.
+    /// Files that were not restored, because a person changed them since.
     pub left: Vec<PathBuf>,
 }
 
@@ -85,11 +85,11 @@ struct BackupManifest {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct CopiedFile {
     path: PathBuf,
-    /// Name of the copy; `None`: the file did not exist.
+    /// Name of the copy; `None` if the file did not exist.
     before: Option<String>,
     /// Hash of the bytes before the run.
     before_hash: Option<String>,
-    /// Hashes of the bytes that the run writes, step by step; `None`: it removes the file.
+    /// Hashes of the bytes that the run writes, step by step; `None` if it removes the file.
     written: Vec<Option<String>>,
 }
 
@@ -125,7 +125,7 @@ impl Backup {
         Ok(Some(Self { bytes: bytes_in(&path), path, manifest }))
     }
 
-    /// Chooses a name for the backup of a run that begins, without writing anything.
+    /// Chooses a name for the backup of a new run, without writing anything.
     pub(super) fn begin(site: &Site, from: u32, now: Timestamp) -> Self {
         let time: String = now.to_string().chars().filter(|c| !"-:".contains(*c)).collect();
         let base = format!("{time}-{}-from-{from}", site.key().replace(' ', "-"));
@@ -144,12 +144,12 @@ impl Backup {
         Self { path: unfinished_path(site), manifest, bytes: 0 }
     }
 
-    /// Returns the name that the backup gets once its run is finished.
+    /// Returns the name of the backup after its run is finished.
     pub(super) fn name(&self) -> &str {
         &self.manifest.name
     }
 
-    /// Returns the path that the backup gets once its run is finished.
+    /// Returns the path of the backup after its run is finished.
     pub(super) fn final_path(&self) -> PathBuf {
         self.path.with_file_name(self.name())
     }
@@ -169,8 +169,8 @@ impl Backup {
         self.manifest.entries.len()
     }
 
-    /// Copies the current bytes of the files that are to be changed. Of a file that an earlier step changed, the first
-    /// copy counts. The changes may begin once this returns.
+    /// Copies the present bytes of the files to be changed. Of a file that an earlier step changed, the first copy is
+    /// kept. The caller may change files once this returns.
     pub(super) fn add(
         &mut self,
         changes: &[FileChange],
@@ -181,7 +181,7 @@ impl Backup {
         for change in changes {
             let (before_hash, after_hash) = (hashed(&change.before), hashed(&change.after));
             let known = self.manifest.entries.iter().position(|entry| entry.path == change.path);
-            // Bytes that the run itself wrote, in an earlier step or before it was killed, are no state to go back to.
+            // Bytes that the run itself wrote, in an earlier step or before it was killed, must not be restored.
             let is_kept = known.is_some_and(|known| {
                 let entry = &self.manifest.entries[known];
                 before_hash == entry.before_hash || entry.is_of_run(&before_hash)
@@ -233,8 +233,8 @@ impl Backup {
         disk::replace(&path, &bytes, Privacy::Private)
     }
 
-    /// Restores the files that the run changed, the last change first. A file that cannot be written does not keep the
-    /// others from being restored.
+    /// Restores the files that the run changed, the last change first. A file that cannot be written does not prevent
+    /// the restoration of the others.
     ///
     /// `is_ours` returns whether the program wrote these bytes later, without a decision of a person.
     pub(super) fn put_back(
@@ -282,7 +282,7 @@ impl Backup {
         fs::rename(&self.path, &path).at(&path)
     }
 
-    /// Removes the backup of a run that changed nothing after all.
+    /// Removes the backup of a run that changed nothing.
     pub(super) fn discard(self) -> Result<()> {
         match fs::remove_dir_all(&self.path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error).at(&self.path),
@@ -362,7 +362,7 @@ pub fn prune(home: &ProjectDir, now: Timestamp) -> Result<()> {
     Ok(())
 }
 
-/// Returns the day on which the run of a finished backup began, as its name contains it.
+/// Returns the day on which the run of a finished backup began, from its name.
 fn time_of(name: &str) -> Option<Timestamp> {
     let digits = name.get(..8).filter(|start| start.bytes().all(|byte| byte.is_ascii_digit()))?;
     Timestamp::parse(&format!("{}-{}-{}", &digits[..4], &digits[4..6], &digits[6..]))

@@ -1,8 +1,8 @@
-//! Writes that a run of migrations may still make.
+//! Remaining writes of a run of migrations.
 
 use crate::error::Error;
 
-/// Number of writes that a run may still make; a test ends a run after any of them.
+/// Number of remaining writes of a run; a test ends a run after any of them.
 pub(super) struct Budget(pub(super) usize);
 
 impl Budget {

@@ -14,7 +14,7 @@ use crate::time::Timestamp;
 /// Name of the log in a private folder.
 const FILE: &str = "migrations.jsonl";
 
-/// Bytes of the log that are read.
+/// Maximum size of the log.
 const FILE_BYTES_MAX: usize = 4 << 20;
 
 /// Outcome of a step.
@@ -23,7 +23,7 @@ const FILE_BYTES_MAX: usize = 4 << 20;
 pub enum StepResult {
     /// The step's changes begin. Without a later line about the step, the process was killed.
     Begun,
-    /// The step ran to its end.
+    /// The step ran to completion.
     Done,
     /// The step failed, and all its changes were undone.
     Restored,
@@ -66,18 +66,18 @@ pub struct MigrationLine {
     pub program: String,
     /// Result of the step.
     pub result: StepResult,
-    /// Number of files that the step changed, or is to change.
+    /// Number of files that the step changed, or is about to change.
     pub files: usize,
     /// Name of the backup in the folder `backups`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backup: Option<String>,
-    /// Reason why the step failed or waits.
+    /// Reason why the step failed or is retried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
 
 impl MigrationLine {
-    /// Returns whether two lines differ in nothing but their times.
+    /// Returns whether two lines differ only in their times.
     fn repeats(&self, other: &Self) -> bool {
         Self { at: other.at, ..self.clone() } == *other
     }
@@ -95,7 +95,7 @@ pub(super) fn append(home: &ProjectDir, line: &MigrationLine) -> Result<()> {
     refuse_links(options.read(true).append(true).create(true));
     let mut file = open_with_folders(&path, &options).at(&path)?;
     let mut bytes = Vec::new();
-    // A killed process may have left half a line.
+    // A killed process may have left a partial line.
     if ends_torn(&mut file).at(&path)? {
         bytes.push(b'\n');
     }

@@ -7,13 +7,14 @@ use crate::error::Result;
 use crate::fs::disk::{self, refused};
 use crate::ledger::LedgerLine;
 
-/// Plan that a step returns.
+/// Result of planning a step.
 pub(super) enum Planned {
     /// The changes. If there are none, the store already has the new form.
     Changes {
         /// Files, in the order in which they change.
         files: Vec<FileChange>,
-        /// Lines that are added to the ledger first, so that it lists each new text as ours. They stay if the run fails.
+        /// Lines that are added to the ledger first, so that it lists each new text as ours. They stay if the run
+        /// fails.
         ledger: Vec<LedgerLine>,
     },
     /// Reason why the store cannot be changed in its present state; the step is retried later.
@@ -31,7 +32,7 @@ impl Planned {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FileChange {
     pub path: PathBuf,
-    /// Bytes before the change; `None`: the file does not exist.
+    /// Bytes before the change; `None` if the file does not exist.
     pub before: Option<Vec<u8>>,
     pub after: Option<Vec<u8>>,
 }

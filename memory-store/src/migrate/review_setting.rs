@@ -37,7 +37,7 @@ struct BothSettings {
     review: Option<Value>,
 }
 
-/// Returns the text of a settings file with `review` in the line of `promote`; `None` when the text lacks `promote` or
+/// Returns the text of a settings file with `review` in the line of `promote`; `None` if the text lacks `promote` or
 /// already contains `review`. Comments, order and spacing stay.
 fn renewed(text: &str) -> Result<Option<String>, String> {
     const MARK: char = '\u{feff}';

@@ -1,4 +1,4 @@
-//! Running the steps that a store needs, and going back.
+//! Running the due steps of a store, and reverting them.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -39,12 +39,12 @@ pub struct Migrated {
     pub files: usize,
     /// Path of the backup with copies of these files.
     pub backup: Option<PathBuf>,
-    /// Reason why a further step has to wait.
+    /// Reason why a further step is postponed.
     pub waits: Option<String>,
 }
 
 impl Migrated {
-    /// Returns whether a person is to be informed: files changed, or a step has to wait.
+    /// Returns whether to inform a person: files changed, or a step is postponed.
     pub fn is_reported(&self) -> bool {
         self.files > 0 || self.waits.is_some()
     }
@@ -68,7 +68,7 @@ impl fmt::Display for Migrated {
     }
 }
 
-/// Runs the steps that a store needs, and removes its old backups. `None`: the store needs no step.
+/// Runs the due steps of a store, and removes its old backups. Returns `None` if no step is due.
 ///
 /// # Errors
 /// [`Error::Newer`] for a format that this program does not support. Other errors when a step failed: its changes are
@@ -92,7 +92,7 @@ pub fn before_write(dirs: &UserDirs, tree: &Tree, now: Timestamp) -> Result<Vec<
     Ok(done)
 }
 
-/// Does as [`bring_up_to_date`] with a list of steps, and stops after `writes` writes as if it were killed.
+/// Like [`bring_up_to_date`] with a list of steps, but stops after `writes` writes as if it were killed.
 pub(super) fn run(
     site: &Site,
     migrations: &'static [Migration],
@@ -179,7 +179,7 @@ impl<'a> MigrationRun<'a> {
         Ok(())
     }
 
-    /// Logs the steps as done that a killed run completed but did not log.
+    /// Logs steps as done that a killed run completed without logging.
     fn complete_log(&mut self, migrations: &'static [Migration]) -> Result<(), Stop> {
         let (site, reached) = (self.site, self.reached);
         let mut lines = log::read(&site.home);
@@ -279,7 +279,7 @@ impl<'a> MigrationRun<'a> {
         }))
     }
 
-    /// Undoes the changes of all steps of the run, and returns the error.
+    /// Reverts the changes of all steps of the run, and returns the error.
     fn fail(mut self, error: Error) -> Result<Option<Migrated>> {
         let put_back = match self.backup.put_back(self.site, &|_| false, &mut self.budget) {
             Ok(put_back) => put_back,
@@ -305,7 +305,7 @@ impl<'a> MigrationRun<'a> {
         Err(error)
     }
 
-    /// Logs the result of the run for each of its steps: completed steps are undone, too.
+    /// Logs the result of the run for each of its steps: completed steps are reverted, too.
     fn note_failure(&self, result: StepResult, why: &str) -> Result<()> {
         let done = self.done.iter().map(|step| (*step, 0));
         let mut steps = done.chain(self.current);
@@ -313,8 +313,8 @@ impl<'a> MigrationRun<'a> {
     }
 }
 
-/// Restores the files in a backup of a store, the version file among them. A file that was changed since stays as it
-/// is, unless the program changed it. The next sync by this program migrates the store again.
+/// Restores the files in a backup of a store, including the version file. A file that was changed since stays
+/// unchanged, unless the program changed it. The next sync by this program migrates the store again.
 ///
 /// # Errors
 /// When no finished backup has this name, or a file cannot be written.
@@ -346,8 +346,8 @@ pub fn go_back(site: &Site, name: &str, now: Timestamp) -> Result<RestoredFiles>
     Ok(done)
 }
 
-/// Adds a line to the log of a project's private state for a step that a sync performed outside of the numbered ones,
-/// because it needed to know what git has. The format stays.
+/// Adds a line to the log of a project's private state for an unnumbered step of a sync, which depends on the state of
+/// git. The format stays.
 ///
 /// # Errors
 /// When the format cannot be read or the log not be written.

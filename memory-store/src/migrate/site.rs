@@ -1,4 +1,4 @@
-//! Stores that have a format.
+//! Stores with a format.
 
 use std::path::{Path, PathBuf};
 
@@ -8,13 +8,13 @@ use crate::fs::disk::{Privacy, if_there, read_below, refused};
 use crate::identity::{self, Mode};
 use crate::layout::{ProjectDir, STORE_DIR, Tree, UserDirs, path_hash};
 
-/// Bytes of a file that a step may read and change.
+/// Maximum size of a file that a step may read and change.
 const FILE_BYTES_MAX: usize = 64 << 20;
 
-/// Hexadecimal digits of a working tree's path in the name of its backup.
+/// Number of hexadecimal digits of a working tree's path in the name of its backup.
 const KEY_CHARS: usize = 16;
 
-/// A store that migrations bring from format to format.
+/// A store that can be migrated.
 #[derive(Clone, Debug)]
 pub struct Site {
     /// Kind of the store.
@@ -60,7 +60,7 @@ impl Site {
         sites
     }
 
-    /// Does as [`Site::all`], for the working trees that are recorded, without running git.
+    /// Like [`Site::all`], for the recorded working trees, without running git.
     pub fn all_known(dirs: &UserDirs, tree: &Tree) -> Vec<Self> {
         let mut roots = identity::known_roots(dirs, tree.project);
         if !roots.contains(&tree.root) {
@@ -96,7 +96,7 @@ impl Site {
         }
     }
 
-    /// Returns whether this is the user's own store and does not exist yet: then there is nothing to migrate.
+    /// Returns whether this is the user's own store and does not exist yet, so that no migration is necessary.
     pub(super) fn is_untouched(&self) -> bool {
         let exists = |path: &Path| path.symlink_metadata().is_ok();
         self.kind == StoreKind::User
@@ -112,7 +112,7 @@ impl Site {
         }
     }
 
-    /// Reads a file of the store; `None` when the file does not exist.
+    /// Reads a file of the store; `None` if the file does not exist.
     pub(super) fn read(&self, path: &Path) -> Result<Option<Vec<u8>>> {
         if_there(read_below(self.bound(path)?, path, FILE_BYTES_MAX))
     }

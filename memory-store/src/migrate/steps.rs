@@ -13,13 +13,13 @@ pub struct Migration {
     pub kind: StoreKind,
     /// Format of the store afterwards.
     pub to: u32,
-    /// Name of the step, which is never given to another step.
+    /// Name of the step, which is never reused.
     pub name: &'static str,
     /// First version of the program that writes this format.
     pub since: &'static str,
     /// Description of the step, in one sentence.
     pub about: &'static str,
-    /// Function that plans the changes to a store. It is called again after a killed run, so it leaves out files that
+    /// Function that plans the changes to a store. It is called again after a killed run, so it omits files that
     /// already have the new form.
     pub(super) plan: fn(&Site) -> Result<Planned>,
 }
@@ -53,7 +53,7 @@ pub(super) static ALL: [Migration; 3] = [
 ];
 
 impl Site {
-    /// Does as [`Site::version`], for a list of steps that may lead to a newer format than this program's own.
+    /// Like [`Site::version`], for a list of steps that may lead to a newer format than this program's own.
     pub(super) fn version_for(&self, migrations: &[Migration]) -> Result<StoreFormat> {
         let steps = migrations.iter().filter(|step| step.kind == self.kind);
         let reached = steps.map(|step| step.to).max().unwrap_or_default();
@@ -63,7 +63,7 @@ impl Site {
         }
     }
 
-    /// Returns the steps that this store still needs, in order.
+    /// Returns the due steps of this store, in order.
     pub(super) fn pending<'m>(
         &self,
         migrations: &'m [Migration],

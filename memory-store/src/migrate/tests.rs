@@ -1,4 +1,4 @@
-//! Tests of migrations of stores that version 0.1.0 wrote: killed after each write, failing, and over files that people
+//! Tests of migrations of stores that version 0.1.0 wrote: killed after each write, failing, and with files that people
 //! changed.
 
 mod killed;
@@ -48,7 +48,7 @@ fn memory_folder(home: &GoldenHome) -> Site {
     Site::memory_folder(&home.dirs, home.dirs.project(tree.project), tree.root)
 }
 
-/// Returns the store for the made-up steps: the user's own, which supports enough formats for two of them.
+/// Returns the store for the test steps: the user's own, which supports enough formats for two of them.
 fn made_up(home: &GoldenHome) -> Site {
     Site { roots: vec![home.root(COMMITTED)], ..Site::user(&home.dirs) }
 }
@@ -120,7 +120,7 @@ fn is_current(site: &Site, migrations: &'static [Migration]) -> bool {
     site.pending(migrations, number).next().is_none() && !backup::is_unfinished(site)
 }
 
-/// Returns the results of the steps of a store, as its log contains them.
+/// Returns the results of the steps of a store, from its log.
 fn results(site: &Site) -> Vec<(String, StepResult)> {
     let lines = log::read(&site.home);
     let lines = lines.into_iter().filter(|line| line.folder == site.folder());
@@ -222,7 +222,7 @@ fn sign(site: &Site) -> Result<Planned> {
     Ok(Planned::files(changes))
 }
 
-/// Plans another such step: it moves files that rules made out of the committed folder.
+/// Plans another such step: it moves files of rules out of the committed folder.
 fn put_aside(site: &Site) -> Result<Planned> {
     let mut changes = Vec::new();
     for path in memories(site) {

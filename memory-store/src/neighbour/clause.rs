@@ -1,26 +1,25 @@
-//! Clauses of a text as sequences of words. Comparing two of them separates a difference in one value, or in a negation
-//! alone, from clauses about different things and from the same clause in another order.
+//! Clauses of a text as sequences of words. The comparison of two clauses distinguishes a difference only in one value
+//! or in a negation from clauses about different things and from the same clause in another order.
 //!
-//! A value is known by its form wherever that is possible (numbers, versions, days of the week), which works in any
-//! language; a name counts as one only in the places where a second one seldom is true beside it: "deploy with Helm",
-//! "deploy with Kustomize". Other words are left alone, because many clauses are true beside each
-//! other: "the API is slow" and "the API is documented".
+//! A value is recognised by its form if possible (numbers, versions, days of the week), which works in any language; a
+//! name counts as one only where a second name is seldom true as well: "deploy with Helm", "deploy with Kustomize".
+//! Other words are ignored, because many clauses are true together: "the API is slow" and "the API is documented".
 
 use super::role::{self, Role};
 use super::words::Words;
 use crate::text::{folded, is_stop_word, is_unspaced, tokens};
 
-/// Words of a clause that are compared; a longer one is not compared.
+/// Maximum number of words of a clause; a longer one is not compared.
 const WORDS_MAX: usize = 40;
-/// Clauses of a text that are compared.
+/// Maximum number of clauses of a text that are compared.
 const CLAUSES_MAX: usize = 12;
-/// Words in the one place where two clauses differ.
+/// Maximum number of words at the one position where two clauses differ.
 const SLOT_WORDS_MAX: usize = 3;
-/// Words after a colon from which these are a clause of their own, and not the value of what is before it.
+/// Minimum number of words after a colon that form a separate clause, rather than the value of the words before it.
 const EXPLANATION_WORDS_MIN: usize = 4;
-/// Words of a clause from which one of them may be in another place.
+/// Minimum number of words of a clause for one of them to be at another position.
 const MOVED_MIN: usize = 3;
-/// Words by which a clause is found in another one.
+/// Minimum number of words of a clause to be found in another one.
 const FOUND_MIN: usize = 2;
 
 /// Relation of one clause to another.
@@ -34,7 +33,7 @@ pub(super) enum ClauseDifference {
     Covers,
     /// It gives another value of the same thing.
     OtherValue,
-    /// It states what the other one denies.
+    /// It negates the other one.
     Opposite,
 }
 
@@ -52,7 +51,7 @@ enum WordForm {
 struct ClauseWord {
     /// The word as it is compared: its stem, or a number in digits.
     key: String,
-    /// The word as it was written, in lower case.
+    /// The original word in lower case.
     text: String,
     form: WordForm,
     /// True for words without a subject, such as prepositions.
@@ -77,7 +76,7 @@ pub(super) struct Clause {
     negations: usize,
     /// True if it contains a word that marks a change.
     is_change: bool,
-    /// The words with a subject, for a quick look.
+    /// The content words, for a quick comparison.
     keys: Words,
 }
 
@@ -87,7 +86,7 @@ pub(super) fn clauses(text: &str) -> Vec<Clause> {
     clauses.filter(|clause| !clause.words.is_empty()).take(CLAUSES_MAX).collect()
 }
 
-/// Cuts a text at the ends of sentences, before a cause, and before an explanation.
+/// Splits a text at the ends of sentences, before a cause, and before an explanation.
 fn pieces(text: &str) -> Vec<String> {
     let mut pieces = vec![String::new()];
     let mut chars = text.chars().peekable();
@@ -135,7 +134,7 @@ impl Clause {
         Self { words, negations, is_change, keys }
     }
 
-    /// Returns its words with a subject.
+    /// Returns its content words.
     pub(super) fn keys(&self) -> &Words {
         &self.keys
     }
@@ -148,7 +147,7 @@ impl Clause {
         self.words.iter().any(|word| word.key == key)
     }
 
-    /// Returns the places of the content words that another clause lacks.
+    /// Returns the positions of the content words that another clause lacks.
     fn without(&self, other: &Self) -> Vec<usize> {
         let mut others: Vec<&str> = other.content().map(|word| word.key.as_str()).collect();
         let mut lacks = |word: &ClauseWord| match others.iter().position(|other| *other == word.key)
@@ -193,8 +192,8 @@ impl Clause {
         }
     }
 
-    /// Returns whether another clause has its prepositions, as often: "into the pot on the stove" is not "into the stove
-    /// from the pot".
+    /// Returns whether another clause has its prepositions at least as often: "into the pot on the stove" is not "into
+    /// the stove from the pot".
     fn lacks_no_place(&self, other: &Self) -> bool {
         let count = |clause: &Self, key: &str| {
             clause.words.iter().filter(|word| word.is_function && word.key == key).count()
@@ -205,7 +204,7 @@ impl Clause {
         places.all(|word| count(self, &word.key) <= count(other, &word.key))
     }
 
-    /// Returns whether it has the opposite of a word of the other one: "on" for "off".
+    /// Returns whether it contains the opposite of a word of the other one: "on" for "off".
     fn turns(&self, other: &Self) -> bool {
         let is_turned = |word: &ClauseWord| {
             let opposite = |other: &&ClauseWord| role::are_opposite(&word.text, &other.text);
@@ -215,7 +214,7 @@ impl Clause {
         self.words.iter().any(is_turned)
     }
 
-    /// Compares clauses of which each has words that the other lacks, at `own` and at `others`.
+    /// Compares clauses that each have words that the other lacks, at `own` and at `others`.
     fn difference(
         &self,
         other: &Self,
@@ -228,7 +227,7 @@ impl Clause {
         for (clause, places) in [(self, &mut own), (other, &mut others)] {
             places.retain(|&at| !clause.is_unit(at));
         }
-        // A value that has moved or grown comes with another verb.
+        // A value that moved or grew may have another verb.
         let verb = |places: &[usize], clause: &Self| match places {
             [verb, value] if clause.words[*verb].form == WordForm::Plain => Some(*value),
             [value] => Some(*value),
@@ -246,7 +245,7 @@ impl Clause {
         is_other.then_some(ClauseDifference::OtherValue)
     }
 
-    /// Returns whether a name is at a place where one thing is named: "the owner: Ines", "Ines is the owner".
+    /// Returns whether a name is in a position for a single name: "the owner: Ines", "Ines is the owner".
     fn is_named(&self, at: usize) -> bool {
         let is_last = at + 1 == self.words.len();
         let is_first = at == 0 && self.words.get(1).is_some_and(|word| word.is(Role::Copula));
@@ -256,13 +255,14 @@ impl Clause {
             && (is_first || is_last && at > 0 && after_sign(&self.words[at - 1]))
     }
 
-    /// Returns whether the word at a place is the unit of a number.
+    /// Returns whether the word at a position is the unit of a number.
     fn is_unit(&self, at: usize) -> bool {
         let before = at.checked_sub(1).and_then(|before| self.words.get(before));
         self.words[at].is(Role::Unit) && before.is_some_and(|word| word.form == WordForm::Number)
     }
 
-    /// Returns whether a value belongs to something, and is not the name of one thing among others: "issue 12 is fixed".
+    /// Returns whether a value is an attribute of something, rather than the name of one item among others: "issue 12
+    /// is fixed".
     fn is_amount(&self, at: usize) -> bool {
         let before = &self.words[..at];
         let mut after = self.words[at + 1..].iter().skip_while(|word| word.is(Role::Unit));
@@ -291,7 +291,7 @@ impl Clause {
         {
             return Some(ClauseDifference::Opposite);
         }
-        // A name never comes first, which settles most pairs.
+        // A name is never first, which excludes most pairs.
         let is_value = before > 0
             && slots
                 .iter()
@@ -316,7 +316,7 @@ fn is_place_of_value(prefix: &[ClauseWord], suffix: &[ClauseWord]) -> bool {
     is_before && suffix.first().is_none_or(|word| word.is(Role::BeforeLimit))
 }
 
-/// Returns whether one clause is found in a longer one, which does not limit it.
+/// Returns whether one clause is contained in a longer one that does not limit it.
 fn is_found(small: &Clause, large: &Clause) -> bool {
     let limits = |word: &&ClauseWord| word.is(Role::Limit) && !small.has(&word.key);
     small.content().count() >= FOUND_MIN
@@ -328,15 +328,15 @@ fn is_found(small: &Clause, large: &Clause) -> bool {
 /// Order of the words that two clauses share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
-    /// It is the same, or a part of the sentence moved as a whole.
+    /// Equal, or a part of the sentence moved as a whole.
     Kept,
     /// Two things changed places around a word: "X over Y", "Y over X".
     Swapped,
-    /// It is another one, by which the clause may be another one: "A calls B", "B calls A".
+    /// Another order, which may change the meaning: "A calls B", "B calls A".
     Other,
 }
 
-/// Returns how the words of one clause lie in another one that has all of them.
+/// Returns the order of the words of one clause in another one that contains all of them.
 fn order(small: &Clause, large: &Clause) -> Order {
     let keys = |clause: &Clause| -> Vec<String> {
         let shared = clause.content().filter(|word| small.has(&word.key));
@@ -351,7 +351,7 @@ fn order(small: &Clause, large: &Clause) -> Order {
         return Order::Swapped;
     }
     let is_limited = small.words.iter().any(|word| word.is(Role::Limit));
-    // Of two names or two numbers that changed places each is in the place of the other.
+    // Two names or two numbers that changed places each take the position of the other.
     let is_named = |key: &String| {
         let mut words = small.words.iter().chain(&large.words);
         words.any(|word| word.form != WordForm::Plain && word.key == *key)
@@ -366,8 +366,8 @@ fn order(small: &Clause, large: &Clause) -> Order {
     Order::Other
 }
 
-/// Returns whether what follows a word such as "over" or "before" in one clause comes before it in the other, and the
-/// other way round.
+/// Returns whether the words after a word such as "over" or "before" in one clause precede it in the other, and vice
+/// versa.
 fn is_swapped(one: &Clause, other: &Clause) -> bool {
     let place = |clause: &Clause, key: &str| {
         let mut places = clause.words.iter().enumerate().filter(|(_, word)| word.key == key);
@@ -457,7 +457,7 @@ fn split(clause: &str) -> Vec<WrittenClause> {
             run.push(c);
         } else {
             flush(&mut run, is_code);
-            // A percentage; a colon before what is named.
+            // A percentage; a colon before a name.
             if c == '%' || c == ':' {
                 run.push(c);
                 flush(&mut run, is_code);
@@ -498,12 +498,12 @@ fn word(written: &WrittenClause, text: String, is_first: bool) -> ClauseWord {
             || role::is(&text, Role::Copula)
             || role::is(&text, Role::BeforeLimit))
         && !role::is(&text, Role::Limit);
-    // One negation is as good as another.
+    // All negations count as equal.
     let key = if is_negation { "not".to_owned() } else { key };
     ClauseWord { key, text, form, is_function, is_capital }
 }
 
-/// Returns a number, version, time or date as it is compared.
+/// Returns a number, version, time or date in the form for comparison.
 fn numeric(text: &str) -> Option<String> {
     let digits = text.strip_prefix('v').unwrap_or(text);
     let is_numeric = digits.starts_with(|c: char| c.is_ascii_digit())

@@ -1,5 +1,5 @@
-//! Finds neighbours in an index: only what shares words with a statement or is near it in meaning is looked
-//! at, and no memory file is read.
+//! Finds neighbours in an index: only memories that share words with a statement or have a similar vector are read, and
+//! no memory file.
 
 use std::path::PathBuf;
 
@@ -10,13 +10,13 @@ use crate::memory::Relation;
 use crate::recall::{Hit, Recall};
 use crate::time::Timestamp;
 
-/// Neighbours that are told of.
+/// Maximum number of neighbours returned.
 pub const NEIGHBOURS_MAX: usize = 3;
 
 /// A memory near a statement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Neighbour {
-    /// Its name.
+    /// Its id.
     pub id: MemoryId,
     /// Its kind.
     pub kind: Kind,
@@ -28,8 +28,8 @@ pub struct Neighbour {
     pub verdict: Verdict,
 }
 
-/// Finds the memories near a statement, those that a decision is due about first. Memories that are held back
-/// or replaced already are not among them, nor is `own`, the memory that the statement is of.
+/// Finds the memories near a statement, those that require a decision first. Held and superseded memories are excluded,
+/// and `own`, the memory of the statement.
 pub fn find(
     recall: &Recall,
     statement: &Statement,
@@ -48,21 +48,21 @@ pub fn find(
             Some(Neighbour { id, kind, title, file, verdict })
         })
         .collect();
-    // Of one verdict, the best match stays in front.
+    // Within a verdict, the best match stays first.
     neighbours.sort_by_key(|neighbour| neighbour.verdict);
     neighbours.truncate(NEIGHBOURS_MAX);
     neighbours
 }
 
 impl Neighbour {
-    /// Returns whether somebody should say how the two relate: they are not merely near.
+    /// Returns whether a decision on the relation is due: the two are not merely near.
     pub fn asks(&self) -> bool {
         self.verdict != Verdict::Near
     }
 }
 
-/// Returns the links of a memory to the neighbours that it differs from, as far as nobody decided about them:
-/// `settled` are those that it replaces.
+/// Returns the links of a memory to the neighbours that it differs from and that are undecided: it supersedes those in
+/// `settled`.
 pub fn contradictions(neighbours: &[Neighbour], settled: &[MemoryId]) -> Vec<Relation> {
     let unsettled = neighbours
         .iter()

@@ -1,8 +1,8 @@
-//! Neighbours: memories that are near a statement, and how it relates to each of them.
+//! Neighbours: memories near a statement, and its relation to each of them.
 //!
-//! Everybody who adds to a store asks here: `throughline add`, the MCP tool `remember`, consolidation and
-//! `review`. The rules go by words and are cautious: what they do not know is merely near, and nothing is
-//! left out because of a contradiction.
+//! All additions to a store use this module: `throughline add`, the MCP tool `remember`, consolidation and `review`.
+//! The rules compare words and are cautious: unknown relations are merely near, and no memory is omitted because of a
+//! contradiction.
 
 mod clause;
 mod find;
@@ -23,18 +23,18 @@ pub use statement::{Place, Statement};
 pub use undecided::{Undecided, undecided};
 pub use words::{SHARE_WORDS_MIN, Words};
 
-/// Share of words from which two statements are neighbours; pairs of different notes seldom reach it.
+/// Minimum share of words for two statements to be neighbours; pairs of unrelated notes seldom reach it.
 pub const WORDS_MIN: f32 = 0.3;
-/// Share of the words of two titles from which they are: what a later choice replaces is told with other details.
+/// Minimum share of the words of two titles; lower, because a later choice is described with other details.
 pub const TITLES_MIN: f32 = 0.4;
-/// Cosine of two vectors from which they are; likewise.
+/// Minimum cosine of two vectors; likewise.
 pub const COSINE_MIN: f32 = 0.5;
 
-/// Share of a title's words from which two statements are about the same subject.
+/// Minimum share of a title's words for two statements to have the same subject.
 const SUBJECT_SHARE: f32 = 0.6;
-/// Words of a title that must be shared for that.
+/// Minimum number of shared words of a title for that.
 const SUBJECT_WORDS_MIN: usize = 3;
-/// Words by which a thing that is gone is known again in the same file.
+/// Minimum number of words to recognise a removed thing in the same file.
 const THING_WORDS_MIN: usize = 2;
 
 /// Relation of a statement to an older one.
@@ -47,18 +47,18 @@ pub enum Verdict {
     Within,
     /// It states all of the older one, and more.
     Covers,
-    /// It says by its words that it holds in the place of the other.
+    /// Its words state that it replaces the other one.
     Update,
     /// It gives another value of the same thing: a day, a number, a version, a name.
     NewerValue,
-    /// It states what the other denies.
+    /// It negates the other one.
     Contradiction,
-    /// They are about something similar.
+    /// They have similar subjects.
     Near,
 }
 
 impl Verdict {
-    /// Returns its name in answers to programs.
+    /// Returns the name in answers to programs.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Duplicate => "duplicate",
@@ -71,7 +71,7 @@ impl Verdict {
         }
     }
 
-    /// Returns how a new memory relates to an older one, in words that its title goes on.
+    /// Returns the relation of a new memory to an older one, as words before the title of the latter.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Duplicate => "says the same as",
@@ -84,18 +84,18 @@ impl Verdict {
         }
     }
 
-    /// Returns whether most likely only one of both is true.
+    /// Returns whether probably only one of both is true.
     pub const fn differs(self) -> bool {
         matches!(self, Self::Update | Self::NewerValue | Self::Contradiction)
     }
 
-    /// Returns whether one of both tells nothing that the other one does not.
+    /// Returns whether one of both contains all of the other.
     pub const fn repeats(self) -> bool {
         matches!(self, Self::Duplicate | Self::Within | Self::Covers)
     }
 }
 
-/// Judges how a statement relates to an older one; `None` where they are no neighbours.
+/// Returns the relation of a statement to an older one; `None` if they are not neighbours.
 pub fn judge(newer: &Statement, older: &Statement) -> Option<Verdict> {
     judge_by(newer, older, || newer.likeness(older, None))
 }
@@ -172,17 +172,17 @@ fn difference(newer: &Statement, older: &Statement) -> Option<ClauseDifference> 
     }
 }
 
-/// Kinds between which a memory may repeat another.
+/// Returns whether a memory of one kind may repeat one of the other.
 fn are_alike(a: Kind, b: Kind) -> bool {
     a == b && !matches!(a, Kind::Command) || states(a) && states(b)
 }
 
-/// Returns whether a memory of this kind states how things are to be; what happened is not undone.
+/// Returns whether a memory of this kind states an intended state, which may change, unlike past events.
 pub(crate) fn states(kind: Kind) -> bool {
     matches!(kind, Kind::Decision | Kind::Convention | Kind::Preference | Kind::Fact)
 }
 
-/// Returns whether a statement says that it holds in the place of an older one on the same subject.
+/// Returns whether a statement claims to replace an older one on the same subject.
 fn is_update(newer: &Statement, older: &Statement) -> bool {
     let place = newer.place(older);
     let describes = |kind: Kind| !matches!(kind, Kind::Command | Kind::Task);
@@ -201,14 +201,14 @@ fn is_update(newer: &Statement, older: &Statement) -> bool {
     names && describes(older.kind) && describes(newer.kind) || chooses_anew()
 }
 
-/// Returns whether the older statement is about something that the newer one says is gone, known by at least so many
-/// words.
+/// Returns whether the older statement is about a thing that the newer one declares removed, matching at least
+/// `words_min` words.
 fn names_gone(newer: &Statement, older: &Statement, words_min: usize) -> bool {
     let is_of_it = |thing: &Words| thing.len() >= words_min && thing.is_within(&older.words);
     newer.gone().iter().any(is_of_it)
 }
 
-/// Returns whether what the older title says besides the thing that is gone is the subject of the newer one, too.
+/// Returns whether the older title, apart from the removed thing, has the subject of the newer one.
 fn shares_the_rest(newer: &Statement, older: &Statement) -> bool {
     newer.gone().iter().any(|thing| {
         let rest = older.title_words.without(thing);
@@ -218,7 +218,7 @@ fn shares_the_rest(newer: &Statement, older: &Statement) -> bool {
     })
 }
 
-/// Returns whether two titles are about the same subject.
+/// Returns whether two titles have the same subject.
 fn is_same_subject(a: &Statement, b: &Statement) -> bool {
     a.title_words.shared(&b.title_words) >= SUBJECT_WORDS_MIN
         && a.title_words.overlap(&b.title_words) >= SUBJECT_SHARE
@@ -271,7 +271,7 @@ mod tests {
     fn a_different_flag_or_number_is_no_duplicate() {
         let text = "Run the nightly importer with a busy timeout of 500 milliseconds";
         assert_eq!(verdict(text, &format!("{text} please")), Some(Verdict::Duplicate));
-        // A statement that says more replaces one that says less, not the other way round.
+        // A longer statement covers a shorter one, not vice versa.
         let more = format!("{text} so that a slow writer never stops the whole weekend run");
         assert_eq!(verdict(&more, text), Some(Verdict::Covers));
         assert_eq!(verdict(text, &more), Some(Verdict::Within));

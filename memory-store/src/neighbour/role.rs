@@ -1,4 +1,4 @@
-//! Roles of words in a sentence, as far as clauses are compared by them: small lists for a few languages.
+//! Roles of words in a sentence, for the comparison of clauses: small lists for a few languages.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -8,39 +8,39 @@ use crate::text::folded;
 /// Role of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// Turns a clause into its opposite.
+    /// Negates a clause.
     Negation,
-    /// Tells nothing of the subject.
+    /// Has no content.
     Article,
-    /// An adverb or a speaker that does not change what is claimed.
+    /// An adverb or a speaker that does not change the statement.
     Filler,
-    /// Marks that a value has become another one.
+    /// Marks a changed value.
     Change,
-    /// Links a subject with what is said of it.
+    /// Connects a subject with its predicate.
     Copula,
     /// Limits when a clause is true.
     Limit,
-    /// Begins what limits a value.
+    /// Precedes a limitation of a value.
     BeforeLimit,
-    /// Comes before the one thing that something is done with, made into or called.
+    /// Precedes the single thing that something is done with, made into or called.
     BeforeValue,
-    /// Comes before a value only after a word that places something.
+    /// Precedes a value only after a word of position.
     BeforePlace,
-    /// Places something, so that "in" or "to" is followed by a value, and by no time or place in the code.
+    /// Positions something, so that "in" or "to" is followed by a value rather than by a time or a place in the code.
     Placed,
-    /// Links things of which either may come first, or two words of one thing.
+    /// Links things in either order, or two words of one thing.
     Link,
-    /// Comes before a number that is a name.
+    /// Precedes a number that is a name.
     BeforeName,
     /// A day, a month or a period.
     Day,
     /// The unit of a number.
     Unit,
-    /// A number in words.
+    /// A number word.
     Number,
     /// One of two opposites.
     Opposite,
-    /// Begins a cause.
+    /// Introduces a cause.
     Cause,
 }
 
@@ -74,7 +74,7 @@ struct Lists {
     opposites: Vec<(&'static str, &'static str)>,
 }
 
-/// The lists as texts are compared: without the accents of Latin letters.
+/// The lists in the form for comparison: without the accents of Latin letters.
 static TEXT: LazyLock<String> = LazyLock::new(|| folded(include_str!("words.txt")).into_owned());
 
 static LISTS: LazyLock<Lists> = LazyLock::new(|| {
@@ -103,7 +103,7 @@ pub(super) fn is(word: &str, role: Role) -> bool {
     LISTS.roles.get(word).is_some_and(|roles| roles & (1 << role as u32) != 0)
 }
 
-/// Returns the digits of a number in words.
+/// Returns the digits of a number word.
 pub(super) fn number(word: &str) -> Option<&'static str> {
     LISTS.numbers.get(word).copied()
 }
@@ -113,7 +113,7 @@ pub(super) fn are_opposite(one: &str, other: &str) -> bool {
     LISTS.opposites.iter().any(|pair| *pair == (one, other) || *pair == (other, one))
 }
 
-/// Returns the length of the negation that a text in a script without spaces begins with.
+/// Returns the length of the negation at the start of a text in a script without spaces.
 pub(super) fn negation_at(text: &str) -> Option<usize> {
     let ends = text.char_indices().map(|(at, c)| at + c.len_utf8()).take(3);
     ends.filter(|&end| is(&text[..end], Role::Negation)).last()

@@ -1,4 +1,4 @@
-//! Statements: what is compared of a memory, a draft or a text that is to become one.
+//! Statements: the comparable parts of a memory, a draft or a proposed text.
 
 use std::sync::{LazyLock, OnceLock};
 
@@ -9,21 +9,21 @@ use super::words::Words;
 use crate::kind::Kind;
 use crate::memory::Memory;
 
-/// Words by which a statement says that it replaces an earlier one.
+/// Words that mark a statement as a replacement of an earlier one.
 static REPLACES: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i)\b(?:replac\w+|instead|no longer|not .{0,20}any ?more|remov\w+|revert\w*|redesign\w*|renam\w+|switch\w*|drop(?:s|ped)?|supersed\w+|chang\w+ (?:from|to)|rather than|now|was|used to|previously)\b",
     )
 });
 
-/// The words between "replace" and "with", after "no longer", and the like: a thing that is gone.
+/// The words between "replace" and "with", after "no longer", and similar: a removed thing.
 static REPLACED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i)\b(?:replac(?:e[sd]?|ing)|remov(?:ed?|ing)|drop(?:ped|ping)?|no longer|instead of|rather than|(?:switch|mov)(?:ed|es|ing)? (?:away )?from|supersed(?:es|ed|ing)|gets? rid of|got rid of|the old)\s+((?:[^\x22`]|\x22[^\x22]*\x22|`[^`]*`){4,80}?)(?:\s+(?:with|by|to|in favou?r of|for|because|since|so that|which|that|from|in)\b|[.;:,(—]|$)",
     )
 });
 
-/// A verb of removal that begins an order.
+/// A verb of removal at the start of an imperative.
 static BARE_VERB: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"^(?i:remove|replace|drop|get rid of)\b"));
 
@@ -35,10 +35,10 @@ fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("a constant pattern")
 }
 
-/// A text as far as it is compared with others.
+/// The comparable parts of a text.
 #[derive(Clone, Debug)]
 pub struct Statement {
-    /// Kind of the memory that says it.
+    /// Kind of its memory.
     pub kind: Kind,
     title: String,
     body: String,
@@ -59,7 +59,7 @@ pub(super) struct Clauses {
 }
 
 impl Clauses {
-    /// Returns the hashes of the words of the title, by which others are found that share some of them.
+    /// Returns the hashes of the words of the title, to find others that share some of them.
     pub(super) fn title_keys(&self) -> impl Iterator<Item = u64> {
         self.title.iter().flat_map(|clause| clause.keys().hashes().iter().copied())
     }
@@ -69,7 +69,7 @@ impl Clauses {
     }
 }
 
-/// Relation of the places of two statements in the project.
+/// Relation of the paths of two statements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// Both are about one file.
@@ -83,7 +83,7 @@ pub enum Place {
 }
 
 impl Statement {
-    /// Makes a statement of a memory's parts; `paths` are relative to the project's root.
+    /// Returns the statement of a memory's parts; `paths` are relative to the project's root.
     pub fn new(kind: Kind, title: &str, body: &str, paths: Vec<String>) -> Self {
         let text = format!("{title}\n{body}");
         Self {
@@ -104,21 +104,20 @@ impl Statement {
         format!("{}\n{}", self.title, self.body)
     }
 
-    /// Returns the text that is searched for to find memories near it: what it says, and the words in which
-    /// somebody will ask for it. Neighbours are judged by the former alone.
+    /// Returns the query for memories near it: its text and its cues. Neighbours are judged only by the text.
     pub(super) fn query(&self) -> String {
         format!("{}\n{}", self.text(), self.cues.join("\n"))
     }
 
-    /// Returns how alike two statements are by words, and by the cosine of their vectors where there is one; from 1
-    /// on they are neighbours.
+    /// Returns the similarity of two statements by words, and by the cosine of their vectors if given; they are
+    /// neighbours from 1 on.
     pub(super) fn likeness(&self, other: &Self, cosine: Option<f32>) -> f32 {
         let titles = self.title_words.overlap(&other.title_words) / super::TITLES_MIN;
         let words = titles.max(self.words.overlap(&other.words) / super::WORDS_MIN);
         cosine.map_or(words, |cosine| words.max(cosine / super::COSINE_MIN))
     }
 
-    /// Returns how their files lie to each other.
+    /// Returns the relation of their paths.
     pub fn place(&self, other: &Self) -> Place {
         fn folder(path: &str) -> &str {
             path.rsplit_once('/').map_or("", |(folder, _)| folder)
@@ -134,12 +133,12 @@ impl Statement {
         if self.paths.iter().any(is_beside) { Place::Folder } else { Place::Elsewhere }
     }
 
-    /// Returns whether it says by its words that something else held before.
+    /// Returns whether its words mark a replacement of an earlier state.
     pub(super) fn says_replaced(&self) -> bool {
         REPLACES.is_match(&self.title) || REPLACES.is_match(&self.body)
     }
 
-    /// Returns whether its title says so: a body tells of much that was.
+    /// Returns whether its title marks a replacement: a body often mentions the past.
     pub(super) fn title_says_replaced(&self) -> bool {
         REPLACES.is_match(&self.title)
     }
@@ -149,11 +148,11 @@ impl Statement {
             .get_or_init(|| Clauses { title: clauses(&self.title), body: clauses(&self.body) })
     }
 
-    /// Returns the words of each thing that it says is gone; a name in quotes says it best.
+    /// Returns the words of each thing that it declares removed; a quoted name is preferred.
     pub(super) fn gone(&self) -> &[Words] {
         self.gone.get_or_init(|| {
             let text = self.text();
-            // "Remove all logs": what is to be done again and again, not what was done.
+            // "Remove all logs" is an instruction to be repeated, not a report of a removal.
             let is_order = |at: usize| {
                 let starts = text[..at].trim_end_matches([' ', '-', '*']);
                 let starts = starts.is_empty() || starts.ends_with(['.', '\n', ':', ';', '!', '?']);

@@ -1,9 +1,8 @@
-//! Undecided pairs: memories of which most likely only one is true, or of which one repeats the other, until a person
-//! decides about them.
+//! Undecided pairs: memories that contradict or repeat each other, until a person decides.
 //!
-//! Links in memory files name some of them. The others are found by comparing what people and Claude wrote with
-//! everything else, so that a pair is found however its memories were saved: an import and an edit by hand write no link.
-//! What sessions were read for is compared by consolidation, which asks a model where there is one.
+//! Some are linked in memory files. The others are found by comparing the memories of people and Claude with all
+//! others, so that a pair is found regardless of the way in which its memories were saved: an import and an edit by
+//! hand write no link. Memories extracted from sessions are compared by consolidation, which asks a model if available.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -13,10 +12,10 @@ use crate::memory::{Memory, Status};
 use crate::reviewed::Reviewed;
 use crate::time::Timestamp;
 
-/// Memories that people and Claude wrote which are compared, the latest ones.
+/// Maximum number of memories of people and Claude that are compared, the latest ones.
 const COMPARED_MAX: usize = 2_000;
-/// Titles with a word, above which the word brings no two of them together. Without this bound titles made after one
-/// pattern are all compared with each other.
+/// Number of titles with a word from which the word no longer pairs them. Without this limit, titles of one pattern
+/// would all be compared with each other.
 const COMMON_FROM: usize = 64;
 
 /// A pair of memories without a decision.
@@ -28,8 +27,8 @@ pub struct Undecided {
     pub older: MemoryId,
     /// Relation of the newer one to the older one; never [`Verdict::Near`].
     pub verdict: Verdict,
-    /// True if recall gives the newer one in the place of the older one. What the user said stays in force beside what
-    /// Claude noted.
+    /// True if recall returns the newer one in place of the older one. A memory that the user stated stays in force
+    /// beside a note by Claude.
     pub displaces: bool,
 }
 
@@ -53,7 +52,7 @@ pub fn undecided<'m>(
     current.dedup_by_key(|memory| memory.id);
     let places: BTreeMap<MemoryId, usize> =
         current.iter().enumerate().map(|(at, memory)| (memory.id, at)).collect();
-    // Of two of one time the one with the link was written beside the other.
+    // Of two memories with equal times, the one with the link is the later one.
     let later = |one: usize, other: usize| {
         let is_later = current[one].when() >= current[other].when();
         if is_later { (one, other) } else { (other, one) }
@@ -92,7 +91,7 @@ pub fn undecided<'m>(
             displaces,
         })
     });
-    // A link may lead to another store, such as that of the user.
+    // A link may refer to another store, such as that of the user.
     let verdict = Verdict::Contradiction;
     let elsewhere = current.iter().flat_map(|memory| {
         let (all, newer) = (&all, memory.id);
@@ -104,7 +103,7 @@ pub fn undecided<'m>(
     pairs.chain(elsewhere).collect()
 }
 
-/// Returns the pairs that share half of the words of a title, of which a person or Claude wrote at least one.
+/// Returns the pairs that share half of the words of a title, with at least one memory by a person or Claude.
 fn alike(current: &[&Memory], statements: &[Statement]) -> BTreeSet<(usize, usize)> {
     let words: Vec<BTreeSet<u64>> =
         statements.iter().map(|statement| statement.clauses().title_keys().collect()).collect();
@@ -112,7 +111,7 @@ fn alike(current: &[&Memory], statements: &[Statement]) -> BTreeSet<(usize, usiz
     for (at, words) in words.iter().enumerate() {
         words.iter().for_each(|word| places.entry(*word).or_default().push(at));
     }
-    // Consolidation has compared what a reader of sessions wrote with others of its kind.
+    // Consolidation has compared extracted memories with others of their kind.
     let written = (0..current.len()).rev().filter(|&at| !current[at].source.is_of_reader());
     let mut pairs = BTreeSet::new();
     for at in written.take(COMPARED_MAX) {
@@ -188,7 +187,7 @@ mod tests {
             memory.source.extractor = Some("ollama/a".into());
         }
         assert_eq!(pairs(&memories, &Reviewed::default()), []);
-        // Whichever file has the link, the later memory is the newer one.
+        // The later memory is the newer one, whichever file has the link.
         let to = memories[1].id;
         memories[0].relations = vec![Relation { kind: CONTRADICTS.into(), to }];
         assert_eq!(pairs(&memories, &Reviewed::default()), [(2, 1, Verdict::NewerValue, true)]);

@@ -1,12 +1,12 @@
-//! Sets of words that are compared many times over.
+//! Sets of words that are compared many times.
 
 use crate::text::{self, term_hash};
 
-/// Words of a text in lower case, stop words left out, as sorted hashes.
+/// Words of a text in lower case, without stop words, as sorted hashes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Words(Vec<u64>);
 
-/// Words that the smaller of two sets needs before a share of it means something.
+/// Minimum size of the smaller of two sets for a meaningful share.
 pub const SHARE_WORDS_MIN: usize = 3;
 
 impl Words {
@@ -15,17 +15,17 @@ impl Words {
         text::words(text).iter().map(String::as_str).collect()
     }
 
-    /// Returns how many words there are.
+    /// Returns the number of words.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Returns whether there are none.
+    /// Returns whether the set is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Returns how many words both have.
+    /// Returns the number of common words.
     pub(crate) fn shared(&self, other: &Self) -> usize {
         let (mut at, mut other_at, mut shared) = (0, 0, 0);
         while let (Some(one), Some(another)) = (self.0.get(at), other.0.get(other_at)) {
@@ -36,13 +36,13 @@ impl Words {
         shared
     }
 
-    /// Returns the share of the smaller set that the larger one holds, 0 to 1. Very small sets overlap
-    /// wholly or not at all.
+    /// Returns the share of the smaller set that the larger one contains, 0 to 1. Very small sets overlap completely or
+    /// not at all.
     pub fn overlap(&self, other: &Self) -> f32 {
         self.overlap_of(other, || self.shared(other))
     }
 
-    /// Returns the same where `shared` knows how many words both have.
+    /// Like [`Self::overlap`]; `shared` returns the number of common words.
     pub fn overlap_of(&self, other: &Self, shared: impl FnOnce() -> usize) -> f32 {
         let smaller = self.len().min(other.len());
         if smaller < SHARE_WORDS_MIN {
@@ -51,17 +51,17 @@ impl Words {
         shared() as f32 / smaller as f32
     }
 
-    /// Returns the hashes of the words, in order.
+    /// Returns the hashes of the words, sorted.
     pub fn hashes(&self) -> &[u64] {
         &self.0
     }
 
-    /// Returns whether another set holds all of these.
+    /// Returns whether another set contains all of these.
     pub(crate) fn is_within(&self, other: &Self) -> bool {
         self.shared(other) == self.len()
     }
 
-    /// Returns these without those of another set.
+    /// Returns these words without those of another set.
     pub(crate) fn without(&self, other: &Self) -> Self {
         Self(self.0.iter().filter(|word| other.0.binary_search(word).is_err()).copied().collect())
     }

@@ -1,4 +1,4 @@
-//! Decision about one memory in a reconciliation: what its file should be, against what it is.
+//! Decision about one memory in a reconciliation: compares its desired file with the present one.
 //!
 //! The table "Whose file is it" in `docs/memory-files.md` is implemented here: a person's file keeps its bytes, but for
 //! the keys that link it to newer memories ([`MemoryDecision::linked`]).
@@ -23,13 +23,13 @@ use crate::store::free_path_in;
 use crate::stored::{self, Read, text_hash};
 use crate::time::Timestamp;
 
-/// A memory as it is to be written.
+/// A memory to be written.
 #[derive(Clone)]
 pub(super) struct WantedMemory {
     pub memory: Memory,
     root: PathBuf,
     text: String,
-    /// Of one that is held back: as it is in the folder, where that was let in.
+    /// For a held memory: its form in the folder, if it was accepted.
     in_folder: Option<Box<Self>>,
 }
 
@@ -46,11 +46,11 @@ impl WantedMemory {
         Ok(Self { text, memory: file.memory, root, in_folder: in_folder.transpose()? })
     }
 
-    /// Holds it for a reason; accepted, it is as before.
+    /// Holds it for a reason; an accepted one is unchanged.
     pub(crate) fn hold(&mut self, reason: HeldFor) {
         let mut memory = self.memory.clone();
         memory.hold(reason);
-        // Its active form could be written as well.
+        // Its active form was written without error, so this one can be.
         if let Ok(file) = MemoryFile::new(memory) {
             let active = std::mem::replace(
                 self,
@@ -66,17 +66,17 @@ impl WantedMemory {
         }
     }
 
-    /// The texts that its file may have.
+    /// Returns the texts that its file may have.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
         [self, self.in_folder()].into_iter().map(|wanted| wanted.text.as_str())
     }
 
-    /// The working tree that it is wanted in.
+    /// Returns its desired working tree.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The memory as it is in the folder.
+    /// Returns its form in the folder.
     fn in_folder(&self) -> &Self {
         self.in_folder.as_deref().unwrap_or(self)
     }
@@ -88,9 +88,9 @@ pub(super) struct MemoryDecision<'r, 'a> {
     pub plan: &'r mut ReconcilePlan,
     /// Hides the secrets of what people wrote; what is wanted has none.
     pub redactor: &'r Redactor,
-    /// Returns the state of what a memory was learned from, for one that no reader finds any more.
+    /// Function that returns the state of a memory's source, for memories that are no longer extracted.
     pub source_state: SourceStates<'r>,
-    /// Memories whose files are in the folder of a tree once everything is done, by tree.
+    /// Memories whose files are in the folder of a tree after the plan, by tree.
     pub placed: &'r BTreeSet<(PathBuf, MemoryId)>,
     pub now: Timestamp,
 }
@@ -191,7 +191,7 @@ impl<'r> MemoryDecision<'r, '_> {
     /// known.
     fn replaced(&mut self, before: &LedgerEntry, mut entry: LedgerEntry, file: &Read) {
         self.plan.outcome.unchanged += 1;
-        // It would be offered again as the user's. A limit may be newer than the ledger.
+        // Otherwise the text would be offered again as the user's. A limit may be newer than the ledger.
         let found = file.file.text();
         if [found, &redacted_file(found, self.redactor)].contains(&&*before.text) {
             entry.text.clear();
@@ -199,7 +199,7 @@ impl<'r> MemoryDecision<'r, '_> {
         self.plan.result(before, entry);
     }
 
-    /// Its file is in the working tree.
+    /// Handles a file in the working tree.
     fn present(
         &mut self,
         before: &LedgerEntry,
@@ -334,7 +334,7 @@ impl<'r> MemoryDecision<'r, '_> {
         match there {
             Some(_) if there == before.linked => wanted,
             Some(_) => there,
-            // A person may have gone back to it from what replaced it.
+            // A person may have reverted to it from its successor.
             None => wanted.filter(|by| {
                 before.linked != Some(*by) && !file.file.memory.supersedes.contains(by)
             }),
@@ -372,7 +372,7 @@ impl<'r> MemoryDecision<'r, '_> {
         self.plan.result(before, entry);
     }
 
-    /// A person changed the file: it is theirs. Only that something newer replaces it is noted.
+    /// Keeps a file that a person changed. Only its successor is updated.
     fn edited(
         &mut self,
         before: &LedgerEntry,
@@ -398,7 +398,7 @@ impl<'r> MemoryDecision<'r, '_> {
         self.plan.result(before, entry);
     }
 
-    /// Returns a person's text with its successor; `None`, with a report, if that cannot be written.
+    /// Returns a person's text with its successor; `None`, after reporting the error, if that cannot be written.
     fn noted(&mut self, file: &MemoryFile, superseded_by: Option<MemoryId>) -> Option<MemoryFile> {
         let mut noted = file.clone();
         let memory = Memory { superseded_by, ..noted.memory.clone() };
@@ -422,12 +422,12 @@ impl<'r> MemoryDecision<'r, '_> {
         kept
     }
 
-    /// Notes that a text which is kept or written was made of one of this machine's.
+    /// Records that a text to be kept or written derives from one of this machine's.
     fn own(&mut self, text: &str) {
         self.plan.intents.push(LedgerLine::Own(text_hash(text)));
     }
 
-    /// Its file waits in the private folder.
+    /// Handles a pending file in the private folder.
     fn waiting(
         &mut self,
         before: &LedgerEntry,
@@ -498,7 +498,7 @@ impl<'r> MemoryDecision<'r, '_> {
 
     fn unwanted_and_missing(&mut self, before: &LedgerEntry, entry: LedgerEntry) -> Result<()> {
         let file = self.remembered(before);
-        // Of what others replaced nothing may be left that was the user's.
+        // The user's text may be lost if a file of other people replaced it.
         let state = file.as_ref().map(|file| (self.source_state)(&file.memory));
         let is_purged = matches!(state, Ok(SourceState::Purged)) && !before.is_edited();
         let is_kept = matches!(state, Ok(SourceState::Lost)) || before.owned && !is_purged;
@@ -537,8 +537,8 @@ impl<'r> MemoryDecision<'r, '_> {
         self.offer(before, entry, file.text(), &file.memory)
     }
 
-    /// Writes a memory, for the first time or again: into the working tree, or aside when it waits
-    /// for review or would be in git's way.
+    /// Writes a memory, for the first time or again: to the working tree, or to the private folder if it is pending or
+    /// would be in git's way.
     fn offer(
         &mut self,
         before: &LedgerEntry,
@@ -571,7 +571,7 @@ impl<'r> MemoryDecision<'r, '_> {
         Ok(())
     }
 
-    /// Puts what waited into the working tree.
+    /// Moves a pending memory to the working tree.
     fn return_from_aside(
         &mut self,
         before: &LedgerEntry,
@@ -589,9 +589,8 @@ impl<'r> MemoryDecision<'r, '_> {
         Ok(())
     }
 
-    /// Writes where the file was under a name that a person gave it, or else under the one that
-    /// follows from the title. Returns false, and writes nothing, where git put the file back since the folder was
-    /// read: the next run finds it.
+    /// Writes to the earlier path if a person chose its name, or else to the one that follows from the title. Returns
+    /// false, without writing, if git has restored the file since the survey: the next run finds it.
     fn write_into_tree(
         &mut self,
         before: &LedgerEntry,
@@ -711,7 +710,7 @@ impl<'r> MemoryDecision<'r, '_> {
     /// Removes the private copy of what is in the working tree again, unless a person changed it.
     fn remove_aside(&mut self, before: &LedgerEntry) {
         if let Some(aside) = self.survey.aside(before.id) {
-            // The ledger has a person's text without its secrets.
+            // The ledger contains a person's text redacted.
             let found = aside.file.text();
             let is_known =
                 before.text == found || before.text == redacted_file(found, self.redactor);
@@ -727,19 +726,19 @@ impl<'r> MemoryDecision<'r, '_> {
     }
 }
 
-/// Outcome for a file with a text of ours that no reader finds any more.
+/// Outcome for a file with a text of ours that is no longer extracted.
 enum Unwanted {
     /// The file is removed.
     Withdrawn,
-    /// The file is put aside: rules of an earlier version wrote it.
+    /// The file is archived: rules of an earlier version wrote it.
     Retired,
-    /// The file stays, for what it was learned from is lost.
+    /// The file stays, because its source is lost.
     Left,
     /// The file is a person's and stays.
     Persons(SourceState),
 }
 
-/// Decides about a file with a text of ours that no reader finds any more.
+/// Decides about a file with a text of ours that is no longer extracted.
 fn unfound_fate(
     survey: &FileSurvey,
     source_state: SourceStates<'_>,
@@ -756,7 +755,7 @@ fn unfound_fate(
     }
 }
 
-/// Returns whether the file of a memory that no reader finds any more is still there once everything is done.
+/// Returns whether the file of a memory that is no longer extracted still exists after the plan.
 pub(super) fn stays_unfound(
     survey: &FileSurvey,
     source_state: SourceStates<'_>,
@@ -771,17 +770,17 @@ pub(super) fn stays_unfound(
         )
 }
 
-/// Returns whether rules of an earlier version wrote a memory: no reader of today finds it.
+/// Returns whether rules of an earlier version wrote a memory: no present extractor finds it.
 fn is_retired(memory: &Memory) -> bool {
     memory.source.extractor.as_deref().is_some_and(Source::is_retired)
 }
 
-/// Returns whether a file is one of this memory.
+/// Returns whether a file contains this memory.
 fn holds_memory(path: &Path, id: MemoryId) -> bool {
     stored::read(path).is_ok_and(|read| read.stored.memory.id == id)
 }
 
-/// The memory of a text that the ledger keeps: what a person wrote need not be one without its secrets.
+/// Parses a text in the ledger: a redacted text of a person may be invalid.
 fn parse_kept(path: &Path, text: &str) -> Result<MemoryFile> {
     MemoryFile::parse(path, text.as_bytes().to_vec()).map_err(|error| match error {
         Error::Memory { path, place, message } => {

@@ -1,5 +1,6 @@
-//! Snapshot of git's own files, which git changes whenever it moves HEAD, the index or a stash. Taken before git is
-//! asked anything, and compared once the disk was read, it shows whether git did something in between, without a process.
+//! Snapshot of git's own files, which change whenever git moves HEAD, the index or a stash. Comparing a snapshot from
+//! before the git queries with the state after reading the disk shows, without a process, whether git changed anything
+//! in between.
 
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -14,25 +15,24 @@ const OWN: [&str; 4] = ["HEAD", "index", "logs/HEAD", "reftable/tables.list"];
 /// Files of the folder that all working trees of a repository share.
 const SHARED: [&str; 4] = ["refs/stash", "logs/refs/stash", "packed-refs", "reftable/tables.list"];
 
-/// Held while git changes files. One that a killed git left behind is for a person to remove, as git
-/// says itself.
+/// Exists while git changes files. A person has to remove one that a killed git left behind, as git's message states.
 const LOCK: &str = "index.lock";
 
-/// Files that exist while a merge, a rebase and the like wait for a person, who may give them up again.
+/// Files that exist during an unfinished merge, rebase or similar, which a person may abort.
 const UNFINISHED: [&str; 5] =
     ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"];
 
-/// Bytes of the end of HEAD's log that are read: some 400 moves.
+/// Maximum number of bytes read from the end of HEAD's log: some 400 moves.
 const LOG_BYTES_MAX: u64 = 64 << 10;
 
-/// State of git's own files of one working tree. Without a repository there are none, and they never change.
+/// State of git's own files of one working tree. Without a repository it is empty and never changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GitSnapshot {
     own: PathBuf,
     shared: PathBuf,
     files: Vec<Option<GitFileState>>,
     is_locked: bool,
-    /// True if a merge, a rebase or the like waited for a person.
+    /// True if a merge, a rebase or similar was unfinished.
     pub is_unfinished: bool,
     swept: Option<String>,
 }
@@ -45,8 +45,8 @@ struct GitFileState {
 }
 
 impl GitSnapshot {
-    /// Looks at the git folder of a working tree (`git rev-parse --git-dir`) and at the one that all of
-    /// the repository's trees share (`--git-common-dir`).
+    /// Reads the git folder of a working tree (`git rev-parse --git-dir`) and the one that all trees of the repository
+    /// share (`--git-common-dir`).
     pub fn take(own: &Path, shared: &Path) -> Self {
         let files = OWN.iter().map(|name| own.join(name));
         let files = files.chain(SHARED.iter().map(|name| shared.join(name)));
@@ -60,15 +60,15 @@ impl GitSnapshot {
         }
     }
 
-    /// Returns whether git was at work when they were taken, is now, or was in between.
+    /// Returns whether git was at work at the time of the snapshot, is now, or was in between.
     pub(crate) fn have_moved(&self) -> bool {
         let is_repository = !self.own.as_os_str().is_empty();
         is_repository && (self.is_locked || Self::take(&self.own, &self.shared) != *self)
     }
 
-    /// The last time that git threw away what no commit holds and left HEAD where it was, as far as its
-    /// log tells. `git stash` is among them: its `clean` takes what came after it made its list, so that
-    /// no stash holds it.
+    /// Returns the last time that git discarded uncommitted files without moving HEAD, according to its log. `git
+    /// stash` is included: its `clean` removes files that appeared after it made its list, so that no stash contains
+    /// them.
     pub(super) fn swept(&self) -> Option<&str> {
         self.swept.as_deref()
     }
@@ -82,7 +82,7 @@ impl GitFileState {
     }
 }
 
-/// The last line of HEAD's log that a reset left, or a rebase that was given up: its place and time.
+/// Returns the last line of HEAD's log by a reset or an aborted rebase: its position and time.
 fn last_sweep(log: &Path) -> io::Result<Option<String>> {
     let mut file = open_regular::open(log, Links::Follow)?;
     let start = file.metadata()?.len().saturating_sub(LOG_BYTES_MAX);
@@ -129,7 +129,7 @@ mod tests {
         assert_ne!(second, first);
         let third = sweep(&line("rebase (abort): returning to refs/heads/main"));
         assert_ne!(third, second);
-        // Old lines are not read, and a cut line says nothing.
+        // Old lines are not read, and a truncated line is ignored.
         assert_eq!(sweep(&line(&"x".repeat(LOG_BYTES_MAX as usize))), None);
     }
 
@@ -152,7 +152,7 @@ mod tests {
             fs::write(&path, "1").unwrap();
             assert!(before.have_moved(), "{}", path.display());
         }
-        // It was at work when git was asked, and is no longer.
+        // It was at work during the git queries, and is no longer.
         let before = GitSnapshot::take(&own, shared);
         fs::remove_file(own.join(LOCK)).unwrap();
         assert!(before.have_moved());

@@ -1,8 +1,8 @@
-//! Why a file is gone: a person deleted it, or it vanished together with a move of the tree.
+//! Reason why a file is missing: a person deleted it, or it disappeared together with a change of the tree.
 //!
-//! Deletions by a person must last, and files that `git clean`, `git stash -u`, a branch switch or the removal of a
-//! worktree took along must not be lost. Only traces tell them apart, and in doubt the memory is kept: a deletion can
-//! be repeated, a lost memory cannot.
+//! Deletions by a person must be permanent, and files removed by `git clean`, `git stash -u`, a branch switch or the
+//! removal of a worktree must not be lost. Only traces distinguish the two, and in doubt the memory is kept: a deletion
+//! can be repeated, a lost memory cannot be recovered.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -11,18 +11,18 @@ use super::GitState;
 use crate::layout::{STORE_DIR, memory_folder};
 use crate::ledger::{LedgerEntry, Reason, SeenTree};
 
-/// Outcome of a file that is not where it was.
+/// Judgement of a missing file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MissingFile {
     /// A person deleted it.
     Deleted(Reason),
-    /// It vanished with a move.
+    /// It disappeared with a change of the tree.
     Moved,
-    /// git is at work, or was when we looked: the next look will tell.
+    /// git is at work, or was during the survey: the next survey decides.
     Unclear,
 }
 
-/// A working tree as it was and as it is.
+/// The earlier and present state of a working tree.
 pub(super) struct Traces<'a> {
     git: &'a GitState,
     seen: SeenTree,
@@ -30,9 +30,9 @@ pub(super) struct Traces<'a> {
     removed: HashSet<&'a Path>,
     held: HashSet<&'a Path>,
     indexed: HashSet<&'a Path>,
-    /// True if git changed anything since it was asked.
+    /// True if git changed anything since the queries.
     has_moved: bool,
-    /// True if the folder of memory files is there.
+    /// True if the folder of memory files exists.
     has_folder: bool,
     /// The store's README.
     readme: PathBuf,
@@ -49,8 +49,8 @@ struct FileCount {
 }
 
 impl<'a> Traces<'a> {
-    /// Gathers what there is to know once the disk was read; `known` are the memories that were in this tree, each with
-    /// whether its file is still there.
+    /// Collects the evidence after reading the disk; `known` are the memories that were in this tree, with the presence
+    /// of their files.
     pub(crate) fn gather<'e>(
         git: &'a GitState,
         seen: Option<&SeenTree>,
@@ -60,7 +60,7 @@ impl<'a> Traces<'a> {
         let (mut were_committed, mut were_loose) = (FileCount::default(), FileCount::default());
         for (entry, is_present) in known {
             let count = if entry.committed { &mut were_committed } else { &mut were_loose };
-            // What was saved since the last look came after whatever took the others.
+            // Files saved since the last survey are newer than any removal of the others.
             let is_new = entry.saved && !entry.owned;
             match (is_present, is_new) {
                 (true, true) => {}
@@ -84,13 +84,12 @@ impl<'a> Traces<'a> {
         }
     }
 
-    /// Returns whether git changed anything while we looked: then what it said and what lies on the disk are of
-    /// different moments.
+    /// Returns whether git changed anything during the survey: its answers and the disk are then from different times.
     pub(crate) fn has_moved(&self) -> bool {
         self.has_moved
     }
 
-    /// Returns whether git changed anything by now.
+    /// Returns whether git has changed anything by now.
     pub(crate) fn moves(&self) -> bool {
         self.has_moved || self.git.marks.have_moved()
     }
@@ -101,7 +100,7 @@ impl<'a> Traces<'a> {
             return MissingFile::Unclear;
         }
         match self.why_at_rest(entry) {
-            // A merge or rebase that is given up brings it back.
+            // Aborting a merge or rebase restores it.
             MissingFile::Deleted(_) if self.git.marks.is_unfinished => MissingFile::Unclear,
             certain => certain,
         }
@@ -110,7 +109,7 @@ impl<'a> Traces<'a> {
     fn why_at_rest(&self, entry: &LedgerEntry) -> MissingFile {
         let path = repository_path(&entry.name);
         if self.changed_branch() && entry.committed && !self.committed.contains(path.as_path()) {
-            // The removal was on another branch, perhaps by somebody else.
+            // The removal was on another branch, perhaps by another person.
             return MissingFile::Moved;
         }
         if self.removed.contains(path.as_path()) {
@@ -121,11 +120,11 @@ impl<'a> Traces<'a> {
         }
         let is_committed = self.committed.contains(path.as_path());
         match (entry.committed, is_committed) {
-            // HEAD holds it, the working tree does not: `rm`. All of several at once is more
-            // likely a checkout that is not complete.
+            // HEAD contains it, the working tree does not: `rm`. If several are all missing, an incomplete checkout is
+            // more likely.
             (true, true) if self.were_committed.all_of_several_missing() => MissingFile::Moved,
-            // git takes a file out of the index before it moves HEAD, and so does a person who is about to
-            // commit its removal.
+            // git removes a file from the index before it moves HEAD, and so does a person before committing the
+            // removal.
             (_, true) if !self.indexed.contains(path.as_path()) => MissingFile::Unclear,
             (_, true) => MissingFile::Deleted(Reason::Deleted),
             (true, false) if self.is_forward() => MissingFile::Deleted(Reason::RemovedInCommit),
@@ -141,7 +140,7 @@ impl<'a> Traces<'a> {
         if self.held.contains(path) || !self.is_forward() || self.changed_branch() {
             return MissingFile::Moved;
         }
-        // A reset throws away what was staged, and a stash what came while it was made.
+        // A reset discards staged files, and a stash the files that appeared while it was made.
         if self.was_swept() {
             return MissingFile::Moved;
         }
@@ -161,7 +160,7 @@ impl<'a> Traces<'a> {
         is_alone && !has_readme && !entry.returned && !entry.committed
     }
 
-    /// Returns whether git keeps a path elsewhere, so that an untracked file there would be in its way.
+    /// Returns whether git keeps a path elsewhere, so that an untracked file at it would be in its way.
     pub(crate) fn holds(&self, name: &str) -> bool {
         self.held.contains(repository_path(name).as_path())
     }
@@ -173,12 +172,12 @@ impl<'a> Traces<'a> {
         places.iter().any(|paths| paths.contains(path.as_path()))
     }
 
-    /// Returns whether HEAD holds a memory file.
+    /// Returns whether HEAD contains a memory file.
     pub(crate) fn commits(&self, name: &str) -> bool {
         self.committed.contains(repository_path(name).as_path())
     }
 
-    /// Returns whether the store's README is to be written: with the first memory, unless it would be in git's way.
+    /// Returns whether to write the store's README: with the first memory, unless it would be in git's way.
     pub(crate) fn wants_readme(&self) -> bool {
         let readme = Path::new(STORE_DIR).join("README.md");
         !self.has_folder && !self.held.contains(readme.as_path())
@@ -202,12 +201,12 @@ impl<'a> Traces<'a> {
         })
     }
 
-    /// Returns whether HEAD goes on from the one that was seen last.
+    /// Returns whether HEAD descends from the last one seen.
     pub(crate) fn is_forward(&self) -> bool {
         self.git.forward || self.seen.head == self.git.head
     }
 
-    /// Returns whether another branch is checked out than the one that was seen last.
+    /// Returns whether the branch differs from the last one seen.
     pub(crate) fn changed_branch(&self) -> bool {
         self.seen.branch != self.git.branch
     }
@@ -228,7 +227,7 @@ impl FileCount {
     }
 }
 
-/// The path of a memory file in its repository.
+/// Returns the path of a memory file in its repository.
 fn repository_path(name: &str) -> PathBuf {
     memory_folder(Path::new("")).join(name)
 }

@@ -1,7 +1,7 @@
 //! Ownership of memory files: which ones the program may replace, and which only a person may.
 //!
-//! The table in `docs/memory-files.md` lists what each trigger may do to a person's file. This module decides whose a
-//! file is; [`super::decide`] applies the table.
+//! The table in `docs/memory-files.md` lists the permitted changes to a person's file by trigger. This module
+//! determines the owner of a file; [`super::decide`] applies the table.
 
 use crate::ledger::LedgerEntry;
 use crate::memory::Memory;
@@ -11,7 +11,7 @@ use crate::memory::Memory;
 pub enum Owner {
     /// A person: a sync neither removes nor rewrites the file. It may set three keys that link it to newer memories.
     Person,
-    /// The program: the file follows what the reader of sessions finds.
+    /// The program: the file follows the transcripts.
     Program,
 }
 
@@ -20,7 +20,7 @@ pub enum Owner {
 pub(crate) struct OwnershipEvidence {
     /// HEAD, the index of git, another branch or a stash contains the file.
     pub tracked: bool,
-    /// The file's text is none that the program wrote.
+    /// The program did not write the file's text.
     pub edited: bool,
     /// A person kept the memory in a review.
     pub kept: bool,

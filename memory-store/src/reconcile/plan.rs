@@ -8,12 +8,12 @@ use crate::error::Result;
 use crate::ledger::{LedgerEntry, LedgerLine};
 use crate::store::{Store, write_all};
 
-/// A plan, in its order: intents, writes, removals, results.
+/// A plan, in order of execution: intents, writes, removals, results.
 #[derive(Default)]
 pub(super) struct ReconcilePlan {
     pub intents: Vec<LedgerLine>,
     writes: Vec<(Store, PathBuf, String)>,
-    /// Paths of `writes` where nothing but links between memories changes.
+    /// Paths of `writes` where only links between memories change.
     links: BTreeSet<PathBuf>,
     removals: Vec<(Store, PathBuf)>,
     pub results: Vec<LedgerLine>,
@@ -26,8 +26,8 @@ impl ReconcilePlan {
         self.writes.len() + self.removals.len()
     }
 
-    /// Changes files, at most this many of them. The first memory of a tree brings the store's
-    /// README with it, where that `wants_readme`.
+    /// Changes files, at most this many of them. The first memory of a tree also creates the store's README, if the
+    /// tree `wants_readme`.
     pub(crate) fn perform(
         &self,
         changes_max: usize,
@@ -56,7 +56,7 @@ impl ReconcilePlan {
         self.links.insert(path.to_owned());
     }
 
-    /// Returns the files that exist and would be rewritten or removed, without those where only links change.
+    /// Returns the existing files that would be rewritten or removed, except those where only links change.
     pub(crate) fn replaced(&self) -> Vec<PathBuf> {
         let written = self.writes.iter().map(|(_, path, _)| path);
         let removed = self.removals.iter().map(|(_, path)| path);

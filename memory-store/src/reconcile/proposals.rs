@@ -1,5 +1,5 @@
-//! Proposals of a new reader: when a person owns what one reader found in a session, what another reader finds in the
-//! same session is held until the person accepts it. It says much of the same in other words.
+//! Proposals by another extractor: if a person owns memories of a session, those that another extractor finds in it are
+//! held until the person accepts them, because they repeat much of the content in other words.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Survey before a reconciliation: the files of every working tree, those that wait aside, and git's answers.
+//! Survey before a reconciliation: the files of every working tree, pending files, and the state of git.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -17,11 +17,11 @@ use crate::stored::{Read, refuse_twins, visit};
 
 /// Files on the disk.
 struct Disk {
-    /// Files by tree and id; several when a person copied one.
+    /// Files by tree and id; several if a person copied one.
     files: BTreeMap<(PathBuf, MemoryId), Vec<Read>>,
-    /// Private files that wait, by id.
+    /// Private pending files, by id.
     aside: BTreeMap<MemoryId, Read>,
-    /// Files that could not be read as memories: whoever is editing them is not done.
+    /// Files that could not be parsed as memories, for example during an edit.
     unreadable: BTreeSet<PathBuf>,
 }
 
@@ -31,28 +31,28 @@ pub(super) struct FileSurvey<'a> {
     stores: BTreeMap<PathBuf, Store>,
     main_root: PathBuf,
     disk: Disk,
-    /// Files that a sparse checkout leaves out.
+    /// Files that a sparse checkout omits.
     left_out: BTreeSet<PathBuf>,
-    /// The files that are from the repository.
+    /// The files from the repository.
     foreign: BTreeSet<PathBuf>,
-    /// Of these, the files that tool calls of Claude's wrote.
+    /// Those of `foreign` that tool calls of Claude's wrote.
     claudes: BTreeSet<PathBuf>,
     /// Files that tool calls of Claude's removed.
     removed: BTreeSet<&'a Path>,
-    /// Hashes of texts that somebody wrote into files here.
+    /// Hashes of texts that were written into files on this machine.
     written: BTreeSet<String>,
     traces: BTreeMap<PathBuf, Traces<'a>>,
-    /// Memories that a person decided about.
+    /// Memories with a person's decision.
     reviewed: Reviewed,
 }
 
 /// Presence of a memory in a working tree.
 pub(super) enum InTree<'s> {
-    /// Files that may be its own, at least one; several when a person copied one.
+    /// Files that may be its own, at least one; several if a person copied one.
     Files(Vec<&'s Read>),
-    /// Only what is from the repository and came in its place.
+    /// Only a file from the repository, which replaced it.
     Replaced(&'s Read),
-    /// Nothing. A memory from the repository under its id elsewhere is no file of it.
+    /// No file. A memory from the repository with its id at another path does not count.
     Nothing,
 }
 
@@ -80,7 +80,7 @@ impl<'a> FileSurvey<'a> {
         let is_unknown = |read: &Read| is_claudes(read) || !is_private && !texts.owns(&read.stored);
         let is_pulled = |read: &Read| texts.pulls(&read.stored) || is_claudes(read);
         let disk = Disk::read(store, &stores, &|read| is_pulled(read) && is_unknown(read))?;
-        // A memory that nobody was seen to pull was written here, unless git is at work and may have brought it.
+        // A memory whose pull was not observed was written here, unless git is at work and may have brought it.
         let is_moving =
             trees.iter().any(|tree| tree.marks.have_moved() || tree.marks.is_unfinished);
         let is_doubtful = is_moving || texts.forgets();
@@ -112,7 +112,7 @@ impl<'a> FileSurvey<'a> {
             let known = ledger
                 .entries()
                 .filter(|entry| entry.root == *root && entry.placed && entry.aside == Aside::No);
-            // A known deletion is not repeated.
+            // A deletion that is already recorded is not reported again.
             let known = known
                 .map(|entry| (entry, survey.is_there(entry)))
                 .filter(|(entry, is_there)| *is_there || ledger.tombstone(entry.id).is_none());
@@ -123,7 +123,7 @@ impl<'a> FileSurvey<'a> {
         Ok(survey)
     }
 
-    /// Whether memories are kept privately, apart from all working trees.
+    /// Returns whether memories are private, outside of all working trees.
     pub(crate) const fn is_private(&self) -> bool {
         self.store.root.is_none()
     }
@@ -164,7 +164,7 @@ impl<'a> FileSurvey<'a> {
         })
     }
 
-    /// The tree in which to look for a memory and to write it.
+    /// Returns the tree in which to look for a memory and to write it.
     pub(crate) fn root_for(
         &self,
         id: MemoryId,
@@ -184,7 +184,7 @@ impl<'a> FileSurvey<'a> {
         found.unwrap_or_else(|| first.to_owned())
     }
 
-    /// The files with a memory's id in one tree, whosever they are.
+    /// Returns the files with a memory's id in one tree, of any origin.
     pub(crate) fn files(&self, root: &Path, id: MemoryId) -> &[Read] {
         self.disk.files.get(&(root.to_owned(), id)).map_or(&[], Vec::as_slice)
     }
@@ -200,18 +200,18 @@ impl<'a> FileSurvey<'a> {
         let was_there = entry.root == root && entry.placed;
         let may_be_replaced = was_there && self.is_forward(root) && !self.changed_branch(root);
         match self.replacement(entry).filter(|_| may_be_replaced) {
-            // What a tool call of Claude's wrote takes no place: the memory waits aside and is in force.
+            // A file of a tool call of Claude's replaces nothing: the memory is pending and still in force.
             Some(file) if !self.claudes.contains(&file.stored.path) => InTree::Replaced(file),
             Some(_) | None => InTree::Nothing,
         }
     }
 
-    /// Hashes of what somebody wrote into files here since the last look.
+    /// Returns the hashes of texts that were written into files on this machine since the last survey.
     pub(crate) fn written(&self) -> impl Iterator<Item = &String> {
         self.written.iter()
     }
 
-    /// Returns whether a file, of the tree or aside, says what this machine derived, wrote or released.
+    /// Returns whether a file, in a tree or pending, has a text of this machine.
     pub(crate) fn is_own(&self, file: &Read) -> bool {
         !self.foreign.contains(&file.stored.path)
     }
@@ -228,17 +228,17 @@ impl<'a> FileSurvey<'a> {
         Some(file).filter(|file| entry.aside == Aside::No && !self.is_own(file))
     }
 
-    /// The file of a memory that waits in the private folder.
+    /// Returns the private file of a pending memory.
     pub(crate) fn aside(&self, id: MemoryId) -> Option<&Read> {
         self.disk.aside.get(&id)
     }
 
-    /// The private folder of files that wait.
+    /// Returns the private folder of pending files.
     pub(crate) fn aside_folder(&self) -> PathBuf {
         self.store.home.drafts.clone()
     }
 
-    /// The store of a tree.
+    /// Returns the store of a tree.
     pub(crate) fn store(&self, root: &Path) -> &Store {
         self.stores.get(root).unwrap_or(self.store)
     }
@@ -250,16 +250,16 @@ impl<'a> FileSurvey<'a> {
         }
         Some(match entry.aside {
             Aside::No if self.has_moved(&entry.root) => MissingFile::Unclear,
-            // It is not gone by itself: something else came in its place.
+            // Another file is at its path.
             Aside::No if self.is_displaced(entry) => MissingFile::Moved,
             Aside::No if self.has_come(entry) => MissingFile::Unclear,
-            // Claude does not decide what is learned no more.
+            // A tool call of Claude's does not decide that a memory is no longer learned.
             Aside::No if self.removed.contains(Path::new(&entry.name)) => MissingFile::Moved,
             Aside::No => self
                 .traces
                 .get(&entry.root)
                 .map_or(MissingFile::Moved, |tree| tree.why_missing(entry)),
-            // The private folder is nobody's working tree: a single file is gone by hand.
+            // The private folder is no working tree: a single missing file was deleted by hand.
             Aside::Review if self.aside_folder().is_dir() => MissingFile::Deleted(Reason::Deleted),
             Aside::Review | Aside::Parked => MissingFile::Moved,
         })
@@ -274,7 +274,7 @@ impl<'a> FileSurvey<'a> {
     fn has_come(&self, entry: &LedgerEntry) -> bool {
         let folder = &self.stores.get(&entry.root).unwrap_or(self.store).folder;
         let path = folder.join(&entry.name);
-        // A file that somebody put in its place was read.
+        // A replacement at this path was read by the survey.
         let was_read = || self.disk.files.values().flatten().any(|read| read.stored.path == path);
         path.exists() && !was_read()
     }
@@ -293,7 +293,7 @@ impl<'a> FileSurvey<'a> {
         self.disk.unreadable.contains(&path) || self.foreign.contains(&path)
     }
 
-    /// Returns whether the HEAD of a tree goes on from the one that was seen last.
+    /// Returns whether the HEAD of a tree descends from the last one seen.
     fn is_forward(&self, root: &Path) -> bool {
         self.traces.get(root).is_none_or(Traces::is_forward)
     }
@@ -350,12 +350,12 @@ impl<'a> FileSurvey<'a> {
         self.traces.get(root).is_some_and(Traces::has_moved)
     }
 
-    /// Returns whether git changed anything in one of the trees since it was asked.
+    /// Returns whether git changed one of the trees since the survey.
     pub(crate) fn moves(&self) -> bool {
         self.traces.values().any(Traces::moves)
     }
 
-    /// Returns whether a tree is to be given the store's README.
+    /// Returns whether a tree lacks the store's README.
     pub(crate) fn wants_readme(&self, root: &Path) -> bool {
         self.traces.get(root).is_some_and(Traces::wants_readme)
     }
@@ -365,7 +365,7 @@ impl<'a> FileSurvey<'a> {
         self.traces.iter().filter_map(|(root, tree)| tree.seen_now(root)).collect()
     }
 
-    /// Another tree that has a file of this memory.
+    /// Returns another tree that has a file of this memory.
     pub(crate) fn elsewhere(&self, id: MemoryId, root: &Path) -> Option<PathBuf> {
         self.stores.keys().find(|other| *other != root && self.has_own(other, id)).cloned()
     }
@@ -392,8 +392,8 @@ impl Disk {
         Ok(disk)
     }
 
-    /// Of files with a text that is not known as this machine's those that are from the repository, and the hashes
-    /// of what the others say.
+    /// Divides files with a text that is not known as this machine's: returns the paths of those from the repository,
+    /// and the hashes of the others.
     fn unknown(
         &self,
         is_unknown: impl Fn(&Read) -> bool,
@@ -432,7 +432,7 @@ impl Disk {
                 {
                     self.unreadable.insert(path);
                 }
-                // A folder that was not read to its end says nothing about what was deleted in it.
+                // A folder that could not be read completely gives no evidence of deletions.
                 error => return Err(error),
             }
         }
@@ -440,11 +440,11 @@ impl Disk {
     }
 }
 
-/// Returns whether an error about this path is about one file, and not about a folder of them.
+/// Returns whether an error about this path concerns one file, and not a folder.
 fn is_file(path: &Path) -> bool {
     path.extension().is_some() && (path.is_symlink() || !path.is_dir())
 }
 
-/// Without git nothing moves but the folder itself.
+/// State without git: only the folder itself can move.
 static NO_GIT: LazyLock<GitState> =
     LazyLock::new(|| GitState { forward: true, ..GitState::default() });

@@ -1,4 +1,4 @@
-//! Forms of values: what a setting takes, as the schema of the file and the documents tell it.
+//! Forms of values: the valid values of a setting, for the schema of the file and the documents.
 
 use std::ops::RangeInclusive;
 
@@ -7,16 +7,16 @@ use std::ops::RangeInclusive;
 pub enum Form {
     /// A whole number.
     Whole {
-        /// The least one.
+        /// The minimum.
         least: u64,
-        /// The greatest one; `None` where there is no bound.
+        /// The maximum; `None` if there is no bound.
         most: Option<u64>,
     },
     /// A number.
     Number {
-        /// The least one.
+        /// The minimum.
         least: f64,
-        /// The greatest one.
+        /// The maximum.
         most: f64,
     },
     /// `true` or `false`.
@@ -65,9 +65,9 @@ pub struct Field {
     pub name: &'static str,
     /// Form of its value.
     pub form: Form,
-    /// Its default as it would be written; `None` where nothing is set.
+    /// Its default in the syntax of a settings file; `None` if there is none.
     pub default: Option<&'static str>,
-    /// The default as JSON; `None` where nothing is set.
+    /// The default as JSON; `None` if there is none.
     pub default_json: Option<serde_json::Value>,
     /// True if the table is ignored without it.
     pub is_required: bool,
@@ -95,13 +95,13 @@ impl Field {
     }
 }
 
-/// Reads a default, as it would be written, as JSON.
+/// Converts a default in the syntax of a settings file to JSON.
 fn json_of(default: &str) -> Option<serde_json::Value> {
     let table: toml::Table = format!("value = {default}").parse().ok()?;
     super::json(table.get("value")?)
 }
 
-/// A setting as documents and editors know it.
+/// A setting, as described to documents and editors.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Described {
     /// Its key.
@@ -110,7 +110,7 @@ pub struct Described {
     pub in_repository: bool,
     /// Form of its value.
     pub form: Form,
-    /// Its default as it would be written; `None` where nothing is set.
+    /// Its default in the syntax of a settings file; `None` if there is none.
     pub default: Option<String>,
     /// The default as JSON.
     pub default_json: serde_json::Value,

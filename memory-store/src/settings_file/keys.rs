@@ -1,5 +1,6 @@
-//! The table of settings: who may set each, the form of its value, and what it means. The settings files are read by it;
-//! the schema of the file and the tables of `docs/configuration.md` are made from it.
+//! The table of settings: the permission of repositories to set each, the form of its value, and its meaning. The
+//! settings files are parsed with it; the schema of the file and the tables of `docs/configuration.md` are generated
+//! from it.
 
 use std::ops::RangeInclusive;
 
@@ -15,14 +16,14 @@ use crate::kind::Kind;
 use crate::redact::{Class, Policy};
 use crate::settings::Settings;
 
-/// A setting that files may give.
+/// A setting in a settings file.
 pub(super) struct SettingKey {
     pub name: &'static str,
     /// True if a repository may set it: budgets, kinds, half-lives. Never endpoints, commands, redaction, trust, or
-    /// what is kept for how long.
+    /// retention.
     pub in_repository: bool,
     pub form: fn() -> Form,
-    /// Meaning as documents tell it, without its range.
+    /// Meaning for the documents, without its range.
     pub meaning: &'static str,
     pub set: Set,
 }
@@ -174,7 +175,7 @@ pub(super) static KEYS: [SettingKey; 20] = [
     ),
 ];
 
-/// Form of the index's settings, as messages tell it.
+/// Form of the index's settings, for messages.
 const INDEX: &str = "`search = \"auto\"`, \"graph\" or \"scan\"";
 
 fn redact_fields() -> Vec<Field> {

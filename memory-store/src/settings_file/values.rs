@@ -1,4 +1,4 @@
-//! Values of settings, as a file may write them.
+//! Values of settings in a file.
 
 use super::*;
 
@@ -7,8 +7,8 @@ pub(super) fn parsed<T: DeserializeOwned>(value: Value, expected: &str) -> Resul
     value.try_into().map_err(|_| format!("expected {expected}, found {shown}; it is ignored"))
 }
 
-/// A whole number in a range; one beyond it is ignored rather than bent, so that a slip of the
-/// finger does not become a setting.
+/// Parses a whole number in a range; one outside is ignored rather than clamped, so that a typing error does not become
+/// a setting.
 pub(super) fn number<T>(value: Value, range: RangeInclusive<T>) -> Result<T, String>
 where
     T: TryFrom<i64> + PartialOrd + fmt::Display,
@@ -45,7 +45,7 @@ fn texts(value: Value) -> Result<Vec<String>, String> {
     Ok(texts.into_iter().filter(|text| !text.trim().is_empty()).collect())
 }
 
-/// Takes a value; where it cannot be read, `strictest` holds, as `instead` says.
+/// Sets a value; if it is invalid, `strictest` applies, and the message ends with `instead`.
 fn guarded<T>(
     setting: &mut T,
     read: Result<T, String>,
@@ -69,7 +69,7 @@ pub(super) fn review(settings: &mut Settings, value: Value) -> Result<(), String
     guarded(&mut settings.review, read, true, instead)
 }
 
-/// Reads the setting of version 0.1.0 that `review` replaced.
+/// Parses the setting of version 0.1.0 that `review` replaced.
 pub(super) fn promote(settings: &mut Settings, value: &Value) -> String {
     settings.review |= !matches!(value.as_str(), Some("sure" | "auto"));
     format!("`promote` is now `review`; write `review = {}` instead", settings.review)
@@ -96,7 +96,7 @@ pub(super) fn ignore_paths(settings: &mut Settings, value: Value) -> Result<(), 
 }
 
 pub(super) fn names(settings: &mut Settings, value: Value) -> Result<(), String> {
-    // No model has this name, so that what is to be looked through waits.
+    // No model has this name, so that data to be searched for names is withheld.
     let nobody = NameFinder { model: String::new(), host: String::new(), timeout_s: 1 };
     let instead = "what names are to be looked for in stays private";
     guarded(&mut settings.names, name_finder(value).map(Some), Some(nobody), instead)
@@ -124,8 +124,8 @@ pub(super) fn half_lives(settings: &mut Settings, value: Value) -> Result<(), St
     Ok(())
 }
 
-/// Sets what can be used of a table, and says what cannot: where one pattern is wrong, the others still
-/// hide what they were written for.
+/// Sets the valid parts of a table, and reports the invalid ones: if one pattern is invalid, the others must still
+/// redact.
 pub(super) fn redact(settings: &mut Settings, value: Value) -> Result<(), String> {
     const EXPECTED: &str =
         "a table with `deny`, `harmless`, and the tables `private` and `committed` of policies";
@@ -149,7 +149,7 @@ pub(super) fn redact(settings: &mut Settings, value: Value) -> Result<(), String
     wrong.map_or(Ok(()), Err)
 }
 
-/// Takes the patterns that can be used; the error is about the first that cannot.
+/// Sets the valid patterns; the error is about the first invalid one.
 fn deny(settings: &mut RedactSettings, value: Value) -> Result<(), String> {
     let given: Vec<String> = parsed(value, "a list of regular expressions")?;
     let whole = RedactSettings { deny: given.clone(), ..RedactSettings::default() };
@@ -165,7 +165,7 @@ fn deny(settings: &mut RedactSettings, value: Value) -> Result<(), String> {
     told
 }
 
-/// Takes the policies that can be used; the error is about the first that cannot.
+/// Sets the valid policies; the error is about the first invalid one.
 fn policies(
     value: Value,
     place: fn(&mut RedactSettings) -> &mut BTreeMap<String, String>,
@@ -190,7 +190,7 @@ fn options(settings: &RedactSettings) -> Result<(), OptionsError> {
     Ok(())
 }
 
-/// `line 7: `, where a file's pattern that cannot be used stands.
+/// Returns `line 7: `, the position of a file's first invalid pattern.
 pub(super) fn place_of_pattern(text: &str) -> Option<String> {
     #[derive(serde::Deserialize)]
     struct SettingsFile {
@@ -220,9 +220,9 @@ pub(super) fn place_of_pattern(text: &str) -> Option<String> {
     Some(format!("line {line}: "))
 }
 
-/// Tokens of a block; a longer one would pass Claude Code's limit of 10,000 characters.
+/// Tokens of a block; a longer one would exceed Claude Code's limit of 10,000 characters.
 pub(super) const TOKENS: RangeInclusive<u32> = 0..=2_400;
-/// Memories of a block.
+/// Number of memories of a block.
 pub(super) const MEMORIES: RangeInclusive<u32> = 0..=20;
 /// A share of something.
 pub(super) const SHARE: RangeInclusive<f32> = 0.0..=1.0;
@@ -230,20 +230,20 @@ pub(super) const SHARE: RangeInclusive<f32> = 0.0..=1.0;
 pub(super) const DAYS: RangeInclusive<u32> = 1..=36_500;
 /// Ways of searching vectors.
 pub(super) const INDEX_SEARCH: [&str; 3] = ["auto", "graph", "scan"];
-/// Milliseconds that a search waits for a vector.
+/// Timeout of a search for a vector, in milliseconds.
 pub(super) const SEARCH_MS: RangeInclusive<u32> = 50..=60_000;
 /// Allowed providers of a model that reads sessions.
 pub(super) const PAUSES: [&str; 3] = ["auto", "battery", "never"];
 pub(super) const READERS: [&str; 3] = ["ollama", "openai", "claude"];
 /// Allowed providers of a model that gives vectors.
 pub(super) const EMBEDDERS: [&str; 1] = ["ollama"];
-/// Bytes of the name of an environment variable.
+/// Maximum length of the name of an environment variable.
 const VARIABLE_BYTES_MAX: usize = 100;
-/// US dollars that a day may cost.
+/// Maximum cost of a day, in US dollars.
 pub(super) const USD_PER_DAY: RangeInclusive<f64> = 0.0..=10_000.0;
-/// Seconds that an answer of a model may take.
+/// Timeout of an answer of a model, in seconds.
 pub(super) const TIMEOUT_S: RangeInclusive<u32> = 1..=3_600;
-/// Tokens of a model's context. In a smaller one the instructions leave no room for a part of a session.
+/// Size of a model's context in tokens. In a smaller one the instructions leave no room for a part of a session.
 pub const CONTEXT_TOKENS: RangeInclusive<u32> = 4_096..=10_000_000;
 
 fn provider(name: &str, known: &[&str]) -> Result<(), String> {
@@ -306,7 +306,7 @@ pub(super) fn llm(value: Value) -> Result<Option<Llm>, String> {
         return Err("`host` is missing, which `openai` needs; it is ignored".to_owned());
     }
     if !is_variable(&llm.api_key_env) {
-        // It may be the key, and is not repeated.
+        // It may be the key, so it is not repeated.
         return Err(
             "`api_key_env` must be the name of an environment variable that holds the key, \
                     not the key; it is ignored"
@@ -324,7 +324,7 @@ pub(super) fn llm(value: Value) -> Result<Option<Llm>, String> {
     Ok(Some(llm))
 }
 
-/// Returns whether a text may name an environment variable, as they are written; a key rarely may.
+/// Returns whether a text has the usual form of an environment variable's name; a key rarely has.
 fn is_variable(name: &str) -> bool {
     name.len() <= VARIABLE_BYTES_MAX
         && name

@@ -1,4 +1,4 @@
-//! Taking secrets out of all that a store keeps, the names of its files among it.
+//! Redaction of all data of a store, including the names of its files.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,39 +15,40 @@ use crate::redact::Redactor;
 use crate::reviewed::Reviewed;
 use crate::stored::{self, Read, Stored};
 
-/// A change of a person's memory file that takes known secrets out of it. Nothing is changed before that person decides.
+/// A proposed redaction of a person's memory file. The file does not change before that person decides.
 #[derive(Clone, Debug)]
 pub struct Proposal {
     /// The memory and its file.
     pub stored: Stored,
-    /// Text of the file.
+    /// Present text of the file.
     pub before: String,
-    /// Text that the file would have.
+    /// Proposed text of the file.
     pub after: String,
 }
 
-/// Returns whether git tracks a memory file.
+/// Function that returns whether git tracks a memory file.
 pub type IsCommitted<'a> = &'a dyn Fn(&Path) -> bool;
 
-/// Result of cleaning.
+/// Result of a redaction.
 #[derive(Debug, Default)]
 pub struct Cleaned {
-    /// Files that held secrets and do not any more.
+    /// Number of files that contained secrets and were redacted.
     pub files: usize,
-    /// Number of them that are memories.
+    /// Number of memories among them.
     pub memories: usize,
-    /// Memory files of a person that hold secrets: they stay as they are until that person decides.
+    /// Memory files of a person that contain secrets: they stay unchanged until that person decides.
     pub kept: Vec<PathBuf>,
-    /// Files left as they were, because they could not be read, or not be cleaned without loss.
+    /// Files left unchanged, because they could not be read, or not be redacted without loss.
     pub refused: Vec<Error>,
 }
 
 impl Store {
-    /// Takes secrets out of memories, of those that wait or were put aside, too, and out of the
-    /// ledger and the backups of migrations, which have their earlier texts. Files that are no memories are left alone, and refused where they hold one.
+    /// Redacts memories, including pending and archived ones, and the ledger and the backups of migrations, which
+    /// contain their earlier texts. Files that are not memories are not changed, and are refused if they contain a
+    /// secret.
     ///
-    /// With `committed` what a person owns stays as it is, in the ledger, too, for the ledger writes it again where git
-    /// takes it away.
+    /// With `committed`, memories that a person owns stay unchanged, also in the ledger, which restores them if git
+    /// removes them.
     ///
     /// # Errors
     /// When the ledger cannot be read or written.
@@ -96,8 +97,8 @@ impl Store {
         Ok(cleaned)
     }
 
-    /// Returns the changes that `redactor` would make to memory files that a person owns. A file that would be no memory
-    /// without its secret is left out.
+    /// Returns the changes that `redactor` would make to memory files that a person owns. A file that would be invalid
+    /// without its secret is omitted.
     ///
     /// # Errors
     /// When the ledger cannot be read.
@@ -123,8 +124,8 @@ impl Store {
         Ok(proposals)
     }
 
-    /// Makes a change that `redactor` proposed, as a person decided; the file stays theirs. Returns where it is now, and
-    /// `None` where it does not have the text any more that was shown.
+    /// Makes a proposed change of `redactor` after a person's decision; the file stays the person's. Returns the
+    /// result, or `None` if the file no longer has the text that was shown.
     ///
     /// # Errors
     /// When files cannot be read or written.
@@ -168,9 +169,9 @@ impl Store {
         Ok(owned)
     }
 
-    /// Takes secrets out of a memory's file and its name. Our own texts stay ours. Of another text the ledger learns
-    /// only whether what stood there was of this machine: what somebody else wrote does not become the user's own by a
-    /// word that was hidden in it.
+    /// Redacts a memory's file and its name. Texts of ours stay ours. For another text the ledger records only whether
+    /// its earlier text was of this machine: a text by another person does not become the user's own through a
+    /// redaction.
     fn clean_file(&self, path: &Path, redactor: &Redactor) -> Result<()> {
         let Read { stored, mut file } = stored::read(path)?;
         let before = file.text().to_owned();
@@ -187,7 +188,7 @@ impl Store {
             ledger.inherit(file.text(), origin)?;
         }
         if tells && !is_ours {
-            // By another name it would be a file that nobody has seen.
+            // Under another name it would be an unknown file.
             if file.text() != before {
                 self.write(path, file.text().as_bytes())?;
             }
@@ -202,7 +203,7 @@ impl Store {
         if to == *path { Ok(()) } else { self.remove(path) }
     }
 
-    /// Returns where a memory's file may be instead of where it is.
+    /// Returns a path for a memory's file whose name contains no secret.
     fn telling_less(&self, path: &Path, memory: &Memory, redactor: &Redactor) -> Result<PathBuf> {
         let folder = path.parent().unwrap_or(&self.folder);
         let to = free_path_in(folder, memory)?;
@@ -230,11 +231,11 @@ fn is_entry_persons(entry: &LedgerEntry) -> bool {
     entry.owned || entry.committed || entry.promoted || entry.saved || entry.is_edited()
 }
 
-/// Returns the error to report for a file that is no memory or cannot be read; `None` if all of it was looked at, and
+/// Returns the error to report for a file that is not a memory or cannot be read; `None` if all of it was checked and
 /// is clean.
 fn unread(error: Error, redactor: &Redactor) -> Option<Error> {
     let path = error.path()?;
-    // The target of a link is not ours to change.
+    // The target of a symbolic link must not be changed.
     if path.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
         return None;
     }
@@ -244,7 +245,7 @@ fn unread(error: Error, redactor: &Redactor) -> Option<Error> {
     (holds || tells(path, redactor)).then_some(error)
 }
 
-/// Returns whether the name of a file holds a secret.
+/// Returns whether the name of a file contains a secret.
 fn tells(path: &Path, redactor: &Redactor) -> bool {
     let name = path.file_stem().and_then(|name| name.to_str());
     name.is_some_and(|name| !redactor.findings(name).is_empty())

@@ -1,5 +1,5 @@
-//! The gate before a memory is written into a committed folder: one that contains something which looks like a
-//! credential is held, or, where a file is there already, not changed.
+//! Check of a memory before it is written to a committed folder: one with a likely credential is held, or, if its file
+//! exists already, not changed.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,29 +10,29 @@ use crate::memory::{HeldFor, Memory, Status};
 use crate::redact::{MemorySuspect, PLACEHOLDER_OPEN, Redactor, SUSPECT};
 use crate::stored::Stored;
 
-/// Places that a message lists.
+/// Maximum number of places in a message.
 const PLACES_MAX: usize = 3;
 
 impl Store {
-    /// Lets what looks like a credential into the folder: a person saw each place and accepts it.
+    /// Permits likely credentials in the folder: a person saw each place and accepts it.
     #[must_use]
     pub fn accepting_credentials(&self) -> Self {
         Self { accepts_credentials: true, ..self.clone() }
     }
 
-    /// Holds a memory that others would read and that contains what looks like a credential, before anything of it is
-    /// written into the folder. Returns what does.
+    /// Holds a memory for other readers that contains likely credentials, before any of it is written to the folder.
+    /// Returns the likely credentials.
     pub fn gate(&self, memory: &mut Memory, redactor: &Redactor) -> Vec<MemorySuspect> {
         let suspects = self.suspects(memory, redactor);
         if !suspects.is_empty() {
-            // This reason asks for a look at the place, whatever else holds it.
+            // This reason takes precedence over others, because it requires a check of the place.
             memory.status = Status::Held;
             memory.held_for = Some(HeldFor::Credential);
         }
         suspects
     }
 
-    /// Returns what looks like a credential in a memory that would be written into the folder.
+    /// Returns the likely credentials in a memory to be written to the folder.
     fn suspects(&self, memory: &Memory, redactor: &Redactor) -> Vec<MemorySuspect> {
         match self.root.is_none() || self.accepts_credentials {
             true => Vec::new(),
@@ -40,15 +40,14 @@ impl Store {
         }
     }
 
-    /// Returns whether a save may change the file of a memory with the same title: what is held replaces no text of the
-    /// folder, and what a model saves none of a person's.
+    /// Returns whether a save may change the file of a memory with the same title: a held memory replaces no text of
+    /// the folder, and a memory saved by a model none of a person's.
     pub(super) fn may_merge(&self, stored: &Stored, by: By, suspects: &[MemorySuspect]) -> bool {
         let is_free = suspects.is_empty() || !stored.path.starts_with(&self.folder);
         is_free && (by != By::Model || self.is_persons(stored).is_ok_and(|is_persons| !is_persons))
     }
 
-    /// Refuses a memory for a file of the folder, if it contains what looks like a credential and what was there `before`
-    /// did not.
+    /// Refuses a memory for a file of the folder if it contains a likely credential that was not there `before`.
     ///
     /// # Errors
     /// [`Error::Credential`] with the places.
@@ -76,7 +75,7 @@ impl Store {
     }
 }
 
-/// Tells where something looks like a credential, without the value itself: messages go into logs and transcripts.
+/// Returns the places of likely credentials, without their values: messages are written to logs and transcripts.
 pub fn places(suspects: &[MemorySuspect]) -> String {
     let placeholder = format!("{PLACEHOLDER_OPEN}{SUSPECT}]");
     let place = |suspect: &MemorySuspect| {

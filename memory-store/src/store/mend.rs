@@ -1,4 +1,5 @@
-//! Mending of private memory files that were cut off, by a lost power supply or a full disk. The ledger has their texts.
+//! Repair of private memory files that were truncated by a power failure or a full disk. The ledger contains their
+//! texts.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -12,8 +13,8 @@ use crate::ledger::{Ledger, LedgerEntry};
 use crate::stored;
 
 impl Store {
-    /// Writes private memory files again of which the beginning alone is left. What a person may have written stays: a
-    /// file is only replaced by a text that begins with all that it holds. Returns how many were mended.
+    /// Writes truncated private memory files again. Text that a person may have written stays: a file is only replaced
+    /// by a text that begins with its contents. Returns the number of repaired files.
     pub fn mend_private(&self) -> Result<usize> {
         let private = Some(&self.folder).filter(|_| self.root.is_none());
         let folders: Vec<&Path> =
@@ -34,7 +35,7 @@ impl Store {
             };
             let text =
                 ledger.entries().find(|entry| is_of(entry, &path)).map(|it| it.text.as_str());
-            // A file system may leave zeros where nothing was written yet.
+            // A file system may leave zeros in blocks that were not written.
             let end = rest.iter().rposition(|byte| *byte != 0).map_or(0, |at| at + 1);
             let is_cut = |text: &&str| {
                 text.len() > end

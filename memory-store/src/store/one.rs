@@ -1,5 +1,5 @@
-//! Reading and changing one memory whose file is known: no other memory file is read, and no more of the ledger
-//! than the lines about it, however large the store is.
+//! Reading and changing one memory with a known file: no other memory file is read, and only its lines of the ledger,
+//! regardless of the size of the store.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
@@ -21,18 +21,18 @@ use crate::stored::{self, Read, Stored};
 use crate::text::folded_title;
 use crate::time::Timestamp;
 
-/// Files that are not as an index read them, of which each is read before all are.
+/// Maximum number of files that differ from the index and are read one by one; with more, all are read.
 const OTHERS_MAX: usize = 100;
 
-/// Free names that are tried for a new file.
+/// Maximum number of free names tried for a new file.
 const NAMES_TRIED_MAX: usize = 3;
 
-/// A memory file that is to be created.
+/// A memory file to be created.
 struct NewFile {
     file: MemoryFile,
-    /// Its bytes, where they could be written before the lock is taken.
+    /// Its bytes, if they could be written before the lock is taken.
     unnamed: Option<UnnamedFile>,
-    /// Secrets that were taken out of it.
+    /// Number of redacted secrets.
     hidden: usize,
 }
 
@@ -40,7 +40,8 @@ impl Store {
     /// Reads the memory in this file.
     ///
     /// # Errors
-    /// [`Error::NotFound`] when the file holds another memory by now, or lies elsewhere; others when it is gone.
+    /// [`Error::NotFound`] when the file now contains another memory, or is outside of the store; others when it is
+    /// missing.
     pub fn read_one(&self, path: &Path, id: MemoryId) -> Result<Stored> {
         let is_here = self.folders().iter().any(|folder| path.starts_with(folder));
         let stored = if is_here { Some(stored::read(path)?.stored) } else { None };
@@ -52,9 +53,9 @@ impl Store {
         Ok(stored)
     }
 
-    /// Finds memories of some stores by the ends of their ids among the files that are as an index read them. The others are
-    /// read, for ids and names that are alike. `None` where one is not found so, or more than one fits: only all files tell
-    /// then.
+    /// Finds memories of some stores by the ends of their ids among the files that are unchanged since the index. The
+    /// other files are read for equal ids and names. Returns `None` if one is not found in this way, or is ambiguous:
+    /// all files must then be read.
     pub fn find_indexed(
         stores: &[&Self],
         ids: &[impl AsRef<str>],
@@ -98,8 +99,8 @@ impl Store {
         found.iter().map(read).collect()
     }
 
-    /// Returns the errors of memory files that are not as an index has them: the others were read when it was made.
-    /// `known` are the files of the index. `None` when there are more than so many.
+    /// Returns the errors of memory files that differ from the index: the others were valid when it was built. `known`
+    /// are the files of the index. Returns `None` if too many files differ.
     pub fn broken_beside(
         &self,
         known: &HashMap<OsString, IndexedFile>,
@@ -122,8 +123,8 @@ impl Store {
         Some(broken)
     }
 
-    /// Reads the memories whose files an index does not name: those that expired, for which it has no place, and those
-    /// that came since. `known` are the files of the index. What cannot be read is left out.
+    /// Reads the memories whose files are not in an index: expired ones, which it omits, and newer ones. `known` are
+    /// the files of the index. Unreadable files are skipped.
     pub fn unlisted(&self, known: &BTreeSet<PathBuf>) -> Vec<Stored> {
         let paths = stored::paths(&self.folders()).into_iter();
         let read = paths.filter(|path| !known.contains(path)).filter_map(|path| {
@@ -137,13 +138,13 @@ impl Store {
     fn problem(&self, path: &Path) -> Option<Error> {
         let folder = self.folders().into_iter().find(|folder| path.starts_with(folder))?;
         match stored::check_name(&folder, path).and_then(|()| stored::read(path)) {
-            // It went meanwhile.
+            // It was removed meanwhile.
             Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => None,
             read => read.err(),
         }
     }
 
-    /// Finds the memories whose files are named by the end of an id, as those of new memories are.
+    /// Finds the memories whose file names contain the end of an id, like those of new memories.
     pub fn named_by(&self, id: &str) -> Vec<Stored> {
         let end = id.trim().to_ascii_lowercase();
         let short = end.get(end.len().saturating_sub(crate::id::SHORT_ID_CHARS)..).unwrap_or("");
@@ -158,10 +159,9 @@ impl Store {
         read.filter(|stored| stored.memory.id.to_string().ends_with(&end)).collect()
     }
 
-    /// Saves a memory as [`Store::save`] does. `near` are the files that an index names for its kind and title; what
-    /// was saved since then by others is looked up in the ledger. Others wait for the lock meanwhile, so a new file is
-    /// redacted and written before it is taken, and has no name until then; file and ledger are synced after it is let
-    /// go.
+    /// Saves a memory like [`Store::save`]. `near` are the files that an index lists for its kind and title; files that
+    /// other processes saved since are looked up in the ledger. To keep the lock short, a new file is redacted and
+    /// written before the lock is taken, without a name until then; file and ledger are synced after its release.
     pub fn save_beside(
         &self,
         mut memory: Memory,
@@ -171,7 +171,7 @@ impl Store {
     ) -> Result<Saved> {
         let hidden = redactor.redact_memory(&mut memory);
         let suspects = self.gate(&mut memory, redactor);
-        // Where an index names one of its title, that one is changed.
+        // If an index lists a memory of its title, that one is changed.
         let new = if near.is_empty() { Some(self.new_file(&memory, redactor)?) } else { None };
         let (lookup, title) = (Lookup::new(&self.home), folded_title(&memory.title));
         let by = By::author(&memory);
@@ -205,13 +205,13 @@ impl Store {
         let (path, noted) = self.create_one(&new)?;
         drop(lock);
         let synced = new.unnamed.as_ref().map_or(Ok(()), |file| file.sync(&path));
-        // The file is there: its line is needed even where it could not be synced.
+        // The file exists: its ledger line is needed even if the file could not be synced.
         noted.map_or(Ok(()), Unsynced::sync).and(synced)?;
         let stored = stored::read_back(&path, &new.file)?;
         Ok(Saved { stored, change: Change::Created, hidden: hidden + new.hidden, suspects })
     }
 
-    /// Returns whether a file is neither from the repository, nor written by a tool call of Claude's.
+    /// Returns whether a file is neither from the repository nor by a tool call of Claude's.
     fn is_of_machine(&self, stored: &Stored, lookup: &Lookup) -> Result<bool> {
         Ok(match (self.is_private(&stored.path), lookup.origin(stored)?) {
             (true, origin) => origin != LedgerOrigin::Claude,
@@ -227,9 +227,9 @@ impl Store {
         Ok(NewFile { file, unnamed, hidden })
     }
 
-    /// Puts a new file in its place, which is told, and notes it in the ledger. File and ledger are yet to be synced. The
-    /// lock is held: a file that waited for it in the folder could be committed, or be left in a folder that was moved
-    /// meanwhile.
+    /// Creates a new file, returns its path, and records it in the ledger. File and ledger are not synced yet. The
+    /// caller holds the lock: a file waiting for it in the folder could be committed, or remain in a folder that is
+    /// moved meanwhile.
     fn create_one(&self, new: &NewFile) -> Result<(PathBuf, Option<Unsynced>)> {
         self.check_folder()?;
         let path = match self.place(new)? {
@@ -247,8 +247,9 @@ impl Store {
         Ok((path, noted))
     }
 
-    /// Gives a new file that is written already a free name; `None` where there is none, or the file system cannot. Its folder is synced, too: a line of the ledger
-    /// whose file a power cut took would tell that somebody deleted the memory.
+    /// Links a written, unnamed file to a free name; `None` if there is none, or the file system does not support it.
+    /// Its folder is synced, too: a ledger line without a file, after a power failure, would mean that a person deleted
+    /// the memory.
     fn place(&self, new: &NewFile) -> Result<Option<PathBuf>> {
         let Some(file) = &new.unnamed else { return Ok(None) };
         for _ in 0..NAMES_TRIED_MAX {
@@ -258,7 +259,7 @@ impl Store {
                     folder.sync()?;
                     return Ok(Some(path));
                 }
-                // Taken meanwhile by something that takes no lock, such as git or an editor.
+                // Taken meanwhile by a program without our lock, such as git or an editor.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(_) => return Ok(None),
             }
@@ -266,8 +267,8 @@ impl Store {
         Ok(None)
     }
 
-    /// Puts the memory in this file aside, as [`Store::forget`] does. A copy of it that a person made since the last
-    /// sync is not looked for; `forget` on the command line finds those.
+    /// Archives the memory in this file like [`Store::forget`]. Copies that a person made since the last sync are not
+    /// searched; `forget` on the command line finds those.
     ///
     /// # Errors
     /// As [`Store::read_one`].
@@ -283,7 +284,7 @@ impl Store {
         let lookup = Lookup::new(&self.home);
         let Read { stored: at_hand, file } = stored::read(path)?;
         let text = redacted_file(file.text(), redactor);
-        // It must not come back as another's, or as one's own.
+        // A restored file must keep its origin: this machine, the repository or a tool call.
         lookup.inherit(&text, &at_hand)?;
         let archived = self.archived_path(&stored.memory);
         replace(&archived, text.as_bytes(), Privacy::Private)?;

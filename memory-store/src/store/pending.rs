@@ -33,7 +33,7 @@ pub struct Written {
 pub struct Claims {
     /// Memory files that Claude wrote; they are Claude's notes until a person confirms them.
     pub files: Vec<(PendingChange, Stored)>,
-    /// Changes that Claude asked for, each with the user's memory in force and, for a replacement, Claude's note.
+    /// Changes that Claude requested, each with the user's memory in force and, for a replacement, Claude's note.
     pub asked: Vec<(PendingChange, Stored, Option<Stored>)>,
 }
 
@@ -43,7 +43,7 @@ impl Claims {
         self.files.len() + self.asked.len()
     }
 
-    /// Returns whether no change waits.
+    /// Returns whether no change is pending.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -80,7 +80,7 @@ impl Store {
         Ok(Owner::of(&entry, &memory, evidence) == Owner::Person)
     }
 
-    /// Records a change that Claude asked for to a memory of the user's; it waits for the user.
+    /// Records a change that Claude requested to a memory of the user's; it is pending until the user decides.
     ///
     /// # Errors
     /// When the ledger cannot be written.
@@ -132,7 +132,7 @@ impl Store {
         self.settle_in(&mut Ledger::open(&self.home)?, id)
     }
 
-    /// Returns Claude's changes that wait for the user. Changes that no longer apply are left out.
+    /// Returns Claude's pending changes, except those that no longer apply.
     ///
     /// # Errors
     /// When the ledger cannot be read.
@@ -312,8 +312,8 @@ impl Store {
     }
 }
 
-/// Makes a memory a note of Claude's, regardless of its front matter: it is no wish of the user's, not pinned, and
-/// replaces nothing.
+/// Turns a memory into a note of Claude's, regardless of its front matter: it is no wish of the user's, not pinned, and
+/// supersedes nothing.
 pub(crate) fn tell_as_note(memory: &mut Memory) {
     memory.source.said_by = Some(SaidBy::Assistant);
     memory.source.extractor = Some(Source::NOTED.to_owned());

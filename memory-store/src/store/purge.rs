@@ -1,8 +1,8 @@
-//! Taking out of memories what a person wants gone of the sessions that they came from.
+//! Removal of purged sessions from memories.
 //!
-//! Untouched derived memories of a purged session are withdrawn by the next reconciliation, since no source is left.
-//! Memories that a person changed or wrote stay as they are, without their evidence: session, records and quote, and
-//! without their cues, which may be the user's words of the session.
+//! Unchanged derived memories of a purged session are removed by the next reconciliation, because they have no source
+//! left. Memories that a person changed or wrote stay, without their evidence (session, records and quote) and without
+//! their cues, which may quote the user's words in the session.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -24,16 +24,16 @@ pub struct Gone<'a> {
     pub record: &'a dyn Fn(&str) -> bool,
     /// Time before which all memories of this machine are purged.
     pub before: Option<Timestamp>,
-    /// Memories that were learned from it alone, or from it first.
+    /// Memories learned from purged sources alone or first.
     pub ids: &'a BTreeSet<MemoryId>,
 }
 
-/// Outcome of the memories whose sources were purged.
+/// Outcome for memories with purged sources.
 #[derive(Debug, Default)]
 pub struct Unlearned {
     /// Memories that a reconciliation removes, by their files.
     pub learned: Vec<(PathBuf, Memory)>,
-    /// Unchanged derived memories that had been put aside, and were removed.
+    /// Unchanged derived memories that were archived, and are removed.
     pub removed: Vec<(PathBuf, Memory)>,
     /// Memories that stay without their evidence.
     pub kept: Vec<(PathBuf, Memory)>,
@@ -49,8 +49,8 @@ struct FoundTraces {
 }
 
 impl Gone<'_> {
-    /// Returns whether a memory was first learned from what is gone. Only of what is known here does its time tell:
-    /// what others brought came from sessions of theirs.
+    /// Returns whether a memory was first learned from a purged source. Its time counts only if it is known here
+    /// (`is_known`): memories of other people come from their sessions.
     pub(crate) fn bore(&self, memory: &Memory, is_known: bool) -> bool {
         let Source { session, turns, quote, .. } = &memory.source;
         let has_evidence = session.is_some() || !turns.is_empty() || quote.is_some();
@@ -59,14 +59,14 @@ impl Gone<'_> {
             || has_evidence && is_known && self.has_time(memory.created)
     }
 
-    /// A memory without its evidence that is gone; `None` when none of it is.
+    /// Returns a memory without its purged evidence; `None` if none of it is purged.
     pub(crate) fn rest(&self, memory: &Memory, is_known: bool) -> Option<Memory> {
         let mut rest = memory.clone();
         rest.source.turns.retain(|record| !(self.record)(record));
         if self.bore(memory, is_known) {
             rest.source.session = None;
             rest.source.quote = None;
-            // Without a model they are the user's words of the session.
+            // Without a model, cues are the user's words in the session.
             rest.cues.clear();
             if is_known && self.has_time(memory.created) {
                 rest.source.turns.clear();
@@ -75,7 +75,7 @@ impl Gone<'_> {
         (rest != *memory).then_some(rest)
     }
 
-    /// Returns whether a memory of which nothing but the id is known came from what is gone.
+    /// Returns whether a memory is from a purged source, judging only by its id.
     pub(crate) fn has_id(&self, id: MemoryId) -> bool {
         self.ids.contains(&id) || self.has_time(id.time())
     }
@@ -86,8 +86,8 @@ impl Gone<'_> {
 }
 
 impl Store {
-    /// Takes the evidence that is gone out of the memories that a person changed or wrote, and out of the ledger, and
-    /// says which ones the next reconciliation removes.
+    /// Removes purged evidence from the memories that a person changed or wrote, and from the ledger, and returns the
+    /// memories that the next reconciliation removes.
     ///
     /// # Errors
     /// When the ledger cannot be read or written.
@@ -126,7 +126,7 @@ impl Store {
         Ok(done)
     }
 
-    /// Says what [`Self::unlearn`] would do, and does nothing.
+    /// Returns the result of [`Self::unlearn`] without changing anything (dry run).
     ///
     /// # Errors
     /// When the ledger cannot be read.
@@ -162,7 +162,7 @@ impl Store {
         found
     }
 
-    /// Writes a memory's file without evidence, where it is. Whose it was, it stays.
+    /// Writes a memory's file without evidence in place. Its owner stays the same.
     fn strip(
         &self,
         ledger: &mut Ledger,
@@ -179,7 +179,7 @@ impl Store {
     }
 }
 
-/// Refuses a file that is not as it was read: an editor or git keeps no lock of ours.
+/// Refuses a file that changed since it was read: editors and git do not take our lock.
 fn check_unchanged(path: &Path, file: &MemoryFile) -> Result<()> {
     let (now, _) = super::read_bounded(path, FILE_BYTES_MAX)?;
     if now == file.text().as_bytes() {

@@ -1,4 +1,4 @@
-//! The note for a teammate who has never heard of any of this.
+//! The README for teammates who do not know this program.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -32,31 +32,31 @@ Settings of this project may go into `config.toml`. What people said in sessions
 review, is not here: it stays on each machine.
 ";
 
-/// The first 16 hexadecimal digits of blake3 of what earlier versions wrote.
+/// The first 16 hexadecimal digits of the blake3 hash of READMEs by earlier versions.
 const EARLIER: [&str; 1] = ["4ae74453f851ec4d"];
 
-/// Bytes of a note that are compared.
+/// Maximum size of a README that is compared.
 const README_BYTES_MAX: u64 = 16 << 10;
 
-/// The note of a memory folder, as it stands there.
+/// State of the README of a memory folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadmeState {
-    /// None is there.
+    /// There is none.
     Missing,
-    /// It says what this or an earlier version wrote.
+    /// It has the text of this or an earlier version.
     Ours,
-    /// Somebody made it their own.
+    /// A person changed it.
     Changed,
 }
 
-/// The name of the note, beside the folder of memory files.
+/// Name of the README, beside the folder of memory files.
 pub const NAME: &str = "README.md";
 
 fn path(memories: &Path) -> Option<PathBuf> {
     Some(memories.parent()?.join(NAME))
 }
 
-/// Returns the state of the note beside a folder of memory files.
+/// Returns the state of the README beside a folder of memory files.
 pub fn state(memories: &Path) -> ReadmeState {
     let Some(path) = path(memories).filter(|path| fs::symlink_metadata(path).is_ok()) else {
         return ReadmeState::Missing;
@@ -79,7 +79,8 @@ fn is_earlier(text: &str) -> bool {
     EARLIER.contains(&&blake3::hash(text.as_bytes()).to_hex()[..16])
 }
 
-/// Writes the note beside the folder of memory files, unless something else than an earlier version's stands there.
+/// Writes the README beside the folder of memory files, unless there is one with a text that is not by an earlier
+/// version.
 pub(super) fn write(root: &Path, memories: &Path) -> Result<()> {
     let Some(path) = path(memories) else { return Ok(()) };
     let is_there = fs::symlink_metadata(&path).is_ok();
@@ -90,8 +91,8 @@ pub(super) fn write(root: &Path, memories: &Path) -> Result<()> {
     disk::replace_all(&[disk::Write { root, path: &path, bytes, privacy }])
 }
 
-/// Removes the note that nobody changed, and the folders, where no memory and nothing else is beside it. Returns the
-/// folder where it is gone.
+/// Removes an unchanged README, and the folders, if they contain no memory and nothing else. Returns the folder if it
+/// was removed.
 pub fn remove_alone(memories: &Path) -> Option<PathBuf> {
     let folder = memories.parent()?;
     let is_empty = |folder: &Path| {

@@ -1,4 +1,4 @@
-//! Undoing a decision about memories: their files are restored byte for byte, with their entries in the ledger and a
+//! Reverting a decision about memories: their files are restored byte for byte, with their entries in the ledger and a
 //! person's decisions about them.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,7 +31,7 @@ pub struct MemoryState {
     released: Option<Vec<u8>>,
 }
 
-/// Result of undoing a decision.
+/// Result of reverting a decision.
 #[derive(Clone, Debug, Default)]
 pub struct PutBack {
     /// Memories whose files exist again or have another text.
@@ -47,15 +47,14 @@ impl MemoryState {
         paths.filter(|path| self.files.get(*path) != after.files.get(*path)).collect()
     }
 
-    /// Returns the files that are in a later state and not in this one.
+    /// Returns the files of a later state that are missing in this one.
     pub fn added<'a>(&'a self, after: &'a Self) -> impl Iterator<Item = &'a PathBuf> {
         after.files.keys().filter(|path| !self.files.contains_key(*path))
     }
 }
 
 impl Store {
-    /// Reads the state of memories, and of memories that they replace or that replace them: a decision changes both
-    /// sides.
+    /// Reads the state of memories, and of the memories on the other side of a supersession: a decision changes both.
     ///
     /// # Errors
     /// When a file or the ledger cannot be read.
@@ -109,7 +108,7 @@ impl Store {
         Ok(MemoryState { ids, ..state })
     }
 
-    /// Undoes a decision, given the states before and after it. Changes nothing if a file was changed since.
+    /// Reverts a decision, given the states before and after it. Changes nothing if a file was changed since.
     ///
     /// # Errors
     /// When a file was changed since the decision, or cannot be written.

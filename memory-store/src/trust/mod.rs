@@ -1,14 +1,14 @@
-//! Trust: whether a memory may be given, and with which label.
+//! Trust: whether a memory may be returned, and with which label.
 //!
-//! [`Trust::decide`] is the one decision. It goes by three things: the memory looks like an order to the model (module
-//! [`suspicion`]), a person released that text from quarantine (`quarantine.rs`), and the text is *from the repository*
-//! under a policy that gives only what was released (`pulled.rs`). Its callers:
+//! [`Trust::decide`] makes the decision from three facts: the memory resembles an instruction to the model (module
+//! [`suspicion`]); a person released its text from quarantine (`quarantine.rs`); its text is *from the repository*
+//! under a policy that requires a release (`pulled.rs`). Its callers:
 //!
-//! - [`Trust::judge`] for a document that comes into an index: publishing, and expired memories in the MCP server. Hooks,
-//!   search and the MCP server go by its mark in the index, `FLAG_HELD`.
+//! - [`Trust::judge`] for a document of an index: publishing, and expired memories in the MCP server. Hooks, search and
+//!   the MCP server use its mark in the index, `FLAG_HELD`.
 //! - [`Trust::judgement`] and [`Trust::judgement_now`] for a file and the journal of an index: the commands and the MCP
 //!   server.
-//! - [`Trust::held_as`] for a memory whose label is known: the plan of a session's start, and which of two files counts.
+//! - [`Trust::held_as`] for a memory with a known label: the plan of the start block, and the choice between two files.
 //!
 //! A reader of an index adds settings that are stricter by now (`memory-store/recall/src/search/reader.rs` `holds`).
 
@@ -34,21 +34,21 @@ pub use quarantine::let_out;
 use pulled::FileOrigins;
 use quarantine::{Releases, document, document_of};
 
-/// Characters of a mark, of four bits: whoever writes both texts must not find two that have the same.
+/// Length of a mark in hexadecimal characters. It must resist collisions, because an attacker may write both texts.
 const MARK_CHARS: usize = 32;
 
-/// The number of this way of labelling; an index of another one is made anew.
+/// Version of the judgement; an index with another one is rebuilt.
 const VERSION: u32 = 1;
 
 /// Label of a memory that this machine did not derive, write or release.
 pub const LABEL: &str = "from the repository";
 
-/// Why a memory is not given; one of the two at least.
+/// Reason why a memory is held; at least one field is set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeldBack {
-    /// It looks like an order to the model.
+    /// It resembles an instruction to the model.
     pub order: Option<Suspicion>,
-    /// It is from the repository, and the user gives such ones only when they are released.
+    /// It is from the repository, and the policy requires a release.
     pub unreleased: bool,
 }
 
@@ -67,45 +67,45 @@ impl fmt::Display for HeldBack {
     }
 }
 
-/// Judgement of a memory file, made once for all who ask.
+/// Judgement of a memory file.
 #[derive(Clone, Debug)]
 pub struct Judgement {
     /// The memory without its secrets.
     pub redacted: Memory,
-    /// Why it is held, if it is.
+    /// Reason why it is held, if any.
     pub held: Option<HeldBack>,
-    /// True if this machine did not derive, write or release what its file says.
+    /// True if its text was not derived, written or released on this machine.
     pub from_repository: bool,
 }
 
-/// Trust in one store's memories: which are given, and with which label.
+/// Trust in one store's memories: which are returned, and with which label.
 #[derive(Clone, Debug, Default)]
 pub struct Trust {
     releases: Releases,
     origin: FileOrigins,
     pulled: Pulled,
-    /// True if the ledger is asked about each file by itself, for who asks about few.
+    /// True if each file is looked up in the ledger separately, which is faster for a few files.
     pub asks_singly: bool,
 }
 
 impl Trust {
-    /// Reads what was let out of a store. Its ledger is read at the first question about a file.
+    /// Reads the releases of a store. Its ledger is read at the first query about a file.
     ///
     /// # Errors
-    /// When the file of what was let out cannot be read.
+    /// When the file of releases cannot be read.
     pub fn of(store: &Store, settings: &Settings) -> Result<Self> {
         let origin = FileOrigins::of(store);
         let pulled = origin.policy(settings)?;
         Ok(Self { releases: Releases::read(&store.home)?, origin, pulled, asks_singly: false })
     }
 
-    /// Forgets what the ledger said, for who knows that it says more by now.
+    /// Drops the cached ledger so that the next query reads it again.
     #[must_use]
     pub(crate) fn renewed(self) -> Self {
         Self { origin: self.origin.renewed(), ..self }
     }
 
-    /// Returns whether this machine did not derive, write or release what a file says.
+    /// Returns whether a file's text was not derived, written or released on this machine.
     pub fn is_from_repository(&self, stored: &Stored) -> bool {
         match self.asks_singly {
             true => self.origin.is_repository_alone(stored),
@@ -113,7 +113,7 @@ impl Trust {
         }
     }
 
-    /// Returns whether a tool call of Claude's wrote what a file says, and no person confirmed it.
+    /// Returns whether a tool call of Claude's wrote a file's text, and no person confirmed it.
     pub fn is_claudes(&self, stored: &Stored) -> bool {
         match self.asks_singly {
             true => self.origin.is_claudes_alone(stored),
@@ -121,19 +121,20 @@ impl Trust {
         }
     }
 
-    /// Returns whether what is from the repository is held until it is released.
+    /// Returns whether memories from the repository are held until they are released.
     pub fn holds_unreleased(&self) -> bool {
         self.pulled == Pulled::Reviewed
     }
 
-    /// Decides whether a memory may be given: returns why not. Deeds are orders only from the repository.
+    /// Returns the reason to hold a memory, if any. Descriptions of actions count as instructions only from the
+    /// repository.
     fn decide(&self, record: &Record) -> Option<HeldBack> {
         let order = of_record(record).filter(|_| !self.releases.have(record));
         let unreleased = record.from_repository && self.holds_unreleased();
         (order.is_some() || unreleased).then_some(HeldBack { order, unreleased })
     }
 
-    /// Judges a memory that was saved a moment ago, of which the ledger knows by now.
+    /// Judges a memory that was just saved, after reading the ledger again.
     pub fn judgement_now(&self, stored: &Stored, redactor: &Redactor) -> Judgement {
         self.clone().renewed().judgement(stored, redactor)
     }
@@ -149,7 +150,7 @@ impl Trust {
         Judgement { redacted, held, from_repository }
     }
 
-    /// Returns why a memory is held, if it is, with the label that the caller knows; `redactor` is that of its store.
+    /// Returns the reason to hold a memory with a given label, if any; `redactor` is that of its store.
     pub fn held_as(
         &self,
         memory: &Memory,
@@ -159,19 +160,19 @@ impl Trust {
         self.decide(&Record { from_repository, ..document(memory, redactor).record })
     }
 
-    /// Marks a document that has its label and is held; one that is held already stays so.
+    /// Marks a labelled document as held if `Trust::decide` gives a reason; a mark is never removed.
     pub fn judge(&self, document: &mut Document) {
         if self.decide(&document.record).is_some() {
             document.entry.flags |= FLAG_HELD;
         }
     }
 
-    /// Returns whether a file is not given because nobody released it, whatever it says.
+    /// Returns whether a file is held only for lack of a release, whatever its text.
     pub(crate) fn is_unreleased(&self, stored: &Stored) -> bool {
         self.holds_unreleased() && self.is_from_repository(stored)
     }
 
-    /// Returns whether another file with the same id or name counts rather than this one.
+    /// Returns whether another file with the same id or name takes precedence.
     pub fn gives_way(&self, stored: &Stored, redactor: &Redactor) -> bool {
         self.is_from_repository(stored)
             || self.is_claudes(stored)
@@ -190,7 +191,7 @@ impl Trust {
         *hasher.finalize().as_bytes()
     }
 
-    /// Tells a memory as it is now from what may come into its file.
+    /// Returns a digest of a memory's present text, which differs once its file changes.
     pub fn mark(stored: &Stored) -> String {
         let Stored { memory, text, .. } = stored;
         blake3::hash(format!("{} {text}", memory.id).as_bytes()).to_hex()[..MARK_CHARS].to_owned()

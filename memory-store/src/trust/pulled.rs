@@ -1,6 +1,6 @@
-//! Memories from the repository: this machine's ledger knows by content hash what was derived, written or released here.
-//! Every other file in a committed memory folder is *from the repository*: it is labelled so wherever it is given, never
-//! told as a wish of the user, and with `pulled = "reviewed"` not given until it is released.
+//! Memories from the repository. The ledger contains the hashes of all texts that were derived, written or released on
+//! this machine. Every other file in a committed memory folder is *from the repository*: it is labelled wherever it is
+//! returned, never presented as a wish of the user, and with `pulled = "reviewed"` held until it is released.
 
 use std::sync::OnceLock;
 
@@ -12,7 +12,7 @@ use crate::settings::{Pulled, Settings};
 use crate::store::Store;
 use crate::stored::{Stored, lock};
 
-/// Origin of a store's files, as its ledger tells it.
+/// Origin of a store's files according to its ledger.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FileOrigins {
     /// Project of the ledger that knows the texts of this machine; `None` where no repository has the files.
@@ -25,7 +25,7 @@ pub(super) struct FileOrigins {
 
 impl FileOrigins {
     pub(crate) fn of(store: &Store) -> Self {
-        // Nobody else can write a private store.
+        // Only this user can write a private store.
         Self {
             home: store.root.as_deref().map(|_| store.home.clone()),
             ledger: Some(store.home.clone()),
@@ -33,12 +33,12 @@ impl FileOrigins {
         }
     }
 
-    /// Forgets what the ledger said.
+    /// Drops the cached ledger.
     pub(crate) fn renewed(self) -> Self {
         Self { texts: OnceLock::new(), ..self }
     }
 
-    /// Returns the policy for what is from the repository: that of the settings, unless the project's is stricter.
+    /// Returns the policy for memories from the repository: that of the settings, unless the project's is stricter.
     pub(crate) fn policy(&self, settings: &Settings) -> Result<Pulled> {
         let is_limited = match &self.home {
             Some(home) => Identity::read(home)?.is_some_and(|identity| identity.authors.is_some()),
@@ -48,20 +48,20 @@ impl FileOrigins {
         Ok(settings.pulled.max(least))
     }
 
-    /// Returns the project whose ledger is asked about a file. Nobody else can write drafts, and they get into a ledger at
-    /// the next sync.
+    /// Returns the project whose ledger lists a file. Only this user can write drafts, and the ledger lists them only
+    /// after the next sync.
     fn home_of(&self, stored: &Stored) -> Option<&ProjectDir> {
         self.home.as_ref().filter(|home| !stored.path.starts_with(&home.drafts))
     }
 
-    /// Returns whether this machine did not derive, write or release what a file says.
+    /// Returns whether a file's text was not derived, written or released on this machine.
     pub(crate) fn is_repository(&self, stored: &Stored) -> bool {
         self.home_of(stored).is_some()
             && !self.texts().owns(stored)
             && !self.texts().is_of_claude(stored)
     }
 
-    /// Returns whether a tool call of Claude's wrote what a file says, and no person confirmed it.
+    /// Returns whether a tool call of Claude's wrote a file's text, and no person confirmed it.
     pub(crate) fn is_claudes(&self, stored: &Stored) -> bool {
         self.texts().is_of_claude(stored)
     }
@@ -72,21 +72,21 @@ impl FileOrigins {
         self.texts.get_or_init(|| self.ledger.as_ref().map(open).unwrap_or_default())
     }
 
-    /// Returns the same without reading the whole ledger.
+    /// Like [`Self::is_repository`], without reading the whole ledger.
     pub(crate) fn is_repository_alone(&self, stored: &Stored) -> bool {
         let Some(home) = self.home_of(stored) else { return false };
         let origin = Lookup::new(home).origin(stored);
         !matches!(origin, Ok(ledger::LedgerOrigin::Own | ledger::LedgerOrigin::Claude))
     }
 
-    /// Returns the same as [`Self::is_claudes`] without reading the whole ledger.
+    /// Like [`Self::is_claudes`], without reading the whole ledger.
     pub(crate) fn is_claudes_alone(&self, stored: &Stored) -> bool {
         let origin = |home| Lookup::new(home).origin(stored).ok();
         self.ledger.as_ref().and_then(origin) == Some(ledger::LedgerOrigin::Claude)
     }
 }
 
-/// Releases memories as they are now: they count as this machine's. Memories that look like orders stay held.
+/// Releases the present texts of memories: they count as this machine's. Memories that resemble instructions stay held.
 ///
 /// # Errors
 /// When the ledger cannot be written.
@@ -95,8 +95,8 @@ pub fn release(store: &Store, released: &[&Stored]) -> Result<()> {
     Ledger::open(&store.home)?.own(released.iter().flat_map(|stored| hashes(stored)))
 }
 
-/// Lists the memory files of a store that may have come with the repository: what they say was neither written here nor
-/// noted before. Drafts are private.
+/// Lists the memory files of a store that may be from the repository: their texts were neither written here nor
+/// recorded before. Drafts are private and omitted.
 ///
 /// # Errors
 /// When the ledger cannot be read.
@@ -106,7 +106,7 @@ pub fn unknown(store: &Store) -> Result<Vec<Stored>> {
     Ok(files)
 }
 
-/// Lists the memory files of a store whose texts nobody has noted yet, drafts among them.
+/// Lists the memory files of a store whose texts are not recorded yet, including drafts.
 ///
 /// # Errors
 /// When the ledger cannot be read.
@@ -117,7 +117,7 @@ pub fn unseen(store: &Store) -> Result<Vec<Stored>> {
     Ok(files)
 }
 
-/// Notes that what these files say came with the repository.
+/// Records that the texts of these files are from the repository.
 ///
 /// # Errors
 /// When the ledger cannot be written.

@@ -1,6 +1,6 @@
-//! Releases from quarantine: whatever looks like an order to the model is held, wherever it comes from, until a person
-//! releases it. A release stands by the text's hash in a private file of the project, so that a repository cannot release
-//! what it brings, and an edited text is judged again.
+//! Releases from quarantine: text that resembles an instruction to the model is held, regardless of its origin, until a
+//! person releases it. A release is recorded by the text's hash in a private file of the project, so that a repository
+//! cannot release its own files, and an edited text is judged again.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,15 +19,15 @@ use crate::redact::Redactor;
 use crate::stored::Stored;
 use crate::suspicion::judged_text;
 
-/// Bytes of the file of orders that were let out: some 60,000.
+/// Maximum size of the file of releases: some 60,000.
 pub(crate) const RELEASED_BYTES_MAX: usize = 2 << 20;
 
-/// Orders that were let out, by the hash of what they say.
+/// Released texts, by hash.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Releases(BTreeSet<String>);
 
 impl Releases {
-    /// Reads what was let out of a project's stores.
+    /// Reads the releases of a project's stores.
     pub(crate) fn read(home: &ProjectDir) -> Result<Self> {
         let path = &home.released;
         let mut text = String::new();
@@ -39,7 +39,7 @@ impl Releases {
         Ok(Self(text.lines().map(str::to_owned).collect()))
     }
 
-    /// Returns whether a person let out what a record says.
+    /// Returns whether a person released the text of a record.
     pub(crate) fn have(&self, record: &Record) -> bool {
         self.0.contains(&hash(record))
     }
@@ -52,7 +52,7 @@ impl Releases {
     }
 }
 
-/// Lets a memory out of quarantine as it is now, without what `redactor`, that of its store, hides.
+/// Releases the present text of a memory from quarantine, redacted by `redactor`, which is that of its store.
 ///
 /// # Errors
 /// When the file cannot be written.
@@ -63,7 +63,7 @@ pub fn let_out(home: &ProjectDir, stored: &Stored, redactor: &Redactor) -> Resul
     let mut options = private_options();
     let mut file = options.create(true).append(true).open(path).at(path)?;
     if file.metadata().at(path)?.len() + line.len() as u64 > RELEASED_BYTES_MAX as u64 {
-        // Nobody would read it: better said than forgotten.
+        // An error is better than a release that is never read.
         return Err(Error::Refused {
             path: path.clone(),
             message: "too much was released before; what is beyond is not read".to_owned(),
@@ -74,12 +74,12 @@ pub fn let_out(home: &ProjectDir, stored: &Stored, redactor: &Redactor) -> Resul
     file.sync_all().at(path)
 }
 
-/// Returns the document that an index would hold of a memory.
+/// Returns the document of a memory for an index.
 pub(super) fn document(memory: &Memory, redactor: &Redactor) -> Document {
     document_of(&redactor.redacted(memory))
 }
 
-/// Returns the document that an index would hold of a memory without secrets.
+/// Returns the document of a redacted memory for an index.
 pub(super) fn document_of(redacted: &Memory) -> Document {
     Document::memory(redacted, Path::new(""), Stamp::default())
 }

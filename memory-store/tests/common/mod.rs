@@ -1,4 +1,4 @@
-//! A store of our own in a sealed folder: a made-up billing project.
+//! A store in a sealed folder: a fictitious billing project.
 
 pub mod vectors;
 
@@ -21,15 +21,15 @@ use memory_store::store::Stored;
 use memory_store::{Kind, Memory, MemoryId, ProjectId, Timestamp};
 use testutils::SealedHome;
 
-/// The time of every test.
+/// The time in every test.
 pub const NOW: Timestamp = Timestamp(1_790_000_000_000);
 
-/// The id of the memory with this number.
+/// Returns the id of the memory with this number.
 pub fn id(number: u8) -> MemoryId {
     MemoryId::new(Timestamp(NOW.0 - 86_400_000), [number; 10])
 }
 
-/// A memory with this number.
+/// Returns a memory with this number.
 pub fn memory(number: u8, kind: Kind, title: &str, body: &str) -> Memory {
     Memory {
         id: id(number),
@@ -61,7 +61,7 @@ pub fn memory(number: u8, kind: Kind, title: &str, body: &str) -> Memory {
     }
 }
 
-/// The memories of the made-up project.
+/// Returns the memories of the fictitious project.
 pub fn memories() -> Vec<Memory> {
     let mut importer = memory(
         1,
@@ -130,7 +130,7 @@ pub fn memories() -> Vec<Memory> {
     ]
 }
 
-/// Returns the change of a journal that says that a memory was saved.
+/// Returns the journal entry of a saved memory.
 pub fn put(stored: &Stored, root: &Path) -> Entry {
     let mut document = build::document(stored, root);
     document.read();
@@ -145,7 +145,7 @@ pub struct Fixture {
 }
 
 impl Fixture {
-    /// A project without memories.
+    /// Returns a project without memories.
     pub fn empty() -> Self {
         let home = SealedHome::new();
         let (dirs, root) = (home.dirs.clone(), home.path().join("work"));
@@ -154,7 +154,7 @@ impl Fixture {
         Self { _home: home, dirs, tree }
     }
 
-    /// The made-up project, published.
+    /// Returns the fictitious project, published.
     pub fn filled() -> Self {
         let fixture = Self::empty();
         for memory in memories() {
@@ -164,7 +164,7 @@ impl Fixture {
         fixture
     }
 
-    /// The made-up project with more memories, published with vectors under these names.
+    /// Returns the fictitious project with more memories, published with vectors under these names.
     pub fn with(memories: impl IntoIterator<Item = Memory>, names: &[&str]) -> Self {
         let mut fixture = Self::filled();
         fixture.dirs.models = Some(vectors::assets());
@@ -178,7 +178,7 @@ impl Fixture {
         fixture
     }
 
-    /// The memories that a prompt brings.
+    /// Returns the memories that a prompt recalls.
     pub fn given(&self, prompt: &str) -> Vec<MemoryId> {
         let found = self.recall().prompt(prompt, None, NOW, &|_| false);
         found.hits.iter().map(|hit| hit.id).collect()
@@ -196,7 +196,7 @@ impl Fixture {
         Recall::open(&self.dirs, &self.tree, None)
     }
 
-    /// Opens the index to ask what became of each candidate.
+    /// Opens the index with traces of each candidate's outcome.
     pub fn tracing(&self) -> Recall {
         let mut recall = self.recall();
         recall.traces = true;
@@ -207,7 +207,7 @@ impl Fixture {
         write(&self.root().join(".throughline/memories"), memory)
     }
 
-    /// The memories on disk, as `Store::list` gives them.
+    /// Returns the memories on disk, like `Store::list`.
     pub fn list(&self) -> Vec<Stored> {
         let mut files: Vec<PathBuf> = fs::read_dir(self.root().join(".throughline/memories"))
             .unwrap()
@@ -232,12 +232,12 @@ impl Fixture {
         self.publish_with(publisher, &self.list(), turns)
     }
 
-    /// Brings turns for the next generation, beside those that there are.
+    /// Stages turns for the next generation, beside the present ones.
     pub fn added(&self, turns: &mut dyn Iterator<Item = Passage>) -> Option<Staged> {
         self.staged(None, false, turns)
     }
 
-    /// Brings turns for the next generation, in place of those that there are.
+    /// Stages turns for the next generation, in place of the present ones.
     pub fn replaced(&self, turns: &mut dyn Iterator<Item = Passage>) -> Option<Staged> {
         self.staged(None, true, turns)
     }
@@ -285,7 +285,7 @@ impl Fixture {
         publisher.publish(content(&self.dirs.data, &stored, None, &start)).unwrap();
     }
 
-    /// The files of the index, by name.
+    /// Returns the files of the index, by name.
     pub fn index_files(&self) -> Vec<(String, Vec<u8>)> {
         let mut files: Vec<_> = fs::read_dir(self.index())
             .unwrap()
@@ -296,7 +296,7 @@ impl Fixture {
         files
     }
 
-    /// Gives every memory file the same time of change.
+    /// Sets the same modification time for every memory file.
     pub fn set_times(&self) {
         for stored in self.list() {
             let file = fs::File::options().write(true).open(stored.path).unwrap();

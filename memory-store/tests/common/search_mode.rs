@@ -13,7 +13,7 @@ use memory_store::settings::{IndexSearch, IndexSettings, Settings};
 
 use vectors::{Nearest, Shipped, assets};
 
-/// Way in which a program of a test searches its index.
+/// Search mode of an index in a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SearchMode {
     /// By words alone: the index has no vectors.
@@ -24,7 +24,7 @@ pub enum SearchMode {
     Graph,
 }
 
-/// Makes three tests of each function named, one for each search mode: `NAME::words`, `NAME::scan`, `NAME::graph`.
+/// Generates three tests of each function, one for each search mode: `NAME::words`, `NAME::scan`, `NAME::graph`.
 macro_rules! in_each_search_mode {
     ($($test:ident),+ $(,)?) => {$(
         mod $test {
@@ -50,7 +50,7 @@ macro_rules! in_each_search_mode {
 pub(crate) use in_each_search_mode;
 
 impl SearchMode {
-    /// Returns the setting that asks for it; none without vectors.
+    /// Returns the setting for this mode; none without vectors.
     fn setting(self) -> Option<IndexSearch> {
         match self {
             Self::Words => None,
@@ -59,13 +59,13 @@ impl SearchMode {
         }
     }
 
-    /// Returns the environment variable that a program needs to search that way.
+    /// Returns the environment variable that a program needs for this mode.
     pub fn variables(self) -> Option<(&'static str, PathBuf)> {
         self.setting().map(|_| ("THROUGHLINE_MODELS", assets()))
     }
 
-    /// Brings turns for the next generation of the index in `dir`, beside those that there are or `afresh` in their place,
-    /// with what this mode searches.
+    /// Stages turns for the next generation of the index in `dir`, beside the present ones or, if `afresh`, in their
+    /// place, with the data for this mode.
     pub fn stage(
         self,
         dir: &Path,
@@ -79,12 +79,12 @@ impl SearchMode {
         Some(staged)
     }
 
-    /// Publishes the index in `dir`, with what this mode searches.
+    /// Publishes the index in `dir`, with the data for this mode.
     pub fn publish(self, dir: &Path, publisher: Publisher<'_>, content: Content<'_>) -> Published {
         let Some(search) = self.setting() else { return publisher.publish(content).unwrap() };
         let vectors = Shipped::open();
         let settings = Settings { index: IndexSettings { search }, ..content.settings.clone() };
-        // It may have borrowed for longer.
+        // A new binding, because the lifetime of its borrows may be longer.
         let mut publisher = publisher;
         publisher.vectors = Some(&vectors);
         if self == Self::Graph {

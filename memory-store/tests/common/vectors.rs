@@ -1,15 +1,15 @@
-//! Vectors and graphs for tests: those of the table that comes with the programs, and graphs of the
-//! nearest, however few there are.
+//! Vectors and graphs for tests: those of the shipped table, and graphs of the nearest neighbours, for any number of
+//! vectors.
 
 use std::path::{Path, PathBuf};
 
 use memory_store::embed::{Encoder, Space, Table, Vector};
 use memory_store::index::build::{Graphs, Vectors};
 
-/// Neighbours of a vector in a graph.
+/// Number of neighbours of a vector in a graph.
 const NEIGHBOURS: usize = 16;
 
-/// The folder of the embedder's files. Tests of other packages use this file, too.
+/// Returns the folder of the embedder's files. Tests of other packages use this file, too.
 pub fn assets() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../memory-store/assets")
 }
@@ -33,7 +33,7 @@ impl Vectors for Shipped {
     }
 }
 
-/// A graph of the nearest, however few there are.
+/// Builder of a graph of the nearest neighbours, for any number of vectors.
 pub struct Nearest;
 
 impl Graphs for Nearest {

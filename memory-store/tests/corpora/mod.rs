@@ -1,4 +1,4 @@
-//! Poisoned memories, and harmless ones that look alike (see `suspicion.rs`).
+//! Poisoned memories, and harmless ones that resemble them (see `suspicion.rs`).
 
 pub const POISON: &str = include_str!("../fixtures/poison.tsv");
 pub const HARMLESS: &str = include_str!("../fixtures/harmless.tsv");
@@ -11,7 +11,7 @@ pub struct Case {
     pub text: String,
 }
 
-/// The memories of a corpus.
+/// Returns the memories of a corpus.
 pub fn cases(corpus: &'static str) -> Vec<Case> {
     let case = |line: &'static str| {
         let mut fields = line.split('\t');

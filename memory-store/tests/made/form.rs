@@ -1,10 +1,10 @@
-//! Forms in which secrets are given, with values drawn for them.
+//! Forms of text with secrets, and generated values for them.
 
 use std::ops::Range;
 
 use super::Values;
 
-/// The forms by the place where they occur, and how many of them there are at least.
+/// The forms by place of occurrence, with their minimum number.
 pub const PLACES: [(&str, &str, usize); 6] = [
     ("prompts", include_str!("../fixtures/secrets/prompts.txt"), 60),
     ("command lines", include_str!("../fixtures/secrets/commands.txt"), 87),
@@ -14,14 +14,14 @@ pub const PLACES: [(&str, &str, usize); 6] = [
     ("names and answers", include_str!("../fixtures/secrets/names.txt"), 3),
 ];
 
-/// A form with its values, and where the secrets stand.
+/// A form with its values, and the ranges of the secrets.
 pub struct Case {
     pub text: String,
     pub secrets: Vec<Range<usize>>,
 }
 
 impl Case {
-    /// A form with values of this seed.
+    /// Returns a form with values of this seed.
     pub fn new(form: &str, seed: u64) -> Self {
         let mut values = Values::new(seed);
         let mut case = Self { text: String::new(), secrets: Vec::new() };
@@ -44,7 +44,7 @@ impl Case {
         case
     }
 
-    /// Adds text of the form, its escapes read.
+    /// Adds text of the form, with its escapes replaced.
     fn push(&mut self, form: &str) {
         let mut rest = form;
         while let Some(at) = rest.find('\\') {
@@ -63,14 +63,14 @@ impl Case {
         self.text.push_str(rest);
     }
 
-    /// Returns whether each secret is a word of a list of words, which tells nothing by itself.
+    /// Returns whether each secret is a word of a word list, which reveals nothing by itself.
     pub fn is_phrase(&self) -> bool {
         let mut words = self.secrets.iter();
         self.secrets.len() >= 10 && words.all(|word| word.len() < 10)
     }
 }
 
-/// Parts of a secret that tell too much of it: words of a phrase, lines, pieces between the signs of a code.
+/// Returns parts of a secret that reveal too much of it: words of a phrase, lines, pieces between the signs of a code.
 pub fn parts(secret: &str) -> impl Iterator<Item = &str> {
     const PART_BYTES_MIN: usize = 16;
     let lines = secret.lines().filter(|line| line.len() >= PART_BYTES_MIN);
@@ -83,7 +83,7 @@ pub fn parts(secret: &str) -> impl Iterator<Item = &str> {
     halves.chain(pieces)
 }
 
-/// The forms of a table.
+/// Returns the forms of a table.
 pub fn forms(table: &str) -> impl Iterator<Item = &str> {
     table.lines().filter(|line| !line.is_empty())
 }

@@ -1,4 +1,4 @@
-//! Branches, stashes, working trees and clones: nothing is lost, and nothing stands in their way.
+//! Branches, stashes, working trees and clones: nothing is lost, and no file blocks git.
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +16,7 @@ fn a_stash_is_not_in_the_way_of_its_return() {
     journey.git("stash -q -u");
     assert_eq!(journey.files(), [] as [u8; 0]);
     journey.sync();
-    // Recalled meanwhile, but not where the stash wants to put them.
+    // Recalled meanwhile, but not at the paths that the stash restores.
     assert_eq!((journey.known(), journey.files()), (vec![0, 1, 2], vec![]));
     journey.git("stash pop -q");
     journey.sync();
@@ -24,7 +24,7 @@ fn a_stash_is_not_in_the_way_of_its_return() {
     assert_eq!(journey.tombstones(), []);
     assert_eq!(drafts(&journey), 0);
 
-    // A stash that is dropped takes nothing along either.
+    // A dropped stash does not remove memories either.
     journey.git("stash -q -u");
     journey.sync();
     journey.git("stash drop -q");
@@ -47,7 +47,7 @@ fn a_branch_keeps_its_memories_without_blocking_the_way_back() {
     journey.git("checkout -q main");
     journey.sync();
     assert_eq!((journey.files(), journey.known()), (vec![0], vec![0, 1, 2]));
-    // Read again meanwhile, in other words, and back: the file on the branch is committed and stays as it is.
+    // Extracted again meanwhile, in other words, and back: the file on the branch is committed and stays unchanged.
     journey.desired[1].memory.body = "Mined again.".to_owned();
     journey.sync();
     journey.git("checkout -q feature");
@@ -72,7 +72,7 @@ fn an_abandoned_branch_loses_nothing() {
     journey.git("checkout -q -b feature");
     journey.desired.push(Desired { memory: memory(1), root: journey.root().to_owned() });
     journey.sync();
-    // Committed and left before anybody looked.
+    // Committed and left before the next sync.
     journey.commit_memories();
     journey.git("checkout -q main");
     journey.sync();
@@ -180,7 +180,7 @@ fn two_clones_share_what_was_learned_without_writing_it_twice() {
     assert_eq!(sync(&journey, [&here, &clone]).written, 1);
     assert_eq!(sync(&journey, [&clone, &here]), Outcome { unchanged: 2, ..Outcome::default() });
     assert_eq!((journey.files(), journey.files_in(&clone)), (vec![0], vec![0, 1]));
-    // The clone is removed: what only it had comes home.
+    // The clone is removed: its only copies are written to the main tree.
     fs::remove_dir_all(&clone).unwrap();
     assert_eq!(journey.sync().written, 1);
     assert_eq!(journey.files(), [0, 1]);

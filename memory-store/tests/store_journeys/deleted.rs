@@ -1,4 +1,4 @@
-//! Tests of missing files: a person's deletion stays, and files that git took away come back.
+//! Tests of missing files: a person's deletion is permanent, and files that git removed are restored.
 
 use std::fs;
 
@@ -25,8 +25,8 @@ fn a_deleted_file_stays_deleted_until_it_is_restored() {
     assert_eq!((journey.files(), journey.tombstones()), (vec![0, 1, 2], vec![]));
 }
 
-/// `git stash -u` lists what it keeps, and then cleans everything away: what came in between is in no stash, and the
-/// stash is long popped when the next sync looks.
+/// `git stash -u` lists the files to keep, and then removes all: files that appear in between are in no stash, and the
+/// stash is popped long before the next sync.
 #[test]
 fn what_a_stash_swallowed_is_written_again() {
     let mut journey = Journey::new(3);
@@ -58,7 +58,7 @@ fn what_a_stash_swallowed_is_written_again() {
     assert_eq!(journey.tombstones(), [(9, Reason::Deleted)]);
 }
 
-/// Checks that staged files go with a reset, also with one that gives up a merge.
+/// Checks that a reset removes staged files, also one that aborts a merge.
 #[test]
 fn what_a_reset_threw_away_is_written_again() {
     let mut journey = Journey::new(2);
@@ -75,7 +75,7 @@ fn what_a_reset_threw_away_is_written_again() {
     assert_eq!((journey.files(), journey.tombstones()), (vec![0, 1, 2, 3], vec![]));
 }
 
-/// git takes a file out of the index before it moves HEAD, and so does a person with `git rm`: the commit tells.
+/// git removes a file from the index before it moves HEAD, and so does a person with `git rm`: the commit decides.
 #[test]
 fn a_removal_that_is_staged_counts_when_it_is_committed() {
     let journey = Journey::new(3);
@@ -118,7 +118,7 @@ fn a_committed_file_stays_deleted_by_hand_or_by_commit() {
     journey.sync();
     assert_eq!(journey.tombstones(), [(0, Reason::Deleted), (1, Reason::RemovedInCommit)]);
     assert_eq!(journey.files(), [2, 3]);
-    // A deletion that is committed only later, together with a rename, is one deletion.
+    // A deletion that is only committed later, together with a rename, is one deletion.
     let renamed = journey.path(2).with_file_name("better-name.md");
     journey.git(&format!("mv {} {}", journey.path(2).display(), renamed.display()));
     journey.git("commit -q -m rename");
@@ -135,7 +135,7 @@ fn a_loose_file_stays_deleted_while_others_are_committed() {
     journey.desired.push(Desired { memory: memory(3), root: journey.root().to_owned() });
     journey.sync();
     journey.delete(2);
-    // Between deletion and sync the person commits something else.
+    // Between deletion and sync the person commits another change.
     fs::write(journey.root().join("code"), "2\n").unwrap();
     journey.git("commit -q -a -m more");
     journey.sync();
@@ -154,7 +154,7 @@ fn git_clean_takes_nothing_for_good() {
     assert_eq!(journey.sync().written, 3);
     assert_eq!((journey.files(), journey.tombstones()), (vec![0, 1, 2], vec![]));
 
-    // Also when the folder is committed and only the new ones are taken.
+    // Also if the folder is committed and only the new ones are removed.
     let mut journey = journey;
     journey.commit_memories();
     for n in 3..6 {
@@ -187,12 +187,12 @@ fn what_a_person_wrote_survives_git_clean_as_they_wrote_it() {
     journey.sync();
     assert_eq!(journey.files(), [0, 1, 9]);
     assert_eq!(fs::read_to_string(journey.path(0)).unwrap(), edited);
-    // Still theirs: mining again does not replace it.
+    // Still theirs: extracting it again does not replace it.
     let mut journey = journey;
     journey.desired[0].memory.body = "Mined again.".to_owned();
     journey.sync();
     assert_eq!(fs::read_to_string(journey.path(0)).unwrap(), edited);
-    // And what they delete themselves stays deleted.
+    // Their own deletions are permanent.
     journey.delete(9);
     journey.sync();
     assert_eq!((journey.files(), journey.tombstones()), (vec![0, 1], vec![(9, Reason::Deleted)]));

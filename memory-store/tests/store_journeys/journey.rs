@@ -1,4 +1,4 @@
-//! World of the journeys, and its observation.
+//! Environment of the journeys, with functions to observe it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,7 +25,7 @@ pub struct Journey {
 }
 
 impl Journey {
-    /// A repository with one commit and `count` memories to be learned.
+    /// Returns a repository with one commit and `count` memories to be learned.
     pub fn new(count: u8) -> Self {
         Self::with_mode(count, Mode::Committed)
     }
@@ -77,7 +77,7 @@ impl Journey {
         }
     }
 
-    /// Asks git as the processor does before it reconciles.
+    /// Queries git like the processor before it reconciles.
     pub fn git_state(&self, root: &Path) -> GitState {
         let ask = |arguments: &str| self.try_git(root, arguments).ok();
         let line = |arguments: &str| ask(arguments).map(|text| text.trim().to_owned());
@@ -160,7 +160,7 @@ impl Journey {
         )
     }
 
-    /// Reconciles, and again to see that this changes nothing.
+    /// Reconciles twice, and checks that the second run changes nothing.
     pub fn sync(&self) -> Outcome {
         let outcome = self.reconcile_once();
         let before = self.everything();
@@ -175,7 +175,7 @@ impl Journey {
         outcome
     }
 
-    /// All files of the user outside of git, with their bytes and times.
+    /// Returns all files of the user outside of git, with their bytes and times.
     pub fn everything(&self) -> BTreeMap<PathBuf, (Vec<u8>, std::time::SystemTime)> {
         let mut files = BTreeMap::new();
         let mut folders = vec![self.home.path().to_owned()];
@@ -193,7 +193,7 @@ impl Journey {
         files
     }
 
-    /// The numbers of the memories whose files are in a working tree.
+    /// Returns the numbers of the memories whose files are in a working tree.
     pub fn files_in(&self, root: &Path) -> Vec<u8> {
         let folder = root.join(".throughline/memories");
         let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
@@ -208,7 +208,7 @@ impl Journey {
         self.files_in(self.root())
     }
 
-    /// The numbers of the memories that recall would find from this tree.
+    /// Returns the numbers of the memories that recall would find from this tree.
     pub fn known(&self) -> Vec<u8> {
         let listing = self.store().list().unwrap();
         assert!(listing.broken.is_empty(), "{:?}", listing.broken);

@@ -1,5 +1,4 @@
-//! Journeys of memories through real git: nothing that git takes along is lost, and what a person
-//! deleted stays deleted.
+//! Journeys of memories through real git: files that git removes are not lost, and a person's deletions are permanent.
 
 mod branches;
 mod deleted;

@@ -1,4 +1,4 @@
-//! While git is at work nothing is concluded from what is missing.
+//! While git is at work, missing files are not judged.
 
 use std::fs;
 
@@ -7,8 +7,8 @@ use memory_store::reconcile::Desired;
 
 use super::journey::{Journey, memory};
 
-/// A sync may fall between two steps of `git stash -u`: what is missing then is not taken for deleted, and not
-/// written into git's way.
+/// A sync may run between two steps of `git stash -u`: missing files do not count as deleted, and are not written at
+/// paths that git needs.
 #[test]
 fn what_git_moves_right_now_is_left_for_the_next_sync() {
     let journey = Journey::new(3);
@@ -20,14 +20,14 @@ fn what_git_moves_right_now_is_left_for_the_next_sync() {
         assert_eq!(journey.sync().tombstoned, 0);
         assert_eq!((journey.files(), journey.tombstones()), (vec![0, 2], vec![]));
     }
-    // Nobody moved it after all.
+    // It was not moved after all.
     fs::remove_file(&lock).unwrap();
     assert_eq!(journey.sync().tombstoned, 1);
     assert_eq!((journey.files(), journey.tombstones()), (vec![0, 2], vec![(1, Reason::Deleted)]));
 }
 
-/// Checks that nothing is judged when git moves between its answers and a look at the disk, and that nothing is
-/// remembered by which the next sync would judge wrongly.
+/// Checks that no file is judged if git changes anything between its answers and reading the disk, and that no state is
+/// recorded that would mislead the next sync.
 #[test]
 fn what_git_moved_since_it_was_asked_is_left_for_the_next_sync() {
     let moves: [&[&str]; 4] = [
@@ -58,7 +58,7 @@ fn what_git_moved_since_it_was_asked_is_left_for_the_next_sync() {
     }
 }
 
-/// A linked working tree has an index and a lock of its own.
+/// A linked working tree has a separate index and lock.
 #[test]
 fn what_git_moves_in_a_linked_tree_is_left_for_the_next_sync() {
     let mut journey = Journey::new(1);
@@ -81,7 +81,7 @@ fn what_git_moves_in_a_linked_tree_is_left_for_the_next_sync() {
     assert_eq!(journey.tombstones(), [(2, Reason::Deleted)]);
 }
 
-/// A merge that stopped half-way has taken what the other side removed, and brings it back when it is given up.
+/// A merge that stopped halfway has removed the files that the other side removed; aborting it restores them.
 #[test]
 fn what_an_unfinished_merge_took_is_judged_when_it_is_over() {
     for gives_up in [true, false] {

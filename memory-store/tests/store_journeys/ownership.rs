@@ -1,4 +1,4 @@
-//! Whose file it is: a person's file keeps its bytes, whatever readers, settings and git do.
+//! Ownership of files: a person's file keeps its bytes, regardless of extractors, settings and git.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use super::journey::{Journey, drafts, memory};
 /// Ways in which a memory file becomes a person's.
 const OWNED: [&str; 4] = ["committed", "staged", "edited", "pinned"];
 
-/// A project whose first memory is a person's, with that file's text.
+/// Returns a project whose first memory is a person's, with that file's text.
 fn owned(how: &str) -> (Journey, String) {
     let journey = Journey::new(2);
     journey.sync();
@@ -62,7 +62,7 @@ fn what_no_reader_finds_any_more_is_proposed_once_and_stays_when_it_was_kept() {
     store.keep_unfound(memory(0).id).unwrap();
     journey.sync();
     assert_eq!(store.unfound().unwrap(), [memory(1).id]);
-    // Found again, and lost again: a decision was about the reader before.
+    // Found again, and lost again: the decision was about the earlier extraction.
     journey.desired = desired;
     journey.sync();
     assert_eq!(store.unfound().unwrap(), []);
@@ -91,7 +91,7 @@ fn the_only_loose_memory_survives_one_clean() {
     journey.git("clean -fdq");
     assert_eq!(journey.sync().returned, 1);
     assert_eq!(fs::read_to_string(journey.path(2)).unwrap(), text);
-    // A person who deletes it means it.
+    // A person's deletion is intended.
     journey.delete(2);
     journey.sync();
     assert_eq!(journey.tombstones().len(), 1);

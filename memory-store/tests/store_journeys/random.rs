@@ -1,10 +1,10 @@
-//! Journeys that dice decide.
+//! Random journeys.
 
 use memory_store::reconcile::Desired;
 
 use super::journey::{Journey, memory};
 
-/// A sequence of numbers that is the same every time.
+/// A pseudo-random sequence with a fixed seed.
 struct Dice(u64);
 
 impl Dice {
@@ -51,7 +51,7 @@ fn random_step(journey: &mut Journey, dice: &mut Dice) -> String {
             return "sync".to_owned();
         }
         4..6 => {
-            // Nothing is there to be added after a stash.
+            // After a stash there is nothing to add.
             let _ = journey.try_git(journey.root(), "add -A .throughline");
             "commit -q -m memories"
         }
@@ -63,7 +63,7 @@ fn random_step(journey: &mut Journey, dice: &mut Dice) -> String {
             1 => "stash pop -q",
             _ => "stash drop -q",
         },
-        // One loose file that is cleaned away cannot be told from one that a person deleted.
+        // A single untracked file that is cleaned cannot be distinguished from one that a person deleted.
         _ if loose == 1 => return "nothing".to_owned(),
         _ => "clean -fdq",
     };

@@ -1,4 +1,4 @@
-//! Decisions that are undone, and memories that a person puts back to held.
+//! Decisions that are reverted, and memories that a person puts back to held.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ use memory_store::{Error, MemoryId};
 
 use super::journey::{Journey, NOW, drafts, memory};
 
-/// A project in which the first memory was accepted, with its text.
+/// Returns a project in which the first memory was accepted, with its text.
 fn accepted(mode: Mode) -> (Journey, String) {
     let mut journey = Journey::with_mode(2, mode);
     journey.desired.iter_mut().for_each(|desired| desired.memory.hold(HeldFor::Review));
@@ -41,7 +41,7 @@ fn a_memory_that_a_person_puts_back_stays_held_whatever_is_set_and_learned() {
         let kept = fs::read(&held.path).unwrap();
         let desired = journey.desired.clone();
         let settings: [fn(&mut Journey); 4] = [
-            // Every memory is held, none is, another text is found, none is found.
+            // Every memory is held, none is, another text is extracted, none is extracted.
             |_| {},
             |journey| journey.desired.iter_mut().for_each(|desired| desired.memory.release()),
             |journey| journey.desired[0].memory.body = "Other words.".to_owned(),
@@ -58,7 +58,7 @@ fn a_memory_that_a_person_puts_back_stays_held_whatever_is_set_and_learned() {
             journey.desired.clone_from(&desired);
             journey.sync();
         }
-        // Accepted again, it is what it was.
+        // Accepted again, it has its earlier state.
         let promoted =
             journey.store().promote(&memory(0).id.short(), &Redactor::default()).unwrap();
         journey.sync();
@@ -71,7 +71,7 @@ fn only_an_accepted_memory_is_put_back() {
     let (journey, _) = accepted(Mode::Committed);
     let refused = journey.store().hold(memory(1).id).unwrap_err();
     assert!(matches!(refused, Error::NotFound { found: 0, .. }), "{refused}");
-    // One that a person wrote is theirs to hold, too.
+    // A person may also hold a memory that they wrote.
     let store = journey.store();
     let saved = store.save(memory(7), &Redactor::default(), NOW).unwrap().stored;
     store.hold(memory(7).id).unwrap();
@@ -80,7 +80,7 @@ fn only_an_accepted_memory_is_put_back() {
     assert_eq!((journey.known(), journey.tombstones()), (vec![0, 1, 7], vec![]));
 }
 
-/// Files of memories with their bytes.
+/// Returns the files of memories with their bytes.
 fn files(store: &Store) -> BTreeMap<PathBuf, Vec<u8>> {
     let folders = [&store.folder, &store.home.drafts, &store.home.archived_memories];
     let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).into_iter().flatten());
@@ -88,7 +88,7 @@ fn files(store: &Store) -> BTreeMap<PathBuf, Vec<u8>> {
     paths.map(|path| (path.clone(), fs::read(&path).unwrap())).collect()
 }
 
-/// Makes a decision; returns the states by which it is undone.
+/// Makes a decision; returns the states to revert it.
 fn decided(store: &Store, ids: &[MemoryId], decide: impl FnOnce(&Store)) -> [MemoryState; 2] {
     let before = store.state_of(ids).unwrap();
     decide(store);
@@ -97,7 +97,7 @@ fn decided(store: &Store, ids: &[MemoryId], decide: impl FnOnce(&Store)) -> [Mem
     [before, after]
 }
 
-/// Gives memory files forms that no program of ours writes, which are to come back as they are.
+/// Rewrites memory files in forms that no program of ours writes; reverting must restore them.
 fn with_forms_of_people(journey: &Journey) {
     for (at, path) in files(&journey.store()).into_keys().enumerate() {
         let text = fs::read_to_string(&path).unwrap();

@@ -1,4 +1,4 @@
-//! Changes by Claude to memories that wait for the user, announced once by the hook of the next session start.
+//! Pending changes by Claude to memories, announced once by the hook of the next session start.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,7 +15,7 @@ const NAMED_MAX: usize = 5;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClaimNotice {
-    /// Memories that Claude asked to forget, or to replace.
+    /// Memories that Claude requested to forget or replace.
     pub asked: BTreeSet<MemoryId>,
     /// Memories whose files a tool call wrote, changed or removed.
     pub written: BTreeSet<MemoryId>,

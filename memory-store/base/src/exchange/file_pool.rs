@@ -1,22 +1,22 @@
-//! Spare files: made by the processor, so that a hook that needs a new file only renames one.
+//! Spare files, created by the processor, so that a hook that needs a new file only renames one.
 //!
-//! To create a file a file system looks for a place, which takes up to 0.4 ms on a disk that is well used;
-//! a rename takes a twentieth of that.
+//! Creating a file takes up to 0.4 ms on a fragmented disk, because the file system searches for space; a rename takes
+//! a twentieth of that.
 
 use std::path::{Path, PathBuf};
 
-/// Number of them in a folder.
+/// Number of spare files in a folder.
 pub const COUNT: u64 = 8;
 
 /// Prefix of their names.
 pub const START: &str = "spare-";
 
-/// The spare file with this number.
+/// Returns the path of the spare file with this number.
 pub fn path(folder: &Path, number: u64) -> PathBuf {
     folder.join(format!("{START}{}", number % COUNT))
 }
 
-/// Makes those that are missing in a folder, and the folder.
+/// Creates the missing spare files in a folder, and the folder.
 pub fn refill(folder: &Path) -> crate::Result<()> {
     use crate::error::At;
     use crate::fs::disk::{Privacy, create_folder, private_options};

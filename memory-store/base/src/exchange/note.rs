@@ -1,6 +1,6 @@
-//! Notes: what hooks leave in the inbox for the processor. A note holds names and numbers only,
-//! never text of the conversation: that is read from the transcript, and redacted first. Nor does it say where
-//! the session works: the inbox is the working tree's, and a folder may be called anything.
+//! Notes of hooks in the inbox for the processor. A note contains only names and numbers, never text of the
+//! conversation, which the processor reads from the transcript and redacts first. Nor does it contain the folder of the
+//! session, because the inbox belongs to the working tree, and a folder may have any name.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,18 +10,18 @@ use crate::time::Timestamp;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Note {
-    /// When the hook ran.
+    /// Time of the hook.
     pub at: Timestamp,
     /// The event: `UserPromptSubmit`, `PostToolUse`, `PostToolUseFailure`, `Stop`, ...
     pub event: String,
     /// The Claude Code session.
     pub session: String,
-    /// The subagent, if it fired inside one.
+    /// The subagent in which the event occurred, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// The session's transcript.
     pub transcript: String,
-    /// The tool call, of the tool events.
+    /// The tool call, for tool events.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_use: Option<String>,
 }

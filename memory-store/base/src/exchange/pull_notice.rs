@@ -1,5 +1,5 @@
-//! Memories that came with the repository: counted by the processor, told by a hook once, shown by `throughline
-//! status` until more come.
+//! Memories pulled with the repository: counted by the processor, announced once by a hook, and shown by `throughline
+//! status` until more arrive.
 
 use std::fmt;
 use std::path::Path;
@@ -10,25 +10,25 @@ use crate::fs::open_regular::read_short;
 use crate::layout::TreeDir;
 use crate::time::Timestamp;
 
-/// Memories from the repository that are new, or say something new.
+/// Counts of memories from the repository that are new or changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Arrived {
-    /// When the processor found them.
+    /// Time at which the processor found them.
     pub at: Timestamp,
     /// Number of all of them.
     pub new: usize,
-    /// Number of those that are held back.
+    /// Number of those that are held.
     pub held: usize,
 }
 
 impl Arrived {
-    /// Reads what was found last, whether it was told or not.
+    /// Reads the last finding, announced or not.
     pub fn last(state: &TreeDir) -> Option<Self> {
         Self::untold(state).or_else(|| Self::read(&state.arrived_told))
     }
 
-    /// Reads what nobody has told yet.
+    /// Reads the finding that is not announced yet.
     pub fn untold(state: &TreeDir) -> Option<Self> {
         Self::read(&state.arrived)
     }

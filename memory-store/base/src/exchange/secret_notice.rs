@@ -1,5 +1,4 @@
-//! Values that became known as secrets: what the background did about them, announced once by the hook of the next
-//! session start.
+//! Newly known secrets: the actions of the background work, announced once by the hook of the next session start.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,15 +6,15 @@ use crate::fs::open_regular::read_short;
 use crate::layout::TreeDir;
 use crate::time::Timestamp;
 
-/// Counts of what was cleaned, and what a person is to decide about.
+/// Counts of redacted files and of pending decisions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SecretNotice {
-    /// When the processor learned the values.
+    /// Time at which the processor learned the values.
     pub at: Timestamp,
-    /// Private files that the program wrote itself and that it took the values out of.
+    /// Private files by the program that were redacted.
     pub cleaned: usize,
-    /// Memories of the user that contain one and stay as they are until the user decides.
+    /// Memories of the user that contain a secret and stay unchanged until the user decides.
     pub proposed: usize,
 }
 
@@ -25,7 +24,7 @@ impl SecretNotice {
         serde_json::from_str(&read_short(&state.secret_notice_told)?).ok()
     }
 
-    /// Explains what was done and what to do; `None` where nothing was.
+    /// Returns a description of the actions and of the next step; `None` if there was no action.
     pub fn told(&self) -> Option<String> {
         let files = |count: usize, one: &str, many: &str| match count {
             1 => format!("1 {one}"),

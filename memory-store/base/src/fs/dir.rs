@@ -1,8 +1,8 @@
-//! A folder, and the way to it, on which no symbolic link is followed.
+//! Access to a folder without following symbolic links below a root.
 //!
-//! A commit can put a link where a store has a folder, and so lead whoever follows it out of the
-//! repository. So the way from the root, which a person vouched for, is walked folder by folder, and
-//! what is done in the last one is done by its handle: nothing can be exchanged in between.
+//! A commit can replace a store's folder by a symbolic link, and so redirect access out of the repository. Therefore
+//! the path from the trusted root is opened folder by folder, and operations in the last one use its handle: nothing
+//! can be replaced in between.
 
 use std::ffi::{CString, OsStr};
 use std::fs::{File, Metadata};
@@ -16,10 +16,10 @@ use super::disk::{ELSEWHERE, Privacy, refused};
 use super::open_regular;
 use crate::error::{At, Result};
 
-/// Room for more than a file has: with less, the end of it is looked for in small pieces.
+/// Extra space beyond the length of a file: with less, its end is searched in small reads.
 const END_BYTES: usize = 64;
 
-/// Returns the path that consists of these bytes, as POSIX systems have paths.
+/// Returns the path that consists of these bytes, as on POSIX systems.
 pub fn path_of_bytes(bytes: &[u8]) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(bytes))
 }
@@ -32,12 +32,12 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Opens a folder below `root`, or that itself; up to there links are followed.
+    /// Opens a folder below `root`, or `root` itself; links are followed up to it.
     pub(crate) fn open(root: &Path, folder: &Path) -> Result<Self> {
         Self::walk(root, folder, None)
     }
 
-    /// [`Folder::open`], where what is missing is created.
+    /// Like [`Folder::open`], but creates missing folders.
     pub fn create(root: &Path, folder: &Path, privacy: Privacy) -> Result<Self> {
         super::disk::create_folder(root, privacy)?;
         Self::walk(root, folder, Some(privacy))
@@ -47,7 +47,7 @@ impl Folder {
         let outside =
             || refused(folder, &format!("this is not below {}", root.display()), ELSEWHERE);
         let below = folder.strip_prefix(root).map_err(|_| outside())?;
-        // A pipe in its place would be waited for.
+        // Opening a pipe at this path would block.
         let options = libc::O_DIRECTORY | libc::O_NONBLOCK;
         let handle = File::options().read(true).custom_flags(options).open(root).at(root)?;
         let mut reached = Self { handle, path: root.to_owned() };
@@ -64,7 +64,7 @@ impl Folder {
         Ok(reached)
     }
 
-    /// Opens a regular file for reading. A pipe or device is not waited for.
+    /// Opens a regular file for reading. A pipe or device does not block.
     pub(crate) fn open_file(&self, name: &OsStr) -> Result<(File, Metadata)> {
         let path = self.path.join(name);
         let file = open_at(&self.handle, name, libc::O_RDONLY | libc::O_NONBLOCK)
@@ -73,11 +73,11 @@ impl Folder {
         Ok((file, metadata))
     }
 
-    /// Reads a regular file of at most `bytes_max` bytes. A pipe or device is not waited for.
+    /// Reads a regular file of at most `bytes_max` bytes. A pipe or device does not block.
     pub(crate) fn read(&self, name: &OsStr, bytes_max: usize) -> Result<(Vec<u8>, Metadata)> {
         let path = self.path.join(name);
         let (file, metadata) = self.open_file(name)?;
-        // Most files are read by one call, that asks for more than they have and gets what they have.
+        // Most files are read by one call, which requests more than their length.
         let len = usize::try_from(metadata.len()).unwrap_or(bytes_max).min(bytes_max);
         let mut bytes = vec![0; len + END_BYTES.min(bytes_max - len + 1)];
         let count = loop {
@@ -99,27 +99,27 @@ impl Folder {
         Ok((bytes, metadata))
     }
 
-    /// Creates a file of this name, for its owner alone; an error when something has the name.
+    /// Creates a file of this name with access only for its owner; fails if the name exists.
     pub(crate) fn create_new(&self, name: &OsStr) -> io::Result<File> {
         open_at(&self.handle, name, libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL)
     }
 
-    /// Creates a file without a name, for its owner alone; an error where the file system has none.
+    /// Creates a file without a name, with access only for its owner; fails if the file system does not support that.
     #[cfg(target_os = "linux")]
     pub(crate) fn create_unnamed(&self) -> io::Result<File> {
         open_at(&self.handle, OsStr::new("."), libc::O_WRONLY | libc::O_TMPFILE)
     }
 
-    /// Fails: only Linux has files without a name.
+    /// Fails: only Linux supports files without a name.
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn create_unnamed(&self) -> io::Result<File> {
         Err(ErrorKind::Unsupported.into())
     }
 
-    /// Gives a file without a name this one; an error when something has it.
+    /// Links a file without a name to this name; fails if the name exists.
     #[cfg(target_os = "linux")]
     pub(crate) fn name(&self, file: &File, name: &OsStr) -> io::Result<()> {
-        // By its handle alone only root may.
+        // Linking by handle alone requires root.
         let open = CString::new(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
         let (name, folder) = (text(name)?, self.handle.as_raw_fd());
         // SAFETY: file and folder are open, and both names end with a null byte.
@@ -134,13 +134,13 @@ impl Folder {
         })
     }
 
-    /// Fails: only Linux has files without a name.
+    /// Fails: only Linux supports files without a name.
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn name(&self, _: &File, _: &OsStr) -> io::Result<()> {
         Err(ErrorKind::Unsupported.into())
     }
 
-    /// Renames a file; what has the new name is replaced.
+    /// Renames a file; an existing file of the new name is replaced.
     pub(crate) fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         let (from, to, folder) = (text(from)?, text(to)?, self.handle.as_raw_fd());
         // SAFETY: the folder is open, and both names end with a null byte.
@@ -154,7 +154,7 @@ impl Folder {
         done(unsafe { libc::unlinkat(self.handle.as_raw_fd(), name.as_ptr(), 0) })
     }
 
-    /// The permissions of a regular file; `None` when there is none of this name.
+    /// Returns the permissions of a regular file; `None` if there is none of this name.
     pub(crate) fn mode(&self, name: &OsStr) -> Option<u32> {
         use std::os::unix::fs::PermissionsExt;
         let file = open_at(&self.handle, name, libc::O_RDONLY | libc::O_NONBLOCK).ok()?;
@@ -162,7 +162,7 @@ impl Folder {
         Some(metadata.permissions().mode() & 0o7777)
     }
 
-    /// Waits until the disk knows which files are in the folder.
+    /// Syncs the entries of the folder to the disk.
     pub fn sync(&self) -> Result<()> {
         self.handle.sync_all().at(&self.path)
     }
@@ -181,7 +181,7 @@ fn make_folder(folder: &File, name: &OsStr, privacy: Privacy) -> io::Result<()> 
     }
 }
 
-/// Opens what has this name in the folder, unless it is a symbolic link.
+/// Opens an entry of the folder, unless it is a symbolic link.
 fn open_at(folder: &File, name: &OsStr, flags: libc::c_int) -> io::Result<File> {
     const OWNER: libc::c_uint = 0o600;
     let name = text(name)?;
@@ -189,12 +189,12 @@ fn open_at(folder: &File, name: &OsStr, flags: libc::c_int) -> io::Result<File> 
     // SAFETY: the folder is open, and the name ends with a null byte.
     let file = unsafe { libc::openat(folder.as_raw_fd(), name.as_ptr(), flags, OWNER) };
     done(file)?;
-    // SAFETY: it was opened a moment ago, and nobody else has it.
+    // SAFETY: it was just opened, and has no other owner.
     Ok(unsafe { File::from_raw_fd(file) })
 }
 
-/// Returns an error that names the kind of file, else the system's own error. Systems differ in what they say of a link
-/// that is not to be followed; a socket cannot even be opened.
+/// Returns an error that names the kind of file, or else the system's own error. Systems report a refused link
+/// differently, and a socket cannot be opened at all.
 fn refuse(path: &Path, error: io::Error) -> crate::Error {
     if path.is_symlink() {
         let remedy = "Remove the link, or put what it leads to in its place.";
@@ -243,7 +243,7 @@ mod tests {
         assert!(Folder::open(&root, &elsewhere).is_err());
         assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 1);
 
-        // Above the root a link is the user's own business.
+        // The user may use links above the root.
         symlink(&root, base.path().join("way")).unwrap();
         let way = base.path().join("way");
         let folder = Folder::create(&way, &way.join("a/new"), Privacy::Private).unwrap();

@@ -1,4 +1,4 @@
-//! Files read with bounds and replaced whole.
+//! Bounded reading and atomic replacement of files.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -11,23 +11,23 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::dir::Folder;
 use crate::error::{At, Error, Result};
 
-/// Readers of a written file.
+/// Permitted readers of a written file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Privacy {
     /// The user alone: folders 0700, files 0600.
     Private,
-    /// Everybody whom the umask lets: files that are meant to be committed.
+    /// All users that the umask permits: files to be committed.
     Shared,
 }
 
-/// Files that are written at once; each holds two handles until it is in place.
+/// Maximum number of files that are written at once; each has two open handles until it is renamed.
 const BATCH_FILES: usize = 64;
 
-/// Attempts to write when the folder goes away meanwhile: `git stash -u` and `git clean` take it along with the
+/// Number of attempts to write if the folder disappears meanwhile: `git stash -u` and `git clean` remove it with the
 /// temporary file in it.
 const FOLDER_TRIES: usize = 5;
 
-/// Threads that wait for the disk. File systems commit what several of them ask for together.
+/// Number of threads that sync. File systems combine simultaneous requests.
 const SYNC_THREADS: usize = 8;
 
 const TEMP_PREFIX: &str = ".throughline-";
@@ -36,7 +36,7 @@ const TEMP_SUFFIX: &str = ".tmp";
 /// Remedy for a path that cannot be used.
 pub(crate) const ELSEWHERE: &str = "Name a file below the folder instead.";
 
-/// Names of temporary files that are tried: killed processes left some, others may be at work.
+/// Maximum number of names tried for a temporary file: killed processes leave some, others may be in use.
 const TEMP_NAMES_MAX: usize = 1000;
 
 /// A file to be written.
@@ -46,20 +46,20 @@ pub struct Write<'a> {
     pub root: &'a Path,
     /// The file.
     pub path: &'a Path,
-    /// All of its content.
+    /// Its complete contents.
     pub bytes: &'a [u8],
-    /// Readers of it, and of the folders above it that are created.
+    /// Permitted readers of it, and of the folders above it that are created.
     pub privacy: Privacy,
 }
 
-/// Replaces a file whole: a temporary file in the same folder, synced, then renamed over it. A
-/// reader sees the old or the new bytes; a full disk or a crash leaves the old ones. An existing
-/// file keeps its mode. For files outside of repositories: links on the way are followed.
+/// Replaces a file atomically: a temporary file in the same folder is synced, then renamed over it. A reader sees the
+/// old or the new bytes; a full disk or a crash leaves the old ones. An existing file keeps its mode. For files outside
+/// of repositories: links on the path are followed.
 pub fn replace(path: &Path, bytes: &[u8], privacy: Privacy) -> Result<()> {
     replace_all(&[Write { root: parent(path)?, path, bytes, privacy }])
 }
 
-/// Replaces many files, each as [`replace`] does, waiting for the disk as seldom as possible.
+/// Replaces many files like [`replace`], with as few waits for the disk as possible.
 pub fn replace_all(writes: &[Write]) -> Result<()> {
     writes.chunks(BATCH_FILES).try_for_each(|batch| {
         let mut tries = FOLDER_TRIES;
@@ -85,7 +85,7 @@ fn replace_batch(batch: &[Write]) -> Result<()> {
     folders.into_values().try_for_each(Folder::sync)
 }
 
-/// A temporary file, removed when it is dropped before it is in place.
+/// A temporary file, removed on drop unless it was renamed.
 struct Temporary<'a> {
     folder: Folder,
     name: OsString,
@@ -107,7 +107,7 @@ impl<'a> Temporary<'a> {
         Ok(temp)
     }
 
-    /// Puts it in the place of its target.
+    /// Renames it to its target.
     fn persist(&mut self) -> Result<()> {
         self.folder.rename(&self.name, file_name(self.target)?).at(self.target)?;
         self.is_placed = true;
@@ -118,22 +118,22 @@ impl<'a> Temporary<'a> {
 impl Drop for Temporary<'_> {
     fn drop(&mut self) {
         if !self.is_placed {
-            // One that stays is swept later.
+            // A remaining one is swept later.
             let _ = self.folder.remove(&self.name);
         }
     }
 }
 
-/// A new file that is written before it has a name: nobody sees it, and it goes with the process. So most of the disk
-/// is waited for before a lock is taken, and while it is held the file gets its name.
+/// A new file that is written before it has a name: it is invisible, and disappears with the process. So most of the
+/// sync happens before a lock is taken, and the file is named under the lock.
 #[derive(Debug)]
 pub struct UnnamedFile {
     file: File,
 }
 
 impl UnnamedFile {
-    /// Writes the bytes of a file that is to get this path, in a folder that is there. `None` where it cannot be: the system has no such files, or the disk
-    /// is full, which is told when the file is written otherwise.
+    /// Writes the bytes of a file for this path, in an existing folder. `None` if that is impossible: the system does
+    /// not support such files, or the disk is full, which the normal way of writing then reports.
     pub fn write(write: &Write) -> Option<Self> {
         let folder = Folder::open(write.root, parent(write.path).ok()?).ok()?;
         let mut file = folder.create_unnamed().ok()?;
@@ -143,11 +143,11 @@ impl UnnamedFile {
         Some(Self { file })
     }
 
-    /// Gives the file its name, and returns the folder, which is to be synced.
+    /// Links the file to its name, and returns the folder, which has to be synced.
     ///
     /// # Errors
-    /// [`io::ErrorKind::AlreadyExists`] where something has the name; others where the folder is another one by now, or
-    /// the file system cannot do so.
+    /// [`io::ErrorKind::AlreadyExists`] if the name exists; others if the folder was replaced, or the file system does
+    /// not support the link.
     pub fn place(&self, root: &Path, path: &Path) -> io::Result<Folder> {
         let parent = parent(path).map_err(io::Error::other)?;
         let folder = Folder::open(root, parent).map_err(io::Error::other)?;
@@ -155,7 +155,7 @@ impl UnnamedFile {
         Ok(folder)
     }
 
-    /// Syncs the file once more, now that it has a name: Btrfs skips files without one.
+    /// Syncs the file again after it was named: Btrfs skips files without a name.
     pub fn sync(&self, path: &Path) -> Result<()> {
         self.file.sync_all().at(path)
     }
@@ -196,30 +196,30 @@ fn sync_together(temps: &[Temporary]) -> Result<()> {
     })
 }
 
-/// Returns whether a file of this name is a temporary one.
+/// Returns whether a name is that of a temporary file.
 pub fn is_temporary(name: &str) -> bool {
     name.starts_with(TEMP_PREFIX) && name.ends_with(TEMP_SUFFIX)
 }
 
-/// Options to open a file that is created for its owner alone.
+/// Returns options to open a file that is created with access only for its owner.
 pub fn private_options() -> OpenOptions {
     let mut options = OpenOptions::new();
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options
 }
 
-/// Returns permissions with these bits, as `chmod` takes them.
+/// Returns permissions with these bits, in the notation of `chmod`.
 pub fn permissions(mode: u32) -> Permissions {
     std::os::unix::fs::PermissionsExt::from_mode(mode)
 }
 
-/// Returns whether anybody may execute a file (`stat`).
+/// Returns whether any user may execute a file (`stat`).
 pub fn is_executable(path: &Path) -> bool {
     let mode = |found: Metadata| std::os::unix::fs::PermissionsExt::mode(&found.permissions());
     fs::metadata(path).is_ok_and(|found| mode(found) & 0o111 != 0)
 }
 
-/// Fills a buffer from a place in a file (`pread`).
+/// Fills a buffer from an offset in a file (`pread`).
 pub fn read_exact_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<()> {
     std::os::unix::fs::FileExt::read_exact_at(file, bytes, at)
 }
@@ -300,7 +300,8 @@ pub fn is_unsupported(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOTSUP))
 }
 
-/// Returns whether a folder is on a file system that reports no changes by other machines (`statfs`, on Linux alone).
+/// Returns whether a folder is on a file system that does not report changes by other machines (`statfs`, only on
+/// Linux).
 #[cfg(target_os = "linux")]
 pub fn is_remote(folder: &Path) -> bool {
     use std::os::unix::ffi::OsStrExt;
@@ -320,24 +321,24 @@ pub fn is_remote(folder: &Path) -> bool {
     ];
     let Ok(path) = std::ffi::CString::new(folder.as_os_str().as_bytes()) else { return false };
     let mut found = std::mem::MaybeUninit::<libc::statfs>::uninit();
-    // SAFETY: the path is ended by null, and the structure is read only when it was filled.
+    // SAFETY: the path ends with a null byte, and the structure is read only if it was filled.
     let kind = unsafe {
         match libc::statfs(path.as_ptr(), found.as_mut_ptr()) {
             0 => found.assume_init().f_type,
             _ => return false,
         }
     };
-    // Some machines have it signed and some have more of it.
+    // The type is signed on some machines and wider on others.
     TYPES.contains(&(kind as u32))
 }
 
-/// Returns whether a folder is on such a file system. Other systems report that by an error.
+/// Returns whether a folder is on such a file system. Other systems report it by an error.
 #[cfg(not(target_os = "linux"))]
 pub const fn is_remote(_: &Path) -> bool {
     false
 }
 
-/// Creates a folder and what is missing above it.
+/// Creates a folder and its missing parents.
 pub fn create_folder(folder: &Path, privacy: Privacy) -> Result<()> {
     make_folders(folder, privacy).at(folder)
 }
@@ -373,7 +374,7 @@ pub fn refuse_links(options: &mut OpenOptions) -> &mut OpenOptions {
     std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NOFOLLOW)
 }
 
-/// Opens a file of ours; where its folders are missing, they are created for this user only.
+/// Opens a file of ours; missing folders are created with access only for this user.
 pub fn open_with_folders(path: &Path, options: &OpenOptions) -> io::Result<File> {
     match options.open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -384,12 +385,12 @@ pub fn open_with_folders(path: &Path, options: &OpenOptions) -> io::Result<File>
     }
 }
 
-/// Removes a file; one that is gone already is no error. Links on the way are followed.
+/// Removes a file; a missing file is not an error. Links on the path are followed.
 pub fn remove(path: &Path) -> Result<()> {
     remove_below(parent(path)?, path)
 }
 
-/// [`remove`], without following a link below `root`.
+/// Like [`remove`], without following a link below `root`.
 pub fn remove_below(root: &Path, path: &Path) -> Result<()> {
     let folder = match Folder::open(root, parent(path)?) {
         Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -401,24 +402,23 @@ pub fn remove_below(root: &Path, path: &Path) -> Result<()> {
     }
 }
 
-/// Reads a regular file of at most `bytes_max` bytes. It is no symbolic link, but links on the way
-/// are followed; a pipe or device is not waited for.
+/// Reads a regular file of at most `bytes_max` bytes. A symbolic link is refused, but links among its folders are
+/// followed; a pipe or device does not block.
 pub fn read(path: &Path, bytes_max: usize) -> Result<(Vec<u8>, Metadata)> {
     read_below(parent(path)?, path, bytes_max)
 }
 
-/// [`read`], without following a link below `root`.
+/// Like [`read`], without following a link below `root`.
 pub fn read_below(root: &Path, path: &Path, bytes_max: usize) -> Result<(Vec<u8>, Metadata)> {
     Folder::open(root, parent(path)?)?.read(file_name(path)?, bytes_max)
 }
 
-/// Opens a regular file below `root` for reading, without following a link there. A pipe or device is
-/// not waited for.
+/// Opens a regular file below `root` for reading, without following a link there. A pipe or device does not block.
 pub fn open_below(root: &Path, path: &Path) -> Result<(File, Metadata)> {
     Folder::open(root, parent(path)?)?.open_file(file_name(path)?)
 }
 
-/// Reads one file after the other as [`read`] does. The folder of the last one is kept open.
+/// Reads files like [`read`]. The folder of the last one stays open.
 #[derive(Debug, Default)]
 pub struct FileReader {
     last: Option<(PathBuf, Folder)>,
@@ -443,12 +443,12 @@ impl FileReader {
     }
 }
 
-/// [`read`], where a missing file is `None`.
+/// Like [`read`], but returns `None` for a missing file.
 pub fn read_if_there(path: &Path, bytes_max: usize) -> Result<Option<Vec<u8>>> {
     if_there(read(path, bytes_max))
 }
 
-/// Turns a missing file into `None`.
+/// Converts the error for a missing file to `None`.
 pub fn if_there(read: Result<(Vec<u8>, Metadata)>) -> Result<Option<Vec<u8>>> {
     match read {
         Ok((bytes, _)) => Ok(Some(bytes)),
@@ -457,7 +457,7 @@ pub fn if_there(read: Result<(Vec<u8>, Metadata)>) -> Result<Option<Vec<u8>>> {
     }
 }
 
-/// The error about a file or folder that is not read as it stands.
+/// Returns the error about a file or folder that is not read in its present state.
 pub fn refused(path: &Path, message: &str, remedy: &'static str) -> Error {
     Error::Refused { path: path.to_owned(), message: message.to_owned(), remedy }
 }
@@ -474,7 +474,7 @@ fn file_name(path: &Path) -> Result<&OsStr> {
     path.file_name().ok_or_else(|| refused(path, "this path names no file", ELSEWHERE))
 }
 
-/// Gives a temporary file the permissions of the file it replaces, or those of a new one.
+/// Sets the permissions of a temporary file to those of the file that it replaces, or of a new one.
 fn set_mode(temp: &File, old: Option<u32>, privacy: Privacy) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let mode = match (old, privacy) {
@@ -485,7 +485,7 @@ fn set_mode(temp: &File, old: Option<u32>, privacy: Privacy) -> io::Result<()> {
     temp.set_permissions(Permissions::from_mode(mode))
 }
 
-/// The umask, without setting it: that would race with other threads.
+/// Returns the umask without setting it, which would race with other threads.
 fn umask() -> u32 {
     const USUAL: u32 = 0o022;
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -506,7 +506,7 @@ mod tests {
         let listed = || fs::read_dir(root).unwrap().count();
         let write =
             |bytes, privacy| UnnamedFile::write(&Write { root, path: &path, bytes, privacy });
-        // Where the system has no such files, `replace` is what writes them.
+        // On systems without such files, `replace` writes them.
         let Some(first) = write(b"first", Privacy::Private) else { return };
         let second = write(b"second", Privacy::Shared).unwrap();
         assert_eq!(listed(), 0);
@@ -519,7 +519,7 @@ mod tests {
         second.place(root, &path).unwrap();
         let mode = fs::metadata(&path).unwrap().permissions().mode() & 0o777;
         assert_eq!((fs::read(&path).unwrap(), mode), (b"second".to_vec(), 0o666 & !umask()));
-        // Its folder is gone, or a link by now.
+        // Its folder is missing, or was replaced by a link.
         let third = write(b"third", Privacy::Shared).unwrap();
         let (below, away) = (root.join("below"), root.join("away"));
         assert!(third.place(root, &below.join("a.md")).is_err());

@@ -1,12 +1,12 @@
-//! Names of files that strangers may have chosen: which are not touched, and why.
+//! Names of files that strangers may have chosen: which are refused, and why.
 //!
-//! A repository is checked out on several systems. A name that is a device on one of them, that another
-//! shortens, or that shows something else than it is, is not read anywhere.
+//! A repository is checked out on several systems. A name that is a device on one of them, that another system
+//! shortens, or that is displayed misleadingly, is refused on all.
 
-/// Names that are devices on Windows, whatever their ending.
+/// Names of devices on Windows, with any extension.
 const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
 
-/// Why a file or folder of this name is not read; `None` when it may be.
+/// Returns the reason to refuse a file or folder of this name; `None` if it is permitted.
 pub fn refused(name: &str) -> Option<&'static str> {
     let is_unseen = |c: char| {
         c.is_control()
@@ -16,7 +16,7 @@ pub fn refused(name: &str) -> Option<&'static str> {
     if name.chars().any(is_unseen) {
         return Some("its name has characters that are not seen");
     }
-    // As what is no UTF-8 reads; git knows it by other bytes.
+    // The result of decoding invalid UTF-8; git has other bytes for it.
     if name.contains('\u{fffd}') {
         return Some("its name is no text");
     }

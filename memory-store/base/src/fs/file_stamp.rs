@@ -1,29 +1,29 @@
-//! File stamp: length and modification time, which show a change.
+//! File stamp: size and modification time, which reveal a change.
 //!
-//! Before anything is printed of a memory its file is looked at. A session-start block has some
-//! twenty of them, mostly in one folder: the way there from the root is walked once.
+//! The file of each memory is checked before the memory is printed. A session-start block has some twenty of them,
+//! mostly in one folder, so that the path to it is resolved only once.
 
 use std::cell::RefCell;
 use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
 
-/// A file as it was at some moment.
+/// Size and modification time of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stamp {
-    /// Its length.
+    /// Its size.
     pub bytes: u64,
-    /// When it was last changed, in nanoseconds since 1970.
+    /// Time of its last change, in nanoseconds since 1970.
     pub modified_ns: i64,
 }
 
 impl Stamp {
-    /// Looks at one file; `None` when it is not there. Symbolic links are followed.
+    /// Returns the stamp of one file; `None` if it does not exist. Symbolic links are followed.
     pub fn of(file: &Path) -> Option<Self> {
         sys::stamp(file)
     }
 }
 
-/// Looks at files. From the second one in a folder on, the folder is kept open.
+/// Reads stamps of files. From the second file in a folder on, the folder is kept open.
 #[derive(Debug, Default)]
 pub struct Stamps {
     last: RefCell<Option<StampedFolder>>,
@@ -32,12 +32,12 @@ pub struct Stamps {
 #[derive(Debug)]
 struct StampedFolder {
     path: PathBuf,
-    /// Opened when a second file in it is looked at; `None` in it: it cannot be opened.
+    /// Opened for the second file in it; `Some(None)` if it cannot be opened.
     handle: Option<Option<File>>,
 }
 
 impl Stamps {
-    /// Looks at a file; `None` when it is not there. Symbolic links are followed.
+    /// Returns the stamp of a file; `None` if it does not exist. Symbolic links are followed.
     pub fn of(&self, file: &Path) -> Option<Stamp> {
         let (folder, name) = (file.parent()?, file.file_name()?);
         let mut last = self.last.borrow_mut();
@@ -53,20 +53,20 @@ impl Stamps {
     }
 }
 
-/// When a file was last changed, in nanoseconds since 1970.
+/// Returns the time of a file's last change, in nanoseconds since 1970.
 pub fn modified_ns(meta: &Metadata) -> Option<i64> {
     use std::os::unix::fs::MetadataExt;
     meta.mtime().checked_mul(1_000_000_000)?.checked_add(meta.mtime_nsec())
 }
 
-/// Returns the numbers by which the system knows a file whatever it is called: those of its device and inode.
+/// Returns the numbers that identify a file independently of its name: those of its device and inode.
 pub fn file_number(meta: &Metadata) -> (u64, u64) {
     use std::os::unix::fs::MetadataExt;
     (meta.dev(), meta.ino())
 }
 
-/// When the text, the name or the rights of a file were last changed (`st_ctime`), in nanoseconds since 1970. Programs
-/// cannot set it.
+/// Returns the time of the last change to the contents, the name or the permissions of a file (`st_ctime`), in
+/// nanoseconds since 1970. Programs cannot set it.
 pub fn status_changed_ns(meta: &Metadata) -> Option<i64> {
     use std::os::unix::fs::MetadataExt;
     meta.ctime().checked_mul(1_000_000_000)?.checked_add(meta.ctime_nsec())
@@ -83,7 +83,7 @@ mod sys {
 
     use super::Stamp;
 
-    /// Opens a folder, only to find files in it.
+    /// Opens a folder only to look up files in it.
     pub(crate) fn open(folder: &Path) -> Option<File> {
         #[cfg(target_os = "linux")]
         const WAY: libc::c_int = libc::O_PATH;

@@ -1,5 +1,5 @@
-//! Lines of a file or a stream that others write, one at a time, through a bounded buffer. A line that is too long is
-//! handled the same everywhere: the rest of it is passed over, which is told, and the next one is read.
+//! Lines of a file or stream by other writers, one at a time, through a bounded buffer. A line that is too long is
+//! handled in the same way everywhere: the rest of it is skipped, which is reported, and the next one is read.
 
 use std::fs::File;
 use std::io::{self, BufRead, Read as _, Seek as _, SeekFrom};
@@ -9,11 +9,11 @@ use std::io::{self, BufRead, Read as _, Seek as _, SeekFrom};
 pub enum Line<'a> {
     /// Its bytes, without the line feed.
     Whole(&'a [u8]),
-    /// It was longer than the bound and is skipped.
+    /// It exceeded the limit and is skipped.
     TooLong,
 }
 
-/// Returns whether a file ends within a line: a killed process, or a full disk, cut it off.
+/// Returns whether a file ends within a line: a killed process, or a full disk, truncated it.
 pub fn ends_torn(file: &mut File) -> io::Result<bool> {
     if file.metadata()?.len() == 0 {
         return Ok(false);
@@ -24,8 +24,7 @@ pub fn ends_torn(file: &mut File) -> io::Result<bool> {
     Ok(last != *b"\n")
 }
 
-/// Reads lines that end in a line feed; a half-written last one is left for next time, unless
-/// nothing is to follow.
+/// Reads lines that end in a line feed; an incomplete last one is left for the next time, unless the file is complete.
 #[derive(Debug)]
 pub struct Lines<R> {
     reader: R,
@@ -33,7 +32,7 @@ pub struct Lines<R> {
     max: usize,
     /// Bytes of the complete lines read so far.
     pub consumed: u64,
-    /// True if the end of the file counts as the end of its last line, for files that nobody appends to.
+    /// True if the end of the file counts as the end of its last line, for files that are no longer appended to.
     pub is_last_whole: bool,
 }
 
@@ -43,7 +42,7 @@ impl<R: BufRead> Lines<R> {
         Self { reader, buffer: Vec::new(), max, consumed: 0, is_last_whole: false }
     }
 
-    /// The next complete line that is not too long.
+    /// Returns the next complete line that is not too long.
     pub fn next_whole(&mut self) -> io::Result<Option<&[u8]>> {
         loop {
             match self.next_line()? {
@@ -57,7 +56,7 @@ impl<R: BufRead> Lines<R> {
         Ok(Some(&self.buffer))
     }
 
-    /// The next complete line; `None` at the end of what is complete.
+    /// Returns the next complete line; `None` if there is no further one.
     pub fn next_line(&mut self) -> io::Result<Option<Line<'_>>> {
         self.buffer.clear();
         let mut length = 0_u64;

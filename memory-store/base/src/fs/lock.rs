@@ -1,5 +1,5 @@
-//! Waiting for a lock of the operating system's, and no longer than is of use: who holds it may be stopped, or hang
-//! on a file system that does not answer.
+//! Bounded waiting for a lock of the operating system: its holder may be stopped, or blocked by a file system that does
+//! not respond.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
@@ -11,25 +11,25 @@ use super::disk::private_options;
 use super::file_stamp::file_number;
 use crate::error::{At, Error, Result};
 
-/// Longest wait for a lock. Each is held for a second at most.
+/// Longest wait for a lock. Each is normally held for a second at most.
 pub const LOCK_WAIT: Duration = Duration::from_secs(10);
 
-/// Between two tries.
+/// Pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// Time of trying before the kernel's queue is used: most locks are free by then.
+/// Duration of polling before the kernel's queue is used: most locks are free by then.
 const TRIED: Duration = Duration::from_millis(20);
 
 /// Mode of a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hold {
-    /// With others who do the same.
+    /// Shared with other holders.
     Shared,
-    /// By one alone.
+    /// Exclusive.
     Alone,
 }
 
-/// Opens the file of a lock, and creates it for its owner alone. A link or a pipe in its place is refused
+/// Opens the file of a lock, or creates it with access only for its owner. A link or a pipe at its path is refused
 /// (`O_NOFOLLOW`, `O_NONBLOCK`).
 pub fn open(path: &Path) -> std::io::Result<File> {
     let mut options = private_options();
@@ -40,10 +40,10 @@ pub fn open(path: &Path) -> std::io::Result<File> {
     options.create(true).truncate(false).write(true).open(path)
 }
 
-/// Takes a lock on an open file, and waits this long at most.
+/// Takes a lock on an open file; waits this long at most.
 ///
 /// # Errors
-/// [`Error::Locked`] when somebody else holds it for longer; others where there are no locks.
+/// [`Error::Locked`] if another process holds it for longer; others if locks are not supported.
 pub fn take(file: &File, path: &Path, hold: Hold, most: Duration) -> Result<()> {
     let started = Instant::now();
     loop {
@@ -59,8 +59,8 @@ pub fn take(file: &File, path: &Path, hold: Hold, most: Duration) -> Result<()> 
                 if left.is_zero() {
                     return Err(Error::Locked { path: path.to_owned(), holder: holder(file) });
                 }
-                // Polling gives no place in a queue: of fifty waiters some would wait for a hundred others, and all
-                // would take the processor from the holder.
+                // Polling has no order: of fifty waiters some would wait for a hundred others, and all would take
+                // processor time from the holder.
                 if started.elapsed() < TRIED || !queue(file, hold, left) {
                     sleep(PAUSE.min(left));
                 } else {
@@ -71,7 +71,7 @@ pub fn take(file: &File, path: &Path, hold: Hold, most: Duration) -> Result<()> 
     }
 }
 
-/// Waits in the kernel's queue, where who came first is first. Whether the lock was taken.
+/// Waits in the kernel's queue, which is first come, first served. Returns whether the lock was taken.
 fn queue(file: &File, hold: Hold, most: Duration) -> bool {
     let Ok(same) = file.try_clone() else { return false };
     let (taken, told) = mpsc::channel();
@@ -80,16 +80,16 @@ fn queue(file: &File, hold: Hold, most: Duration) -> bool {
             Hold::Shared => same.lock_shared(),
             Hold::Alone => same.lock(),
         };
-        // Where nobody waits any more, the lock goes with the last handle of the file, which is this one.
+        // If the receiver has given up, the lock is released with the last handle of the file, which is this one.
         drop(same);
         let _ = taken.send(locked.is_ok());
     };
-    // A system call that waits cannot be told for how long.
+    // A blocking system call has no timeout.
     let spawned = thread::Builder::new().name("lock".to_owned()).stack_size(64 << 10).spawn(wait);
     spawned.is_ok() && told.recv_timeout(most).unwrap_or(false)
 }
 
-/// The process that holds a lock on a file, where the kernel tells.
+/// Returns the process that holds a lock on a file, if the kernel reports it.
 #[cfg(target_os = "linux")]
 fn holder(file: &File) -> Option<u32> {
     let inode = format!(":{}", file_number(&file.metadata().ok()?).1);
@@ -131,7 +131,7 @@ mod tests {
                     order.send(number).unwrap();
                     sleep(PAUSE);
                 });
-                // It is in the queue before the next one comes.
+                // It is queued before the next one starts.
                 while waiting_for(path).is_none_or(|waiting| waiting <= number) {
                     sleep(PAUSE);
                 }
@@ -143,7 +143,7 @@ mod tests {
         take(&open(), &path, Hold::Alone, TRIED).unwrap();
     }
 
-    /// Returns how many wait in the kernel's queue for a lock on this file, but the one that gave up.
+    /// Returns the number of waiters in the kernel's queue for a lock on this file, except the one that gave up.
     #[cfg(target_os = "linux")]
     fn waiting_for(path: &Path) -> Option<i32> {
         let inode = format!(":{} ", file_number(&path.metadata().ok()?).1);

@@ -1,4 +1,4 @@
-//! Files and folders that others may have made, replaced or exchanged.
+//! Files and folders that others may have created or replaced.
 
 pub mod dir;
 pub mod disk;

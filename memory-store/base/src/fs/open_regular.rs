@@ -1,12 +1,12 @@
-//! Opens files that somebody else may have put there. A pipe in a file's place would be waited for
-//! for ever, and a device may have no end.
+//! Opening of files that others may have created. A pipe in place of a file would block forever, and a device may have
+//! no end.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-/// Handling of a symbolic link in a file's place. Links among the folders of its path are always followed.
+/// Handling of a symbolic link in place of a file. Links among the folders of its path are always followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Links {
     /// It is followed.
@@ -15,10 +15,10 @@ pub enum Links {
     Refuse,
 }
 
-/// Opens a regular file for reading; anything else is refused, and not waited for.
+/// Opens a regular file for reading; anything else is refused without blocking.
 ///
 /// # Errors
-/// As of `open(2)`; [`io::ErrorKind::InvalidInput`] for what is no regular file.
+/// Those of `open(2)`; [`io::ErrorKind::InvalidInput`] if it is not a regular file.
 pub fn open(path: &Path, links: Links) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true);
@@ -29,16 +29,16 @@ pub fn open(path: &Path, links: Links) -> io::Result<File> {
     Ok(file)
 }
 
-/// Bytes that are read of a short file.
+/// Maximum number of bytes read of a short file.
 const SHORT_BYTES_MAX: u64 = 4096;
 
-/// Returns the beginning of a short file's text; `None` for what is no regular file or no text. Others may have made the
-/// file.
+/// Returns the beginning of a short file's text; `None` if it is not a regular file or not text. The file may be
+/// untrusted.
 pub fn read_short(path: &Path) -> Option<String> {
     String::from_utf8(read_beginning(path, SHORT_BYTES_MAX)?).ok()
 }
 
-/// Returns so many bytes of a file at most; `None` for what is no regular file.
+/// Returns at most this many bytes of a file; `None` if it is not a regular file.
 pub fn read_beginning(path: &Path, bytes_max: u64) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path, Links::Follow).ok()?.take(bytes_max).read_to_end(&mut bytes).ok()?;
@@ -48,7 +48,7 @@ pub fn read_beginning(path: &Path, bytes_max: u64) -> Option<Vec<u8>> {
 /// Returns the metadata of an open file, or an error if it is not regular.
 ///
 /// # Errors
-/// As of `fstat(2)`; [`io::ErrorKind::InvalidInput`] for what is no regular file.
+/// Those of `fstat(2)`; [`io::ErrorKind::InvalidInput`] if it is not a regular file.
 pub(crate) fn check(file: &File) -> io::Result<Metadata> {
     let metadata = file.metadata()?;
     match metadata.is_file() {
@@ -72,7 +72,7 @@ mod tests {
         crate::fs::dir::symlink(at("file"), at("link")).unwrap();
         crate::fs::dir::symlink("/dev/zero", at("endless")).unwrap();
         let pipe = std::ffi::CString::new(at("pipe").into_os_string().into_encoded_bytes());
-        // SAFETY: the path is a string that ends in a zero byte.
+        // SAFETY: the path is a string that ends with a null byte.
         assert_eq!(unsafe { libc::mkfifo(pipe.unwrap().as_ptr(), 0o600) }, 0);
         assert!(open(&at("file"), Links::Refuse).is_ok());
         assert!(open(&at("link"), Links::Follow).is_ok());

@@ -1,5 +1,5 @@
 //! Folders of this user that no other user may enter. A folder that existed before the program may be open: other users
-//! could read the program's files in it, or add files of their own. So it is closed before it is used.
+//! could read the program's files in it, or add files. So it is closed before use.
 
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, ErrorKind};
@@ -21,7 +21,7 @@ const FOLDERS_MAX: usize = 10_000;
 pub struct OpenFolder {
     /// The folder.
     pub path: PathBuf,
-    /// Error that kept the folder from being closed.
+    /// Error that prevented closing the folder.
     pub why: io::Error,
 }
 

@@ -1,4 +1,4 @@
-//! The process itself, and those it starts: system calls that are about no file.
+//! The process itself and its children: system calls that do not concern files.
 
 use std::fs::Metadata;
 use std::io;
@@ -36,44 +36,44 @@ pub fn parent_id() -> u32 {
     std::os::unix::process::parent_id()
 }
 
-/// Pools from which threads take memory.
+/// Number of memory pools for threads.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const POOLS: libc::c_int = 2;
 
-/// Has all threads take memory from few pools (`mallopt`): each keeps what was freed in it, and by default every new thread begins one
-/// of its own. To be called before there are threads.
+/// Limits all threads to few memory pools (`mallopt`): each pool keeps freed memory, and by default every new thread
+/// creates one. Must be called before threads are started.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub fn use_few_pools() {
-    // SAFETY: it changes a number of the allocator's, which nobody else uses meanwhile.
+    // SAFETY: it changes a number of the allocator, which has no other user at that time.
     unsafe { libc::mallopt(libc::M_ARENA_MAX, POOLS) };
 }
 
-/// Elsewhere there are no such pools.
+/// Does nothing: other systems have no such pools.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub fn use_few_pools() {}
 
-/// Gives back freed memory (`malloc_trim`), which would stay with this process for hours, and the pages of its code
-/// (`madvise`), which are read again where they are needed.
+/// Returns freed memory to the system (`malloc_trim`), which the process would otherwise keep for hours, and the pages
+/// of its code (`madvise`), which are read again when needed.
 #[cfg(target_os = "linux")]
 pub fn give_back() {
-    // SAFETY: it has no arguments that could be wrong.
+    // SAFETY: the call takes a plain number.
     #[cfg(target_env = "gnu")]
     unsafe {
         libc::malloc_trim(0)
     };
     let Ok(maps) = std::fs::read_to_string("/proc/self/maps") else { return };
     for (start, bytes) in code(&maps) {
-        // SAFETY: nobody can have written to these pages, so that all of them are still in their files.
+        // SAFETY: these pages cannot have been written to, so all of them are still in their files.
         unsafe { libc::madvise(start as *mut libc::c_void, bytes, libc::MADV_DONTNEED) };
     }
 }
 
-/// Elsewhere nothing is known to help.
+/// Does nothing: no measure is known for other systems.
 #[cfg(not(target_os = "linux"))]
 pub fn give_back() {}
 
-/// Start and length of what is mapped from files to be run. What may only be read is left alone: some of it was
-/// written to when the program began.
+/// Returns start and length of executable file mappings. Read-only ones are excluded: some of them were written to when
+/// the program started.
 #[cfg(any(test, target_os = "linux"))]
 fn code(maps: &str) -> impl Iterator<Item = (usize, usize)> {
     maps.lines().filter_map(|line| {
@@ -100,16 +100,16 @@ pub fn lower_priority() {
 pub fn yield_disk() {
     #[cfg(target_os = "linux")]
     {
-        // A process, and the class that gets the disk when no other process wants it.
+        // A process, and the class that gets the disk when no other process uses it.
         const WHO_PROCESS: libc::c_int = 1;
         const CLASS_IDLE: libc::c_int = 3;
         const CLASS_SHIFT: u32 = 13;
-        // SAFETY: the call takes numbers.
+        // SAFETY: the call takes only numbers.
         unsafe { libc::syscall(libc::SYS_ioprio_set, WHO_PROCESS, 0, CLASS_IDLE << CLASS_SHIFT) };
     }
 }
 
-/// Returns the bytes of this machine's memory (`sysconf`); `None` where the system does not report them.
+/// Returns the size of this machine's memory in bytes (`sysconf`); `None` if the system does not report it.
 pub fn memory_bytes() -> Option<u64> {
     // SAFETY: the call takes a number and returns one.
     let of = |name| unsafe { libc::sysconf(name) };
@@ -117,15 +117,15 @@ pub fn memory_bytes() -> Option<u64> {
     u64::try_from(pages).ok()?.checked_mul(u64::try_from(bytes).ok()?).filter(|bytes| *bytes > 0)
 }
 
-/// Returns whether the reader of this process's output is still there (`poll`).
+/// Returns whether the reader of this process's output still exists (`poll`).
 pub fn has_reader() -> bool {
     let mut stdout = libc::pollfd { fd: libc::STDOUT_FILENO, events: 0, revents: 0 };
-    // SAFETY: the place is valid, and the call returns at once.
+    // SAFETY: the pointer is valid, and the call returns at once.
     unsafe { libc::poll(&raw mut stdout, 1, 0) };
     stdout.revents & (libc::POLLERR | libc::POLLHUP | libc::POLLNVAL) == 0
 }
 
-/// Signals that ask a program to end, blocked in this process.
+/// Termination signals that are blocked in this process.
 #[derive(Clone, Copy)]
 pub struct BlockedSignals(libc::sigset_t);
 
@@ -144,7 +144,8 @@ impl BlockedSignals {
     }
 }
 
-/// Has a command end with this process (`prctl`, on Linux alone), and lets it receive what [`BlockedSignals`] blocks.
+/// Makes a command end with this process (`prctl`, only on Linux), and unblocks the signals of [`BlockedSignals`] for
+/// it.
 pub fn end_with_caller(command: &mut Command) -> &mut Command {
     let before_exec = || {
         #[cfg(target_os = "linux")]
@@ -154,12 +155,12 @@ pub fn end_with_caller(command: &mut Command) -> &mut Command {
         };
         mask(libc::SIG_UNBLOCK, &end_signals())
     };
-    // SAFETY: nothing is allocated and no lock is taken there.
+    // SAFETY: the closure neither allocates nor takes locks.
     unsafe { std::os::unix::process::CommandExt::pre_exec(command, before_exec) }
 }
 
 fn mask(how: libc::c_int, set: &libc::sigset_t) -> io::Result<()> {
-    // SAFETY: the set was filled, and the one before is not asked for.
+    // SAFETY: the set was filled, and the previous one is not requested.
     match unsafe { libc::pthread_sigmask(how, &raw const *set, null_mut()) } {
         0 => Ok(()),
         error => Err(io::Error::from_raw_os_error(error)),
@@ -177,38 +178,39 @@ fn end_signals() -> libc::sigset_t {
     }
 }
 
-/// Groups at one time that a signal is passed on to; there is one for each thread that waits for a program.
+/// Maximum number of groups at one time that a signal is passed on to; there is one for each thread that waits for a
+/// program.
 const RUNNING_MAX: usize = 64;
 
-/// The groups that run, 0 for none.
+/// The running groups, 0 for none.
 static RUNNING: [AtomicI32; RUNNING_MAX] = [const { AtomicI32::new(0) }; RUNNING_MAX];
 
 /// The signals that end a program by default and are passed on to groups.
 const PASSED_ON: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
-/// Programs that are being started: not yet among those that run, and perhaps at work.
+/// Number of programs that are being started: they are not yet in `RUNNING`, but may run already.
 static STARTING: AtomicUsize = AtomicUsize::new(0);
 
-/// The signal that came while a program was being started, 0 for none.
+/// A signal that arrived while a program was being started, 0 for none.
 static HELD: AtomicI32 = AtomicI32::new(0);
 
 /// A group that a signal is passed on to, until it is dropped.
 #[derive(Debug)]
 pub struct WatchedGroup(Option<&'static AtomicI32>);
 
-/// Starts a program as the leader of a process group (`setpgid`) that ends when a signal ends this process: a terminal's
-/// Ctrl-C does not reach such a group.
+/// Starts a program as the leader of a process group (`setpgid`) that ends when a signal ends this process: a
+/// terminal's Ctrl-C does not reach such a group.
 pub fn start_group(command: &mut Command) -> io::Result<(Child, WatchedGroup)> {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| PASSED_ON.into_iter().for_each(install));
-    // A signal that comes before the group is known waits until it is: else what was started would go on.
+    // A signal that arrives before the group is registered is deferred; otherwise the program would continue.
     STARTING.fetch_add(1, Ordering::SeqCst);
     let child = in_own_group(command).spawn();
     let watched = child.as_ref().map_or(WatchedGroup(None), watch);
     STARTING.fetch_sub(1, Ordering::SeqCst);
     let held = HELD.load(Ordering::SeqCst);
     if held != 0 {
-        // SAFETY: raise touches no memory of ours.
+        // SAFETY: raise does not access our memory.
         unsafe { libc::raise(held) };
     }
     Ok((child?, watched))
@@ -229,21 +231,22 @@ impl Drop for WatchedGroup {
     }
 }
 
-/// Ends a child that leads a group, and the group with it (`kill` with SIGKILL). Its status must not have been taken
-/// yet: its number could be another process's by then.
+/// Kills a child that leads a group, and the group with it (`kill` with SIGKILL). Its status must not have been
+/// collected yet: its id could belong to another process by then.
 pub fn end_group(child: &mut Child) {
     signal_group(child, libc::SIGKILL);
-    // It cannot refuse.
+    // A process cannot refuse SIGKILL.
     let _ = child.wait();
 }
 
-/// Asks a child that leads a group, and the group with it, to end (`kill` with SIGTERM). The same holds for its status.
+/// Asks a child that leads a group, and the group with it, to end (`kill` with SIGTERM). The same condition applies to
+/// its status.
 pub fn ask_group_to_end(child: &Child) {
     signal_group(child, libc::SIGTERM);
 }
 
 fn signal_group(child: &Child, signal: libc::c_int) {
-    // SAFETY: kill touches no memory of ours, and as the child's status was not taken, its number is no other group's.
+    // SAFETY: kill does not access our memory, and as the child's status was not collected, its id is no other group's.
     unsafe { libc::kill(-group(child), signal) };
 }
 
@@ -251,10 +254,10 @@ fn group(child: &Child) -> libc::pid_t {
     child.id().cast_signed()
 }
 
-/// Has a signal passed on, unless the program was started so that it means something else.
+/// Installs the handler of a signal, unless the program was started with another disposition.
 fn install(signal: libc::c_int) {
-    // SAFETY: all zeros are a valid sigaction, both pointers are to such, and the handler does only what
-    // signal-safety(7) allows.
+    // SAFETY: all zeros are a valid sigaction, both pointers refer to such, and the handler only calls functions that
+    // signal-safety(7) permits.
     unsafe {
         let mut known: libc::sigaction = std::mem::zeroed();
         if libc::sigaction(signal, std::ptr::null(), &raw mut known) == 0
@@ -275,11 +278,11 @@ extern "C" fn pass_on(signal: libc::c_int) {
     for group in &RUNNING {
         let group = group.load(Ordering::Acquire);
         if group > 0 {
-            // SAFETY: kill is allowed in a handler and touches no memory of ours.
+            // SAFETY: kill is permitted in a handler and does not access our memory.
             unsafe { libc::kill(-group, libc::SIGKILL) };
         }
     }
-    // SAFETY: both are allowed in a handler. The signal comes again when this returns, and ends us.
+    // SAFETY: both are permitted in a handler. The signal is delivered again when this returns, and ends the process.
     unsafe {
         libc::signal(signal, libc::SIG_DFL);
         libc::raise(signal);
@@ -319,7 +322,7 @@ mod tests {
         assert_eq!("still here".split(' ').count(), 2);
     }
 
-    /// Started again by the test below: runs something that never ends, and that notes its number.
+    /// Run in a child process by the test below: starts a program that never ends and writes down its process id.
     #[test]
     #[ignore = "only the test below starts it"]
     fn one_that_waits() {
@@ -357,7 +360,7 @@ mod tests {
             }
             let process = std::fs::read_to_string(&note).unwrap().trim().to_owned();
             assert!(runs(&process));
-            // SAFETY: kill touches no memory of ours.
+            // SAFETY: kill does not access our memory.
             assert_eq!(unsafe { libc::kill(group(&waiting), signal) }, 0);
             assert_eq!(waiting.wait().unwrap().signal(), Some(signal));
             while runs(&process) {

@@ -1,15 +1,15 @@
 //! Fingerprint of a working tree, which shows whether the folder is still the trusted one.
 //!
-//! A path is a name, and another folder may come to bear it: another clone, somebody else's. Both the
-//! root of a working tree and its `.git` are told from others by when they came into being, and by their
-//! owner. Device numbers say nothing: they differ from one start of a machine to the next.
+//! A path may later belong to another folder: another clone, or another user's. The root of a working tree and its
+//! `.git` are identified by their creation time and their owner. Device numbers are unsuitable: they may change when a
+//! machine restarts.
 
 use std::fmt;
 use std::path::Path;
 
 use super::process::user;
 
-/// A working tree's root and its `.git`, as they were when somebody vouched for them.
+/// Marks of a working tree's root and its `.git` when they were trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeFingerprint {
     folder: FileMark,
@@ -21,7 +21,7 @@ pub struct TreeFingerprint {
 struct FileMark {
     /// When it came into being, or its inode where the file system does not say.
     birth: Birth,
-    /// The user it belongs to.
+    /// Owner.
     owner: u32,
 }
 
@@ -33,12 +33,12 @@ enum Birth {
 }
 
 impl TreeFingerprint {
-    /// Looks at a working tree; `None` when it is not there. Two calls to the operating system.
+    /// Reads the fingerprint of a working tree; `None` if it does not exist. Takes two system calls.
     pub fn of(root: &Path) -> Option<Self> {
         Some(Self { folder: FileMark::of(root)?, git: FileMark::of(&root.join(".git")) })
     }
 
-    /// Reads what [`fmt::Display`] writes.
+    /// Parses the output of [`fmt::Display`].
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split(' ');
         let folder = FileMark::parse(&mut parts)?;
@@ -49,8 +49,8 @@ impl TreeFingerprint {
         parts.next().is_none().then_some(Self { folder, git })
     }
 
-    /// Returns whether the working tree is `now` still the one that was sealed. One without git may have got it since,
-    /// as long as that is the same user's.
+    /// Returns whether the working tree `now` is still the trusted one. A tree without git may have become a repository
+    /// since, if the same user owns that.
     pub fn holds(&self, now: &Self) -> bool {
         let git = match (&self.git, &now.git) {
             (Some(git), Some(now)) => git.holds(now),
@@ -60,7 +60,7 @@ impl TreeFingerprint {
         git && self.folder.holds(&now.folder)
     }
 
-    /// Returns whether all of it belongs to the owner of another working tree or to who runs this program.
+    /// Returns whether all of it belongs to the owner of another working tree or to the user of this program.
     pub fn is_owned_as(&self, other: &Self) -> bool {
         self.is_owned_by(other.folder.owner)
     }
@@ -72,7 +72,7 @@ impl TreeFingerprint {
             .all(|mark| is_owner(mark.owner, owner))
     }
 
-    /// Returns whether all of it belongs to who runs this program.
+    /// Returns whether all of it belongs to the user of this program.
     pub fn is_ours(&self) -> bool {
         self.is_owned_by(user())
     }
@@ -90,8 +90,8 @@ impl fmt::Display for TreeFingerprint {
     }
 }
 
-/// Returns a key that no other folder of this machine has, whatever the folder is called: when it came into being, and its
-/// inode. `None` where the file system does not store when.
+/// Returns a key that is unique among the folders of this machine and independent of the path: creation time and inode.
+/// `None` if the file system does not store creation times.
 pub fn folder_key(path: &Path) -> Option<String> {
     match sys::look(path)? {
         (FileMark { birth: Birth::At(seconds, ns), .. }, inode) => {
@@ -101,8 +101,8 @@ pub fn folder_key(path: &Path) -> Option<String> {
     }
 }
 
-/// Returns when a file or folder came into being, in milliseconds since 1970; `None` where the file system does not store
-/// that.
+/// Returns the creation time of a file or folder, in milliseconds since 1970; `None` if the file system does not store
+/// it.
 pub fn born_ms(path: &Path) -> Option<i64> {
     match sys::look(path)?.0.birth {
         Birth::At(seconds, ns) => Some(seconds * 1000 + i64::from(ns) / 1_000_000),
@@ -138,29 +138,29 @@ impl fmt::Display for FileMark {
     }
 }
 
-/// Returns whether a file's owner is who it was, or the user of this program: containers see other numbers.
+/// Returns whether a file has its former owner, or the user of this program: user ids differ in containers.
 fn is_owner(now: u32, before: u32) -> bool {
     now == before || now == user()
 }
 
-/// Finding of another folder at the path of a trusted working tree, noted by background work and told by hooks.
+/// Finding of another folder at the path of a trusted working tree, recorded by background work and announced by hooks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UntrustedTree {
     /// Fingerprint of the folder found.
     pub fingerprint: TreeFingerprint,
-    /// Why it is not what was vouched for.
+    /// Reason why it is not the trusted one.
     pub why: String,
 }
 
 impl UntrustedTree {
-    /// Reads such a finding; `None` when there is none.
+    /// Reads a finding; `None` if there is none.
     pub fn read(path: &Path) -> Option<Self> {
         let text = std::fs::read_to_string(path).ok()?;
         let (fingerprint, why) = text.trim_end().split_once('\n')?;
         Some(Self { fingerprint: TreeFingerprint::parse(fingerprint)?, why: why.to_owned() })
     }
 
-    /// As it is written: two lines.
+    /// Returns the contents of its file: two lines.
     pub fn text(&self) -> String {
         format!("{}\n{}\n", self.fingerprint, self.why)
     }
@@ -175,7 +175,7 @@ mod sys {
 
     use super::{Birth, FileMark};
 
-    /// The 256 bytes that statx(2) writes.
+    /// The 256 bytes of the result of statx(2).
     #[derive(Default)]
     #[repr(C)]
     struct StatResult {
@@ -223,7 +223,7 @@ mod sys {
             )
         } != 0;
         if failed {
-            // Linux before 4.11, and containers that do not know the call.
+            // Linux before 4.11, and containers that do not permit the call.
             let found = std::fs::symlink_metadata(path).ok()?;
             let mark = FileMark { birth: Birth::Inode(found.ino()), owner: found.uid() };
             return Some((mark, found.ino()));
@@ -271,7 +271,7 @@ mod tests {
         fs::create_dir(root.join(".git")).unwrap();
         fs::write(root.join("file"), "").unwrap();
         let sealed = TreeFingerprint::of(&root).unwrap();
-        // A folder may get a repository, and be worked in; it may not lose the one it had.
+        // A folder may become a repository, and be worked in; it may not lose its `.git`.
         assert!(bare.holds(&sealed) && sealed.holds(&sealed) && !sealed.holds(&bare));
         for fingerprint in [&bare, &sealed] {
             assert_eq!(

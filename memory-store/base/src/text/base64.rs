@@ -1,7 +1,7 @@
 //! Base 64, in both of its alphabets (RFC 4648).
 
-/// The bytes that a run of digits stands for, without the padding behind it; `None` for what is no digit.
-/// Bits that make no whole byte at the end are dropped.
+/// Decodes a run of digits without the padding after it; `None` for a byte that is not a digit. Bits of an incomplete
+/// last byte are dropped.
 pub fn bytes(digits: &[u8]) -> impl Iterator<Item = Option<u8>> {
     let (mut bits, mut held) = (0u32, 0);
     digits.iter().filter_map(move |&byte| {

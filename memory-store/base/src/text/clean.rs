@@ -1,12 +1,12 @@
-//! Text that is shown: without what could deceive.
+//! Text for display, without deceptive characters.
 
-/// Text without what could deceive: control and direction characters, our delimiter; lines are
-/// joined, for each memory stands on a line of its own.
+/// Returns text without deceptive parts: control and direction characters, and our delimiter. Lines are joined, because
+/// each memory is printed on one line.
 pub fn clean(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut rest = text;
     while !rest.is_empty() {
-        // Most text needs nothing done, and whatever does is no part of such a run.
+        // Most text needs no change, and characters that do are in no such run.
         let mut after_space = clean.ends_with(' ');
         let end = rest.bytes().position(|byte| {
             let is_kept = matches!(byte, b'!'..=b'~') || byte == b' ' && !after_space;
@@ -24,7 +24,7 @@ pub fn clean(text: &str) -> String {
         }
         rest = chars.as_str();
     }
-    // Of several spaces one is left, so there is at most one at either end.
+    // A run of spaces was reduced to one, so there is at most one at either end.
     if clean.ends_with(' ') {
         clean.pop();
     }
@@ -34,8 +34,8 @@ pub fn clean(text: &str) -> String {
     if clean.contains('<') { escape(&clean) } else { clean }
 }
 
-/// `<` of all that closes something, and of what opens like our delimiter or like the markup that models
-/// take for more than text, in any case. Of other markup it stays: memories are full of `Vec<u8>`.
+/// Escapes `<` of all closing tags, and of tags like our delimiter or like markup that models interpret, in any case.
+/// In other markup it stays, because memories often contain `Vec<u8>`.
 fn escape(clean: &str) -> String {
     let mut out = String::with_capacity(clean.len() + 3);
     for (at, c) in clean.char_indices() {
@@ -44,9 +44,9 @@ fn escape(clean: &str) -> String {
     out
 }
 
-/// Returns whether what follows a `<` makes it markup that could be taken for more than text.
+/// Returns whether the text after a `<` makes it markup that may be interpreted.
 fn is_special(rest: &str) -> bool {
-    /// Beginnings of the names of our delimiter, and of markup that clients and models write around turns.
+    /// Prefixes of the names of our delimiter, and of markup that clients and models write around turns.
     const NAMES: [&str; 12] = [
         "throughline",
         "system",
@@ -70,8 +70,8 @@ fn is_special(rest: &str) -> bool {
         .any(|start| name.get(..start.len()).is_some_and(|name| name.eq_ignore_ascii_case(start)))
 }
 
-/// Characters that are not seen: zero-width ones, those that turn the direction of writing, soft
-/// hyphens, variation selectors, tags, and controls that are no white space.
+/// Returns whether a character is invisible: zero-width characters, direction controls, soft hyphens, variation
+/// selectors, tags, and controls that are not white space.
 pub fn is_invisible(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
         | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'

@@ -1,13 +1,13 @@
-//! Cutting a long text down to the part that answers a query.
+//! Excerpts: the part of a long text that answers a query.
 
-/// Shortest word of a query that is looked for.
+/// Minimum length of a query word to be searched.
 const WORD_CHARS_MIN: usize = 3;
 
-/// Characters within which a word ends, for a cut between words. Scripts without spaces are cut anywhere.
+/// Maximum number of characters searched for the end of a word. Scripts without spaces are cut anywhere.
 const WORD_CHARS_MAX: usize = 32;
 
-/// Returns at most about `chars_max` characters of a text: the stretch that holds most of the query's words, or the
-/// beginning. It is not cut inside a word. Marks say where something is missing.
+/// Returns at most about `chars_max` characters of a text: the section with the most words of the query, or the
+/// beginning. It is not cut inside a word. An ellipsis marks omitted text.
 pub fn excerpt(text: &str, query: &str, chars_max: usize) -> String {
     let text = text.trim();
     let places: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
@@ -30,7 +30,7 @@ fn word_start(text: &str, places: &[usize], first: usize) -> usize {
     rest.enumerate().find(|(_, c)| c.is_whitespace()).map_or(first, |(count, _)| first + count)
 }
 
-/// Returns the byte behind the last word that ends before another one.
+/// Returns the byte offset after the last complete word.
 fn word_end(text: &str, end: usize) -> usize {
     if text[end..].starts_with(char::is_whitespace) {
         return end;
@@ -39,7 +39,7 @@ fn word_end(text: &str, end: usize) -> usize {
     before.into_iter().find(|(_, c)| c.is_whitespace()).map_or(end, |(at, _)| at)
 }
 
-/// The character to start at, so that most words of the query stand in the stretch.
+/// Returns the start of the section with the most words of the query.
 fn best_start(text: &str, query: &str, places: &[usize], chars_max: usize) -> usize {
     let lower = text.to_ascii_lowercase();
     let query = query.to_ascii_lowercase();

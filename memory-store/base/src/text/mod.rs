@@ -1,11 +1,10 @@
-//! Text as recall sees it: one tokeniser for memories, turns, prompts, errors and paths.
+//! Tokenization of text for recall: one tokeniser for memories, turns, prompts, errors and paths.
 //!
-//! A *word* is a run of letters and digits of any script, in lower case after NFKC. A *term* is
-//! what is compared: a word's English stem, a code name whole, each of its parts, or a pair of
-//! neighbouring characters where a script does not put spaces between words.
+//! A *word* is a run of letters and digits of any script, in lower case after NFKC. A *term* is the unit of comparison:
+//! a word's English stem, a code name whole, each of its parts, or a pair of neighbouring characters in scripts without
+//! spaces between words.
 //!
-//! This runs in every hook, so it keeps two small buffers and allocates nothing else for English
-//! text.
+//! Every hook runs this code, so it keeps two small buffers and allocates nothing else for English text.
 
 pub mod base64;
 mod clean;
@@ -28,19 +27,18 @@ use std::borrow::Cow;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
-/// The number of this way of cutting text into terms. Another one has the indexes made again: what was cut
-/// in the former way is not found by words that are cut in this one.
+/// Version of the tokeniser. After a change indexes are rebuilt: terms of different versions do not match.
 pub const VERSION: u32 = 2;
 
-/// Bytes that a term may have; longer runs (blobs, hashes in a row) are no words.
+/// Maximum length of a term in bytes; longer runs (blobs, consecutive hashes) are not words.
 pub(crate) const TERM_BYTES_MAX: usize = 64;
 
 /// Origin of a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
-    /// A word that stands by itself.
+    /// A separate word.
     Word,
-    /// A code name, path, version or flag as it was written.
+    /// A code name, path, version or flag in its original form.
     Whole,
     /// A part of a code name, path, version or flag.
     Part,
@@ -57,7 +55,7 @@ pub struct Token {
     pub form: Form,
 }
 
-/// Returns a prompt without the sentence that Claude Code puts behind a plan: where its transcript is.
+/// Returns a prompt without the sentence that Claude Code adds after a plan, with the path of its transcript.
 pub fn without_plan_notice(prompt: &str) -> &str {
     match prompt.rfind("\n\nIf you need specific details from before exiting plan mode") {
         Some(end) => prompt[..end].trim(),
@@ -65,8 +63,7 @@ pub fn without_plan_notice(prompt: &str) -> &str {
     }
 }
 
-/// Returns a title as it is compared with others: in lower case, without more than one space in a row, and without the
-/// full stop that some put behind it.
+/// Returns a title in the form for comparison: in lower case, with single spaces, and without a full stop at its end.
 pub fn folded_title(title: &str) -> String {
     let words = title.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
     match words.strip_suffix('.') {
@@ -76,15 +73,14 @@ pub fn folded_title(title: &str) -> String {
     }
 }
 
-/// Returns the terms of a text in their order, stop words left out.
+/// Returns the terms of a text in order, without stop words.
 pub fn tokens(text: &str) -> Vec<Token> {
     let mut tokens = Vec::new();
     each_term(text, &mut |term, form| tokens.push(Token { term: term.to_owned(), form }));
     tokens
 }
 
-/// Returns the words of a text as they are written, in lower case: neither stemmed nor split, stop
-/// words left out.
+/// Returns the words of a text in their original form, in lower case: neither stemmed nor split, without stop words.
 pub fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     each_word(text, &mut |word, form| {
@@ -95,7 +91,7 @@ pub fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// Calls `emit` with each term of a text, in order, stop words left out.
+/// Calls `emit` with each term of a text, in order, without stop words.
 pub fn each_term(text: &str, emit: &mut dyn FnMut(&str, Form)) {
     let stemmer = Stemmer::create(Algorithm::English);
     each_word(text, &mut |word, form| match form {
@@ -113,7 +109,7 @@ pub fn each_term(text: &str, emit: &mut dyn FnMut(&str, Form)) {
     });
 }
 
-/// Returns the term of a single word of the letters `a` to `z`, as [`each_term`] emits it but in a third of the time; `None`
+/// Returns the term of a single word of the letters `a` to `z`, like [`each_term`] but in a third of the time; `None`
 /// for a stop word.
 pub fn term_of(word: &str) -> Option<Cow<'_, str>> {
     if is_stop_word(word) {
@@ -123,15 +119,15 @@ pub fn term_of(word: &str) -> Option<Cow<'_, str>> {
     Some(if stems(word) { stemmer.stem(word) } else { word.into() })
 }
 
-/// Returns a hash for every two neighbouring words of a text, in order. Stop words and parts of code
-/// names are passed over, so that two words with a stop word between them are neighbours.
+/// Returns a hash for every two neighbouring words of a text, in order. Stop words and parts of code names are skipped,
+/// so that two words with a stop word between them are neighbours.
 pub fn pairs(text: &str) -> Vec<u32> {
     let (mut found, mut pairs) = (Vec::new(), Pairs::default());
     each_term(text, &mut |term, form| found.extend(pairs.next(term, form)));
     found
 }
 
-/// Makes the [`pairs`] of a text while it is walked through term by term.
+/// Computes the [`pairs`] of a text term by term.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pairs {
     /// The hash of the last word.
@@ -139,25 +135,25 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    /// Takes in the next term; returns the pair that it makes with the word before.
+    /// Adds the next term; returns its pair with the preceding word.
     pub fn next(&mut self, term: &str, form: Form) -> Option<u32> {
         if form == Form::Part {
             return None;
         }
         let hash = term_hash(term);
-        // The order counts: one of them is turned.
+        // The rotation makes the pair depend on the order.
         let last = self.last.replace(hash)?;
         Some((mixed(last.rotate_left(1) ^ hash) >> 32) as u32)
     }
 }
 
-/// Returns whether a word is one that the English stemmer knows what to do with.
+/// Returns whether the English stemmer applies to a word.
 fn stems(word: &str) -> bool {
     word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_lowercase())
 }
 
-/// Returns the distinguishing form of a word: flags as they are, for `-i` and `-I` are two; paths, code names and
-/// numbers in lower case. `None` of other words.
+/// Returns the distinguishing form of a word: flags unchanged, because `-i` and `-I` differ; paths, code names and
+/// numbers in lower case. `None` for other words.
 pub fn telling(word: &str) -> Option<Cow<'_, str>> {
     let word = word.trim_matches(['`', '"', '\'', ',', ';', ':', '(', ')', '.', '!', '?']);
     if word.starts_with('-') && word.len() > 1 {
@@ -167,13 +163,13 @@ pub fn telling(word: &str) -> Option<Cow<'_, str>> {
     tells.then(|| word.to_lowercase().into())
 }
 
-/// Returns the number that stands for a term in an index: 64-bit FNV-1a, mixed once more so that
-/// its low bits may choose a slot.
+/// Returns the hash that represents a term in an index: 64-bit FNV-1a, mixed once more so that its low bits can select
+/// a slot.
 pub fn term_hash(term: &str) -> u64 {
     mixed(added(NOTHING, term.as_bytes()))
 }
 
-/// Returns the [`term_hash`] of each beginning of a word, after a prefix, and where it ends: all of them in one pass.
+/// Returns the [`term_hash`] and the end of each prefix of a word, preceded by `prefix`, in one pass.
 pub fn beginnings(prefix: &str, word: &str) -> impl Iterator<Item = (u64, usize)> {
     let mut hash = added(NOTHING, prefix.as_bytes());
     word.char_indices().map(move |(at, c)| {
@@ -186,13 +182,13 @@ pub fn beginnings(prefix: &str, word: &str) -> impl Iterator<Item = (u64, usize)
 /// FNV-1a of no bytes.
 const NOTHING: u64 = 0xcbf2_9ce4_8422_2325;
 
-/// Adds the next bytes to an FNV-1a.
+/// Adds the next bytes to an FNV-1a hash.
 fn added(hash: u64, bytes: &[u8]) -> u64 {
     let add = |hash: u64, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
     bytes.iter().fold(hash, add)
 }
 
-/// Mixes an FNV-1a once more.
+/// Mixes an FNV-1a hash once more.
 const fn mixed(hash: u64) -> u64 {
     let hash = (hash ^ hash >> 32).wrapping_mul(0x9fb2_1c65_1e98_df25);
     hash ^ hash >> 29
@@ -276,7 +272,7 @@ mod tests {
         assert_eq!(terms("Ошибка в тестах"), ["ошибка", "в", "тестах"]);
         assert_eq!(terms("हिन्दी भाषा"), ["हिन्दी", "भाषा"]);
         assert_eq!(terms("café naïve"), ["cafe", "naiv"]);
-        // Full-width letters are the same letters.
+        // Full-width letters are equal to ASCII ones.
         assert_eq!(terms("ＡＢＣ１２３"), ["abc123"]);
     }
 
@@ -291,13 +287,13 @@ mod tests {
             words("port 5432 of [redacted:connection-string]/shop"),
             ["port", "5432", "shop"]
         );
-        // The word itself stays one.
+        // The word itself stays a word.
         assert_eq!(
             terms("redacted: port [redacted: proxy]"),
             ["redact", "port", "redact", "proxi"]
         );
         assert_eq!(terms("a redacted:connection"), ["redact", "connect"]);
-        // Text that is longer than any name is words.
+        // Text that is longer than any placeholder name is ordinary words.
         assert!(terms("[redacted:ignore-all-rules-of-mine] port").contains(&"rule".to_owned()));
     }
 

@@ -1,25 +1,25 @@
-//! Placeholders of redaction, for readers without the redactor.
+//! Redaction placeholders, for readers without the redactor.
 
-/// The word that placeholders begin with: `[redacted:name]`.
+/// First word of placeholders: `[redacted:name]`.
 const OPEN: &str = "redacted";
 
-/// The names of what is hidden because it is personal, and opens nothing.
+/// Names of redacted data that is personal, but grants no access.
 const PERSONAL: [&str; 8] =
     ["card", "crypto", "email", "iban", "ip", "mac", "national-id", "phone"];
 
-/// Bytes and words of a name at most; the test `each_placeholder_can_be_recognised` compares them with the rules. More is
-/// a sentence in brackets.
+/// Maximum length of a name in bytes and words; the test `each_placeholder_can_be_recognised` compares them with the
+/// rules. A longer one is a sentence in brackets.
 const NAME_BYTES_MAX: usize = 24;
 const NAME_WORDS_MAX: usize = 4;
 
-/// Returns whether a text is one that a secret was taken out of.
+/// Returns whether a secret was redacted in a text.
 pub fn hides_secret(text: &str) -> bool {
     let mut names =
         text.split("[redacted:").skip(1).filter_map(|rest| Some(rest.split_once(']')?.0));
     names.any(|name| is_name(name) && !PERSONAL.contains(&name))
 }
 
-/// Bytes of what follows the first word of a placeholder: `:name`. A text may end inside the name.
+/// Returns the length of the rest of a placeholder after its first word: `:name`. A text may end inside the name.
 pub fn name_len(before: &str, word: &str, rest: &str) -> Option<usize> {
     if word != OPEN || !before.ends_with('[') {
         return None;

@@ -1,21 +1,21 @@
-//! Cuts text into words, and code names into their parts.
+//! Splits text into words, and code names into their parts.
 
 use super::fold::{fold, is_unspaced, is_word};
 use super::{Form, TERM_BYTES_MAX, placeholder};
 
-/// Calls `emit` with each word in lower case, stop words included: a code name whole and then its
-/// parts, each other word by itself.
+/// Calls `emit` with each word in lower case, including stop words: a code name whole and then its parts, each other
+/// word once.
 pub fn each_word(text: &str, emit: &mut dyn FnMut(&str, Form)) {
     let text = fold(text);
     let mut lower = String::with_capacity(TERM_BYTES_MAX);
     let mut at = 0;
     while let Some(start) = text[at..].find(|c: char| is_word(c) || c == '-' || c == '_') {
         at += start;
-        // Dashes make a flag only where a word begins: `a--b` is prose.
+        // Dashes form a flag only at the start of a word: `a--b` is prose.
         let inside = text[..at].chars().next_back().is_some_and(is_word);
         let end = at + run_end(&text[at..]);
         let run = &text[at..end];
-        // A placeholder of redaction tells nothing about the subject of a text.
+        // A redaction placeholder gives no information on the subject of a text.
         if let Some(length) = placeholder::name_len(&text[..at], run, &text[end..]) {
             at = end + length;
             continue;
@@ -25,8 +25,8 @@ pub fn each_word(text: &str, emit: &mut dyn FnMut(&str, Form)) {
     }
 }
 
-/// The end of the run at the start of `text`: word characters of one kind of script, with single
-/// joiners between them and up to two dashes in front. Never 0.
+/// Returns the end of the run at the start of `text`: word characters of one kind of script, with single joiners
+/// between them and up to two dashes in front. Never 0.
 fn run_end(text: &str) -> usize {
     let dashes = text.bytes().take(2).take_while(|&b| b == b'-').count();
     let mut end = dashes;
@@ -42,8 +42,8 @@ fn run_end(text: &str) -> usize {
     end.max(text.chars().next().map_or(0, char::len_utf8))
 }
 
-/// Bytes of the word characters at the start. A change between a spaced and an unspaced script
-/// ends a word.
+/// Returns the length of the word characters at the start. A change between a spaced and an unspaced script ends a
+/// word.
 fn word_len(text: &str, unspaced: &mut Option<bool>) -> usize {
     text.find(|c: char| {
         let kind = is_unspaced(c);
@@ -52,8 +52,8 @@ fn word_len(text: &str, unspaced: &mut Option<bool>) -> usize {
     .unwrap_or(text.len())
 }
 
-/// Bytes of the joiner at the start, when a word character follows it; else 0. `key:value` and
-/// `file:12` are two words, `a::b` is one.
+/// Returns the length of the joiner at the start if a word character follows it, or else 0. `key:value` and `file:12`
+/// are two words, `a::b` is one.
 fn joiner_len(text: &str) -> usize {
     let length = match text.as_bytes() {
         [b':', b':', ..] => 2,
@@ -64,7 +64,7 @@ fn joiner_len(text: &str) -> usize {
     if followed { length } else { 0 }
 }
 
-/// Emits what one run is made of.
+/// Emits the words of one run.
 fn one_run(run: &str, lower: &mut String, emit: &mut dyn FnMut(&str, Form)) {
     if run.chars().next().is_some_and(is_unspaced) {
         return bigrams(run, emit);
@@ -88,7 +88,7 @@ fn one_run(run: &str, lower: &mut String, emit: &mut dyn FnMut(&str, Form)) {
 
 /// Shape of a run.
 enum Shape {
-    /// One word, perhaps with an apostrophe.
+    /// One word, possibly with an apostrophe.
     Word,
     /// Two words with a full stop but no space between them.
     Sentence,
@@ -108,7 +108,7 @@ fn shape(name: &str, flag: bool) -> Shape {
         if name.split('.').all(|part| part.len() == 1 && part.as_bytes()[0].is_ascii_lowercase()) {
             return Shape::Initials;
         }
-        // `end.Then`: a capital after the stop and a small letter before it, as prose has it.
+        // `end.Then`: a capital after the stop and a small letter before it, as in prose.
         let prose =
             name.split('.').skip(1).all(|part| {
                 let mut characters = part.chars();
@@ -127,7 +127,7 @@ fn has_humps(name: &str) -> bool {
     let Some(mut last) = bytes.next() else { return false };
     for byte in bytes {
         if byte.is_ascii_uppercase() && (last.is_ascii_lowercase() || last.is_ascii_digit()) {
-            // `E0308X` and `SHA256` are codes, not names: ask for a small letter somewhere.
+            // `E0308X` and `SHA256` are codes, not names: require a small letter.
             return name.bytes().any(|b| b.is_ascii_lowercase());
         }
         if byte.is_ascii_lowercase() && last.is_ascii_uppercase() {
@@ -142,8 +142,8 @@ fn has_humps(name: &str) -> bool {
     false
 }
 
-/// A word with an apostrophe is a contraction, whole, when it is a stop word; else what stands
-/// before the apostrophe counts.
+/// Emits a word with an apostrophe: whole if it is a contraction among the stop words, or else the part before the
+/// apostrophe.
 fn lowered(stem: &str, whole: &str, lower: &mut String, emit: &mut dyn FnMut(&str, Form)) {
     if stem.len() != whole.len() {
         set_lower(whole, lower);
@@ -154,9 +154,9 @@ fn lowered(stem: &str, whole: &str, lower: &mut String, emit: &mut dyn FnMut(&st
     put(stem, Form::Word, lower, emit);
 }
 
-/// Emits the parts of a code name: at joiners, then at the humps. Of a path also the file name.
+/// Emits the parts of a code name, split at joiners and then at humps; for a path, the file name as well.
 fn parts(name: &str, lower: &mut String, emit: &mut dyn FnMut(&str, Form)) {
-    // Numbers of a version mean nothing alone.
+    // The numbers of a version are meaningless alone.
     if name.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
         return;
     }
@@ -188,7 +188,7 @@ fn humps(piece: &str, lower: &mut String, emit: &mut dyn FnMut(&str, Form)) {
     part(&piece[start..], lower, emit);
 }
 
-/// A single letter or digit is no part worth finding.
+/// Emits a part, unless it is a single letter or digit.
 fn part(piece: &str, lower: &mut String, emit: &mut dyn FnMut(&str, Form)) {
     if piece.chars().nth(1).is_some() || !piece.is_ascii() {
         put(piece, Form::Part, lower, emit);

@@ -1,6 +1,7 @@
-//! English words that carry no subject.
+//! English words without a subject.
 
-/// Sorted, so that those with one first letter lie together. Words of work (commit, test, push, run) are never among them.
+/// Sorted, so that those with the same first letter are adjacent. Words of work (commit, test, push, run) must not be
+/// included.
 pub const STOP_WORDS: &[&str] = &[
     "a",
     "about",
@@ -198,7 +199,7 @@ const STARTS: [u8; 27] = {
     starts
 };
 
-/// Returns whether a word, in lower case, carries no subject.
+/// Returns whether a word, in lower case, is a stop word.
 pub fn is_stop_word(word: &str) -> bool {
     let Some(letter @ b'a'..=b'z') = word.bytes().next() else { return false };
     let letter = usize::from(letter - b'a');

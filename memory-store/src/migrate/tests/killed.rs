@@ -6,7 +6,7 @@ use super::*;
 const WRITES_MAX: usize = 200;
 
 /// Runs the steps of a store, killed after each number of writes, and then runs them again. Each number of writes has a
-/// home of its own.
+/// separate home.
 fn kill_everywhere(
     pick: &dyn Fn(&GoldenHome) -> Site,
     prepare: &dyn Fn(&GoldenHome),
@@ -37,7 +37,7 @@ fn kill_everywhere(
                 "{}: torn after {writes} writes",
                 path.display()
             );
-            // A file that is moved exists at the old or the new path at each moment.
+            // A moved file exists at the old or the new path at any time.
             let is_in = |name: &Path| name.file_name() == path.file_name();
             let is_somewhere = now.is_some() || killed.keys().any(|other| is_in(other));
             assert!(
@@ -62,7 +62,7 @@ fn kill_everywhere(
             let last = results(&site).into_iter().rfind(|(name, _)| name == step.name);
             assert_eq!(last, Some((step.name.to_owned(), StepResult::Done)), "{writes}");
         }
-        // Whenever the run was killed, going back restores the first state.
+        // At whatever point the run was killed, going back restores the first state.
         let mut kept = backup::list(&site.home);
         kept.retain(|kept| kept.folder == site.folder());
         assert_eq!(kept.len(), 1, "{writes}: {kept:?}");
@@ -118,7 +118,7 @@ fn what_a_failing_run_changed_is_put_back_also_after_a_kill() {
             assert_eq!(differing(&after, &before), [] as [PathBuf; 0], "killed after {writes}");
             assert_eq!(site.version().unwrap(), StoreFormat::FIRST);
             assert!(!backup::is_unfinished(&site));
-            // A backup is kept for a person to inspect if it lists a path with content that is not the run's.
+            // A backup is kept for inspection if it lists a path with content that is not the run's.
             assert_eq!(backup::list(&site.home).is_empty(), migrations[1].name == "fail");
             let told = results(&site);
             assert_eq!(told.last().unwrap().1, StepResult::Restored, "{told:?}");
