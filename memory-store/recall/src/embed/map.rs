@@ -1,6 +1,6 @@
-//! A file mapped into memory, so that programs that read the same one share its bytes.
+//! Files mapped into memory, so that programs that read the same file share its bytes.
 //!
-//! The embedder's files are replaced by rename and never written in place, so what is mapped stays as it is.
+//! The embedder's files are replaced by rename and never written in place, so mapped contents do not change.
 
 use std::fs::File;
 use std::ops::{Deref, Range};
@@ -9,14 +9,14 @@ use std::sync::Arc;
 
 use memory_store_base::error::{At, Result};
 
-/// The bytes of a file, for as long as somebody has them.
+/// The mapped bytes of a file, unmapped with the last reference.
 #[derive(Debug)]
 pub struct Map {
     start: *mut libc::c_void,
     bytes: usize,
 }
 
-// SAFETY: the bytes are only read, by whoever has the map, and are unmapped when nobody has it any more.
+// SAFETY: the bytes are only read, and are unmapped when the last owner is dropped.
 unsafe impl Send for Map {}
 // SAFETY: as above.
 unsafe impl Sync for Map {}
@@ -31,7 +31,7 @@ impl Map {
         if bytes == 0 {
             return Ok(Self { start: std::ptr::null_mut(), bytes });
         }
-        // SAFETY: a new mapping at a place that the system chooses; the file may be closed afterwards.
+        // SAFETY: a new mapping at an address chosen by the system; the file may be closed afterwards.
         let start = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -56,7 +56,7 @@ impl Deref for Map {
         if self.bytes == 0 {
             return &[];
         }
-        // SAFETY: so many bytes are mapped there until `self` is dropped.
+        // SAFETY: this many bytes stay mapped until `self` is dropped.
         unsafe { std::slice::from_raw_parts(self.start.cast::<u8>(), self.bytes) }
     }
 }
@@ -64,18 +64,18 @@ impl Deref for Map {
 impl Drop for Map {
     fn drop(&mut self) {
         if self.bytes > 0 {
-            // SAFETY: the mapping that `open` made; nobody can have a slice of it any more.
+            // SAFETY: the mapping that `open` made; no slice of it can exist any more.
             unsafe { libc::munmap(self.start, self.bytes) };
         }
     }
 }
 
-/// Bytes of one's own, or a piece of a mapped file.
+/// Owned bytes, or a range of a mapped file.
 #[derive(Clone, Debug)]
 pub enum Piece {
-    /// One's own.
+    /// Owned bytes.
     Owned(Vec<u8>),
-    /// Of a file.
+    /// Range of a file.
     Mapped(Arc<Map>, Range<usize>),
 }
 

@@ -1,52 +1,51 @@
 //! Syntax of an explicit search beyond plain words.
 //!
 //! ```text
-//! parser comments                 either word; the more the better
+//! parser comments                 either word; more matches rank higher
 //! "keeps comments" parser         these words in this order; `parser` only ranks
-//! parser -lexer                   not where `lexer` is said
-//! parser AND (comments OR NOT x)  all of this must hold; words beside each other too
+//! parser -lexer                   documents without `lexer`
+//! parser AND (comments OR NOT x)  all conditions must match; adjacent words are joined by AND too
 //! kind:fix tag:ci path:src/a.rs since:2026-10-01 before:"last week" session:3f2a parser
 //! ```
 //!
-//! Operators are in capitals, so that prose is not taken for them.
+//! Operators are in capitals, to distinguish them from prose.
 
 use crate::query::time_expression::{self, Span};
 use memory_store_base::kind::Kind;
 use memory_store_base::time::Timestamp;
 
-/// Characters of a text in which operators are looked for: what is longer is an error message or
-/// prose.
+/// Maximum length of a text with operators, in characters: longer texts are error messages or prose.
 const CHARS_MAX: usize = 600;
 /// Greatest depth of parentheses.
 const DEPTH_MAX: usize = 16;
 
-/// A search, taken apart.
+/// A parsed search.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Expression {
-    /// The words that rank, without those that must not occur.
+    /// Words for ranking, without those that must not occur.
     pub words: String,
     /// Further conditions.
     pub must: Vec<Node>,
-    /// True if AND, OR or NOT join them, so that something without any of the words may be meant.
+    /// True if conditions are joined by AND, OR or NOT, so that a document without any of the words may match.
     pub operators: bool,
-    /// Words that look like a filter whose name was mistyped.
+    /// Words that resemble a filter with a mistyped name.
     pub mistyped: Vec<String>,
 }
 
-/// Something that a document satisfies or not.
+/// A condition on a document.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Node {
-    /// It has this word.
+    /// The document has this word.
     Word(String),
-    /// It has these words in this order, as they are written.
+    /// The document has these words verbatim in this order.
     Phrase(String),
-    /// It passes.
+    /// The document passes the filter.
     Filter(Filter),
-    /// It does not satisfy this.
+    /// The document does not satisfy the condition.
     Not(Box<Node>),
-    /// It satisfies all of these.
+    /// The document satisfies all conditions.
     All(Vec<Node>),
-    /// It satisfies one of these.
+    /// The document satisfies one of the conditions.
     Any(Vec<Node>),
 }
 
@@ -57,27 +56,28 @@ pub(crate) enum Filter {
     Kind(Kind),
     /// One of its tags.
     Tag(String),
-    /// A file that it is about.
+    /// File that it is about.
     Path(String),
-    /// The session that it is from, by the start of its id.
+    /// Source session, by the start of its id.
     Session(String),
-    /// When it happened.
+    /// Time of the event.
     When(Span),
-    /// It happened before (or after) the memory that answers this best.
+    /// Before (or after) the memory that best matches the words.
     Event {
-        /// Words that find the memory.
+        /// Search words for the memory.
         words: String,
-        /// True if it happened before it.
+        /// True for before.
         before: bool,
     },
 }
 
-/// Takes a search apart. `exact` says that it is written as above. Text that may be an error message is full of flags,
-/// quotes and shouted words: there dashes exclude nothing, quotes demand nothing, and `NOT NULL` is no operator.
+/// Parses a search. `exact` enables the syntax above for all text. Text that may be an error message is full of flags,
+/// quotes and words in capitals: without `exact`, dashes exclude nothing, quotes require nothing, and `NOT NULL` is no
+/// operator.
 ///
 /// # Errors
 ///
-/// A sentence for the person, when a filter's value makes no sense.
+/// Returns a sentence for the user if a filter's value is invalid.
 pub(crate) fn parse(text: &str, now: Timestamp, exact: bool) -> Result<Expression, String> {
     if text.chars().nth(CHARS_MAX).is_some() {
         return Ok(Expression { words: text.to_owned(), ..Expression::default() });
@@ -89,7 +89,7 @@ pub(crate) fn parse(text: &str, now: Timestamp, exact: bool) -> Result<Expressio
         let mut reader = Reader { pieces: &pieces, at: 0, depth: 0 };
         let mut all = Vec::new();
         while reader.at < pieces.len() {
-            // A parenthesis too many is passed over.
+            // A superfluous parenthesis is skipped.
             let before = reader.at;
             all.extend(reader.any());
             reader.at = reader.at.max(before + 1);
@@ -119,7 +119,7 @@ impl Node {
         }
     }
 
-    /// Returns whether it is about properties alone and not about words.
+    /// Returns whether it contains filters only, and no words.
     pub(crate) fn is_filter(&self) -> bool {
         match self {
             Self::Word(_) | Self::Phrase(_) => false,
@@ -129,7 +129,7 @@ impl Node {
         }
     }
 
-    /// Returns whether a filter in it names a file.
+    /// Returns whether it contains a filter for a file.
     pub(crate) fn asks_for_file(&self) -> bool {
         match self {
             Self::Filter(Filter::Path(_)) => true,
@@ -150,7 +150,7 @@ impl Node {
     }
 }
 
-/// A search without what it is written with.
+/// Token of a search.
 #[derive(Clone, Debug, PartialEq)]
 enum Token {
     Word(String),
@@ -183,7 +183,7 @@ fn pieces(text: &str, now: Timestamp, exact: bool) -> Result<Vec<Token>, String>
     Ok(pieces)
 }
 
-/// Takes operators in front of words in capitals for words: `NOT NULL`, `INSERT OR REPLACE`.
+/// Converts operators between words in capitals to words: `NOT NULL`, `INSERT OR REPLACE`.
 fn quieten(pieces: &mut [Token]) {
     for at in 0..pieces.len() {
         let name = match pieces[at] {
@@ -200,7 +200,7 @@ fn quieten(pieces: &mut [Token]) {
     }
 }
 
-/// Returns whether what follows a dash is excluded by it: a word or a quote, and not a flag (`-n`, `--all`).
+/// Returns whether a dash excludes the following text: a word or a quotation, not a flag (`-n`, `--all`).
 fn excludes(after: &str) -> bool {
     let mut characters = after.chars();
     match (characters.next(), characters.next()) {
@@ -210,7 +210,7 @@ fn excludes(after: &str) -> bool {
     }
 }
 
-/// Reads one piece, and returns what follows it.
+/// Reads one token, and returns the remaining text.
 fn piece<'a>(text: &'a str, now: Timestamp, pieces: &mut Vec<Token>) -> Result<&'a str, String> {
     if let Some((phrase, rest)) = quoted(text) {
         if !phrase.trim().is_empty() {
@@ -247,7 +247,7 @@ fn piece<'a>(text: &'a str, now: Timestamp, pieces: &mut Vec<Token>) -> Result<&
     Ok(&text[end..])
 }
 
-/// The text in quotes at the start, and what follows; `None` when there are none or they stay open.
+/// Returns the quoted text at the start, and the rest; `None` if there is none or it is not closed.
 fn quoted(text: &str) -> Option<(&str, &str)> {
     let close = match text.chars().next()? {
         '"' => '"',
@@ -259,7 +259,7 @@ fn quoted(text: &str) -> Option<(&str, &str)> {
     Some((phrase, rest))
 }
 
-/// `key:value` at the start, the value perhaps in quotes.
+/// Parses `key:value` at the start, with an optionally quoted value.
 fn keyed(text: &str) -> Option<(&str, &str, &str)> {
     let (key, rest) = text.split_once(':')?;
     if !key.bytes().all(|byte| byte.is_ascii_lowercase()) || key.is_empty() {
@@ -271,13 +271,13 @@ fn keyed(text: &str) -> Option<(&str, &str, &str)> {
     (!value.is_empty() && !value.starts_with(':')).then_some((key, value, rest))
 }
 
-/// The filter that a key and a value name; `None` when the key is none of ours.
+/// Returns the filter for a key and a value; `None` if the key is unknown.
 fn filter(key: &str, value: &str, now: Timestamp) -> Result<Option<Filter>, String> {
     let owned = || value.to_owned();
     let time = |what: &dyn Fn(Span) -> Span, before: Option<bool>| {
         match (time_expression::whole(value, now), before) {
             (Some(span), _) => Ok(Filter::When(what(span))),
-            // "the migration": the memory of it says when that was.
+            // "the migration": the time is that of the memory about it.
             (None, Some(before)) if value.contains(char::is_alphabetic) => {
                 Ok(Filter::Event { words: owned(), before })
             }
@@ -306,11 +306,11 @@ fn filter(key: &str, value: &str, now: Timestamp) -> Result<Option<Filter>, Stri
 pub(crate) const FILTERS: [&str; 10] =
     ["kind", "tag", "path", "file", "session", "since", "after", "before", "until", "on"];
 
-/// Letters of a name of which one may be wrong: among shorter ones everything is near everything.
+/// Minimum length of a name with one wrong letter: shorter ones have too many neighbours.
 const NEAR_LETTERS_MIN: usize = 3;
 
-/// Returns the name in front of a colon that is nearly one of a filter: a letter is wrong, or more letters follow it, as in
-/// `filepath:`. `std::vector` and `http://host` are none.
+/// Returns the name in front of a colon that is nearly that of a filter: one letter is wrong, or more letters follow
+/// it, as in `filepath:`. `std::vector` and `http://host` are excluded.
 fn mistyped_filter(word: &str) -> Option<&str> {
     let (name, value, _) = keyed(word)?;
     if value.starts_with("//") || name.len() < NEAR_LETTERS_MIN {
@@ -324,7 +324,7 @@ fn mistyped_filter(word: &str) -> Option<&str> {
     FILTERS.iter().any(is_near).then_some(name)
 }
 
-/// The words that rank.
+/// Returns the words for ranking.
 fn ranking(pieces: &[Token], operators: bool) -> String {
     let mut words: Vec<&str> = Vec::new();
     let mut excluded = false;
@@ -339,8 +339,8 @@ fn ranking(pieces: &[Token], operators: bool) -> String {
                 excluded = true;
                 continue;
             }
-            // `NOT (a b)`: the parenthesis is still to come. Words in it rank; it is excluded whole
-            // when documents are judged.
+            // `NOT (a b)`: the parenthesis follows. Its words are used for ranking; it is excluded as a whole by the
+            // conditions.
             _ => {}
         }
         excluded = false;
@@ -348,8 +348,8 @@ fn ranking(pieces: &[Token], operators: bool) -> String {
     words.join(" ")
 }
 
-/// Without operators words only rank; phrases, filters and what is excluded must hold. Several
-/// values of one key are alternatives.
+/// Returns the conditions of a search without operators: words only rank; phrases, filters and exclusions are required.
+/// Several values of one key are alternatives.
 fn requirements(pieces: &[Token], exact: bool) -> Vec<Node> {
     let mut all: Vec<Node> = Vec::new();
     let mut filters: Vec<Vec<Filter>> = Vec::new();
@@ -383,8 +383,8 @@ fn requirements(pieces: &[Token], exact: bool) -> Vec<Node> {
     all
 }
 
-/// Returns whether two filters are values of one property, of which a document has one: since and before narrow one
-/// another instead.
+/// Returns whether two filters are alternative values of one property, of which a document has one. Since and before
+/// are combined instead.
 fn alternatives(a: &Filter, b: &Filter) -> bool {
     matches!(
         (a, b),
@@ -395,7 +395,7 @@ fn alternatives(a: &Filter, b: &Filter) -> bool {
     )
 }
 
-/// Reads operators: NOT binds closest, then AND and words beside each other, then OR.
+/// Parser of operators: NOT binds closest, then AND and adjacent words, then OR.
 struct Reader<'a> {
     pieces: &'a [Token],
     at: usize,
@@ -435,7 +435,7 @@ impl Reader<'_> {
             Token::Phrase(text) => Some(Node::Phrase(text.clone())),
             Token::Filter(filter) => Some(Node::Filter(filter.clone())),
             Token::Not | Token::Minus => match self.pieces.get(self.at) {
-                // An operator where something should stand.
+                // An operator in place of an operand.
                 Some(Token::And | Token::Or | Token::Close) | None => None,
                 Some(_) if self.depth < DEPTH_MAX => {
                     self.depth += 1;
@@ -449,7 +449,7 @@ impl Reader<'_> {
                 self.depth += 1;
                 let node = self.any();
                 self.depth -= 1;
-                // One that is not closed ends with the text.
+                // An unclosed parenthesis ends with the text.
                 self.at += usize::from(self.pieces.get(self.at) == Some(&Token::Close));
                 node
             }
@@ -474,7 +474,7 @@ mod tests {
         parse(text, Timestamp::parse("2026-10-14").unwrap(), true).unwrap()
     }
 
-    /// The requirements in one line.
+    /// Returns the conditions in one line.
     fn shown(node: &Node) -> String {
         let list = |nodes: &[Node], with: &str| {
             format!("({})", nodes.iter().map(shown).collect::<Vec<_>>().join(with))

@@ -1,7 +1,7 @@
-//! Reads memory files without an index: what a hook does until there is one again.
+//! Reading of memory files without an index, for hooks until there is one again.
 //!
-//! No YAML here. Front matter is read line by line for the few keys that recall needs; anything
-//! unusual is passed over. The number of files and bytes is bounded.
+//! There is no YAML parser here: front matter is read line by line for the few keys that recall needs, and anything
+//! unusual is skipped. The number of files and bytes is bounded.
 
 use std::fs;
 use std::io::Read;
@@ -21,22 +21,22 @@ use memory_store_base::layout::{ProjectDir, STORE_DIR};
 use memory_store_base::memory::{SaidBy, Scope, Source, Status};
 use memory_store_base::time::Timestamp;
 
-/// Files that are read.
+/// Maximum number of files.
 const FILES_MAX: usize = 300;
-/// Bytes of a file that are read.
+/// Maximum number of bytes read of a file.
 const FILE_BYTES_MAX: u64 = 16 << 10;
-/// Levels of folders that are looked into, and entries of folders that are looked at.
+/// Maximum depth of folders, and maximum number of folder entries.
 const LEVELS_MAX: u32 = 4;
 const ENTRIES_MAX: usize = 2000;
-/// Lines of front matter that are looked at.
+/// Maximum number of lines of front matter.
 const LINES_MAX: usize = 200;
 
-/// Bytes of a project's record that are read.
+/// Maximum number of bytes read of a project's record.
 const RECORD_BYTES_MAX: u64 = 1 << 20;
 
-/// The folders that may hold a project's memories. The committed one is left out where the project
-/// keeps them privately, for then nobody vouched for what a commit puts there, and where it is a
-/// symbolic link, which a commit can make lead anywhere.
+/// Returns the folders that may contain a project's memories. The committed folder is excluded if the project keeps its
+/// memories privately, because a commit could then add untrusted files, and if it is a symbolic link, which a commit
+/// can point anywhere.
 pub(crate) fn folders(project: &ProjectDir, root: &Path) -> Vec<PathBuf> {
     let store = root.join(STORE_DIR);
     let committed = store.join("memories");
@@ -47,7 +47,7 @@ pub(crate) fn folders(project: &ProjectDir, root: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// Returns whether a project keeps its memories privately; so it counts when its record cannot be read.
+/// Returns whether a project keeps its memories privately; true if its record cannot be read.
 pub(crate) fn is_private(project: &ProjectDir) -> bool {
     match record(project) {
         Ok(record) => record.mode.is_some_and(|mode| mode != "committed"),
@@ -55,13 +55,12 @@ pub(crate) fn is_private(project: &ProjectDir) -> bool {
     }
 }
 
-/// Returns whether an older version was told whom to believe in this project: then nothing is given that nobody
-/// released.
+/// Returns whether an older version stored trusted authors for this project: then only released memories are returned.
 pub(crate) fn is_limited(project: &ProjectDir) -> bool {
     record(project).map_or(true, |record| record.authors.is_some())
 }
 
-/// Part of a project's record that matters here.
+/// Fields of a project's record used here.
 #[derive(Default, Deserialize)]
 struct ProjectRecord {
     #[serde(default)]
@@ -70,7 +69,7 @@ struct ProjectRecord {
     authors: Option<IgnoredAny>,
 }
 
-/// Reads the record of a project, which need not have one.
+/// Reads the record of a project; the file is optional.
 fn record(project: &ProjectDir) -> Result<ProjectRecord, ()> {
     let mut bytes = Vec::new();
     match open_regular::open(&project.identity, Links::Refuse)
@@ -86,7 +85,7 @@ fn is_folder(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
 }
 
-/// Reads the memories in some folders, and says whether there are more than could be read.
+/// Reads the memories in some folders, and returns whether the limit was exceeded.
 pub(crate) fn read(root: &Path, folders: &[PathBuf]) -> (Vec<Document>, bool) {
     let mut files = Vec::new();
     let mut entries = ENTRIES_MAX;
@@ -97,7 +96,7 @@ pub(crate) fn read(root: &Path, folders: &[PathBuf]) -> (Vec<Document>, bool) {
     (files.iter().filter_map(|path| read_file(root, path)).collect(), more)
 }
 
-/// Collects the Markdown files of a folder and of those in it, as far as they are no links.
+/// Collects the Markdown files of a folder and its subfolders, skipping links.
 fn collect(folder: &Path, levels: u32, entries: &mut usize, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         if *entries == 0 || levels == 0 {
@@ -129,7 +128,7 @@ fn read_file(root: &Path, path: &Path) -> Option<Document> {
     Some(document)
 }
 
-/// Reads a memory; `None` for what is no memory or takes no part in recall.
+/// Parses a memory; `None` for other files and for memories excluded from recall.
 fn parse(text: &str) -> Option<Document> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = text.lines();
@@ -200,7 +199,7 @@ fn title_and_body<'a>(lines: impl Iterator<Item = &'a str>) -> (String, String) 
 struct Fields<'a>(&'a [&'a str]);
 
 impl<'a> Fields<'a> {
-    /// The plain value behind a key at the start of a line.
+    /// Returns the plain value of a key at the start of a line.
     fn value(&self, key: &str) -> Option<&'a str> {
         self.0.iter().find_map(|line| plain(line.strip_prefix(key)?.strip_prefix(':')?))
     }
@@ -209,19 +208,19 @@ impl<'a> Fields<'a> {
         self.value(key).and_then(Timestamp::parse)
     }
 
-    /// The items of a list: `[a, b]`, or one a line.
+    /// Returns the items of a list: `[a, b]`, or one a line.
     fn list(&self, key: &str) -> Vec<String> {
         self.items(key).into_iter().map(str::to_owned).collect()
     }
 
-    /// The paths: plain items, or mappings with a `path`.
+    /// Returns the paths: plain items, or mappings with a `path`.
     fn paths(&self) -> Vec<String> {
         let path = |item: &'a str| plain(item.strip_prefix("path:").unwrap_or(item));
         self.items("paths").into_iter().filter_map(path).map(str::to_owned).collect()
     }
 
-    /// Returns who said it, and whether a model noted it. Where there is a source that is written in another way than
-    /// ours, nobody is taken for the user.
+    /// Returns the speaker, and whether a model noted the memory. A source in an unknown format is not attributed to
+    /// the user.
     fn source(&self) -> (Option<SaidBy>, bool) {
         let Some(at) = self.0.iter().position(|line| line.starts_with("source:")) else {
             return (None, false);
@@ -255,7 +254,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// A value without quotes; `None` when it is empty or spread over lines.
+/// Returns a value without quotes; `None` if it is empty or spans several lines.
 fn plain(value: &str) -> Option<&str> {
     let value = value.trim();
     let value = ['"', '\'']
@@ -331,7 +330,7 @@ mod tests {
         // SAFETY: the name is a valid C string.
         assert_eq!(unsafe { libc::mkfifo(pipe.as_ptr(), 0o600) }, 0);
         assert_eq!(read(&inside, std::slice::from_ref(&inside)), (Vec::new(), false));
-        // Nor when one takes a file's place after the folder was looked through.
+        // A pipe that replaces a file after the folder was listed is not read either.
         assert_eq!(read_file(&inside, &inside.join("a.md")), None);
         assert_eq!(read_file(&inside, &inside.join("b.md")), None);
         assert_eq!(read(&outside, std::slice::from_ref(&outside)).0.len(), 1);

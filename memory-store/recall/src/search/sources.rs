@@ -36,65 +36,65 @@ pub enum Collection {
     Thinking,
 }
 
-/// Place of a document: the number of its source, and its place there. Places past the end of the segment count through
-/// the loose documents.
+/// Place of a document: the number of its source, and its number within the source. Numbers past the end of the segment
+/// continue with the loose documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct At {
     pub source: u8,
     pub doc: u32,
 }
 
-/// One index with its journal.
+/// An index with its journal.
 #[derive(Debug)]
 pub(crate) struct Source {
     pub collection: Collection,
-    /// Files are named relative to this.
+    /// Root that file names are relative to.
     root: PathBuf,
     pub index: Option<Index>,
-    /// A segment of memories without an index around it.
+    /// A segment of memories without a surrounding index.
     bare: Option<Segment>,
-    /// Documents of the journal, or of files read for want of an index.
+    /// Documents of the journal, or of files that were read because there is no index.
     pub loose: Vec<Arc<Document>>,
-    /// True if files were read for want of an index.
+    /// True if files were read because there is no index.
     from_files: bool,
-    /// True if the user gives only what is released, which this was not published by.
+    /// True if the settings allow only released memories but the index was published under looser settings.
     holds_unreleased: bool,
     /// Documents of the segment that the journal replaced or removed.
     hidden: BTreeSet<MemoryId>,
-    /// Superseded memories by documents of the journal or of the files, with their successors.
+    /// Memories superseded by documents of the journal or of the files, with their successors.
     superseded: BTreeMap<MemoryId, MemoryId>,
-    /// The gate for unasked answers, if it was ever calibrated.
+    /// The gate for unasked answers, if it was calibrated.
     pub gate: Option<Gate>,
 }
 
-/// Documents of clusters that a hook compares: `scripts/bench index --passages` measures what it finds with how many.
+/// Documents of clusters that a hook compares. `scripts/bench index --passages` measures recall by this number.
 const CLUSTERED_COMPARED: u32 = 1 << 13;
 
-/// Bounds of what a query costs. Only stores of many thousand documents reach them.
+/// Cost limits of a query. Only stores of many thousand documents reach them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
-    /// Documents whose vectors are compared one by one where nothing else finds the nearest: those of the newest
-    /// sources. Of others the vectors of those are compared that words bring.
+    /// Documents whose vectors are compared one by one if no other index covers them, newest sources first. In the
+    /// other sources, only documents found by words are compared.
     pub scanned: u32,
-    /// Documents of sources with clusters whose vectors are compared: those of the clusters that are most like the
-    /// query. Where it is [`u32::MAX`], clusters are passed by.
+    /// Documents of clustered sources whose vectors are compared, from the clusters nearest to the query. [`u32::MAX`]
+    /// disables clusters.
     pub clustered: u32,
-    /// Postings that are walked through; of a query with more, the most common terms are passed over, too.
+    /// Postings that are traversed; a query with more skips its most common terms.
     pub postings: u64,
 }
 
-/// Way in which the nearest documents of a source are found.
+/// Method of finding the nearest documents of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// By itself.
+    /// Through the source's own index.
     Alone(IndexSearch),
-    /// In clusters, together with other sources.
+    /// By clusters, together with other sources.
     Clusters,
 }
 
 impl Effort {
-    /// Effort of a hook in passages, which are many. `scripts/bench index --passages` measures what is found with how many
-    /// compared.
+    /// Limits for a hook's search of passages, which are numerous. `scripts/bench index --passages` measures recall by
+    /// number of comparisons.
     pub(crate) const PASSAGES: Self =
         Self { scanned: 1 << 15, clustered: CLUSTERED_COMPARED, postings: 1 << 15 };
 }
@@ -105,28 +105,28 @@ impl Default for Effort {
     }
 }
 
-/// All that recall looks through.
+/// All sources of a recall.
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
     pub list: Vec<Source>,
     /// The settings in effect when the first index was published.
     pub settings: Settings,
-    /// True if the user's settings file has changed since then.
+    /// True if the user's settings file changed after that.
     pub is_outdated: bool,
-    /// End of the time that is searched.
+    /// End of the searched time range.
     pub until: Option<Timestamp>,
-    /// What a query may cost.
+    /// Cost limits of a query.
     pub effort: Effort,
-    /// The first error of opening it.
+    /// The first error while opening the sources.
     pub degraded: Option<String>,
-    /// The first error since.
+    /// The first error after opening.
     pub damage: RefCell<Option<String>>,
 }
 
 impl Sources {
-    /// Opens the index of a tree, or of its main tree, and the user's.
+    /// Opens the index of a tree, or of its main tree, and the user's index.
     pub(crate) fn open(dirs: &UserDirs, tree: &Tree, known: Option<&KnownJournals>) -> Self {
-        // The tree's and the user's.
+        // One for the tree, one for the user.
         let mut sources = Self { list: Vec::with_capacity(2), ..Self::default() };
         let mut opened = Index::open_with(&dirs.tree(&tree.root).index, known);
         let mut root = &tree.root;
@@ -138,7 +138,7 @@ impl Sources {
         let has_index = matches!(opened, Ok(Some(_)));
         let project = dirs.project(tree.project);
         sources.add(Collection::Memories, root, opened, || fallback::folders(&project, root));
-        // Without an index nobody knows what is of this machine.
+        // Without an index, memories of this machine cannot be told from those of the repository.
         for source in sources.list.iter_mut().filter(|source| source.from_files) {
             source.label_loose(!fallback::is_private(&project));
         }
@@ -147,9 +147,9 @@ impl Sources {
         sources
     }
 
-    /// Holds what is from the repository where the user's settings say so, and did not when the index was published;
-    /// of what was read from files, where they or the project say so at all. One call tells that the settings are the same; a
-    /// reader parses none.
+    /// Holds memories from the repository if the user's settings require it and did not when the index was published.
+    /// For memories read from files, settings or project need only require it. Comparing the file's stamp shows that
+    /// the settings are unchanged without parsing them.
     fn limit(&mut self, dirs: &UserDirs, project: &ProjectDir, has_index: bool) {
         let config = dirs.config_file();
         let published = self.settings.pulled;
@@ -168,13 +168,13 @@ impl Sources {
         }
     }
 
-    /// Looks through one segment of memories.
+    /// Creates sources from one segment of memories.
     pub(crate) fn of_segment(segment: Segment) -> Self {
         Self { list: vec![Source::bare(Collection::Memories, segment)], ..Self::default() }
     }
 
-    /// Looks through segments of passages, the oldest first: the newest, as far as places can be told
-    /// apart.
+    /// Creates sources from segments of passages, oldest first. If there are more than a place can number, the oldest
+    /// are dropped.
     pub(crate) fn of_passages(segments: Vec<Segment>, settings: &Settings) -> Self {
         let too_many = segments.len().saturating_sub(usize::from(u8::MAX));
         let segments = segments.into_iter().skip(too_many);
@@ -203,7 +203,7 @@ impl Sources {
             Err(error) => (None, Some(error)),
         };
         let mut source = Source::new(collection, root, index);
-        // Without an index, or with one that names memories it cannot give, the files are read.
+        // Files are read if the index is missing or names memories that it cannot return.
         if source.index.as_ref().is_none_or(|index| index.memories.is_none()) {
             let (documents, more) = fallback::read(root, &folders());
             let missing = !documents.is_empty() && damage.is_none();
@@ -216,7 +216,7 @@ impl Sources {
         if let Some(error) = damage {
             self.degraded.get_or_insert_with(|| error.to_string());
         }
-        // An index without memories may still hold passages.
+        // An index without memories may still contain passages.
         if source.docs() > 0 || source.index.is_some() {
             self.list.push(source);
         }
@@ -235,7 +235,7 @@ impl Sources {
         self.list.iter().map(Source::docs).sum()
     }
 
-    /// Returns for each source how its vectors are searched; `None` where that would cost too much. The newest come
+    /// Returns for each source how its vectors are searched, `None` if that would cost too much. The newest sources are
     /// last.
     pub(crate) fn ways(&self) -> Vec<Option<Way>> {
         let mut left = self.effort.scanned;
@@ -259,7 +259,7 @@ impl Sources {
         ways
     }
 
-    /// Returns how many of the best documents may turn out not to be there when they are looked at.
+    /// Returns how many of the best documents may turn out to be replaced when they are read.
     pub(crate) fn hidden(&self) -> usize {
         match self.until {
             Some(_) => self.docs() as usize,
@@ -267,39 +267,39 @@ impl Sources {
         }
     }
 
-    /// Notes that something could not be read and goes on without it.
+    /// Records a read error; the query continues without the affected part.
     pub(crate) fn note(&self, error: &Error) {
         self.note_text(|| error.to_string());
     }
 
-    /// Notes damage as text; only the first note is told.
+    /// Records damage as text; only the first note is reported.
     pub(crate) fn note_text(&self, text: impl FnOnce() -> String) {
         self.damage.borrow_mut().get_or_insert_with(text);
     }
 
-    /// The source at a place.
+    /// Returns the source of a place.
     pub(crate) fn source(&self, at: At) -> &Source {
         &self.list[usize::from(at.source)]
     }
 
-    /// Returns whether what lies there was read from a file by a reader without an index, so that nobody has judged
-    /// what it says.
+    /// Returns whether a document was read from a file without an index, so that its text was not checked for
+    /// suspicion.
     pub(crate) fn is_unjudged(&self, at: At) -> bool {
         self.source(at).from_files
     }
 
-    /// Returns whether a memory came with the repository, as far as its record can be read.
+    /// Returns whether a memory is from the repository, as far as its record can be read.
     pub(crate) fn is_from_repository(&self, at: At) -> bool {
         let record = self.entry(at).and_then(|entry| self.record(at, &entry).ok());
         record.is_some_and(|record| record.from_repository)
     }
 
-    /// Returns whether what is from the repository is held there, whatever the index says.
+    /// Returns whether memories from the repository are held in this source, whatever the index records.
     pub(crate) fn holds_unreleased(&self, at: At) -> bool {
         self.source(at).holds_unreleased
     }
 
-    /// The entry at a place, unless the journal replaced it, it is too new, or it cannot be read.
+    /// Returns the entry at a place; `None` if the journal replaced it, it is too new, or it cannot be read.
     pub(crate) fn entry(&self, at: At) -> Option<Entry> {
         match self.source(at).entry(at.doc) {
             Ok(entry) => entry.filter(|entry| self.is_in_time(entry)),
@@ -310,13 +310,13 @@ impl Sources {
         }
     }
 
-    /// The entries at places, which are in rising order, as [`entry`](Self::entry) gives them.
+    /// Returns the entries at places in ascending order, each as [`entry`](Self::entry) does.
     pub(crate) fn entries(&self, places: &[At]) -> Vec<Option<Entry>> {
         let mut entries = Vec::with_capacity(places.len());
         for places in places.chunk_by(|a, b| a.source == b.source) {
             match self.source(places[0]).entries(places) {
                 Ok(found) => entries.extend(found),
-                // One of them is damaged.
+                // At least one of them is damaged.
                 Err(_) => entries.extend(places.iter().map(|&at| self.entry(at))),
             }
         }
@@ -328,13 +328,13 @@ impl Sources {
         self.until.is_none_or(|until| entry.when <= until)
     }
 
-    /// Returns whether what lies there is left out because it is too new.
+    /// Returns whether a document is excluded because it is too new.
     pub(crate) fn is_later(&self, at: At) -> bool {
         let entry = self.source(at).entry(at.doc).ok().flatten();
         entry.is_some_and(|entry| self.until.is_some_and(|until| entry.when > until))
     }
 
-    /// Returns where the memory with this id lies.
+    /// Returns the place of the memory with this id.
     pub(crate) fn find(&self, id: MemoryId) -> Option<At> {
         self.list.iter().enumerate().find_map(|(number, source)| {
             let doc = source.find(id).unwrap_or_else(|error| {
@@ -345,7 +345,7 @@ impl Sources {
         })
     }
 
-    /// The record of an entry, which names its successor if it has one.
+    /// Returns the record of an entry, with its successor if it has one.
     pub(crate) fn record(&self, at: At, entry: &Entry) -> Result<Record> {
         let source = self.source(at);
         let mut record = match source.segment() {
@@ -361,7 +361,7 @@ impl Sources {
         Ok(record)
     }
 
-    /// Reads of a record its file alone, and how that was when it was read.
+    /// Reads only a record's file path and the file's stamp.
     pub(crate) fn record_file(&self, at: At, entry: &Entry) -> Result<Record> {
         let source = self.source(at);
         match source.segment() {
@@ -376,7 +376,7 @@ impl Sources {
         indexes.any(|index| index.manifest.names.binary_search(&hash).is_ok())
     }
 
-    /// The absolute path of a memory's file.
+    /// Returns the absolute path of a memory's file.
     pub(crate) fn file(&self, at: At, file: &Path) -> PathBuf {
         self.source(at).root.join(file)
     }
@@ -386,7 +386,7 @@ impl Sources {
         self.source(at).collection
     }
 
-    /// The documents of the session-start block: the user's first, then the project's.
+    /// Returns the documents of the session-start block: the user's first, then the project's.
     pub(crate) fn start_plan(&self, now: Timestamp) -> Vec<At> {
         let mut plan = Vec::new();
         for (number, source) in self.list.iter().enumerate().rev() {
@@ -419,12 +419,12 @@ impl Source {
         source
     }
 
-    /// A segment without an index around it.
+    /// Creates a source from a segment without an index.
     fn bare(collection: Collection, segment: Segment) -> Self {
         Self { bare: Some(segment), ..Self::new(collection, Path::new(""), None) }
     }
 
-    /// Turns the journal into loose documents and hidden ids.
+    /// Converts the journal to loose documents and hidden ids.
     fn take_journal(&mut self) {
         let Some(index) = &mut self.index else { return };
         for change in std::mem::take(&mut index.journal.entries) {
@@ -432,7 +432,7 @@ impl Source {
                 Change::Put(document) => document.entry.id,
                 Change::Remove(id) => *id,
             };
-            // Of most ids there is one change, and a journal may be long: nothing is looked for then.
+            // Most ids have one change, and a journal may be long, so the search is skipped for them.
             if !self.hidden.insert(id) {
                 self.loose.retain(|known| known.entry.id != id);
             }
@@ -440,12 +440,12 @@ impl Source {
                 self.loose.push(document);
             }
         }
-        // One that is gone by the end of the journal replaces nothing.
+        // A memory that the journal removed supersedes nothing.
         self.loose.clone().iter().for_each(|document| self.supersede(document));
         self.mark_superseded();
     }
 
-    /// Adds documents that neither index nor journal has.
+    /// Adds documents that are in neither index nor journal.
     pub(crate) fn add_unlisted(&mut self, documents: Vec<Document>) {
         let is_unlisted =
             |document: &Document| matches!(self.find(document.entry.id), Ok(None) | Err(_));
@@ -463,7 +463,7 @@ impl Source {
         self.mark_superseded();
     }
 
-    /// Labels what was read from files, or not.
+    /// Sets whether documents read from files are from the repository.
     fn label_loose(&mut self, from_repository: bool) {
         for document in &mut self.loose {
             Arc::make_mut(document).record.from_repository = from_repository;
@@ -471,7 +471,7 @@ impl Source {
     }
 
     fn supersede(&mut self, newer: &Document) {
-        // A withheld memory or a draft replaces no other, nor does one from the repository.
+        // A held memory, a draft, or a memory from the repository supersedes no other.
         if newer.entry.has(FLAG_HELD | FLAG_DRAFT) || newer.record.from_repository {
             return;
         }
@@ -480,7 +480,7 @@ impl Source {
         if newer.record.superseded_by.is_some() {
             return;
         }
-        // One that a person decided about has its own successor, or none.
+        // A memory with a user's decision has its own successor, or none.
         for &older in &newer.record.differs_from {
             let record = self.own_record(older);
             let is_open = |record: &Record| record.superseded_by.is_none();
@@ -490,7 +490,7 @@ impl Source {
         }
     }
 
-    /// Returns what this source has of a memory.
+    /// Returns the record of a memory in this source.
     fn own_record(&self, id: MemoryId) -> Option<Record> {
         if let Some(document) = self.loose.iter().find(|document| document.entry.id == id) {
             return Some(document.record.clone());
@@ -508,12 +508,12 @@ impl Source {
         }
     }
 
-    /// The segment of memories.
+    /// Returns the segment of memories.
     pub(crate) fn segment(&self) -> Option<&Segment> {
         self.bare.as_ref().or_else(|| self.index.as_ref()?.memories.as_ref())
     }
 
-    /// Returns the error for a senseless list of the segment's documents.
+    /// Returns the error for an invalid postings list of the segment.
     pub(crate) fn no_postings(&self) -> Option<Error> {
         self.segment().map(Segment::no_postings)
     }
@@ -523,17 +523,17 @@ impl Source {
         self.hidden.len()
     }
 
-    /// Returns whether later turns replaced a document.
+    /// Returns whether a document was replaced by later turns.
     pub(crate) fn is_dead(&self, doc: u32) -> bool {
         self.segment().is_some_and(|segment| segment.is_dead(doc))
     }
 
-    /// Returns the number of documents, those that the journal replaced counted.
+    /// Returns the number of documents, including those replaced by the journal.
     pub(crate) fn docs(&self) -> u32 {
         self.segment().map_or(0, Segment::docs) + self.loose.len() as u32
     }
 
-    /// The entry at a place; `None` when the journal replaced it.
+    /// Returns the entry at a place; `None` if the journal replaced it.
     fn entry(&self, doc: u32) -> Result<Option<Entry>> {
         let first = self.segment().map_or(0, Segment::docs);
         let entry = match self.segment() {
@@ -544,7 +544,7 @@ impl Source {
         Ok(self.in_force(entry))
     }
 
-    /// The entries at places of this source, which are in rising order.
+    /// Returns the entries at places of this source in ascending order.
     fn entries(&self, places: &[At]) -> Result<Vec<Option<Entry>>> {
         let Some(segment) = self.segment() else {
             return places.iter().map(|at| self.entry(at.doc)).collect();
@@ -560,7 +560,7 @@ impl Source {
         Ok(entries)
     }
 
-    /// The entry of a document of the segment as the journal leaves it; `None` when that replaced it.
+    /// Applies the journal to an entry of the segment; `None` if the journal replaced it.
     fn in_force(&self, mut entry: Entry) -> Option<Entry> {
         if self.hidden.contains(&entry.id) {
             return None;
@@ -571,7 +571,7 @@ impl Source {
         Some(entry)
     }
 
-    /// Returns the places of documents whose ids have these bits; the journal may have replaced them.
+    /// Returns the documents whose ids have these bits, including those the journal may have replaced.
     pub(crate) fn docs_of_ids(&self, bits: u128, mask: u128) -> Result<Vec<u32>> {
         let first = self.segment().map_or(0, Segment::docs);
         let mut docs = match self.segment() {
@@ -584,7 +584,7 @@ impl Source {
         Ok(docs)
     }
 
-    /// The place of the document with this id.
+    /// Returns the place of the document with this id.
     fn find(&self, id: MemoryId) -> Result<Option<u32>> {
         let first = self.segment().map_or(0, Segment::docs);
         if let Some(loose) = self.loose.iter().position(|document| document.entry.id == id) {
@@ -594,8 +594,8 @@ impl Source {
         Ok(segment.find(id)?.map(|(doc, _)| doc).filter(|&doc| !segment.is_dead(doc)))
     }
 
-    /// The documents of the session-start block. Documents that the journal or the files add come first, in the order
-    /// of such a block's purpose.
+    /// Returns the documents of the session-start block. Documents from the journal or from files are first, ordered by
+    /// their value for the block.
     fn start_plan(&self, settings: &Settings, now: Timestamp) -> Result<Vec<u32>> {
         let first = self.segment().map_or(0, Segment::docs);
         let mut loose: Vec<(StartGroup, f32, MemoryId, u32)> = (first..)
