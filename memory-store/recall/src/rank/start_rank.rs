@@ -23,7 +23,7 @@ pub struct Standing {
     pub from_repository: bool,
 }
 
-/// Remaining share of a stale memory's worth.
+/// Factor for the worth of a stale memory.
 const STALE_SHARE: f32 = 0.5;
 
 impl Standing {

@@ -1,18 +1,17 @@
-//! The way of a text through the transformer.
+//! Forward pass of the transformer.
 
 use super::kernel::{ACTIVATION_MAX, Kernel, PANEL, Path, Portable, TILE};
 use super::math::{ROUNDER, dot, exp, gelu, largest, sum};
 use super::weights::{HEAD, HEADS, INNER, Layer, Linear, Norm, WIDTH, Weights};
 use crate::embed::rows::Row;
 
-/// Added to a variance before its root is taken, as the model was trained.
+/// Added to a variance before its root is taken, as in the model's training.
 const EPSILON: f32 = 1e-12;
 
 /// Keys that are compared with a query at once.
 const BLOCK: usize = 32;
 
-/// Returns the mean of what becomes of a text's tokens, at most [`super::TOKENS_MAX`], scaled to
-/// length one.
+/// Returns the mean output of a text's tokens, at most [`super::TOKENS_MAX`], scaled to length one.
 pub(crate) fn pooled(path: Path, weights: &Weights, tokens: &[Row<WIDTH>]) -> [f32; WIDTH] {
     match path {
         Path::Portable => run::<Portable>(weights, tokens),
@@ -58,13 +57,14 @@ fn run<K: Kernel>(weights: &Weights, tokens: &[Row<WIDTH>]) -> [f32; WIDTH] {
     mean(&hidden)
 }
 
-/// Buffers that the layers share.
+/// Buffers shared by the layers.
 struct Room {
-    /// Quantised activations, two to a word, as [`Kernel::tile`] takes them: tile by tile, of each tile pair by pair.
+    /// Quantised activations, two per word, in the layout of [`Kernel::tile`]: tile by tile, within each tile pair by
+    /// pair.
     words: Vec<u32>,
     /// Scale of each row.
     scales: Vec<f32>,
-    /// Queries, keys and values, then what feed-forward widens.
+    /// Queries, keys and values, then the intermediate values of feed-forward.
     wide: Vec<f32>,
     /// Values to add to the hidden values.
     change: Vec<f32>,
@@ -169,8 +169,8 @@ impl Tile<'_> {
     #[inline(always)]
     fn put<const R: usize>(&mut self, sums: [[i32; PANEL]; R]) {
         let channels = self.linear.scales.len();
-        // Of arrays the compiler knows the length, and turns loops over them into vectors. Rows are counted: iterators in
-        // step were called for each row, which took as long as its arithmetic.
+        // For arrays the compiler has the length, and vectorises loops over them. Rows are indexed: step iterators were
+        // called for each row, which took as long as its arithmetic.
         let channel_scales = &self.linear.scales.as_chunks::<PANEL>().0[self.panel];
         let bias = &self.linear.bias.as_chunks::<PANEL>().0[self.panel];
         let row_scales = &self.scales[self.token..][..R];
@@ -185,8 +185,8 @@ impl Tile<'_> {
     }
 }
 
-/// Lets every token look at every other ("Attention Is All You Need", Vaswani et al. 2017): from
-/// the queries, keys and values in `room.wide` to the heads' results in `room.change`.
+/// Computes attention of every token to every other ("Attention Is All You Need", Vaswani et al. 2017): from the
+/// queries, keys and values in `room.wide` to the heads' results in `room.change`.
 #[inline(always)]
 fn attend(room: &mut Room, tokens: usize) {
     let row =
@@ -215,7 +215,7 @@ fn attend(room: &mut Room, tokens: usize) {
     }
 }
 
-/// The softmax of a query's products with all keys.
+/// Computes the softmax of a query's products with all keys.
 #[inline(always)]
 fn compare(query: &[f32], keys: &[f32], shares: &mut [f32], tokens: usize) {
     let blocks = keys.as_chunks::<{ BLOCK * HEAD }>().0;
@@ -263,7 +263,7 @@ fn normalise(row: &mut [f32; WIDTH], norm: &Norm) {
     }
 }
 
-/// The mean of all rows, scaled to length one.
+/// Returns the mean of all rows, scaled to length one.
 #[inline(always)]
 fn mean(hidden: &[f32]) -> [f32; WIDTH] {
     let mut mean = [0.0f32; WIDTH];
