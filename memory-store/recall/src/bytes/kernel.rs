@@ -581,7 +581,7 @@ mod tests {
         ) {
             if is_x86_feature_detected!("avx2") {
                 let keys = KEYS.as_chunks().0;
-                // SAFETY: this processor has it.
+                // SAFETY: the check above found it on this processor.
                 unsafe {
                     prop_assert_eq!(avx2::dot(&a, &b), portable::dot(&a, &b));
                     let mut sums = [b.map(|value| 1.3 * f32::from(value)); 2];

@@ -1,19 +1,18 @@
-//! Values that look drawn at random as a whole, whatever signs stand between their parts: `kP4vT9-x8mQ2zL`,
-//! `hujfyb-9kynqe-byrBax`. Letters that make a word which technical texts know count against it, and so do names
-//! in code that are made of such words.
+//! Values that appear random as a whole, with any signs between their parts: `kP4vT9-x8mQ2zL`, `hujfyb-9kynqe-byrBax`.
+//! Letters that form a word of technical texts count against this, and so do names in code that consist of such words.
 
 use super::shape;
 use crate::vocabulary::WORDS;
 use memory_store_base::text::{self, rarity};
 
-/// Bytes of an odd value, at least and at most.
+/// Minimum and maximum length of a random value.
 const VALUE_BYTES_MIN: usize = 8;
 const VALUE_BYTES_MAX: usize = 128;
 
-/// Letters of a word, at least.
+/// Minimum number of letters of a word.
 const WORD_LETTERS_MIN: usize = 3;
 
-/// Returns whether a value without spaces looks drawn at random.
+/// Returns whether a value without spaces appears random.
 pub(crate) fn is_drawn(value: &[u8]) -> bool {
     let Some(odd) = Odd::of(value) else { return false };
     let is_mixed = value.iter().any(u8::is_ascii_digit) || shape::case_changes(value) > 0;
@@ -25,15 +24,15 @@ pub(crate) fn is_drawn(value: &[u8]) -> bool {
         && shape::entropy(value) >= 2.6
 }
 
-/// Returns whether a value looks drawn at random and mixes digits and letters within a part.
+/// Returns whether a value appears random and mixes digits and letters within a part.
 pub(crate) fn is_mixed(value: &[u8]) -> bool {
     value.iter().any(u8::is_ascii_digit)
         && value.split(|byte| !is_letter_or_digit(*byte)).any(mixes)
         && is_drawn(value)
 }
 
-/// Returns whether a value looks drawn at random though code may stand there: it has digits and letters of both cases,
-/// and mixes them within parts between its signs.
+/// Returns whether a value appears random even where code is possible: it has digits and letters of both cases, and
+/// mixes them within parts between its signs.
 pub(crate) fn is_drawn_in_code(value: &[u8]) -> bool {
     const MIXED_PARTS_BYTES_MIN: usize = 3;
     const TURNS_MIN: usize = 5;
@@ -52,7 +51,7 @@ pub(crate) fn is_drawn_in_code(value: &[u8]) -> bool {
         pair.iter().all(u8::is_ascii_alphabetic)
             && pair[0].is_ascii_uppercase() != pair[1].is_ascii_uppercase()
     });
-    // `m41PB2qs353f2` has its capitals between digits.
+    // `m41PB2qs353f2` has its upper-case letters between digits.
     let turns = value
         .windows(2)
         .filter(|pair| pair.iter().all(u8::is_ascii_alphanumeric))
@@ -69,14 +68,14 @@ pub(crate) fn is_drawn_in_code(value: &[u8]) -> bool {
         && is_drawn(value)
 }
 
-/// Returns whether a value is drawn at random where a name stands else, such as that of a variable.
+/// Returns whether a value in the place of a name, such as that of a variable, is random.
 pub(crate) fn is_scrambled(value: &[u8]) -> bool {
     const BYTES_MIN: usize = 10;
     value.len() >= BYTES_MIN && is_drawn_in_code(value) && !has_word(value)
 }
 
 /// Returns whether this is a name in code with a digit inside: `RenderPass2D`, `Base64Encoded`, `PinEntryV2Activity`.
-/// Of two words and a number people make passwords, too: then the number has to be one of bits.
+/// Passwords also consist of two words and a number, so the number must then be a number of bits.
 pub(crate) fn is_name_with_digits(value: &[u8]) -> bool {
     const PARTS_MIN: usize = 3;
     const BITS: [&[u8]; 7] = [b"8", b"16", b"32", b"64", b"128", b"256", b"512"];
@@ -95,19 +94,19 @@ pub(crate) fn is_name_with_digits(value: &[u8]) -> bool {
         && Odd::of(name).is_some_and(|odd| odd.bytes * 2 <= odd.core)
 }
 
-/// Bytes of a value that belong to no word.
+/// Bytes of a value outside of words.
 struct Odd {
     bytes: usize,
     /// Letters among them.
     letters: usize,
     /// Letters and digits of the value.
     core: usize,
-    /// True if letters follow each other as in no language.
+    /// True if it has a sequence of consonants that no language has.
     has_consonants: bool,
 }
 
 impl Odd {
-    /// Counts them; `None` if no value has this length or these characters.
+    /// Counts them; `None` if the length or the characters exclude a random value.
     fn of(value: &[u8]) -> Option<Self> {
         const CONSONANTS_MIN: usize = 5;
         const DIGITS_MAX: usize = 4;
@@ -122,7 +121,7 @@ impl Odd {
             if is_word(segment) {
                 continue;
             }
-            // A number is hardly odder for more digits.
+            // More digits hardly increase the randomness of a number.
             let is_number = segment[0].is_ascii_digit();
             odd.bytes += if is_number { segment.len().min(DIGITS_MAX) } else { segment.len() };
             odd.letters += segment.iter().filter(|byte| !byte.is_ascii_digit()).count();
@@ -134,7 +133,7 @@ impl Odd {
     }
 }
 
-/// Returns whether a value is a number that nobody counted or measured: no round one, no date, no time of a clock.
+/// Returns whether a value is a random number: no count or measure, no round number, no date, no time.
 pub(crate) fn is_drawn_number(value: &[u8]) -> bool {
     const DIGITS_MIN: usize = 9;
     const DIGITS_MAX: usize = 20;
@@ -150,7 +149,7 @@ pub(crate) fn is_drawn_number(value: &[u8]) -> bool {
         && value.windows(2).filter(is_next).count() * 2 < value.len()
 }
 
-/// Returns whether a value of two or three parts with spaces between them looks drawn at random, each part of it.
+/// Returns whether a value of two or three parts with spaces between them appears random, each part of it.
 pub(crate) fn is_drawn_phrase(value: &[u8]) -> bool {
     const PARTS_MAX: usize = 3;
     const PART_BYTES_MIN: usize = 4;
@@ -170,13 +169,14 @@ pub(crate) fn is_drawn_phrase(value: &[u8]) -> bool {
         && shape::entropy(value) >= 3.0
 }
 
-/// Returns whether a part of a value is a word that technical texts know, and no short one.
+/// Returns whether a part of a value is a longer word of technical texts.
 pub(crate) fn has_word(value: &[u8]) -> bool {
     const LETTERS_MIN: usize = 4;
     segments(value).any(|segment| segment.len() >= LETTERS_MIN && is_word(segment))
 }
 
-/// The runs of digits and of letters of a value; names in code are cut where a word begins with a capital.
+/// Returns the runs of digits and of letters of a value; names in code are split at upper-case letters that begin a
+/// word.
 pub(crate) fn segments(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     let parts = value.split(|byte| !is_letter_or_digit(*byte));
     let goes_on = |byte: &u8, next: &u8| {
@@ -196,7 +196,7 @@ fn is_letter_or_digit(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || !byte.is_ascii()
 }
 
-/// Returns whether letters make a word that technical texts know.
+/// Returns whether letters form a word of technical texts.
 fn is_word(segment: &[u8]) -> bool {
     let Ok(word) = str::from_utf8(segment) else { return false };
     segment.len() >= WORD_LETTERS_MIN
@@ -204,18 +204,19 @@ fn is_word(segment: &[u8]) -> bool {
         && text::tokens(word).iter().all(|token| !rarity::is_unknown(&token.term))
 }
 
-/// Returns whether these are words drawn by lot and joined by one sign, as password managers make them (Reinhold,
-/// Diceware): `granite-maple-pepper-coffee-33`. Names in code are joined so too, of words that technical texts have.
+/// Returns whether these are random words joined by one sign, as generated by password managers (Reinhold, Diceware):
+/// `granite-maple-pepper-coffee-33`. Names in code have this form too, but with words of technical texts.
 pub(crate) fn is_joined_phrase(value: &[u8]) -> bool {
     const PARTS: std::ops::RangeInclusive<usize> = 4..=8;
     const LETTERS: std::ops::RangeInclusive<usize> = 3..=10;
     const END_BYTES_MAX: usize = 4;
-    // Rarity in technical texts of three words in four, and of each: `correct` has 4.2, `not` and `the` have less.
+    // Minimum rarity in technical texts of three words in four, and of each: `correct` has 4.2, `not` and `the` have
+    // less.
     const IDF_UNCOMMON: f32 = 6.0;
     const IDF_MIN: f32 = 3.5;
     let Some(sign) = value.iter().copied().find(|byte| b"-_.".contains(byte)) else { return false };
     let mut parts: Vec<&[u8]> = value.split(|byte| *byte == sign).collect();
-    // A number, a sign or a letter that somebody asked for may stand at the end.
+    // A number, a sign or a letter, as required by password rules, may be at the end.
     let is_letter = |byte: &u8| byte.is_ascii_alphabetic();
     if let Some(last) = parts.pop() {
         let small = last.iter().skip(1).take_while(|byte| byte.is_ascii_lowercase()).count();
@@ -240,11 +241,11 @@ pub(crate) fn is_joined_phrase(value: &[u8]) -> bool {
         && parts.iter().all(|part| is_rarer(part, IDF_MIN))
 }
 
-/// Signs that people put behind the number of a password, or between a word and its number.
+/// Signs that people put after the number of a password, or between a word and its number.
 const CHOSEN_SIGNS: &[u8] = b"!*#$%?^~+.";
 
-/// Returns whether a value is made as people choose a password that has to have a sign: `Copper-Tiger1987!`,
-/// `Granite$482`. Where text stands, a sentence may end so, which makes it a password in quotes only.
+/// Returns whether a value has the form of a chosen password with a required sign: `Copper-Tiger1987!`, `Granite$482`.
+/// In text a sentence may end so, so it counts as a password in quotes only.
 pub(crate) fn is_chosen(value: &[u8]) -> bool {
     const LETTERS_MIN: usize = 4;
     const LETTERS_MAX: usize = 24;
@@ -270,8 +271,8 @@ pub(crate) fn is_chosen(value: &[u8]) -> bool {
         && !stands_for_something(value)
 }
 
-/// Returns whether these are words drawn by lot though a name of several words may stand there: joined by dashes, none
-/// of them short or common.
+/// Returns whether these are random words even where a name of several words is possible: joined by dashes, none of
+/// them short or common.
 pub(crate) fn is_lone_phrase(value: &[u8]) -> bool {
     const LETTERS_MIN: usize = 4;
     const IDF_MIN: f32 = 4.0;
@@ -286,13 +287,13 @@ pub(crate) fn is_lone_phrase(value: &[u8]) -> bool {
         && is_joined_phrase(value)
 }
 
-/// Returns whether technical texts have a word at most so often.
+/// Returns whether a word is at least this rare in technical texts.
 fn is_rarer(word: &[u8], idf: f32) -> bool {
     let Ok(word) = str::from_utf8(word) else { return false };
     text::tokens(word).iter().all(|token| rarity::idf(text::term_hash(&token.term)) >= idf)
 }
 
-/// Returns whether a part has digits before letters, or capitals behind small letters.
+/// Returns whether a part has digits before letters, or upper-case letters after lower-case ones.
 fn mixes(part: &[u8]) -> bool {
     part.windows(2).any(|pair| {
         pair[0].is_ascii_digit() && pair[1].is_ascii_alphabetic()

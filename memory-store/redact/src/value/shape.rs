@@ -1,9 +1,9 @@
-//! Shape of a value: a placeholder, a reference, a path, a word, or something random.
+//! Form of a value: a placeholder, a reference, a path, a word, or a random string.
 
 use super::drawn;
 use crate::vocabulary::WORDS;
 
-/// Shannon entropy in bits per byte.
+/// Returns the Shannon entropy in bits per byte.
 pub(crate) fn entropy(text: &[u8]) -> f32 {
     let mut counts = [0u32; 256];
     for &byte in text {
@@ -20,7 +20,7 @@ pub(crate) fn entropy(text: &[u8]) -> f32 {
         .sum()
 }
 
-/// Returns whether this stands for a secret instead of being one.
+/// Returns whether a value is a placeholder for a secret.
 pub(crate) fn is_placeholder(value: &[u8]) -> bool {
     // A shell's quotes end and begin again around a variable.
     let value = match value {
@@ -40,21 +40,21 @@ pub(crate) fn is_placeholder(value: &[u8]) -> bool {
             && value.iter().all(|byte| byte.is_ascii_uppercase() || *byte == b'_')
 }
 
-/// `[FILTERED]`, `[parameters('adminPassword')]`: a note or an expression of a template instead of the value.
+/// Returns whether a value is a note or a template expression: `[FILTERED]`, `[parameters('adminPassword')]`.
 fn is_filter(value: &[u8]) -> bool {
     let [b'[', inner @ .., b']'] = value else { return false };
     let name = inner.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
     name > 0 && (name == inner.len() || inner[name] == b'(' && inner.ends_with(b")"))
 }
 
-/// `kst_[A-Za-z0-9_-]{32,48}`: a regular expression.
+/// Returns whether a value is a regular expression: `kst_[A-Za-z0-9_-]{32,48}`.
 fn is_expression_for_text(value: &[u8]) -> bool {
     const CLASSES: [&[u8]; 5] = [b"[A-Z", b"[a-z", b"[0-9", b"[^", b"[a-f"];
     CLASSES.iter().any(|class| memchr::memmem::find(value, class).is_some())
         && value.iter().any(|byte| b"]-".contains(byte))
 }
 
-/// `{quote(password)}`: a call in a template of Python's.
+/// Returns whether a value is a call in a Python template: `{quote(password)}`.
 fn is_call_in_braces(value: &[u8]) -> bool {
     let Some(call) = value.strip_prefix(b"{").and_then(|it| it.strip_suffix(b")}")) else {
         return false;
@@ -66,14 +66,15 @@ fn is_call_in_braces(value: &[u8]) -> bool {
         && call[name + 1..].iter().all(|byte| is_name(byte) || b"(), ".contains(byte))
 }
 
-/// Returns whether a value is words of a script without capitals, as labels of a form are: no keyboard types a password so.
+/// Returns whether a value consists of words in a caseless script, such as labels of a form: passwords are not typed
+/// so.
 fn is_label(value: &[u8]) -> bool {
     const LEAD_MIN: u8 = 0xE0;
     value.first().is_some_and(|byte| *byte >= LEAD_MIN)
         && value.iter().all(|byte| !byte.is_ascii_alphanumeric())
 }
 
-/// Beginnings and ends of templates.
+/// Starts and ends of templates.
 const TEMPLATES: [(&[u8], &[u8]); 8] = [
     (b"${{", b"}}"),
     (b"${", b"}"),
@@ -85,8 +86,8 @@ const TEMPLATES: [(&[u8], &[u8]); 8] = [
     (b"((", b"))"),
 ];
 
-/// Returns whether a value is a template, or made of templates and plain words; a value that merely holds their signs
-/// is none. A template may be cut off at a space.
+/// Returns whether a value is a template, or consists of templates and plain words; a value that only contains their
+/// signs does not count. A template may be truncated at a space.
 fn is_template(value: &[u8]) -> bool {
     const PLAIN_BYTES_MAX: usize = 12;
     let (mut at, mut plain, mut templates) = (0, Vec::new(), 0);
@@ -106,7 +107,7 @@ fn is_template(value: &[u8]) -> bool {
             continue;
         }
         templates += 1;
-        // The words before and behind a template are two.
+        // The words before and after a template are separate.
         plain.push(b' ');
         at += open.len() + end.map_or(inside.len(), |end| end + close.len());
     }
@@ -116,8 +117,8 @@ fn is_template(value: &[u8]) -> bool {
             .any(|word| word.len() > PLAIN_BYTES_MAX || is_random(word, 6) || is_scrambled(word))
 }
 
-/// Whether a short piece mixes digits and letters of both cases as no name does: `9Kq`, `aB3`. In `Pass123` and
-/// `userId1` the digits stand behind a word.
+/// Returns whether a short piece mixes digits and letters of both cases unlike a name: `9Kq`, `aB3`. In `Pass123` and
+/// `userId1` the digits follow a word.
 pub(crate) fn is_scrambled(word: &[u8]) -> bool {
     const NAME_BYTES_MIN: usize = 4;
     let has = |is_kind: fn(&u8) -> bool| word.iter().any(is_kind);
@@ -130,7 +131,7 @@ pub(crate) fn is_scrambled(word: &[u8]) -> bool {
         && !is_numbered
 }
 
-/// Returns whether this may stand inside a template: it begins like a name or a call, not like something drawn.
+/// Returns whether this is possible inside a template: it begins like a name or a call, not like a random string.
 fn is_expression(inside: &[u8]) -> bool {
     let inside = inside.trim_ascii();
     let inside = inside.strip_prefix(b"=").unwrap_or(inside).trim_ascii_start();
@@ -142,8 +143,8 @@ fn is_expression(inside: &[u8]) -> bool {
         && !is_random(&inside[..name], 10)
 }
 
-/// Returns whether a word such as `example` is chance or decoration: without it a token of full length and of all kinds
-/// of characters is left.
+/// Returns whether a word such as `example` is chance or decoration: without it a token of full length and with all
+/// kinds of characters remains.
 fn is_long_beside_words(value: &[u8]) -> bool {
     const REST_BYTES_MIN: usize = 24;
     const CHANCE: [&str; 4] = ["example", "your", "dummy", "redacted"];
@@ -160,9 +161,9 @@ fn is_long_beside_words(value: &[u8]) -> bool {
         && (has_random_part(value, REST_BYTES_MIN) || case_changes(value) >= 6)
 }
 
-/// Returns whether the value says of itself that it is made up.
+/// Returns whether the value itself marks it as made up.
 pub(crate) fn is_fake(value: &[u8]) -> bool {
-    // `$first$second`: a text put together of variables.
+    // `$first$second`: a text composed of variables.
     let is_name = |part: &[u8]| {
         part.first().is_some_and(u8::is_ascii_alphabetic)
             && part.iter().all(u8::is_ascii_alphabetic)
@@ -172,7 +173,7 @@ pub(crate) fn is_fake(value: &[u8]) -> bool {
     WORDS.fake.occur_in(value) || is_joined()
 }
 
-/// `$NAME`, `%NAME%`, `%s`, `{name}`, `@name@`.
+/// Returns whether a value is a variable: `$NAME`, `%NAME%`, `%s`, `{name}`, `@name@`.
 fn is_variable(value: &[u8]) -> bool {
     let named = |rest: &[u8]| {
         rest.first().is_some_and(u8::is_ascii_alphabetic)
@@ -188,7 +189,7 @@ fn is_variable(value: &[u8]) -> bool {
     }
 }
 
-/// `****`, `------`, `aaaaaaaa`: made of one or two characters.
+/// Returns whether a value consists of one or two characters: `****`, `------`, `aaaaaaaa`.
 fn has_few_characters(value: &[u8]) -> bool {
     let mut seen: Vec<u8> = Vec::with_capacity(3);
     for &byte in value {
@@ -202,19 +203,19 @@ fn has_few_characters(value: &[u8]) -> bool {
     seen.len() == 1 || value.len() > 4
 }
 
-/// Returns whether this is a word that says nothing about a secret.
+/// Returns whether this is a word without information about a secret.
 pub(crate) fn is_stop_word(value: &[u8]) -> bool {
     WORDS.stop.has(value)
 }
 
-/// `bcrypt14`, `argon2`: a way to hash with its strength.
+/// Returns whether a value is a hash algorithm with its strength: `bcrypt14`, `argon2`.
 pub(crate) fn is_numbered_algorithm(value: &[u8]) -> bool {
     let letters = value.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
     WORDS.hash_name.has(&value[..letters])
         && value[letters..].iter().all(|byte| byte.is_ascii_digit() || b"-_".contains(byte))
 }
 
-/// Returns whether this is made of words: letters with `.`, `-`, `_`, `/`, `:` or spaces between them, as in
+/// Returns whether this consists of words: letters with `.`, `-`, `_`, `/`, `:` or spaces between them, as in
 /// `auth.password.label`, `access-token`, `DB_PASSWORD` or `Token::Ident`.
 pub(crate) fn is_several_words(value: &[u8]) -> bool {
     let separator = |byte: &u8| b".-_/:# ?!".contains(byte);
@@ -223,7 +224,7 @@ pub(crate) fn is_several_words(value: &[u8]) -> bool {
         && value.split(separator).all(|word| word.len() <= 16 && case_changes(word) <= 3)
 }
 
-/// Returns whether this is a path of a file: several segments, none of them random.
+/// Returns whether this is a file path: several segments, none of them random.
 pub(crate) fn is_path(value: &[u8]) -> bool {
     if let [drive, b':', b'\\' | b'/', rest @ ..] = value
         && drive.is_ascii_alphabetic()
@@ -239,7 +240,8 @@ pub(crate) fn is_path(value: &[u8]) -> bool {
     rooted && segments().count() > 1 && !segments().any(|segment| is_random(segment, 16))
 }
 
-/// `blocklist:2026-11-20`, `rl:user:42`: the name of an entry in a store of keys and values, which ends with a number.
+/// Returns whether a value is the key of an entry in a key-value store, ending with a number: `blocklist:2026-11-20`,
+/// `rl:user:42`.
 fn is_namespaced(value: &[u8]) -> bool {
     let parts: Vec<&[u8]> = value.split(|byte| *byte == b':').collect();
     let Some((number, names)) = parts.split_last() else { return false };
@@ -257,7 +259,7 @@ fn is_namespaced(value: &[u8]) -> bool {
         && (is_number(number) || names.len() > 1 && is_short(number))
 }
 
-/// `osc7/file`: a path below the folder at hand, of small letters and hardly a digit.
+/// Returns whether a value is a path below the current folder, of lower-case letters and hardly a digit: `osc7/file`.
 fn is_relative(value: &[u8]) -> bool {
     const DIGITS_MAX: usize = 2;
     let is_name = |part: &[u8]| {
@@ -272,7 +274,7 @@ fn is_relative(value: &[u8]) -> bool {
         && value.iter().filter(|byte| byte.is_ascii_digit()).count() <= DIGITS_MAX
 }
 
-/// `^1.2.3`, `>=4`, `#d0f948`: a range of versions or a colour.
+/// Returns whether a value is a range of versions or a colour: `^1.2.3`, `>=4`, `#d0f948`.
 pub(crate) fn is_version_or_colour(value: &[u8]) -> bool {
     match value {
         [b'#', digits @ ..] => {
@@ -290,8 +292,8 @@ pub(crate) fn is_numeric(value: &[u8]) -> bool {
     value.iter().all(|byte| byte.is_ascii_digit() || b".,_-:+".contains(byte))
 }
 
-/// Returns whether this looks drawn at random: at least `bytes_min` long, with digits among letters; or long, and with
-/// capitals where no name would have them.
+/// Returns whether this appears random: at least `bytes_min` long, with digits among letters; or long, and with
+/// upper-case letters in places unusual for a name.
 pub(crate) fn is_random(value: &[u8], bytes_min: usize) -> bool {
     const ONLY_LETTERS_BYTES_MIN: usize = 20;
     if value.len() < bytes_min {
@@ -309,11 +311,11 @@ pub(crate) fn is_random(value: &[u8], bytes_min: usize) -> bool {
     };
     let is_mixed = (digits >= 3 || digits >= 1 && changes >= 2) && has_letters()
         || value.len() >= ONLY_LETTERS_BYTES_MIN && changes >= 6 && has_capitals();
-    // Last, because a logarithm for each character costs more than all the rest.
+    // Last, because a logarithm for each character costs more than all other tests.
     is_mixed && entropy(value) >= 2.6
 }
 
-/// Returns whether a part between signs looks drawn at random, in a text of at least `bytes_min`; a chain of words and
+/// Returns whether a part between signs appears random, in a text of at least `bytes_min`; a chain of words and
 /// versions does not.
 pub(crate) fn has_random_part(value: &[u8], bytes_min: usize) -> bool {
     const PART_BYTES_MIN: usize = 8;
@@ -324,7 +326,7 @@ pub(crate) fn has_random_part(value: &[u8], bytes_min: usize) -> bool {
         && entropy(value) >= 3.2
 }
 
-/// Returns how often a lower-case letter follows an upper-case one or the reverse, beyond `Word` and `WORD`.
+/// Returns the number of case changes between adjacent letters, beyond `Word` and `WORD`.
 pub(crate) fn case_changes(value: &[u8]) -> usize {
     let changes = value
         .windows(2)
