@@ -406,7 +406,7 @@ pub(crate) fn is_stand_in(value: &[u8]) -> bool {
     shape::is_placeholder(value) || shape::is_fake(value) || shape::is_stop_word(value)
 }
 
-/// Returns whether this is a stand-in, a path, a range of versions or a colour.
+/// Returns whether this is a placeholder, a made-up value, a path, a range of versions or a colour.
 pub(crate) fn is_other_thing(value: &[u8]) -> bool {
     is_stand_in(value) || shape::is_path(value) || shape::is_version_or_colour(value)
 }

@@ -73,7 +73,7 @@ pub(crate) struct Rule {
     /// True if the secret must resemble a password or a token, because ordinary words are possible in its place.
     #[serde(default)]
     told: bool,
-    /// As [`told`](Self::told), but also accepts a chosen password with its sign: the value is delimited.
+    /// As the previous field, but also accepts a chosen password with its sign: the value is delimited.
     #[serde(default)]
     chosen: bool,
     /// True if the secret must have a style of generated passwords and keys.

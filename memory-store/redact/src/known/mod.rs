@@ -411,7 +411,7 @@ impl Table {
         let lengths = self.lengths.iter().enumerate().filter(|(_, known)| **known);
         for (length, _) in lengths.take_while(|(length, _)| *length <= word.len()) {
             let last = word.len() - length;
-            // A short word is the first of several, which is not followed by a part of the word.
+            // A short word is only the first word of a value, so it is not searched for inside another word.
             let inside =
                 (1..last.min(AFFIX_BYTES_MAX + 1)).filter(|_| length >= spread::VALUE_BYTES_MIN);
             for at in [last, 0].into_iter().chain(inside) {
