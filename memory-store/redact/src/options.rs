@@ -51,7 +51,8 @@ impl RedactOptions {
 
     /// Returns the options for committed files, or for those that only this user reads.
     ///
-    /// # Errors A pattern, a class or a policy is invalid.
+    /// # Errors
+    /// A pattern, a class or a policy is invalid.
     pub fn of(settings: &RedactSettings, is_committed: bool) -> Result<Self, OptionsError> {
         let (mut personal, policies) = match is_committed {
             true => (Personal::COMMITTED, &settings.committed),

@@ -55,7 +55,8 @@ pub struct Second {
 impl Second {
     /// Reads the file; `None` if there is none.
     ///
-    /// # Errors It cannot be read, is damaged, or of another major version.
+    /// # Errors
+    /// It cannot be read, is damaged, or of another major version.
     pub fn open(path: &Path) -> Result<Option<Self>> {
         let file = match std::fs::File::open(path) {
             Ok(file) => file,

@@ -18,7 +18,8 @@ const PIECES_PER_BUCKET: usize = 5;
 /// Encodes a table. `rows` contains [`DIMENSIONS`] values for each piece: its vector multiplied by
 /// its weight.
 ///
-/// # Panics Panics if the rows do not match the pieces, or two pieces are equal.
+/// # Panics
+/// Panics if the rows do not match the pieces, or two pieces are equal.
 pub fn table_file(pieces: &[&str], rows: &[f32], space: Space, cut: Cut) -> Vec<u8> {
     let index = Index::new(pieces);
     let mut out = index.with_rows(rows, DIMENSIONS);
@@ -30,7 +31,8 @@ pub fn table_file(pieces: &[&str], rows: &[f32], space: Space, cut: Cut) -> Vec<
 /// Encodes a transformer's file. `rows` contains [`WIDTH`] values for each piece: its word
 /// embedding.
 ///
-/// # Panics Panics if the rows do not match the pieces, or two pieces are equal.
+/// # Panics
+/// Panics if the rows do not match the pieces, or two pieces are equal.
 pub fn transformer_file(pieces: &[&str], rows: &[f32], weights: &Weights) -> Vec<u8> {
     let index = Index::new(pieces);
     let mut out = index.with_rows(rows, WIDTH);

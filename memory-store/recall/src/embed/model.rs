@@ -31,7 +31,8 @@ pub struct Model {
 impl Model {
     /// Reads the names of the files in `dir`.
     ///
-    /// # Errors There is no model in `dir`, or `MODEL` is of another format.
+    /// # Errors
+    /// There is no model in `dir`, or `MODEL` is of another format.
     pub fn read(dir: &Path) -> Result<Self> {
         let path = dir.join(FILE_NAME);
         let mut text = String::with_capacity(256);

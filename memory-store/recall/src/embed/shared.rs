@@ -15,7 +15,8 @@ impl SharedTransformer {
     /// Returns the transformer of the model in `dir`; callers wait while it is being opened. It is reopened if the
     /// model was replaced.
     ///
-    /// # Errors As [`Transformer::open`].
+    /// # Errors
+    /// As [`Transformer::open`].
     pub(crate) fn get(&self, dir: &Path) -> Result<Arc<Transformer>> {
         let path = dir.join(Model::read(dir)?.transformer);
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -27,7 +27,8 @@ pub struct Table(Rows<DIMENSIONS>);
 impl Table {
     /// Opens the table of the model in `dir`.
     ///
-    /// # Errors The table is missing, damaged or of another format; recall then uses words only.
+    /// # Errors
+    /// The table is missing, damaged or of another format; recall then uses words only.
     pub fn open(dir: &Path) -> Result<Self> {
         Self::open_file(&dir.join(Model::read(dir)?.table))
     }
@@ -55,7 +56,8 @@ impl Table {
     /// Returns the vector of a text, identical on every machine, from its first [`TOKENS_MAX`]
     /// tokens; `None` if none of them is in the table.
     ///
-    /// # Errors The file cannot be read, or a row in it is damaged.
+    /// # Errors
+    /// The file cannot be read, or a row in it is damaged.
     pub fn embed(&self, text: &str) -> Result<Option<Vector>> {
         let mut sum = [0.0f32; DIMENSIONS];
         let mut left = TOKENS_MAX;

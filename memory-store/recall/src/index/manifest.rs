@@ -192,7 +192,8 @@ impl Manifest {
 
     /// Encodes the manifest as file contents.
     ///
-    /// # Errors Returns a message naming the exceeded limit of readers: number of segments, or total bytes.
+    /// # Errors
+    /// Returns a message naming the exceeded limit of readers: number of segments, or total bytes.
     pub fn encode(&self) -> std::result::Result<Vec<u8>, String> {
         let settings = text_of(&self.settings).map_err(|error| error.to_string())?.into_bytes();
         if self.segments.len() > SEGMENTS_MAX as usize {

@@ -319,7 +319,7 @@ fn percent(text: &str) -> Option<String> {
     (escapes >= ESCAPES_MIN).then(|| String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Decodes character references of HTML; the few named ones count only if they hide a tag.
+/// Decodes character references of HTML: numeric ones, and the few named ones that can hide a tag.
 fn entities(text: &str) -> Option<String> {
     const NAMED: [(&str, char); 6] = [
         ("lt;", '<'),

@@ -341,8 +341,7 @@ fn words<'t>(text: &'t [u8], range: &Range<usize>) -> impl Iterator<Item = Range
     })
 }
 
-/// Returns whether the value of a cookie grants access: it appears random, and if the name does not show this, it is
-/// long.
+/// Returns whether the value of a cookie grants access: it appears random, and is long unless its name identifies it.
 fn is_secret(name: &[u8], value: &[u8]) -> bool {
     const BYTES_MIN: usize = 16;
     const TOLD_BYTES_MIN: usize = 8;

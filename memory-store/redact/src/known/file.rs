@@ -90,7 +90,8 @@ impl Known {
 
     /// Writes the known values, and the list of earlier stored text to search.
     ///
-    /// # Errors The files cannot be written, or another process created another key meanwhile: a retry succeeds.
+    /// # Errors
+    /// The files cannot be written, or another process created another key meanwhile: a retry succeeds.
     pub fn write_file(&self, dirs: &UserDirs, home: &ProjectDir, pending: &Pending) -> Result<()> {
         let written = self.read(|shared, table| {
             let path = dirs.secrets_key();

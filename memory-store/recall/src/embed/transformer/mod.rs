@@ -46,7 +46,8 @@ pub struct Transformer {
 impl Transformer {
     /// Opens the transformer of the model in `dir`.
     ///
-    /// # Errors It is missing, damaged or of another format.
+    /// # Errors
+    /// It is missing, damaged or of another format.
     pub fn open(dir: &Path) -> Result<Self> {
         Self::open_file(&dir.join(Model::read(dir)?.transformer))
     }
@@ -76,7 +77,8 @@ impl Transformer {
     /// Returns the vector of a text, identical on every machine, from its first [`TOKENS_MAX`]
     /// tokens; `None` for a text without any.
     ///
-    /// # Errors A row of the file is damaged.
+    /// # Errors
+    /// A row of the file is damaged.
     pub fn embed(&self, text: &str) -> Result<Option<Vector>> {
         let rows = self.text_rows(text)?;
         if rows.len() < 3 {

@@ -85,8 +85,9 @@ pub struct Projection {
 impl Linear {
     /// Quantises a map: `weights` contains a row of `inputs` values for each channel.
     ///
-    /// # Panics Panics if the number of channels is no multiple of [`PANEL`], or the number of
-    /// inputs is odd.
+    /// # Panics
+    /// Panics if the number of channels is no multiple of [`PANEL`], or the number of inputs is
+    /// odd.
     pub fn new(weights: &[f32], bias: &[f32], inputs: usize) -> Self {
         let channels = bias.len();
         assert!(channels.is_multiple_of(PANEL) && inputs.is_multiple_of(2));

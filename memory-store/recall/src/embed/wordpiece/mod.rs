@@ -74,7 +74,8 @@ pub(crate) fn hash(piece: &str) -> u64 {
 
 /// Splits a text into pieces, and calls `emit` with the vocabulary's token for each, in order, until it breaks.
 ///
-/// # Errors Returns the first error of the vocabulary.
+/// # Errors
+/// Returns the first error of the vocabulary.
 pub(crate) fn each_token<V: Vocabulary>(
     vocabulary: &V,
     text: &str,
