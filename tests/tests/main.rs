@@ -1,4 +1,5 @@
-//! Journeys across the programs, as one program: each is linked with everything.
+//! Journeys across the programs, as one test program, because linking each separately would take
+//! long.
 
 #![expect(
     clippy::disallowed_methods,
