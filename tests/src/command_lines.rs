@@ -1,6 +1,6 @@
 //! The command lines in documents: found in code blocks and in backticks, and split into words as a shell does.
 
-/// Words that begin a line of ours, after what leads to the program.
+/// Start of our command lines: the program, and the folder of scripts.
 const PROGRAM: &str = "throughline";
 const SCRIPTS: &str = "scripts/";
 /// The script that is run without the repository.

@@ -111,8 +111,8 @@ impl TranscriptWriter<'_> {
     /// `{"bash": COMMAND, "prints": TEXT}` or `"fails"` instead of `"prints"`,
     /// `{"edit": PATH, "old": TEXT, "new": TEXT}`, `{"write": PATH, "holds": TEXT}`,
     /// `{"ask": QUESTION, "options": [TEXT], "answer": TEXT}`, `{"todos": [[TEXT, STATE]]}`,
-    /// `{"thinks": TEXT}`, `{"call": TOOL, "with": INPUT, "prints": TEXT}`, and what else the client writes:
-    /// `{"record": TYPE, "with": FIELDS}`, `{"line": RECORD}` without what every record carries.
+    /// `{"thinks": TEXT}`, `{"call": TOOL, "with": INPUT, "prints": TEXT}`, and other records of the client:
+    /// `{"record": TYPE, "with": FIELDS}`, `{"line": RECORD}` without the common fields of records.
     fn records(&mut self, step: &Value) -> Vec<Value> {
         if let Some(text) = step["user"].as_str() {
             return vec![self.prompt(text)];
@@ -216,7 +216,7 @@ impl TranscriptWriter<'_> {
     }
 }
 
-/// A tool call as the model made it and what it gave.
+/// A tool call of the model with its result.
 struct Tool {
     name: Cow<'static, str>,
     input: Value,

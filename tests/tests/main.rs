@@ -1,4 +1,5 @@
-//! Journeys across the programs, as one test program, because linking each separately would take
+//! Journeys across the programs, as one test program, because each program is linked with all
+//! crates.
 //! long.
 
 #![expect(

@@ -328,7 +328,7 @@ impl<'a> World<'a> {
         fs::write(path, text)
     }
 
-    /// Runs git; returns whether an unfinished change in the working tree prevented it.
+    /// Runs git; returns whether it succeeded. An unfinished change in the working tree may prevent it.
     fn try_git(&self, arguments: &[&str]) -> bool {
         self.git(arguments).is_ok()
     }

@@ -1,4 +1,4 @@
-//! Cases about git.
+//! Rows about git.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Cases about messages: every failure is reported.
+//! Rows about messages: every failure is reported.
 
 use std::fs;
 use std::io::Write as _;

@@ -1,4 +1,4 @@
-//! Cases about projects and working trees.
+//! Rows about projects and working trees.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Cases of the slow lane: with a second user, with very many files, and at random.
+//! Rows of the slow lane: with a second user, with very many files, and at random.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -45,7 +45,8 @@ fn give_away(lab: &Lab) {
     fs::set_permissions(lab.at(""), fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// Makes a folder inaccessible to the user of the lab: owned by root, or without permissions if there is no root.
+/// Makes a folder inaccessible to the user of the lab: owned by root, or without permissions if this process is not
+/// root.
 fn take_away(folder: &Path) {
     if is_root() {
         let mut chown = Command::new("chown");

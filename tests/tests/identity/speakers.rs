@@ -1,4 +1,4 @@
-//! Cases about speakers.
+//! Rows about speakers.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Cases about transcripts: their places, their spelling, and their times.
+//! Rows about transcripts: their places, their spelling, and their times.
 
 use std::fs;
 use std::os::unix::fs::symlink;

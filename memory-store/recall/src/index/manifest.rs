@@ -320,7 +320,7 @@ fn names(cursor: &mut Cursor<'_>) -> Option<Vec<u64>> {
     Some(bytes.chunks_exact(8).filter_map(|name| Cursor(name).u64()).collect())
 }
 
-/// Reads a segment; `None` inside for the collection `passed_over`.
+/// Reads a segment; returns `Some(None)` for the collection `passed_over`.
 fn segment(cursor: &mut Cursor<'_>, passed_over: Option<u8>) -> Option<Option<SegmentRef>> {
     let [collection, ..] = cursor.array::<4>()?;
     let docs = cursor.u32()?;

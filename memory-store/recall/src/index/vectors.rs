@@ -262,8 +262,8 @@ impl Segment {
         Ok(embedded)
     }
 
-    /// Returns the documents without a transformer's vector of a space that could have one: all, if the segment is of
-    /// another space or of none.
+    /// Returns the documents whose vector was not made by the transformer; all, if the segment is of another space or
+    /// of none.
     pub fn waiting(&self, space: Space) -> Result<Vec<u32>> {
         if self.space()? != Some(space) {
             return Ok((0..self.docs()).filter(|&doc| !self.is_dead(doc)).collect());

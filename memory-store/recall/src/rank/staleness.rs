@@ -1,5 +1,5 @@
 //! Staleness: a memory may be out of date if its files changed since it was learned, if a name in it no longer exists,
-//! or if a later session superseded it.
+//! or if it was overtaken by a later session.
 //!
 //! The processor compares files and names at publication; an index stores only the result, which does not depend on the
 //! memory's meaning.

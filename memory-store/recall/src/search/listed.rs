@@ -19,7 +19,7 @@ use memory_store_base::kind::Kind;
 use memory_store_base::text::folded_title;
 use memory_store_base::time::Timestamp;
 
-/// Minimum number of characters of an id prefix or suffix for a look-up.
+/// Minimum number of characters of the end of an id for a look-up.
 const END_CHARS_MIN: usize = 4;
 /// Maximum number of candidates in the search for an equal title; candidates have every word of the title.
 const SAME_TITLE_MAX: usize = 512;

@@ -138,7 +138,7 @@ impl Sources {
         let has_index = matches!(opened, Ok(Some(_)));
         let project = dirs.project(tree.project);
         sources.add(Collection::Memories, root, opened, || fallback::folders(&project, root));
-        // Without an index, memories of this machine cannot be told from those of the repository.
+        // Without an index, memories of this machine cannot be distinguished from those of the repository.
         for source in sources.list.iter_mut().filter(|source| source.from_files) {
             source.label_loose(!fallback::is_private(&project));
         }

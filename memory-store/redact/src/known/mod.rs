@@ -236,8 +236,8 @@ impl Known {
         found.map(|range| Finding { rule: KNOWN, range }).collect()
     }
 
-    /// Returns text for comparison without its secrets: each is replaced by a keyed hash, which distinguishes different
-    /// ones.
+    /// Returns text for comparison without its secrets. If it has any, a keyed hash of the original is appended, which
+    /// distinguishes different originals.
     pub fn comparable(&self, text: &str, redactor: &Redactor) -> String {
         match redactor.redact(text) {
             Cow::Borrowed(same) => same.to_owned(),
