@@ -65,7 +65,7 @@ fn give_back(folder: &Path) {
     }
 }
 
-/// Runs a command as a user to whom file modes apply.
+/// Sets a command to run as a user to whom file modes apply.
 fn with_few_rights(command: &mut Command) -> &mut Command {
     if is_root() { command.uid(USER).gid(USER) } else { command }
 }

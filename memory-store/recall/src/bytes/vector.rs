@@ -5,8 +5,8 @@ use super::kernel;
 /// Components of a vector.
 pub const DIMENSIONS: usize = 256;
 
-/// Quantisation steps of a component: unit vectors of this space have components of about `1 /
-/// sqrt(DIMENSIONS)`; larger components than four and a half times that are clipped.
+/// Quantisation steps of a component: unit vectors of this space have components of about
+/// `1 / sqrt(DIMENSIONS)`; larger components than four and a half times that are clipped.
 const SCALE: f32 = 127.0 * 16.0 / 4.5;
 
 /// Name of an embedding space: vectors of different spaces are not comparable.

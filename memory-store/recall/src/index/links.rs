@@ -28,8 +28,8 @@ pub(super) fn stride(degree: usize) -> usize {
 }
 
 impl Segment {
-    /// Searches the graph best-first, keeping `places` nodes; returns all compared documents. `scripts/bench index
-    /// --passages` measures recall by this number.
+    /// Searches the graph best-first, keeping `places` nodes; returns all compared documents.
+    /// `scripts/bench index --passages` measures recall by this number.
     pub(super) fn nearest_by_links(&self, query: &Vector, places: usize) -> Result<Vec<Near>> {
         let head = self.graph_head(SectionKind::Links, stride)?;
         let weights = FineWeights::of(query);

@@ -27,9 +27,9 @@ const USUAL: [Usual; 2] =
 const USUAL_SLOPE: f32 = 0.7;
 /// Number of memories of the stores that were measured: with fewer memories the best score is lower.
 const USUAL_DOCS: u32 = 300;
-/// Slope of the threshold over the logarithm of a store's number of memories, below that number. `scripts/fit-gate
-/// --fit` prints .43 and .49, by kind of prompts, for removed memories; the words of removed memories are still known
-/// there, so it is a little more.
+/// Slope of the threshold over the logarithm of a store's number of memories, below that number.
+/// `scripts/fit-gate --fit` prints .43 and .49, by kind of prompts, for removed memories; the words of removed memories
+/// are still known there, so it is a little more.
 const DOCS_SLOPE: f32 = 0.5;
 
 /// Shrinks a store's own threshold towards the usual one for its number of memories.

@@ -27,8 +27,8 @@ const MEANING_NEAR: f32 = 3.5;
 const MEANING_LENGTH: f32 = 0.92;
 /// Share of a memory's hub value that is subtracted.
 const HUB: f32 = 0.41;
-/// Share of the second space in a memory's meaning. An even share: no real model was at hand to fit it; `scripts/eval
-/// retrieval --mode second` measures its effect.
+/// Share of the second space in a memory's meaning. An even share: no real model was at hand to fit it;
+/// `scripts/eval retrieval --mode second` measures its effect.
 const SECOND_SPACE: f32 = 0.5;
 /// Assumed cosine of the nearest document without a vector of the built-in model.
 const SECOND_SPACE_USUAL: f32 = 0.45;

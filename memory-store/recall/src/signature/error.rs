@@ -173,8 +173,8 @@ fn score(line: &str) -> i32 {
     score
 }
 
-/// Returns whether a line is a summary: `2 failed, 10 passed`, `error: aborting due to 3 previous errors`, `npm ERR! A
-/// complete log`.
+/// Returns whether a line is a summary: `2 failed, 10 passed`, `error: aborting due to 3 previous errors`,
+/// `npm ERR! A complete log`.
 fn is_summary(lower: &str) -> bool {
     [
         "aborting due to",

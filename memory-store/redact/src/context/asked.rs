@@ -244,7 +244,7 @@ fn asks(question: &str) -> Option<Asks> {
     Some(if is_about || is_yes_or_no { Asks::AboutIt } else { Asks::ForIt })
 }
 
-/// Returns whether an answer is a single word that is not in the vocabulary.
+/// Returns whether an answer is a single word that is unknown or not made of letters only.
 fn is_no_word(answer: &str) -> bool {
     let answer = answer.trim();
     let is_plain = answer.bytes().all(|byte| byte.is_ascii_alphabetic());

@@ -362,8 +362,8 @@ fn operator_length(text: &[u8], name_is_quoted: bool) -> Option<usize> {
     }
 }
 
-/// Returns whether the name is at the end of a string, so that the quote after it closes that string: `label:
-/// "Password:", hint: "..."`.
+/// Returns whether the name is at the end of a string, so that the quote after it closes that string:
+/// `label: "Password:", hint: "..."`.
 fn ends_its_own_string(text: &[u8], name: &Range<usize>, closed: usize, value: usize) -> bool {
     let opened = text[..name.start].last().filter(|byte| b"\"'`".contains(byte));
     opened.is_some() && closed == name.end && text.get(value) == opened

@@ -1,6 +1,6 @@
-//! Values that appear random beside a word about a way in: "the box lets you in with deploy and then ...", `user=svc
-//! cred=...`, `new Client('svc', '...')`. A *cue* is such a word. Unlike the name of a password it promises no secret,
-//! so the value itself must appear secret, and its context must not label it as an id.
+//! Values that appear random beside a word about a way in: "the box lets you in with deploy and then ...",
+//! `user=svc cred=...`, `new Client('svc', '...')`. A *cue* is such a word. Unlike the name of a password it promises
+//! no secret, so the value itself must appear secret, and its context must not label it as an id.
 
 use std::ops::Range;
 

@@ -15,8 +15,8 @@ pub(super) fn promise_at(text: &[u8], name: &Range<usize>) -> Option<Promise> {
     promise(&text[name.clone()]).or_else(|| is_french().then_some(Promise::Password))
 }
 
-/// Returns the promise of a name in prose, whose words are separated by spaces: `secret access
-/// key`.
+/// Returns the promise of a name in prose, whose words are separated by spaces:
+/// `secret access key`.
 pub(super) fn promise_in_prose(text: &[u8], name: &Range<usize>) -> Option<Promise> {
     const LEAD_BYTES: usize = 16;
     let promise = promise_at(text, name)?;
