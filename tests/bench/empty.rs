@@ -1,2 +1,2 @@
-//! The empty program that `scripts/bench hooks` compares with.
+//! The empty program with which `scripts/bench hooks` compares.
 fn main() {}

@@ -1,8 +1,7 @@
-//! Starts one program with a file as its stdin and tells what it took: `launch PROGRAM STDIN [ARG...]`.
+//! Starts one program with a file as its stdin and prints its costs: `launch PROGRAM STDIN [ARG...]`.
 //!
-//! A small static program of its own, because Linux counts the starting process's memory into the
-//! peak of the started one. Prints wall nanoseconds, CPU microseconds, peak KiB, minor page faults
-//! and the exit status.
+//! A small static program of its own, because Linux counts the starting process's memory into the peak of the started
+//! one. Prints wall nanoseconds, CPU microseconds, peak KiB, minor page faults and the exit status.
 use std::ffi::{CString, c_char, c_int, c_long, c_void};
 use std::io::Write;
 use std::os::fd::AsRawFd;
@@ -45,7 +44,7 @@ const SCHED_SETSCHEDULER: c_long = 144;
 #[cfg(all(target_os = "linux", target_arch = "aarch64"))]
 const SCHED_SETSCHEDULER: c_long = 119;
 
-/// Above everything that is not in a hurry.
+/// Priority above all normal processes.
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 static PRIORITY: c_int = 1;
 
@@ -68,8 +67,8 @@ fn main() -> std::io::Result<()> {
     let start;
     // SAFETY: all pointers are valid for the calls; `Opaque` is larger than the C structure.
     unsafe {
-        // First come, first served: where the right to it is missing, as fair as everybody. Asked of the
-        // operating system directly: the function of this name in musl does nothing.
+        // Real-time scheduling if permitted, otherwise the default. The system call is made directly: the function of
+        // this name in musl does nothing.
         #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
         syscall(SCHED_SETSCHEDULER, 0, 1, &raw const PRIORITY);
         posix_spawn_file_actions_init(actions);

@@ -1,5 +1,5 @@
-//! A stand-in for a language model that takes its time: OpenAI's chat interface on loopback. Of each part of a
-//! session it makes one memory, which quotes what the user said first, and it finds no relations.
+//! A stand-in for a slow language model: OpenAI's chat interface on loopback. For each part of a session it returns one
+//! memory that quotes the first statement of the user, and it returns no relations.
 
 use std::fs;
 use std::io::{self, BufReader};
@@ -16,7 +16,7 @@ use crate::messages_api::{read_request, write_json};
 /// Name of the model.
 pub const MODEL: &str = "slow";
 
-/// Tokens that an answer is said to have taken, asked and answered.
+/// Reported number of tokens for a request and its answer.
 pub const TOKENS: (u64, u64) = (1_000, 50);
 
 /// Behaviour of the model.
@@ -34,12 +34,12 @@ pub enum Answers {
     Garbage,
 }
 
-/// A question that was put.
+/// A received question.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// The user's first words in the part that it is about; empty where it is about something else.
+    /// First words of the user in the part of the session; empty for other questions.
     pub said: String,
-    /// When it came.
+    /// Time of arrival.
     pub at: Instant,
     /// True if the answer was written.
     pub is_answered: bool,
@@ -53,8 +53,8 @@ pub struct ChatServer {
 }
 
 impl ChatServer {
-    /// Starts one that takes so long for an answer about a session; about notes it answers at once where
-    /// `notes_too` is false.
+    /// Starts a stand-in that takes this time for an answer about a session; questions about notes are answered at once
+    /// if `notes_too` is false.
     pub fn start(takes: Duration, notes_too: bool) -> io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = format!("http://{}", listener.local_addr()?);
@@ -64,14 +64,14 @@ impl ChatServer {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (asked, answers) = (Arc::clone(&shared), Arc::clone(&behaviour));
-                // A client that was killed ends its connection in the middle; that is its right.
+                // A killed client ends its connection early.
                 thread::spawn(move || drop(serve(&stream, (&asked, &answers), takes, notes_too)));
             }
         });
         Ok(Self { address, asked, answers })
     }
 
-    /// Has the sessions of a user read by a stand-in that answers with [`Answers::Sentences`], by the user's settings.
+    /// Starts a stand-in with [`Answers::Sentences`], and sets it as the model in a user's settings.
     pub fn reads_for(home: &Path) -> io::Result<Self> {
         let server = Self::start(Duration::ZERO, true)?;
         server.answers(Answers::Sentences);
@@ -85,12 +85,12 @@ impl ChatServer {
         Ok(server)
     }
 
-    /// Changes the behaviour of the model from the next question on.
+    /// Changes the behaviour of the model for later questions.
     pub fn answers(&self, answers: Answers) {
         *lock(&self.answers) = answers;
     }
 
-    /// Returns where it listens.
+    /// Returns the address on which it listens.
     pub fn address(&self) -> &str {
         &self.address
     }
@@ -139,10 +139,10 @@ fn serve(
     Ok(())
 }
 
-/// Mark in front of the part of a session that a question shows.
+/// Mark before the part of a session in a question.
 const SESSION: &str = "<session>";
 
-/// Returns the user's first words in the part of the session that a question shows.
+/// Returns the user's first words in a question's part of the session.
 fn first_said(question: &str) -> String {
     let part = question.split_once(SESSION).map_or("", |(_, part)| part);
     let said = part.lines().find_map(|line| line.strip_prefix("[user] "));
@@ -156,8 +156,7 @@ const TELLING: [&str; 8] =
 /// Word of a sentence that gives the cure of an error.
 const CURES: &str = "cured";
 
-/// Returns a memory for each sentence with one of the words of [`TELLING`] in the part of the session that a question
-/// shows.
+/// Returns a memory for each sentence with one of the words of [`TELLING`] in a question's part of the session.
 fn sentences(question: &str) -> Vec<Value> {
     let part = question.split_once(SESSION).map_or("", |(_, part)| part);
     let mut is_user = false;

@@ -3,10 +3,10 @@
 use std::fmt::Display;
 use std::process::ExitCode;
 
-/// Characters of a detail that are printed with a failed check.
+/// Maximum length of a detail that is printed with a failed check, in characters.
 const DETAIL_CHARS_MAX: usize = 4000;
 
-/// Collects checks; a failed one does not end the journey, so that one run shows all of them.
+/// Collector of checks; a failed one does not end the journey, so that one run shows all of them.
 #[derive(Debug, Default)]
 pub struct Checks {
     passed: usize,
@@ -14,13 +14,13 @@ pub struct Checks {
 }
 
 impl Checks {
-    /// Announces a part of the journey.
+    /// Prints the name of a part of the journey.
     #[expect(clippy::print_stdout, reason = "a journey is read by a person")]
     pub fn part(&self, name: &str) {
         println!("\n{name}");
     }
 
-    /// Notes whether `what` is true; `detail` is printed when it is not.
+    /// Records whether `what` is true; `detail` is printed if it is not.
     #[expect(clippy::print_stdout, reason = "a journey is read by a person")]
     pub fn check(&mut self, what: &str, holds: bool, detail: impl Display) {
         if holds {
@@ -33,7 +33,7 @@ impl Checks {
         println!("  FAILED  {what}\n{}", indented(&detail));
     }
 
-    /// Notes whether `text` contains `wanted`.
+    /// Records whether `text` contains `wanted`.
     pub fn contains(&mut self, what: &str, text: &str, wanted: &str) {
         self.check(what, text.contains(wanted), format!("`{wanted}` is not in:\n{text}"));
     }

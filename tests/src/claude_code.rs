@@ -15,13 +15,13 @@ use crate::environment::TestEnvironment;
 use crate::ledger_project::toolchain_dir;
 use crate::messages_api::MessagesApi;
 
-/// Names the client's program; `scripts/e2e-claude-code` sets it.
+/// Variable with the client's program; `scripts/e2e-claude-code` sets it.
 pub const PROGRAM_VARIABLE: &str = "THROUGHLINE_TEST_CLAUDE";
 
-/// Longest session, in seconds.
+/// Maximum duration of a session, in seconds.
 const SESSION_S: u64 = 120;
 
-/// Tools that the scripted model may use without being asked.
+/// Tools that the scripted model may use without permission prompts.
 const ALLOWED_TOOLS: &str = "Bash,Read,Edit,Write,Agent,Task,ToolSearch,mcp__throughline,mcp__plugin_throughline_throughline";
 
 /// A client in a sealed environment.
@@ -37,11 +37,11 @@ pub struct Client<'a> {
 /// Result of a session.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The last message of the model.
+    /// Last message of the model.
     pub result: String,
     /// Claude Code's id of the session.
     pub session: String,
-    /// The messages that the client printed, one JSON object each.
+    /// Messages printed by the client, one JSON object each.
     pub messages: Vec<Value>,
 }
 
@@ -55,7 +55,7 @@ pub enum Begin<'a> {
 }
 
 impl<'a> Client<'a> {
-    /// A client that talks to `api`. The program is named by [`PROGRAM_VARIABLE`].
+    /// Creates a client that uses `api`. The program is named by [`PROGRAM_VARIABLE`].
     pub fn new(environment: &'a TestEnvironment, api: &'a MessagesApi) -> io::Result<Self> {
         let program = std::env::var_os(PROGRAM_VARIABLE).ok_or_else(|| {
             io::Error::other(format!(
@@ -78,13 +78,13 @@ impl<'a> Client<'a> {
         self
     }
 
-    /// Looks for programs in these folders, instead of in those of the system and of the Rust toolchain.
+    /// Searches for programs in these folders, instead of those of the system and of the Rust toolchain.
     pub fn with_path(mut self, path: String) -> Self {
         self.path = path;
         self
     }
 
-    /// The version of the client.
+    /// Returns the version of the client.
     pub fn version(&self) -> io::Result<String> {
         crate::environment::printed(self.command(Path::new("/")).arg("--version"))
             .map(|text| text.trim().to_owned())
@@ -131,9 +131,9 @@ impl<'a> Client<'a> {
             .env("DISABLE_AUTOUPDATER", "1")
             .env("PATH", self.path.clone())
             .env("SHELL", "/bin/bash")
-            // What the client starts is recognized as a real client's commands are.
+            // Processes started by the client are recognised as those of a real client.
             .env_remove(testutils::PROC_VARIABLE)
-            // A real user is not in CI, where the default is to recall only.
+            // Real users are not in CI, where the default is to recall only.
             .env("THROUGHLINE", "full");
         if let Some(entrypoint) = self.entrypoint {
             command.env("CLAUDE_CODE_ENTRYPOINT", entrypoint);
@@ -150,7 +150,7 @@ pub struct OpenSession {
 
 impl OpenSession {
     fn start(mut command: Command) -> io::Result<Self> {
-        // A group of its own, so that a kill takes the client's children along.
+        // A separate process group, so that a kill includes the client's children.
         command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn()?;
         let stdout = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
@@ -168,7 +168,7 @@ impl OpenSession {
         self.wait_for_result()
     }
 
-    /// Waits for the next time that the model stops.
+    /// Waits for the end of the model's next turn.
     pub fn wait_for_result(&mut self) -> io::Result<Outcome> {
         let end = Instant::now() + Duration::from_secs(SESSION_S);
         let mut messages = Vec::new();
@@ -185,7 +185,7 @@ impl OpenSession {
         }
     }
 
-    /// Ends the session as a person does who leaves.
+    /// Ends the session as a leaving user does.
     pub fn close(mut self) -> io::Result<()> {
         drop(self.child.stdin.take());
         let end = Instant::now() + Duration::from_secs(SESSION_S);
@@ -202,11 +202,11 @@ impl OpenSession {
         Err(io::Error::other("the client did not end after its input had ended"))
     }
 
-    /// Kills the client and what it started, as a power cut does.
+    /// Kills the client and its child processes, as a power cut does.
     pub fn kill(mut self) -> io::Result<()> {
         let group = i32::try_from(self.child.id()).map_err(io::Error::other)?;
-        // SAFETY: kill(2) takes two integers; the group is that of our own child, which was not
-        // waited for yet, so that its number belongs to nobody else.
+        // SAFETY: kill(2) takes two integers; the group is that of our own child, which was not waited for yet, so that
+        // its id is not reused.
         unsafe { libc::kill(-group, libc::SIGKILL) };
         self.child.wait().map(drop)
     }

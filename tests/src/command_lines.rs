@@ -1,9 +1,9 @@
-//! The command lines that documents show: found in code blocks and in backticks, and split into words as a shell does.
+//! The command lines in documents: found in code blocks and in backticks, and split into words as a shell does.
 
-/// Words that begin a line of ours, after what leads to the program.
+/// Start of our command lines: the program, and the folder of scripts.
 const PROGRAM: &str = "throughline";
 const SCRIPTS: &str = "scripts/";
-/// The script that people run without the repository.
+/// The script that is run without the repository.
 const INSTALLER: &str = "scripts/get";
 
 /// One command line of ours.
@@ -36,7 +36,7 @@ pub fn command_lines(page: &str) -> Vec<CommandLine> {
     found
 }
 
-/// Splits a line of a code block where two spaces stand outside of quotes: commands and remarks stand in columns.
+/// Splits a line of a code block at two spaces outside of quotes, which separate commands and remarks in columns.
 fn cells(line: &str) -> Vec<String> {
     let mut cells = vec![String::new()];
     let mut quote = None;
@@ -58,7 +58,7 @@ fn cells(line: &str) -> Vec<String> {
     cells
 }
 
-/// Returns the commands of ours in a line such as `cd my-project && throughline init  # sets it up`.
+/// Returns our commands in a line such as `cd my-project && throughline init  # sets it up`.
 fn commands(line: &str) -> Vec<CommandLine> {
     let mut commands = Vec::new();
     let mut current: Vec<String> = Vec::new();
@@ -94,13 +94,13 @@ fn is_installer(script: &str) -> bool {
     script.rsplit('/').next() == INSTALLER.rsplit('/').next()
 }
 
-/// Whether a word sets a variable for the command behind it.
+/// Returns whether a word sets a variable for the command after it.
 fn is_assignment(word: &str) -> bool {
     let name = word.split_once('=').map(|(name, _)| name).unwrap_or_default();
     !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase() || c == '_')
 }
 
-/// Returns an argument as it would be typed: the first of alternatives, and what is optional as if it were given.
+/// Returns an argument as typed: the first of alternatives, and optional parts included.
 fn argument(word: &str) -> Option<String> {
     let word = word.trim_matches(['[', ']', '(', ')']).trim_end_matches("...");
     let first = word.split('|').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A sealed environment: its own home, no variable of the caller's, and binaries of this build.
+//! A sealed environment: its own home, no variables of the caller, and binaries of this build.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -10,16 +10,16 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use testutils::SYSTEM_PATH;
 
-/// Names the folder with the binaries under test, instead of the one this build wrote.
+/// Variable with the folder of the binaries under test, instead of those of this build.
 const BIN_DIR_VARIABLE: &str = "THROUGHLINE_TEST_BIN_DIR";
 
-/// Set to anything, it keeps the temporary folders, for looking into them afterwards.
+/// Variable that keeps the temporary folders for inspection, with any value.
 const KEEP_VARIABLE: &str = "THROUGHLINE_TEST_KEEP";
 
 /// Longest wait for background work to end, in seconds: twice the time that a run in the background may embed for.
 const QUIET_S: u64 = 120;
 
-/// A home of its own below a temporary folder that is removed at the end.
+/// A separate home below a temporary folder that is removed at the end.
 pub struct TestEnvironment {
     folder: TempDir,
     bin_dir: PathBuf,
@@ -28,7 +28,7 @@ pub struct TestEnvironment {
 }
 
 impl TestEnvironment {
-    /// Makes an empty home.
+    /// Creates an empty home.
     pub fn new() -> io::Result<Self> {
         let keep = std::env::var_os(KEEP_VARIABLE).is_some();
         let folder =
@@ -50,44 +50,44 @@ impl TestEnvironment {
         self
     }
 
-    /// Reads Claude Code's folder of another home; nothing of ours writes there but `init`.
+    /// Reads Claude Code's folder of another home; of our programs, only `init` writes there.
     pub fn reading_claude_dir(mut self, folder: PathBuf) -> Self {
         self.config_dir = Some(folder);
         self
     }
 
-    /// The folder that everything lies below, with symbolic links resolved.
+    /// Returns the folder that contains all files, with symbolic links resolved.
     pub fn path(&self) -> PathBuf {
         // On macOS the temporary folder is a symbolic link, and Claude Code records real paths.
         fs::canonicalize(self.folder.path()).unwrap_or_else(|_| self.folder.path().to_owned())
     }
 
-    /// The home folder.
+    /// Returns the home folder.
     pub fn home(&self) -> PathBuf {
         self.path().join("home")
     }
 
-    /// Claude Code's folder.
+    /// Returns Claude Code's folder.
     pub fn claude_dir(&self) -> PathBuf {
         self.config_dir.clone().unwrap_or_else(|| self.home().join(".claude"))
     }
 
-    /// The private, lasting folder of our binaries.
+    /// Returns the private, permanent folder of our binaries.
     pub fn data_dir(&self) -> PathBuf {
         self.home().join(".local/share/throughline")
     }
 
-    /// The disposable folder of our binaries.
+    /// Returns the disposable folder of our binaries.
     pub fn state_dir(&self) -> PathBuf {
         self.home().join(".local/state/throughline")
     }
 
-    /// The path of one of our binaries.
+    /// Returns the path of one of our binaries.
     pub fn binary(&self, name: &str) -> PathBuf {
         self.bin_dir.join(name)
     }
 
-    /// Makes a folder below [`Self::path`].
+    /// Creates a folder below [`Self::path`].
     pub fn folder(&self, name: &str) -> io::Result<PathBuf> {
         let folder = self.path().join(name);
         fs::create_dir_all(&folder)?;
@@ -99,20 +99,20 @@ impl TestEnvironment {
         printed(self.command("git").arg("--version")).is_ok()
     }
 
-    /// Makes a git repository with one commit.
+    /// Creates a git repository with one commit.
     pub fn repository(&self, name: &str) -> io::Result<PathBuf> {
         let root = self.folder(name)?;
         self.git(&root, &["init", "--quiet", "--initial-branch=main"])?;
         fs::write(root.join("README.md"), format!("# {name}\n"))?;
         self.git(&root, &["add", "."])?;
-        // Older than all sessions: what is older than a repository is not taken to be its own.
+        // Earlier than all sessions: sessions before the first commit are not attributed to the repository.
         let mut commit = self.git_command(&root, &["commit", "--quiet", "--message", "Begin"]);
         let long_ago = "2026-01-02T03:04:05Z";
         printed(commit.env("GIT_AUTHOR_DATE", long_ago).env("GIT_COMMITTER_DATE", long_ago))?;
         Ok(root)
     }
 
-    /// Runs git with an identity of its own and returns what it printed.
+    /// Runs git with an identity of its own and returns its output.
     pub fn git(&self, root: &Path, arguments: &[&str]) -> io::Result<String> {
         printed(&mut self.git_command(root, arguments))
     }
@@ -127,7 +127,7 @@ impl TestEnvironment {
         command
     }
 
-    /// A command that knows nothing of the caller's environment.
+    /// Returns a command without the caller's environment.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = testutils::sealed(program, &self.home());
         command
@@ -143,10 +143,10 @@ impl TestEnvironment {
         command
     }
 
-    /// Runs `throughline` and returns what it printed; an error names the command and its message.
+    /// Runs `throughline` and returns its output; an error contains the command and its message.
     pub fn throughline(&self, root: &Path, arguments: &[&str]) -> io::Result<String> {
         let mut command = self.command(self.binary("throughline"));
-        // Said aloud, because the default in CI is to recall only.
+        // Set explicitly, because the default in CI is to recall only.
         printed(command.current_dir(root).env("THROUGHLINE", "full").args(arguments))
     }
 
@@ -166,18 +166,18 @@ impl TestEnvironment {
             .stderr(Stdio::piped())
             .spawn()?;
         if let Some(mut stdin) = child.stdin.take() {
-            // A hook may stop reading early; that is its right.
+            // A hook may stop reading early.
             drop(stdin.write_all(payload));
         }
         child.wait_with_output()
     }
 
-    /// The processes that were started from this environment and are still alive.
+    /// Returns the live processes that were started from this environment.
     pub fn processes(&self) -> Vec<String> {
         processes_below(&self.path())
     }
 
-    /// Waits until no process of this environment is left; returns those that stay.
+    /// Waits until no process of this environment is left; returns the remaining ones.
     pub fn wait_until_quiet(&self) -> Vec<String> {
         let end = Instant::now() + Duration::from_secs(QUIET_S);
         loop {
@@ -190,7 +190,7 @@ impl TestEnvironment {
     }
 }
 
-/// Runs a command that should succeed and returns what it printed.
+/// Runs a command that should succeed and returns its output.
 pub fn printed(command: &mut Command) -> io::Result<String> {
     let output = command.stdin(Stdio::null()).output()?;
     if output.status.success() {
@@ -204,7 +204,7 @@ pub fn printed(command: &mut Command) -> io::Result<String> {
     )))
 }
 
-/// The folder with the binaries of this build: cargo puts test programs into `deps` below it.
+/// Returns the folder with the binaries of this build: cargo puts test programs into `deps` below it.
 fn bin_dir() -> io::Result<PathBuf> {
     if let Some(folder) = std::env::var_os(BIN_DIR_VARIABLE) {
         return fs::canonicalize(folder);
@@ -215,8 +215,8 @@ fn bin_dir() -> io::Result<PathBuf> {
     Ok(folder.ok_or(io::ErrorKind::NotFound)?.to_owned())
 }
 
-/// A process of ours carries our home in its environment, so that those of other programs, and of
-/// journeys that run at the same time, are told apart.
+/// Returns our processes. Their environment contains our home, which distinguishes them from other programs, and from
+/// journeys that run at the same time.
 fn processes_below(folder: &Path) -> Vec<String> {
     let home = format!("HOME={}", folder.join("home").display());
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -227,7 +227,7 @@ fn processes_below(folder: &Path) -> Vec<String> {
     ours.filter_map(|entry| {
         let words = fs::read(entry.path().join("cmdline")).ok()?;
         let words = String::from_utf8_lossy(&words).replace('\0', " ");
-        // A process that has ended and was not waited for yet has no command line.
+        // A process that has ended but was not waited for has no command line.
         (!words.is_empty()).then(|| format!("{} {words}", entry.file_name().to_string_lossy()))
     })
     .collect()

@@ -1,5 +1,5 @@
-//! A home with stores of every kind of memory, as the programs under test write it. The homes of released versions are
-//! kept in `tests/fixtures/stores`; `testutils::golden` puts one into a temporary folder.
+//! A home with stores of every kind of memory, as written by the programs under test. The homes of released versions
+//! are stored in `tests/fixtures/stores`; `testutils::golden` copies one into a temporary folder.
 
 use std::fs;
 use std::io;
@@ -21,10 +21,10 @@ const TIDELOG: &str = "tidelog";
 /// Settings of the user, with comments that an upgrade keeps.
 const SETTINGS: &str = "# Settings of this machine.\n\nstart_tokens = 700 # enough\n\n[half_life_days]\n# Fixes stay useful.\nfix = 400\n";
 
-/// A memory that a person wrote in an editor, with a key and a comment of their own.
+/// A memory that a person wrote in an editor, with an additional key and comments.
 const BY_HAND: &str = "---\nid: 01m7w000000000000000000h4d\nkind: fact # checked twice\nticket: TIDE-7\ntags: [tables]\n---\n\n# Tide tables are printed in January\n\nThe printer needs them by the tenth.\n";
 
-/// Names of files that a fixture leaves out: locks, and what a sync derives from the archive.
+/// Names of files that a fixture omits: locks, and files that a sync derives from the archive.
 const LEFT_OUT: [&str; 5] = ["store.lock", "sync.lock", "writer.lock", "mined", ".git"];
 
 /// Folder of the fixture of a version.
@@ -59,7 +59,7 @@ impl Golden<'_> {
         id.map(str::to_owned).ok_or_else(|| io::Error::other(format!("no id: {printed}")))
     }
 
-    /// Runs git at a fixed time, so that the same content gives the same commits.
+    /// Runs git at a fixed time, so that the same content yields the same commits.
     fn git(&self, root: &Path, arguments: &[&str]) -> io::Result<String> {
         self.environment.git(root, arguments)
     }
@@ -69,14 +69,14 @@ impl Golden<'_> {
         self.git(root, &["commit", "--quiet", "--message", message]).map(drop)
     }
 
-    /// Memories and settings of the user.
+    /// Writes memories and settings of the user.
     fn user(&self) -> io::Result<()> {
         let config = self.environment.home().join(".config/throughline/config.toml");
         fs::create_dir_all(config.parent().ok_or(io::ErrorKind::NotFound)?)?;
         fs::write(config, SETTINGS)
     }
 
-    /// A project with a repository: memories in every state.
+    /// Writes a project with a repository: memories in every state.
     fn committed(&self) -> io::Result<()> {
         let root = sample_project::create(self.environment)?;
         let mut stories = sample_project::stories()?;
@@ -91,14 +91,14 @@ impl Golden<'_> {
             fs::remove_file(path)?;
         }
         self.run(&root, &["init", "--yes", "--no-sync"])?;
-        // Learned, some of it waiting as prose of the rules; one that waits is accepted, one rejected.
+        // Learned memories, some of them pending as prose of the rules; one pending memory is accepted, one rejected.
         self.run(&root, &["sync"])?;
         let waiting = self.waiting(&root)?;
         if let [accepted, rejected, ..] = waiting.as_slice() {
             self.run(&root, &["review", "--accept", accepted])?;
             self.run(&root, &["review", "--reject", rejected])?;
         }
-        // By hand: a fact, a pin, a superseded one, one of the user's, one put aside.
+        // By hand: a fact, a pin, a superseded one, one of the user's, an archived one.
         self.add(&root, &["The staging gauge is number 31", "--kind", "fact", "--tag", "gauge"])?;
         self.add(
             &root,
@@ -126,13 +126,13 @@ impl Golden<'_> {
         self.run(&root, &["edit", &id, "--body", "Agreed again in November."])?;
         self.run(&root, &["sync"])?;
         self.commit(&root, "Correct memories")?;
-        // From here on everything waits.
+        // From here on all new memories are pending.
         self.run(&root, &["config", "set", "promote", "review"])?;
         waits.write(&self.environment.claude_dir(), &root)?;
         last.write(&self.environment.claude_dir(), &root)?;
         self.run(&root, &["sync"])?;
         self.edit_waiting()?;
-        // Loose: written and not committed.
+        // Uncommitted.
         self.add(&root, &["The mail server is called petrel", "--kind", "fact"])?;
         self.run(&root, &["share", "on"])?;
         for moment in
@@ -144,7 +144,7 @@ impl Golden<'_> {
         Ok(())
     }
 
-    /// A project without a repository, whose memories lie in the data directory.
+    /// Writes a project without a repository, whose memories are in the data directory.
     fn private(&self) -> io::Result<()> {
         let root = self.environment.folder(DIARY)?;
         let mut stories = sample_project::stories()?;
@@ -163,7 +163,7 @@ impl Golden<'_> {
         self.run(&root, &["sync"]).map(drop)
     }
 
-    /// The short ids of what waits for a review.
+    /// Returns the short ids of pending memories.
     fn waiting(&self, root: &Path) -> io::Result<Vec<String>> {
         let printed: Value = serde_json::from_str(&self.run(root, &["list", "--json"])?)?;
         let all = printed.as_array().into_iter().flatten();
@@ -171,7 +171,7 @@ impl Golden<'_> {
         Ok(waits.filter_map(|memory| memory["id"].as_str().map(str::to_owned)).collect())
     }
 
-    /// Memory files that contain a text, by name.
+    /// Returns the memory files that contain a text, by name.
     fn files(&self, root: &Path, text: &str) -> io::Result<Vec<PathBuf>> {
         let mut files = Vec::new();
         for entry in fs::read_dir(memories_dir(root))? {
@@ -184,7 +184,7 @@ impl Golden<'_> {
         Ok(files)
     }
 
-    /// Adds a comment and a sentence to the first memory that waits, as a person does in an editor.
+    /// Adds a comment and a sentence to the first pending memory, as a person does in an editor.
     fn edit_waiting(&self) -> io::Result<()> {
         let projects = self.environment.data_dir().join("projects");
         let mut drafts = Vec::new();
@@ -212,7 +212,7 @@ impl Golden<'_> {
         let bundle = bundle.display().to_string();
         self.git(&root.join(TIDELOG), &["bundle", "create", "--quiet", &bundle, "main"])?;
         leave_out(folder)?;
-        // Claude Code deletes transcripts after a month; the archive has what is kept of them.
+        // Claude Code deletes transcripts after a month; the archive contains the kept parts.
         fs::remove_dir_all(folder.join("home/.claude/projects"))?;
         let programs = self.environment.binary("");
         let places = format!("{}\n{}\n", root.display(), programs.display());

@@ -20,17 +20,17 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// A session begins.
+    /// The start of a session.
     pub fn start(source: &str) -> Self {
         Self { event: "SessionStart", fields: json!({"source": source}) }
     }
 
-    /// The user sends a prompt.
+    /// A prompt of the user.
     pub fn prompt(text: &str) -> Self {
         Self { event: "UserPromptSubmit", fields: json!({"prompt": text}) }
     }
 
-    /// Claude read a file.
+    /// A file read by Claude.
     pub fn read(file: &Path) -> Self {
         let response = json!({"type": "text", "file": {
             "filePath": file, "content": "", "numLines": 0, "startLine": 1, "totalLines": 0,
@@ -38,7 +38,7 @@ impl Moment {
         Self::tool("Read", json!({"file_path": file}), response)
     }
 
-    /// A tool did its work.
+    /// A successful tool call.
     pub fn tool(name: &str, input: Value, response: Value) -> Self {
         Self {
             event: "PostToolUse",
@@ -49,7 +49,7 @@ impl Moment {
         }
     }
 
-    /// A command failed.
+    /// A failed command.
     pub fn failure(command: &str, error: &str) -> Self {
         Self {
             event: "PostToolUseFailure",
@@ -60,18 +60,18 @@ impl Moment {
         }
     }
 
-    /// Claude stopped.
+    /// The end of a turn.
     pub fn stop() -> Self {
         let fields = json!({"stop_hook_active": false, "last_assistant_message": "Done."});
         Self { event: "Stop", fields }
     }
 
-    /// The session ends.
+    /// The end of a session.
     pub fn end() -> Self {
         Self { event: "SessionEnd", fields: json!({"reason": "other"}) }
     }
 
-    /// The program that is registered for this event.
+    /// Returns the program that is registered for this event.
     pub fn program(&self) -> &'static str {
         match self.event {
             "SessionStart" => "throughline-session-start",
@@ -81,7 +81,7 @@ impl Moment {
         }
     }
 
-    /// The payload, in a session that works in `root`.
+    /// Returns the payload for a session in `root`.
     pub fn payload(&self, environment: &TestEnvironment, root: &Path, session: &str) -> Value {
         let mut payload = json!({
             "session_id": session,
@@ -94,7 +94,7 @@ impl Moment {
         payload
     }
 
-    /// Runs the hook; our programs are told that they may write.
+    /// Runs the hook with permission to write.
     pub fn run(
         &self,
         environment: &TestEnvironment,
@@ -115,20 +115,20 @@ impl Moment {
 /// Result of a hook's run.
 #[derive(Debug)]
 pub struct HookRun {
-    /// Its exit and what it printed.
+    /// Exit status and output.
     pub output: Output,
-    /// Duration, the start of the process included.
+    /// Duration, including the start of the process.
     pub took: Duration,
 }
 
 impl HookRun {
-    /// The text for the model; empty when the hook had nothing to say.
+    /// Returns the text for the model; empty if there is none.
     pub fn context(&self) -> String {
         let printed: Value = serde_json::from_slice(&self.output.stdout).unwrap_or_default();
         printed["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default().to_owned()
     }
 
-    /// The line for the person; empty when there is none.
+    /// Returns the line for the user; empty if there is none.
     pub fn notice(&self) -> String {
         let printed: Value = serde_json::from_slice(&self.output.stdout).unwrap_or_default();
         printed["systemMessage"].as_str().unwrap_or_default().to_owned()

@@ -1,18 +1,19 @@
-//! Injections of our hooks, as they arrived in a request to the model.
+//! Injections of our hooks, as received in a request to the model.
 
 use crate::messages_api::Request;
 
-/// Attributes may follow before the `>`.
+/// Start of an injection; attributes may follow before the `>`.
 const BEGIN: &str = "<throughline-memory";
 const END: &str = "</throughline-memory>";
 
-/// Claude Code writes this between the name of the event and the text of a hook.
+/// Text of Claude Code between the name of the event and the text of a hook.
 const PREFIX: &str = " hook additional context: ";
 
-/// One text of ours in a request.
+/// An injection in a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Injection {
-    /// The event, such as `SessionStart` or `PostToolUse:Read`; empty when the client did not say.
+    /// The event, such as `SessionStart` or `PostToolUse:Read`; empty if the client does not name
+    /// it.
     pub event: String,
     /// The text inside our wrapper.
     pub text: String,
@@ -41,7 +42,7 @@ fn injections_in(text: &str) -> Vec<Injection> {
     found
 }
 
-/// The event named on the line that our text begins on.
+/// Returns the event named on the line on which our text begins.
 fn event_before(before: &str) -> String {
     let event = before.rsplit_once(PREFIX).filter(|(_, gap)| gap.trim().is_empty());
     let event = event.and_then(|(event, _)| event.rsplit(['\n', ' ', '>']).next());

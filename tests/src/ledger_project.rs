@@ -1,5 +1,5 @@
-//! A small project of our own to work on, and what a scripted model does in it: an error, its fix,
-//! a standing wish and a decision. Its commands really run; they need nothing but a Rust toolchain.
+//! A small project to work on, and the scripted actions of a model in it: an error, its fix, a standing wish and a
+//! decision. Its commands are really executed; they need only a Rust toolchain.
 
 use std::fs;
 use std::io;
@@ -19,7 +19,7 @@ pub const TASK_AND_WISH: &str = "Add a function total_cents to src/lib.rs that a
      of an invoice, with a test. From now on never use f64 for money in this project, always \
      integer cents.";
 
-/// Text that must come back of [`TOLD_WISH`], and is no wish in [`TASK_AND_WISH`] where a program says it.
+/// Text that must be recalled from [`TOLD_WISH`], and is no wish in [`TASK_AND_WISH`] if a program is the speaker.
 pub const WISH: &str = "never use f64 for money";
 
 /// The wish as a person states it.
@@ -29,20 +29,20 @@ pub const TOLD_WISH: &str = "Never use f64 for money in this project, always int
 pub const QUESTION: &str =
     "Should quantities stay u32 or become i64 like the prices? Please decide and say why.";
 
-/// Decision that must come back of the answer to [`QUESTION`].
+/// Decision that must be recalled from the answer to [`QUESTION`].
 pub const DECISION: &str = "quantities stay u32";
 
 /// The third prompt: work on another file, with a decision about it.
 pub const EXPORT_TASK: &str = "Add src/export.rs, which writes an invoice as CSV. Choose the field \
      separator yourself and say why.";
 
-/// Text that must come back when [`export`] is touched.
+/// Text that must be recalled when [`export`] is touched.
 pub const EXPORT_DECISION: &str = "semicolon";
 
 /// The compiler's code for the error of the first session.
 pub const ERROR_CODE: &str = "E0277";
 
-/// Word of the cure that must come back with the same error.
+/// Word of the cure that must be recalled with the same error.
 pub const CURE: &str = "i64::from";
 
 const MANIFEST: &str = "[package]\nname = \"ledger\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
@@ -83,11 +83,11 @@ pub const FIXED: &str = "line.price_cents * i64::from(line.quantity))";
 
 const EXPORT: &str = r#"//! Invoices as CSV.
 
-/// Between two fields.
+/// Separator of fields.
 pub const SEPARATOR: char = ';';
 "#;
 
-/// Makes the project, with two commits.
+/// Creates the project, with two commits.
 pub fn create(environment: &TestEnvironment) -> io::Result<PathBuf> {
     let root = environment.repository("ledger")?;
     fs::create_dir(root.join("src"))?;
@@ -99,24 +99,24 @@ pub fn create(environment: &TestEnvironment) -> io::Result<PathBuf> {
     Ok(root)
 }
 
-/// The source file of the first task.
+/// Returns the source file of the first task.
 pub fn lib(root: &Path) -> PathBuf {
     root.join("src/lib.rs")
 }
 
-/// The source file of [`EXPORT_TASK`].
+/// Returns the source file of [`EXPORT_TASK`].
 pub fn export(root: &Path) -> PathBuf {
     root.join("src/export.rs")
 }
 
-/// The folder with cargo and rustc themselves: the launchers in `~/.cargo/bin` would look for
-/// toolchains in the sealed home.
+/// Returns the folder with cargo and rustc themselves: the launchers in `~/.cargo/bin` would search for toolchains in
+/// the sealed home.
 pub fn toolchain_dir() -> io::Result<PathBuf> {
     let sysroot = printed(Command::new("rustc").args(["--print", "sysroot"]))?;
     Ok(Path::new(sysroot.trim()).join("bin"))
 }
 
-/// A shell call of the model.
+/// Returns a shell call of the model.
 pub fn shell(command: &str, description: &str) -> Value {
     json!({"command": command, "description": description})
 }
@@ -146,7 +146,7 @@ pub fn first_session(root: &Path) -> [Script; 3] {
     );
     let export = Script::on(EXPORT_TASK)
         .calls("Write", json!({"file_path": export(root), "content": EXPORT}))
-        // A command that passed once may have been of its moment.
+        // A single pass may be chance, so the command passes twice.
         .calls("Bash", shell(CHECK, "Run the tests"))
         .says(
             "Added the export. Decision: src/export.rs separates fields with a semicolon, because \

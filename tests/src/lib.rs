@@ -1,5 +1,5 @@
 //! Helpers of the journeys: a sealed environment, the real Claude Code client, a stand-in for the
-//! API it talks to, a small project to work on, and what cargo says about the workspace.
+//! API that it uses, a small project to work on, and cargo's metadata of the workspace.
 
 #![expect(
     clippy::disallowed_methods,

@@ -1,4 +1,5 @@
-//! A project with a long history: many short sessions, in each of which the user lays down one thing.
+//! A project with a long history: many short sessions, in each of which the user makes one
+//! decision.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use crate::chat_server::{ChatServer, MODEL};
 use crate::environment::TestEnvironment;
 use crate::story::Story;
 
-/// The time of the newest session's end, and some hours.
+/// Some hours after the end of the newest session.
 pub const NOW: &str = "2026-11-20T09:00:00Z";
 /// Hours between two sessions.
 const APART_H: i64 = 6;
@@ -43,7 +44,7 @@ const PLACES: [&str; 10] = [
     "windmill",
 ];
 
-/// A project with sessions that nobody has read yet, and a model that is to read them.
+/// A project with unread sessions, and a model to read them.
 pub struct LongHistory {
     /// The environment.
     pub environment: TestEnvironment,
@@ -54,7 +55,7 @@ pub struct LongHistory {
 }
 
 impl LongHistory {
-    /// Makes a project with so many sessions, which `server` is to read.
+    /// Creates a project with this number of sessions, for `server` to read.
     pub fn new(sessions: usize, server: &ChatServer) -> io::Result<Self> {
         let environment = TestEnvironment::new()?.at(NOW);
         let root = environment.repository("plant")?;
@@ -68,12 +69,12 @@ impl LongHistory {
         Ok(Self { environment, root, sessions })
     }
 
-    /// Runs `throughline` and returns what it printed.
+    /// Runs `throughline` and returns its output.
     pub fn run(&self, arguments: &[&str]) -> io::Result<String> {
         self.environment.throughline(&self.root, arguments)
     }
 
-    /// `throughline sync` as somebody runs it.
+    /// Returns the command `throughline sync` as run by a user.
     pub fn sync(&self) -> Command {
         let mut command = self.environment.command(self.environment.binary("throughline"));
         command
@@ -84,12 +85,12 @@ impl LongHistory {
         command
     }
 
-    /// Starts a sync that says nothing.
+    /// Starts a sync without output.
     pub fn starts_sync(&self) -> io::Result<Child> {
         self.sync().stdout(Stdio::null()).stderr(Stdio::null()).spawn()
     }
 
-    /// The titles of the memories that the model made.
+    /// Returns the titles of the memories made by the model.
     pub fn titles(&self) -> io::Result<Vec<String>> {
         let list: Value = serde_json::from_str(&self.run(&["list", "--all", "--json"])?)?;
         let list = list.as_array().or_else(|| list["memories"].as_array()).cloned();
@@ -103,7 +104,7 @@ impl LongHistory {
     }
 }
 
-/// Returns the user's decisions in a session, which differ by their words.
+/// Returns the user's decision in a session, which has distinct words.
 pub fn said(number: usize) -> String {
     let (metal, part, place) =
         (METALS[number % 10], PARTS[number / 10 % 10], PLACES[number / 100 % 10]);
@@ -113,7 +114,7 @@ pub fn said(number: usize) -> String {
     )
 }
 
-/// A question that only this session answers.
+/// Returns a question that only this session answers.
 pub fn question(number: usize) -> String {
     let (metal, part, place) =
         (METALS[number % 10], PARTS[number / 10 % 10], PLACES[number / 100 % 10]);

@@ -1,4 +1,4 @@
-//! The MCP server of a project, asked one thing after the other.
+//! The MCP server of a project, with one request at a time.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::environment::TestEnvironment;
 
-/// A running `throughline-mcp`, which ends with this value.
+/// A running `throughline-mcp`, which ends when this is dropped.
 pub struct McpServer {
     child: Child,
     answers: BufReader<ChildStdout>,
@@ -16,10 +16,10 @@ pub struct McpServer {
 }
 
 impl McpServer {
-    /// Starts the server in a project; `mode` is that of the variable `THROUGHLINE`.
+    /// Starts the server in a project; `mode` is the value of the variable `THROUGHLINE`.
     ///
     /// # Panics
-    /// When it does not start.
+    /// Panics if it does not start.
     pub fn start(environment: &TestEnvironment, root: &Path, mode: &str) -> Self {
         let mut child = environment
             .command(environment.binary("throughline-mcp"))
@@ -48,7 +48,7 @@ impl McpServer {
     /// Returns the answer to a request.
     ///
     /// # Panics
-    /// When there is none.
+    /// Panics if there is none.
     pub fn ask(&mut self, method: &str, params: &Value) -> Value {
         self.next += 1;
         let message =
@@ -64,7 +64,7 @@ impl McpServer {
     /// Calls a tool; returns all texts that the model reads.
     ///
     /// # Panics
-    /// When there are none.
+    /// Panics if there are none.
     pub fn call(&mut self, tool: &str, arguments: &Value) -> String {
         let answer = self.ask("tools/call", &json!({"name": tool, "arguments": arguments}));
         let texts = answer["result"]["content"].as_array().unwrap_or_else(|| panic!("{answer}"));

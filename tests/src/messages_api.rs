@@ -1,11 +1,10 @@
-//! A stand-in for the Messages API on loopback, so that the real Claude Code client can be run
-//! without a network and without an account.
+//! A stand-in for the Messages API on loopback, so that the real Claude Code client can be run without a network and
+//! without an account.
 //!
-//! A *script* says what the model answers. It is looked up from the conversation itself, not from
-//! the order of requests: the newest user text that a script knows decides which one, and the
-//! number of assistant messages after it decides which reply. So a retry gets the same answer
-//! again, a resumed session goes on where it was, and a subagent that runs at the same time as its
-//! parent follows its own script.
+//! A *script* contains the model's replies. It is selected by the conversation itself, not by the order of requests:
+//! the newest user text that matches a script selects it, and the number of assistant messages after that text selects
+//! the reply. So a retry gets the same reply, a resumed session continues where it was, and a subagent that runs at the
+//! same time as its parent follows its own script.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -15,16 +14,16 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-/// The longest request body that is accepted, in bytes. The client sends a few hundred kilobytes.
+/// Maximum length of a request body, in bytes. The client sends a few hundred kilobytes.
 const BODY_BYTES_MAX: usize = 64 << 20;
 
-/// The most header lines that one request may have.
+/// Maximum number of header lines of a request.
 const HEADER_LINES_MAX: usize = 200;
 
-/// Answer to requests that no script knows, such as those for a session's title.
+/// Reply to requests without a script, such as those for a session's title.
 const DEFAULT_TEXT: &str = "Done.";
 
-/// Answers of the model after a prompt that contains `prompt`.
+/// Replies of the model after a prompt that contains `prompt`.
 #[derive(Clone, Debug)]
 pub struct Script {
     /// Text that the prompt contains.
@@ -64,7 +63,7 @@ impl Script {
     }
 }
 
-/// One request as it arrived.
+/// A received request.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The path, with its query.
@@ -74,15 +73,15 @@ pub struct Request {
 }
 
 impl Request {
-    /// Returns whether this is a request of a conversation, not one of the client's small helpers: only those carry
-    /// tools.
+    /// Returns whether this is a request of a conversation, not one of the client's small helpers: only conversations
+    /// have tools.
     pub fn is_conversation(&self) -> bool {
         self.path.starts_with("/v1/messages")
             && !self.path.contains("count_tokens")
             && self.body["tools"].as_array().is_some_and(|tools| !tools.is_empty())
     }
 
-    /// The texts of its messages, in order, tool results included.
+    /// Returns the texts of its messages, in order, with tool results.
     pub fn texts(&self) -> Vec<String> {
         let mut texts = Vec::new();
         for message in self.body["messages"].as_array().into_iter().flatten() {
@@ -91,12 +90,12 @@ impl Request {
         texts
     }
 
-    /// Its messages as one text.
+    /// Returns its messages as one text.
     pub fn text(&self) -> String {
         self.texts().join("\n\n")
     }
 
-    /// The names of the tools it offers.
+    /// Returns the names of its tools.
     pub fn tools(&self) -> Vec<&str> {
         let tools = self.body["tools"].as_array();
         tools.into_iter().flatten().filter_map(|tool| tool["name"].as_str()).collect()
@@ -118,17 +117,17 @@ fn collect_texts(content: &Value, texts: &mut Vec<String>) {
     }
 }
 
-/// Way in which the stand-in answers.
+/// Behaviour of the stand-in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mood {
-    /// It follows its scripts.
+    /// Follows its scripts.
     #[default]
     Well,
-    /// It does, and counts so many tokens as were asked each time.
+    /// Follows its scripts, and reports this number of tokens for each reply.
     Dear(u64),
-    /// It fails with this status, type of error and message.
+    /// Fails with this status, type of error and message.
     Fails(u16, &'static str, &'static str),
-    /// It never answers.
+    /// Never answers.
     Hangs,
 }
 
@@ -156,35 +155,35 @@ impl MessagesApi {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let state = Arc::clone(&shared);
-                // A connection that breaks is the client's business: it tries again.
+                // The client retries after a broken connection.
                 thread::spawn(move || drop(serve(stream, &state)));
             }
         });
         Ok(Self { address, state })
     }
 
-    /// The value for `ANTHROPIC_BASE_URL`.
+    /// Returns the value for `ANTHROPIC_BASE_URL`.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Adds scripts. Of two that know a prompt, the one added last answers.
+    /// Adds scripts. If several match a prompt, the last one is used.
     pub fn script(&self, scripts: impl IntoIterator<Item = Script>) {
         lock(&self.state.scripts).extend(scripts);
     }
 
-    /// Changes how it takes what it is asked from now on.
+    /// Changes its behaviour for later requests.
     pub fn feels(&self, mood: Mood) {
         *lock(&self.state.mood) = mood;
     }
 
-    /// Returns the requests since the last call, and forgets them.
+    /// Returns and clears the requests since the last call.
     pub fn take_requests(&self) -> Vec<Request> {
         std::mem::take(&mut *lock(&self.state.requests))
     }
 }
 
-/// A thread that panicked while it held the lock left whole values behind.
+/// Ignores poisoning: a panic while the lock was held leaves valid values.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
@@ -359,8 +358,8 @@ impl Reply {
         self.envelope(Value::Array(self.blocks.clone()), self.stop_reason().into())
     }
 
-    /// Writes the server-sent events of a streamed message. The end of the stream is the end of
-    /// its last chunk, so that the connection serves the next request too.
+    /// Writes the server-sent events of a streamed message. The stream ends with its last chunk, so that the connection
+    /// serves the next request too.
     fn stream(&self, writer: &mut impl Write) -> io::Result<()> {
         writer.write_all(
             b"HTTP/1.1 200 -\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n",
@@ -415,7 +414,7 @@ fn fresh_id(state: &State, prefix: &str) -> String {
     format!("{prefix}_{:024}", state.ids.fetch_add(1, Ordering::Relaxed) + 1)
 }
 
-/// Finds the reply of the script that knows the newest prompt.
+/// Returns the reply of the script that matches the newest prompt.
 fn scripted(scripts: &[Script], body: &Value) -> Option<Vec<Value>> {
     let messages = body["messages"].as_array()?;
     let mut answered = 0;
@@ -435,7 +434,7 @@ fn scripted(scripts: &[Script], body: &Value) -> Option<Vec<Value>> {
     None
 }
 
-/// The text of a user message without its tool results, which may quote a prompt.
+/// Returns the text of a user message without its tool results, which may quote a prompt.
 fn prompt_text(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),

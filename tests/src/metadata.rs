@@ -1,4 +1,4 @@
-//! Packages of the workspace, as cargo tells them.
+//! Packages of the workspace, from cargo's metadata.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -17,7 +17,7 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Returns, for each package of the workspace, the packages of the workspace it needs.
+/// Returns the packages of the workspace that each package depends on.
 pub fn siblings() -> io::Result<BTreeMap<String, BTreeSet<String>>> {
     let metadata = metadata(&["--no-deps"])?;
     let packages: Vec<_> = metadata["packages"].as_array().into_iter().flatten().collect();
@@ -26,7 +26,7 @@ pub fn siblings() -> io::Result<BTreeMap<String, BTreeSet<String>>> {
         let needed = package["dependencies"].as_array().into_iter().flatten();
         let needed = needed.map(|dependency| text(&dependency["name"]));
         let name = text(&package["name"]);
-        // A package's tests may ask for itself with other features.
+        // A package may depend on itself with other features for its tests.
         let others = needed.filter(|needed| names.contains(needed) && *needed != name);
         (name.clone(), others.collect())
     });
@@ -64,7 +64,7 @@ pub fn licences() -> io::Result<BTreeMap<String, String>> {
     Ok(theirs.map(|package| (text(&package["name"]), licence(package))).collect())
 }
 
-/// The terms of a package; some name only a file, which begins with the name of its terms.
+/// Returns the terms of a package; some name only a file, which begins with the name of its terms.
 fn licence(package: &Value) -> String {
     if let Some(expression) = package["license"].as_str() {
         return expression.to_owned();
@@ -76,7 +76,8 @@ fn licence(package: &Value) -> String {
     if name == "MIT License" { "MIT".to_owned() } else { name.to_owned() }
 }
 
-/// The packages that a node of the graph needs for building or running, not only for its tests.
+/// Returns the packages that a node of the graph needs for building or running, not only for its
+/// tests.
 fn needed_to_build(node: &Value) -> Vec<String> {
     let dependencies = node["deps"].as_array().into_iter().flatten();
     let built = dependencies.filter(|dependency| {

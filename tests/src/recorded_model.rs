@@ -1,6 +1,6 @@
-//! A stand-in for a large model that Ollama runs: it answers the questions about the sample project as one did, by
-//! answers that were written down. It speaks Ollama's interface on loopback. A question that nobody answered fails, and
-//! so does a journey that leaves an answer unasked: a change of the sample transcripts has to be followed by new answers.
+//! A stand-in for a large model run by Ollama: it answers the questions about the sample project with recorded answers.
+//! It serves Ollama's interface on loopback. A question without an answer fails, and so does a journey that leaves an
+//! answer unused: after a change of the sample transcripts new answers must be recorded.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,9 +17,9 @@ use crate::messages_api::{read_request, write_json};
 /// Name of the model.
 pub const MODEL: &str = "recorded-large";
 
-/// Stands for the project's folder in recorded questions.
+/// Placeholder for the project's folder in recorded questions.
 const PROJECT: &str = "<project>";
-/// Marks around the part of a session that a question shows.
+/// Marks around the part of a session in a question.
 const SESSION: (&str, &str) = ("<session>\n", "</session>\n");
 
 /// A running stand-in; it ends with the program.
@@ -28,23 +28,23 @@ pub struct RecordedModel {
     state: Arc<Mutex<State>>,
 }
 
-/// Recorded answers and what became of them.
+/// Recorded answers and their use.
 #[derive(Default)]
 struct State {
     /// The project's folder.
     root: String,
-    /// For each part of a session: the name of its file, and the answer.
+    /// File name and answer for each part of a session.
     answers: BTreeMap<String, (String, Value)>,
     /// Titles of all memories in the answers.
     titles: BTreeSet<String>,
-    /// Names of the files that were asked for.
+    /// Names of the files whose answers were used.
     asked: BTreeSet<String>,
     /// Questions without an answer.
     unanswered: BTreeSet<String>,
 }
 
 impl RecordedModel {
-    /// Starts one that has the answers of a folder, for a project at `root`.
+    /// Starts a stand-in with the answers of a folder, for a project at `root`.
     pub fn start(folder: &Path, root: &Path) -> io::Result<Self> {
         let state = State::read(folder, root)?;
         let listener = TcpListener::bind("127.0.0.1:0")?;
@@ -61,13 +61,12 @@ impl RecordedModel {
         Ok(Self { address, state })
     }
 
-    /// Returns where it listens.
+    /// Returns the address on which it listens.
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// Returns the differences between what was asked and what was recorded, in words: questions without an answer, and
-    /// answers that nobody asked for.
+    /// Returns a description of the differences from the recording: questions without an answer, and unused answers.
     pub fn differences(&self) -> Vec<String> {
         let state = lock(&self.state);
         let unasked = state.answers.values().filter(|(name, _)| !state.asked.contains(name));
@@ -85,7 +84,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl State {
-    /// Reads answers. Each file holds the part of a session as the question shows it, and below it the answer.
+    /// Reads answers. Each file contains the part of a session as in the question, followed by the answer.
     fn read(folder: &Path, root: &Path) -> io::Result<Self> {
         let mut state = Self { root: root.display().to_string(), ..Self::default() };
         for entry in fs::read_dir(folder)? {
@@ -108,7 +107,7 @@ impl State {
         Ok(state)
     }
 
-    /// Returns the answer to a question; `None` where none is recorded.
+    /// Returns the answer to a question; `None` if none is recorded.
     fn answer(&mut self, question: &str) -> Option<Value> {
         let question = question.replace(&self.root, PROJECT);
         let part = question.split_once(SESSION.0).and_then(|(_, rest)| rest.split_once(SESSION.1));
@@ -121,7 +120,7 @@ impl State {
         None
     }
 
-    /// Answers a question about notes: the recorded ones neither repeat nor overtake one another.
+    /// Answers a question about notes: the recorded ones neither repeat nor supersede one another.
     fn relations(&mut self, question: &str) -> Option<Value> {
         let unknown = notes(question).find(|title| !self.titles.contains(*title));
         match unknown {
@@ -134,8 +133,8 @@ impl State {
     }
 }
 
-/// Returns the titles of the notes that a question lists, such as `N1 [fact, 2026-10-05] Ports are even`. Commits are
-/// listed without a kind.
+/// Returns the titles of the notes in a question, such as `N1 [fact, 2026-10-05] Ports are even`. Commits are listed
+/// without a kind.
 fn notes(question: &str) -> impl Iterator<Item = &str> {
     question.lines().filter_map(|line| {
         let (name, rest) = line.split_once(" [")?;

@@ -1,4 +1,4 @@
-//! The sample project: a made-up program with six sessions of work on it.
+//! The sample project: an invented program with six sessions of work on it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::story::Story;
 /// The morning after the last session.
 pub const NOW: &str = "2026-11-20T09:00:00Z";
 
-/// The sample project in an environment of its own, where `init` was run.
+/// The sample project in an environment of its own, after `init`.
 pub struct Sample {
     /// The environment.
     pub environment: TestEnvironment,
@@ -22,14 +22,14 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Makes the project with all its transcripts.
+    /// Creates the project with all its transcripts.
     pub fn with_history() -> io::Result<Self> {
         let environment = TestEnvironment::new()?.at(NOW);
         let root = create(&environment)?;
         Self { environment, root }.initialised()
     }
 
-    /// Makes the project without any transcript.
+    /// Creates the project without transcripts.
     pub fn without_history() -> io::Result<Self> {
         let environment = TestEnvironment::new()?.at(NOW);
         let root = sources(&environment)?;
@@ -57,23 +57,23 @@ impl Sample {
         self.environment.git(&self.root, arguments)
     }
 
-    /// The folder with the memory files.
+    /// Returns the folder with the memory files.
     pub fn memories_dir(&self) -> PathBuf {
         memories_dir(&self.root)
     }
 
-    /// The memory files: name and content.
+    /// Returns the names and contents of the memory files.
     pub fn memories(&self) -> io::Result<BTreeMap<PathBuf, Vec<u8>>> {
         snapshot(&self.memories_dir())
     }
 }
 
-/// The folder with the memory files of a working tree.
+/// Returns the folder with the memory files of a working tree.
 pub fn memories_dir(root: &Path) -> PathBuf {
     root.join(".throughline/memories")
 }
 
-/// All files below a folder, by relative path; empty when the folder is missing.
+/// Returns all files below a folder, by relative path; empty if the folder is missing.
 pub fn snapshot(folder: &Path) -> io::Result<BTreeMap<PathBuf, Vec<u8>>> {
     let mut files = BTreeMap::new();
     if folder.exists() {
@@ -95,7 +95,7 @@ fn collect(top: &Path, folder: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>>) ->
     Ok(())
 }
 
-/// Makes the repository with its sources, and the transcripts of its sessions.
+/// Creates the repository with its sources, and the transcripts of its sessions.
 pub fn create(environment: &TestEnvironment) -> io::Result<PathBuf> {
     let root = sources(environment)?;
     for story in stories()? {
@@ -104,10 +104,10 @@ pub fn create(environment: &TestEnvironment) -> io::Result<PathBuf> {
     Ok(root)
 }
 
-/// Makes the repository with its sources.
+/// Creates the repository with its sources.
 pub fn sources(environment: &TestEnvironment) -> io::Result<PathBuf> {
     if !environment.has_git() {
-        // The programs do without git too, and `scripts/try` asks for nothing but Rust.
+        // The programs do not require git, and `scripts/try` requires only Rust.
         let root = environment.folder("tidelog")?;
         copy(&folder().join("files"), &root)?;
         return Ok(root);
@@ -119,12 +119,12 @@ pub fn sources(environment: &TestEnvironment) -> io::Result<PathBuf> {
     Ok(root)
 }
 
-/// The sessions, oldest first.
+/// Returns the sessions, oldest first.
 pub fn stories() -> io::Result<Vec<Story>> {
     Story::read_folder(&folder().join("sessions"))
 }
 
-/// The folder with a large model's answers about these sessions; see `recorded_model`.
+/// Returns the folder with a large model's answers about these sessions; see `recorded_model`.
 pub fn answers() -> PathBuf {
     folder().join("answers")
 }
@@ -133,7 +133,7 @@ fn folder() -> PathBuf {
     metadata::root().join("tests/fixtures/sample-project")
 }
 
-/// Copies a folder with everything in it.
+/// Copies a folder recursively.
 pub fn copy(source: &Path, target: &Path) -> io::Result<()> {
     fs::create_dir_all(target)?;
     for entry in fs::read_dir(source)? {

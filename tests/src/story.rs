@@ -1,7 +1,7 @@
-//! Stories: sessions written down briefly, and the transcripts Claude Code would have left of them.
+//! Stories: sessions in short form, and the transcripts that Claude Code would have written for them.
 //!
-//! A story is a file of JSON objects, one a line. The first names the session; each of the others
-//! is one thing that happened (see `records`). Paths are relative to the project.
+//! A story is a file of JSON objects, one a line. The first names the session; each of the others is one step (see
+//! `records`). Paths are relative to the project.
 
 use std::borrow::Cow;
 use std::fs;
@@ -11,21 +11,21 @@ use std::path::{Path, PathBuf};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-/// Seconds between two records, unless a story says that time passes.
+/// Seconds between two records, unless a story changes the time.
 const STEP_S: i64 = 20;
 
-/// The version that the transcripts claim.
+/// Client version in the transcripts.
 const VERSION: &str = "2.1.330";
 
 /// One session of a story.
 #[derive(Clone, Debug)]
 pub struct Story {
-    /// Claude Code's id of the session. Ids of records begin with its first 24 characters, so those
-    /// have to differ between stories.
+    /// Claude Code's id of the session. Ids of records begin with its first 24 characters, which must therefore differ
+    /// between stories.
     pub session: String,
-    /// When it began.
+    /// Start time.
     pub at: Timestamp,
-    /// The git branch it was on.
+    /// Git branch.
     pub branch: String,
     /// The steps so far.
     pub steps: Vec<Value>,
@@ -58,7 +58,7 @@ impl Story {
         files.iter().map(|file| Self::parse(&fs::read_to_string(file)?)).collect()
     }
 
-    /// Returns the lines of the transcript, had the session happened in `root`.
+    /// Returns the lines of the transcript of the session in `root`.
     pub fn lines(&self, root: &Path) -> Vec<String> {
         let mut writer =
             TranscriptWriter { story: self, root, at: self.at, count: 0, last: Value::Null };
@@ -81,7 +81,7 @@ impl Story {
     }
 }
 
-/// Returns where Claude Code keeps the transcript of a session that began in `root`.
+/// Returns the path of Claude Code's transcript of a session that began in `root`.
 pub fn transcript_path(claude_dir: &Path, root: &Path, session: &str) -> PathBuf {
     let dash = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     let folder: String = root.display().to_string().chars().map(dash).collect();
@@ -111,8 +111,8 @@ impl TranscriptWriter<'_> {
     /// `{"bash": COMMAND, "prints": TEXT}` or `"fails"` instead of `"prints"`,
     /// `{"edit": PATH, "old": TEXT, "new": TEXT}`, `{"write": PATH, "holds": TEXT}`,
     /// `{"ask": QUESTION, "options": [TEXT], "answer": TEXT}`, `{"todos": [[TEXT, STATE]]}`,
-    /// `{"thinks": TEXT}`, `{"call": TOOL, "with": INPUT, "prints": TEXT}`, and what else the client writes:
-    /// `{"record": TYPE, "with": FIELDS}`, `{"line": RECORD}` without what every record carries.
+    /// `{"thinks": TEXT}`, `{"call": TOOL, "with": INPUT, "prints": TEXT}`, and other records of the client:
+    /// `{"record": TYPE, "with": FIELDS}`, `{"line": RECORD}` without the common fields of records.
     fn records(&mut self, step: &Value) -> Vec<Value> {
         if let Some(text) = step["user"].as_str() {
             return vec![self.prompt(text)];
@@ -216,7 +216,7 @@ impl TranscriptWriter<'_> {
     }
 }
 
-/// A tool call as the model made it and what it gave.
+/// A tool call of the model with its result.
 struct Tool {
     name: Cow<'static, str>,
     input: Value,

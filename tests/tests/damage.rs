@@ -1,5 +1,5 @@
-//! Eleven ways of damaging each private file, one at a time: hooks go on, the next sync makes again what can be, the rest
-//! is named, and no memory vanishes. A run takes some ways for each file; `scripts/stress damage` takes all.
+//! Eleven kinds of damage to each private file, one at a time: hooks continue, the next sync rebuilds what it can and
+//! names the rest, and no memory is lost. A run applies some kinds to each file; `scripts/stress damage` applies all.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,10 +12,10 @@ use memory_store::index::health::{Depth, inspect};
 use memory_store::layout::ProjectDir;
 use processor::collect::archive::Archive;
 
-/// A way of damaging a file: what it holds afterwards, of what it holds and of what another file does.
+/// A kind of damage: computes a file's new contents from its own and another file's.
 type Damage = (&'static str, fn(&[u8], &[u8]) -> Vec<u8>);
 
-/// Asks for all ways; otherwise each file meets one in [`SAMPLED`], the next file the next ones.
+/// Variable that enables all kinds; otherwise each file gets one in [`SAMPLED`], and the next file the next ones.
 const ALL: &str = "THROUGHLINE_TEST_ALL_DAMAGES";
 /// See [`ALL`].
 const SAMPLED: usize = 6;
@@ -25,7 +25,7 @@ const FAILED: i32 = 1;
 const NOT_SET_UP: i32 = 4;
 const INVALID: i32 = 5;
 
-/// Damages that leave a file. To delete it, and to put a folder in its place, are two more.
+/// Damage that leaves a file. Deleting it, and replacing it by a folder, are two more kinds.
 const DAMAGES: [Damage; 9] = [
     ("emptied", |_, _| Vec::new()),
     ("cut to half", |bytes, _| bytes[..bytes.len() / 2].to_vec()),
@@ -46,7 +46,7 @@ fn flipped(bytes: &[u8], at: usize) -> Vec<u8> {
     bytes
 }
 
-/// The sample project, synced, with what hooks and a command left, and what all its private files hold.
+/// The sample project after a sync, with files of hooks and a command, and the contents of all private files.
 struct Damaged {
     sample: Sample,
     files: BTreeMap<PathBuf, Vec<u8>>,
@@ -57,7 +57,7 @@ impl Damaged {
     fn new() -> Self {
         let sample = Sample::with_history().unwrap();
         sample.sync().unwrap();
-        // From here on there is an index of thoughts, though a search of them finds none.
+        // Creates an index of thoughts, although the search finds none.
         let mut search = sample.environment.command(sample.environment.binary("throughline"));
         search.current_dir(&sample.root).env("THROUGHLINE", "full");
         assert_eq!(search.args(["search", "--thinking", "buoy"]).status().unwrap().code(), Some(1));
@@ -76,7 +76,7 @@ impl Damaged {
         Self { sample, files, memories }
     }
 
-    /// Puts all private files and the memories back.
+    /// Restores all private files and the memories.
     fn restore(&self) {
         let folders = [private(&self.sample), self.sample.memories_dir()];
         for (folder, files) in folders.iter().zip([&self.files, &self.memories]) {
@@ -89,7 +89,7 @@ impl Damaged {
         }
     }
 
-    /// Damages each of some files in each way, and looks what becomes of it.
+    /// Damages each file in each way, and checks the result.
     fn each(&self, names: &[PathBuf]) {
         let folder = private(&self.sample);
         let mut faults = Vec::new();
@@ -102,7 +102,7 @@ impl Damaged {
             let path = folder.join(name);
             for (way, (how, damage)) in DAMAGES.into_iter().enumerate() {
                 let damaged = damage(bytes, other);
-                // An empty file is not emptied.
+                // An empty file cannot be emptied.
                 if !is_taken(way) || damaged == *bytes {
                     continue;
                 }
@@ -130,7 +130,7 @@ impl Damaged {
         let mut faults = Vec::new();
         let mut fault = |what: String| faults.push(format!("{} {how}: {what}", name.display()));
         for moment in [Moment::start("startup"), Moment::prompt("How are tides read?")] {
-            // Nothing is started beside the sync below.
+            // No process is started in parallel with the sync below.
             let payload = moment.payload(&self.sample.environment, &self.sample.root, "there");
             let variables = [("THROUGHLINE", "read")];
             let bytes = payload.to_string();
@@ -155,9 +155,9 @@ impl Damaged {
                     }
                 }
             }
-            // Nobody vouched for the folder, as far as anything tells.
+            // Without this file the folder is untrusted.
             Some(NOT_SET_UP) if name.to_string_lossy().contains("by-path/") => {}
-            // A file that cannot be made again stops a sync only with its name.
+            // A sync stopped by a file that cannot be rebuilt must name it.
             Some(FAILED | INVALID) if said.contains(stem) => {}
             code => fault(format!("the sync exited with {code:?}: {said}")),
         }
@@ -192,12 +192,12 @@ impl Damaged {
         command.output().unwrap()
     }
 
-    /// The private files of which this holds, of each kind in each folder the first one: there are as many as sessions.
+    /// Returns the first matching private file of each kind in each folder: there is one for each session.
     fn named(&self, is_it: impl Fn(&str) -> bool) -> Vec<PathBuf> {
         let mut kinds: BTreeMap<(PathBuf, String), PathBuf> = BTreeMap::new();
         for name in self.files.keys().filter(|name| is_it(&name.to_string_lossy())) {
             let file = name.file_name().unwrap().to_string_lossy();
-            // Numbers and ids are left out of a name, what is left is its kind.
+            // The kind is the name without numbers and ids.
             let kind =
                 file.split(['.', '-']).filter(|part| !part.contains(|c: char| c.is_ascii_digit()));
             let kind = kind.collect::<Vec<_>>().join(".");
@@ -207,7 +207,7 @@ impl Damaged {
     }
 }
 
-/// Packs every second session, as a sync does with many that rest.
+/// Packs every second session, as a sync does with inactive ones.
 fn pack_some(sample: &Sample) {
     let projects = fs::read_dir(private(sample).join("share/throughline/projects")).unwrap();
     let project = projects.map(|project| project.unwrap().path()).find(|path| path.is_dir());
@@ -216,7 +216,7 @@ fn pack_some(sample: &Sample) {
     archive.pack(&names).unwrap();
 }
 
-/// Returns where all private files lie.
+/// Returns the folders of all private files.
 fn private(sample: &Sample) -> PathBuf {
     sample.environment.home().join(".local")
 }
@@ -229,7 +229,7 @@ fn said(output: &Output) -> String {
     )
 }
 
-/// Fails unless each of these names one of the files.
+/// Panics unless each of these names matches a file.
 fn assert_named(names: &[PathBuf], wanted: &[&str]) {
     for part in wanted {
         let is_there = names.iter().any(|name| name.to_string_lossy().contains(part));

@@ -1,4 +1,4 @@
-//! Which part may know which: the direction of dependencies that ARCHITECTURE.md describes.
+//! Allowed dependencies between the parts, as described in ARCHITECTURE.md.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ fn set(names: &[&str]) -> BTreeSet<String> {
 #[test]
 fn each_part_needs_only_what_it_may_know() {
     let siblings = metadata::siblings().unwrap();
-    // The tests of every package take their homes from the last one.
+    // The last one provides the homes for the tests of every package.
     const STORE: [&str; 4] =
         ["memory-store-base", "memory-store-recall", "memory-store-redact", "testutils"];
     let may_know: [(&str, &[&str]); 12] = [
@@ -19,17 +19,17 @@ fn each_part_needs_only_what_it_may_know() {
         ("memory-store-redact", &["memory-store-base", "testutils"]),
         ("memory-store-recall", &["memory-store-base"]),
         ("memory-store", &STORE),
-        // Its tests make stores, which its programs never do.
+        // Its tests create stores, which its programs never do.
         ("hooks", &["memory-store", "memory-store-base", "memory-store-recall", "testutils"]),
         ("processor", &["memory-store", "testutils"]),
         ("mcp", &["memory-store", "testutils"]),
         ("cli", &["memory-store", "processor", "mcp", "testutils"]),
-        // Its bench, which builds stores, and its trials, which look whether a store is whole.
+        // For its bench, which builds stores, and its trials, which validate stores.
         ("journeys", &["memory-store", "processor", "testutils"]),
         ("testutils", &["memory-store-base"]),
-        // The program that measures recall and extraction; its tests take the environment of the journeys.
+        // The program that measures recall and extraction; its tests use the environment of the journeys.
         ("eval", &["memory-store", "processor", "journeys"]),
-        // Packages that read bytes of others.
+        // Packages that decode untrusted bytes.
         ("fuzz", &["hooks", "mcp", "memory-store", "processor"]),
     ];
     assert_eq!(

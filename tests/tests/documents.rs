@@ -1,5 +1,4 @@
-//! The documents name tests, files, links and commands. Each of them has to exist, and a page that should be read at once
-//! has to stay short.
+//! The documents name tests, files, links and commands. Each of them must exist, and short pages must stay short.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,7 +12,7 @@ use serde_json::Value;
 const OUTSIDE_DOCS: [&str; 5] =
     ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "SECURITY.md", "tests/promises.md"];
 
-/// Folders whose files documents name by a path from the root.
+/// Folders whose files are named in documents by a path from the root.
 const FOLDERS: [&str; 10] = [
     "cli/",
     "docs/",
@@ -27,7 +26,7 @@ const FOLDERS: [&str; 10] = [
     "tests/",
 ];
 
-/// Bytes that a page may have: README fits a screen, the others five minutes.
+/// Maximum length of pages in bytes: README fits a screen, the others take five minutes.
 const BYTES_MAX: [(&str, usize); 18] = [
     ("README.md", 8 << 10),
     ("ARCHITECTURE.md", 16 << 10),
@@ -75,7 +74,7 @@ fn pages() -> Vec<Page> {
     names.into_iter().map(read).collect()
 }
 
-/// Returns the pages, and those beside the code that they describe.
+/// Returns all pages, including those beside the code that they describe.
 fn all_pages() -> Vec<Page> {
     let mut pages = pages();
     for name in ["memory-store/FORMAT.md", "memory-store/recall/RANKING.md"] {
@@ -85,7 +84,7 @@ fn all_pages() -> Vec<Page> {
     pages
 }
 
-/// Returns what stands in backticks.
+/// Returns the text in backticks.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
@@ -135,14 +134,14 @@ fn every_file_that_is_named_exists() {
     assert!(named >= 100, "{named} files are named");
 }
 
-/// Newcomers look for the name that a row of "Where is it?" gives, in the files that it gives.
+/// Newcomers search the listed files for the name in a row of "Where is it?".
 #[test]
 fn the_table_of_places_names_what_its_files_have() {
     let text = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     let table = text.split("## Where is it?").nth(1).unwrap().split("\n## ").next().unwrap();
     let mut named = 0;
     for row in table.lines().filter(|line| line.starts_with("| ")) {
-        // A name without a folder is that of a file beside the one before it.
+        // A name without a folder is a file in the folder of the previous one.
         let mut folder = root();
         let mut files = Vec::new();
         for path in quoted(row).filter(|part| part.ends_with(".rs")) {
@@ -219,8 +218,8 @@ fn every_link_leads_somewhere() {
     }
 }
 
-/// Pages that the plugin names. A user of the plugin has no other file of the repository, but reads these on the web.
-/// A viewer sees commands and what they print, in order, and nothing of the machine that made it.
+/// Pages named by the plugin: its users have no other file of the repository, but read these on the web. The recording
+/// shows commands with their output, in order, and no data of the machine that made it.
 #[test]
 fn the_recording_of_a_first_session_can_be_played() {
     const RECORDING: &str = "pictures/first-session.cast";
@@ -288,8 +287,8 @@ fn every_command_that_is_named_exists() {
     }
 }
 
-/// Each command line as a whole: a word, an option or a value that the program does not take is an error, also before
-/// `--help`, which is read where it stands and keeps the command from running.
+/// Checks each command line as a whole: an unknown word, option or value is an error, also before `--help`, which is
+/// accepted in any position and prevents the command from running.
 #[test]
 fn every_command_line_is_understood() {
     let environment = TestEnvironment::new().unwrap();
@@ -307,7 +306,7 @@ fn every_command_line_is_understood() {
             .args(&arguments)
             .output()
             .unwrap();
-        // `--version` is answered where it stands, too.
+        // `--version` is accepted in any position, too.
         let is_help = String::from_utf8_lossy(&help.stdout).contains("Usage");
         if !help.status.success() || !(is_help || arguments.iter().any(|word| word == "--version"))
         {
@@ -319,7 +318,7 @@ fn every_command_line_is_understood() {
     assert!(read.len() >= 60, "{} command lines", read.len());
 }
 
-/// The options of a script are those that its usage names.
+/// The options of a script are those in its usage.
 #[test]
 fn every_option_of_a_script_is_in_its_usage() {
     let mut options = 0;
@@ -337,7 +336,7 @@ fn every_option_of_a_script_is_in_its_usage() {
     assert!(options >= 12, "{options} options of scripts");
 }
 
-/// Returns the remarks at the top of a script, its lines with `usage:`, and what its function `usage` prints.
+/// Returns a script's usage: the comments at its top, its lines with `usage:`, and the output of its function `usage`.
 fn usage(script: &str) -> String {
     let mut top: Vec<_> = script.lines().take_while(|line| !line.starts_with("set -")).collect();
     top.extend(script.lines().filter(|line| line.contains("usage:")));
@@ -346,7 +345,7 @@ fn usage(script: &str) -> String {
     top.join("\n")
 }
 
-/// Returns the command lines that begin so, each with its page.
+/// Returns the command lines that begin with this program, each with its page.
 fn shown_command_lines(program: &str) -> Vec<(String, CommandLine)> {
     pages()
         .into_iter()
@@ -357,12 +356,12 @@ fn shown_command_lines(program: &str) -> Vec<(String, CommandLine)> {
         .collect()
 }
 
-/// A page of faults helps only as long as the programs speak of them in these words.
+/// A page of faults is useful only while it contains the exact words of the programs.
 #[test]
 fn every_message_of_troubleshooting_is_one_of_ours() {
     let folders = ["cli/src", "processor/src", "plugin/scripts"];
     let sources: String = folders.map(|folder| below(&root().join(folder))).concat();
-    // A text that was broken in the source is one line.
+    // A text split over several source lines is joined.
     let sources: String =
         sources.replace("\\\n", "").split_whitespace().collect::<Vec<_>>().join(" ");
     let page = fs::read_to_string(root().join("docs/troubleshooting.md")).unwrap();
@@ -390,7 +389,7 @@ fn below(folder: &Path) -> String {
         .collect()
 }
 
-/// README fits one screen: it is read in a terminal and beside code, too.
+/// README fits one screen, because it is read in a terminal and beside code too.
 #[test]
 fn readme_is_one_screen() {
     let text = fs::read_to_string(root().join("README.md")).unwrap();
@@ -400,7 +399,7 @@ fn readme_is_one_screen() {
     }
 }
 
-/// A newcomer reads no further before the first command.
+/// The first command must be near the top, where newcomers stop reading.
 #[test]
 fn readme_names_the_two_commands_of_a_newcomer_on_its_first_screen() {
     const SCREEN_LINES: usize = 24;
@@ -411,7 +410,7 @@ fn readme_names_the_two_commands_of_a_newcomer_on_its_first_screen() {
     }
 }
 
-/// The index of the pages leads to each of them.
+/// The index of the pages links to each of them.
 #[test]
 fn every_page_is_in_the_index() {
     let index = fs::read_to_string(root().join("docs/README.md")).unwrap();
@@ -431,8 +430,7 @@ fn pages_are_short() {
     }
 }
 
-/// Cargo installs all programs by the lines of docs/install.md, and the files that are copied beside them are the
-/// embedder's.
+/// The lines of docs/install.md install all programs with cargo, and copy the embedder's files beside them.
 #[test]
 fn what_cargo_installs_is_all_there_is() {
     let page = fs::read_to_string(root().join("docs/install.md")).unwrap();

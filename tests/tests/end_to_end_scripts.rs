@@ -1,5 +1,4 @@
-//! Scripts that run real programs against ours: what a machine lacks is skipped, and is a failure where nothing may be
-//! skipped.
+//! Scripts that test ours with real programs: missing programs are skipped, or are a failure if skipping is forbidden.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -16,7 +15,7 @@ fn program(name: &str) -> PathBuf {
         .unwrap()
 }
 
-/// Runs a script on a machine of another kind, which has neither node nor npm.
+/// Runs a script on a simulated machine without node and npm.
 fn run(script: &str, variables: &[(&str, &str)]) -> Output {
     let bin = tempfile::tempdir().unwrap();
     symlink(program("dirname"), bin.path().join("dirname")).unwrap();

@@ -1,7 +1,7 @@
-//! Calls that reach files fail, or their process is killed there: afterwards the store validates, nothing that was
-//! acknowledged is lost, and a hook exits 0 and says nothing or something whole.
+//! File-system calls fail, or their process is killed at one: afterwards the store validates, no acknowledged data is
+//! lost, and a hook exits 0 and prints either nothing or a complete result.
 //!
-//! A few hundred faults, chosen by a seed, and a crowd for a few seconds; `scripts/stress` runs as many as asked.
+//! A few hundred faults, chosen by a seed, and a crowd for a few seconds; `scripts/stress` runs any number.
 #![cfg(target_os = "linux")]
 
 use std::time::Duration;
@@ -11,7 +11,7 @@ use journeys::trial::crowd::crowd;
 use journeys::trial::storm::{self, Storm};
 use journeys::trial::{Trial, Writer};
 
-/// Without the kernel's help there is nothing to be seen: an old one, or a container that forbids it.
+/// The test needs support of the kernel, which is missing in old ones and in containers that forbid it.
 fn can_strike() -> bool {
     let available = fault::is_available();
     if !available {
@@ -46,7 +46,7 @@ fn a_kill_loses_nothing_that_was_acknowledged() {
     }
 }
 
-/// The tool itself: an error arrives, a write is cut in half, and a kill leaves no status.
+/// The fault injection itself: an error arrives, a write is cut in half, and a kill leaves no status.
 #[test]
 fn faults_strike_where_they_are_meant_to() {
     if !can_strike() {
@@ -68,7 +68,7 @@ fn faults_strike_where_they_are_meant_to() {
     assert!(status != Some(0) && text.is_empty());
 }
 
-/// git takes the folder away while a memory is written into it: it is made again, a few times.
+/// Git removes the folder while a memory is written into it: it is recreated, a few times.
 #[test]
 fn a_folder_that_goes_away_meanwhile_is_made_again() {
     if !can_strike() {
@@ -87,7 +87,7 @@ fn a_folder_that_goes_away_meanwhile_is_made_again() {
     }
 }
 
-/// On a file system without locks who would need one says so and acknowledges nothing, and hooks go on.
+/// On a file system without locks, commands that need one report this and acknowledge nothing, and hooks continue.
 #[test]
 fn without_locks_nothing_is_written_and_recall_goes_on() {
     if !can_strike() {
@@ -111,7 +111,7 @@ fn without_locks_nothing_is_written_and_recall_goes_on() {
     assert_eq!(trial.faults_after_recovery().unwrap(), Vec::<String>::new());
 }
 
-/// A full disk, a store that may only be read and one without locks are told in words that say what to do.
+/// For a full disk, a read-only store and one without locks, the messages contain a remedy.
 #[test]
 fn what_fails_is_said() {
     if !can_strike() {
@@ -131,8 +131,8 @@ fn what_fails_is_said() {
     }
 }
 
-/// Several sessions at once, with processors, people's commands, a server, git and an editor beside them: no errors, nothing
-/// lost, no deletion that nobody meant, and nobody left. `scripts/stress sessions` does it for as long as asked.
+/// Several sessions in parallel with processors, commands, a server, git and an editor: no errors, no data loss, no
+/// unintended deletion, and no process left. `scripts/stress sessions` runs it for any time.
 #[test]
 fn a_crowd_loses_nothing_and_leaves_nobody() {
     let crowd = crowd(4, Duration::from_secs(5), 0x2026_1122).unwrap();

@@ -1,4 +1,4 @@
-//! `scripts/get` with archives made up here: what it verifies, what it leaves alone, and what it puts in place.
+//! `scripts/get` with generated archives: which files it verifies, leaves alone, and installs.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -15,16 +15,16 @@ use journeys::metadata::root;
 use journeys::sample_project::snapshot;
 
 const VERSION: &str = "7.8.9";
-/// A model's file that no later archive has.
+/// A model file that later archives do not have.
 const TABLE: &str = "share/throughline/table-v1-0123.bin";
 
-/// The shells that are here; dash knows nothing but what POSIX says.
+/// Installed shells; dash supports only POSIX.
 fn shells() -> Vec<&'static str> {
     let known = ["/bin/dash", "/bin/sh", "/bin/bash"];
     known.into_iter().filter(|shell| Path::new(shell).exists()).collect()
 }
 
-/// The target that an archive for this machine names; Linux takes the static one.
+/// Returns the target in the archive name for this machine; Linux uses the static one.
 fn target() -> String {
     let machine = std::env::consts::ARCH;
     if cfg!(target_os = "macos") {
@@ -49,7 +49,7 @@ impl Machine {
         self.0.path().join(below)
     }
 
-    /// Writes an archive whose `throughline` is this script, with more files beside it, and SHA256SUMS.
+    /// Writes an archive with this script as `throughline`, with more files beside it, and SHA256SUMS.
     fn releases(&self, version: &str, program: &str, more: &[&str]) -> PathBuf {
         let name = format!("throughline-{version}-{}", target());
         let tree = self.path("tree").join(&name);
@@ -171,7 +171,7 @@ fn a_wrong_checksum_changes_nothing() {
     }
 }
 
-/// A mistake in a script that CI seldom runs would be seen when a release is due.
+/// Scripts that CI seldom runs are checked here, before a release.
 #[test]
 fn bash_reads_the_scripts() {
     let mut read = 0;
@@ -187,7 +187,7 @@ fn bash_reads_the_scripts() {
     assert!(read >= 10, "{read} scripts");
 }
 
-/// Also those that the checksum does not show: an archive for another machine, or one cut short before it was made.
+/// Includes archives with a correct checksum: for another machine, or truncated before the checksum was computed.
 #[test]
 fn programs_that_do_not_run_leave_those_that_were_there() {
     let machine = Machine::new();
@@ -208,7 +208,7 @@ fn a_file_that_cannot_be_written_leaves_all_others() {
     machine.releases("1.0.0", &program("1.0.0"), &[]);
     machine.releases("2.0.0", &program("2.0.0"), &["share/zsh/_throughline"]);
     machine.installs(&["--version", "1.0.0"]);
-    // A file where a folder has to be.
+    // A file in the place of a folder.
     fs::write(machine.path("home/.local/share/zsh"), "").unwrap();
     let before = machine.installed();
     for output in machine.installs(&["--version", "2.0.0"]) {
@@ -304,7 +304,7 @@ fn answer(mut peer: TcpStream, folder: &Path) {
     let body = body.unwrap_or_default();
     let head =
         format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
-    // A client that has left is no fault of the server.
+    // A disconnected client is no fault of the server.
     drop(peer.write_all(head.as_bytes()).and_then(|()| peer.write_all(&body)));
 }
 
@@ -313,7 +313,7 @@ fn either_downloader_will_do() {
     let machine = Machine::new();
     machine.releases(VERSION, &program(VERSION), &[]);
     let url = serve(machine.path("release"));
-    // A folder of programs per downloader, so that the script finds that one alone.
+    // A folder of programs for each downloader, so that the script finds only that one.
     let tools = [
         "basename",
         "cat",

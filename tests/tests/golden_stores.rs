@@ -1,7 +1,7 @@
-//! Stores that a released version wrote are kept in `tests/fixtures/stores` and read by every later build.
+//! Stores written by released versions are kept in `tests/fixtures/stores` and read by every later build.
 //!
-//! `tests/fixtures/stores/<version>` is the home that [`journeys::golden_store`] makes with the programs of that
-//! version. To make the folder for a new version, build it, and run
+//! `tests/fixtures/stores/<version>` is the home that [`journeys::golden_store`] creates with the programs of that
+//! version. To create the folder for a new version, build it, and run
 //! `THROUGHLINE_WRITE_GOLDEN=1 THROUGHLINE_TEST_BIN_DIR=<its programs> cargo test -p journeys --test tests golden_stores::`
 //! once and commit it; the folders of older versions are never written again.
 
@@ -18,7 +18,7 @@ use testutils::golden::{COMMITTED, GoldenHome, PRIVATE};
 
 /// The version whose folder is written.
 const VERSION: &str = "0.1.0";
-/// All versions that a folder is kept of.
+/// All versions with a folder.
 const VERSIONS: [&str; 1] = [VERSION];
 
 /// The day after the last session.
@@ -45,7 +45,7 @@ impl Golden {
         serde_json::from_str(&self.run(project, arguments)).unwrap()
     }
 
-    /// Ids and titles of the memories of a project and the user.
+    /// Returns ids and titles of the memories of a project and the user.
     fn memories(&self, project: &str) -> BTreeSet<(String, String)> {
         let list = self.json(project, &["list", "--json"]);
         let text = |memory: &Value, key: &str| memory[key].as_str().unwrap().to_owned();
@@ -53,14 +53,14 @@ impl Golden {
         all.map(|memory| (text(memory, "id"), text(memory, "title"))).collect()
     }
 
-    /// Runs the command where it has to fail; returns its one line.
+    /// Runs a command that must fail; returns its single line of output.
     fn fails(&self, arguments: &[&str]) -> String {
         let done = self.environment.throughline(&self.home.root(COMMITTED), arguments);
         done.expect_err(&arguments.join(" ")).to_string()
     }
 }
 
-/// Bytes of all files below a folder, those left out whose paths contain a text.
+/// Returns the bytes of all files below a folder, except those whose paths contain one of the texts.
 fn files(folder: &Path, without: &[&str]) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = snapshot(folder).unwrap();
     files.retain(|path, _| !without.iter().any(|part| path.to_string_lossy().contains(part)));
@@ -87,7 +87,7 @@ fn every_version_is_read() {
             assert!(before.len() > 3 && !tombstones.as_array().unwrap().is_empty(), "{version}");
             let told = golden.run(project, &["sync"]);
             assert!(told.contains("project store was brought from format 1 to 2"), "{told}");
-            // What rules wrote and nobody decided about is put aside, and nothing else goes.
+            // Undecided memories of the rules are archived, and no others are removed.
             let after = golden.memories(project);
             let aside = golden.json(project, &["list", "--archived", "--json"]).to_string();
             assert!(after.is_subset(&before), "{version}, {project}");
@@ -127,13 +127,13 @@ fn a_store_of_a_later_version_is_written_by_no_program() {
             "project" => home.join("version"),
             _ => root.join(".throughline/version"),
         };
-        // An index of this machine: the fixture's has the times of other files.
+        // Creates an index of this machine: the fixture's has the times of other files.
         golden.run(COMMITTED, &["sync"]);
         golden.environment.wait_until_quiet();
         fs::write(mark, "99 9.9.0\n").unwrap();
         let list = golden.json(COMMITTED, &["list", "--json"]);
         let id = list[0]["id"].as_str().unwrap().to_owned();
-        // Locks are files, and what a background run that fails leaves to be announced is state that may be deleted.
+        // Locks are files, and the stored report of a failed background run is disposable state.
         let mut without = vec!["store.lock", "sync.lock"];
         if kind != "project" {
             without.extend([".local/state"]);
@@ -180,7 +180,7 @@ fn a_store_of_a_later_version_is_written_by_no_program() {
             if moment.event == "UserPromptSubmit" {
                 assert!(ran.context().contains("port 7442"), "{kind}: recall goes on");
             }
-            // Of a project's own state hooks know; other stores are told of by the background run that failed.
+            // Hooks check the project's own state; other stores are reported by the failed background run.
             let is_told = ran.notice().contains("9.9.0");
             assert_eq!(is_told, moment.event == "SessionStart", "{kind}: {}", ran.notice());
         }
@@ -210,7 +210,7 @@ fn a_backup_leads_back_to_what_the_earlier_version_wrote() {
             assert!(told.contains("Put back:"), "{told}");
         }
     }
-    // What was put aside because rules wrote it is in `archived`.
+    // Memories archived because rules wrote them are in `archived`.
     let left = files(&home.drafts, &[]);
     let gone: Vec<_> = before.keys().filter(|path| !left.contains_key(*path)).collect();
     let aside = files(&home.archived_memories, &[]).len();

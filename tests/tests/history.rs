@@ -1,11 +1,11 @@
-//! From a history of sessions to what Claude is given: init, sync, hooks, search.
+//! From a history of sessions to the text given to Claude: init, sync, hooks, search.
 
 use journeys::hook_run::Moment;
 use journeys::sample_project::Sample;
 
 const SESSION: &str = "a-new-session";
 
-/// Runs the hook of a moment and returns what the model is given.
+/// Runs the hook of a moment and returns the text for the model.
 fn given(sample: &Sample, session: &str, moment: &Moment) -> String {
     let run = moment.run(&sample.environment, &sample.root, session).unwrap();
     assert!(run.output.status.success(), "{:?}", run.output);
@@ -105,7 +105,7 @@ fn a_turn_that_just_ended_is_in_the_next_session() {
     sample.sync().unwrap();
     let story = journeys::sample_project::stories().unwrap().remove(5);
     story.write(&sample.environment.claude_dir(), &sample.root).unwrap();
-    // No Stop here: the session was killed before it. Its prompt had left a note.
+    // There is no Stop event: the session was killed before. Its prompt has left a note.
     let prompt = Moment::prompt("Continue with the mail to the harbour master.");
     given(&sample, &story.session, &prompt);
     let mut told = given(&sample, SESSION, &Moment::start("startup"));

@@ -1,5 +1,4 @@
-//! Whatever a hook is fed and whatever state it finds, it exits 0 and prints nothing that
-//! is not its own.
+//! For any input and any state, a hook exits 0 and prints only its own output.
 
 use std::fs;
 
@@ -19,7 +18,7 @@ fn sample() -> Sample {
     sample
 }
 
-/// Feeds every hook and returns what they printed.
+/// Runs every hook with the input and returns their output.
 fn feed(sample: &Sample, payload: &[u8]) -> String {
     let mut printed = String::new();
     for hook in HOOKS {

@@ -1,5 +1,5 @@
-//! A sync may be killed at any moment, and transcripts may arrive in any slices: what is stored in
-//! the end is the same, byte for byte, as after one undisturbed sync.
+//! A sync may be killed at any moment, and transcripts may arrive in any slices: the final contents are the same, byte
+//! for byte, as after one undisturbed sync.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 
 use journeys::sample_project::{Sample, copy, snapshot, stories};
 
-/// Number of kills; `THROUGHLINE_TEST_KILLS` asks for another one.
+/// Number of kills; `THROUGHLINE_TEST_KILLS` overrides it.
 const KILLS: usize = 50;
 
 /// Number of slicings.
 const SLICINGS: usize = 2;
 
-/// Numbers that look random and are the same in every run (xorshift64).
+/// Pseudo-random numbers, the same in every run (xorshift64).
 struct Random(u64);
 
 impl Random {
@@ -30,8 +30,8 @@ impl Random {
 
 type Files = BTreeMap<PathBuf, Vec<u8>>;
 
-/// Returns the permanent files: memories and the archive of turns. The ledger is a log, which tells how it came to be;
-/// mined drafts are a cache.
+/// Returns the permanent files: memories and the archive of turns. The ledger is a log of all changes, and mined drafts
+/// are a cache.
 fn kept(sample: &Sample) -> (Files, Files) {
     let mut data = snapshot(&sample.environment.data_dir()).unwrap();
     data.retain(|name, _| name.components().any(|part| part.as_os_str() == "archive"));
@@ -50,7 +50,7 @@ fn assert_same(sample: &Sample, expected: &(Files, Files), story: &str) {
     }
 }
 
-/// The state right after `init`, to begin again from.
+/// The state right after `init`, for repeated runs.
 struct Begun {
     sample: Sample,
     copy: PathBuf,
@@ -110,7 +110,7 @@ fn sync_killed_after(sample: &Sample, time: Duration) {
         .spawn()
         .unwrap();
     std::thread::sleep(time);
-    // It may have ended already, which is one of the moments.
+    // The sync may have ended already, which is one of the cases.
     drop(child.kill());
     child.wait().unwrap();
 }
@@ -128,7 +128,7 @@ fn a_kill_at_any_moment_costs_only_work() {
     let kills: usize = kills.unwrap_or(KILLS);
     let mut random = Random(0x2026_1120);
     for kill in 0..kills {
-        // Several kills in a row now and then: one run continues what another left half done.
+        // Sometimes several kills in a row: a run then continues an interrupted one.
         if kill % 3 == 0 {
             begun.again().unwrap();
             begun.write_all().unwrap();
@@ -168,7 +168,7 @@ fn transcripts_in_slices_equal_transcripts_at_once() {
         while !open.is_empty() {
             let chosen = random.below(open.len());
             let (path, bytes, end) = &mut open[chosen];
-            // A slice ends anywhere, even within a line.
+            // A slice may end anywhere, even within a line.
             *end = (*end + 1 + random.below(bytes.len() / 2)).min(bytes.len());
             fs::write(&*path, &bytes[..*end]).unwrap();
             if *end == bytes.len() {

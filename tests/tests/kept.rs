@@ -1,4 +1,5 @@
-//! What people own outlives readers, settings, git, kills and other writers; `scripts/stress kept` asks it for longer.
+//! Users' files survive changes of readers, settings, git and other writers; `scripts/stress kept` runs this for
+//! longer.
 
 use journeys::trial::kept::kept;
 

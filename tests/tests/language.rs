@@ -1,12 +1,12 @@
-//! Counts of figures of speech in the project's English: programs and files do not speak, know or stand. Each limit is the
-//! count of the day on which it was set; it only ever falls.
+//! Counts of figures of speech in the project's English, such as verbs of speech for programs and files. Each limit is
+//! the count of the day on which it was set, and is only ever lowered.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use journeys::environment::TestEnvironment;
 
-/// Words of which each occurrence counts, and pairs of which the second word makes the first one count.
+/// Words that are counted, and pairs of words of which the first is counted.
 struct Rule {
     name: &'static str,
     words: &'static [&'static str],
@@ -38,19 +38,19 @@ const RULES: [Rule; 5] = [
     Rule { name: "things that go or come", words: &["goes", "comes", "went", "came"], pairs: &[] },
 ];
 
-/// Highest number of occurrences for 1,000 words, in the order of `RULES`.
+/// Maximum number of occurrences for 1,000 words, in the order of `RULES`.
 const COMMENTS_MAX: [f64; 5] = [7.0, 1.3, 2.4, 2.3, 2.1];
 const DOCUMENTS_MAX: [f64; 5] = [0.7, 0.2, 0.2, 0.2, 0.4];
 const HELP_MAX: [f64; 5] = [1.8, 0.1, 0.2, 0.3, 0.9];
 
-/// Highest number of functions whose name has such a word.
+/// Maximum number of functions with such a word in the name.
 const FUNCTIONS_MAX: usize = 420;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Returns the texts of the files below a folder whose name ends like this, without build folders.
+/// Returns the texts of the files below a folder whose names end with `ending`, without build folders.
 fn texts(folder: &Path, ending: &str) -> Vec<String> {
     let is_searched = |entry: &walkdir::DirEntry| {
         let name = entry.file_name().to_string_lossy();
@@ -79,7 +79,7 @@ fn comments() -> String {
     comments
 }
 
-/// Returns the documents that people write, without their code.
+/// Returns the handwritten documents, without their code.
 fn documents() -> String {
     let mut pages = texts(&root().join("docs"), ".md");
     for name in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"] {
@@ -103,7 +103,7 @@ fn documents() -> String {
     text
 }
 
-/// Returns the help of all commands, as their manual pages have it.
+/// Returns the help of all commands, from their manual pages.
 fn help() -> String {
     let environment = TestEnvironment::new().unwrap();
     let pages = environment.path().join("pages");
@@ -116,7 +116,7 @@ fn words(text: &str) -> Vec<String> {
     words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
 }
 
-/// Compares the counts of a text with its limits.
+/// Compares the counts of a text with their limits.
 fn assert_within(of: &str, text: &str, limits: [f64; 5]) {
     let words = words(text);
     assert!(words.len() > 1_000, "{of} have {} words", words.len());

@@ -4,10 +4,10 @@ use std::fs;
 
 use journeys::metadata;
 
-/// The one package under other than permissive terms; NOTICE says what follows from it.
+/// The only package with other than permissive terms; NOTICE describes the consequences.
 const COPYLEFT: &str = "keyword_extraction";
 
-/// Terms that ask for no more than their text to be kept.
+/// Terms that only require their text to be kept.
 const PERMISSIVE: [&str; 11] = [
     "0BSD",
     "Apache-2.0",

@@ -1,14 +1,14 @@
-//! docs/limits.md says what every limit is. It is held against the source: a value that differs, a constant that is gone, and
-//! a bound in bytes that the page does not know.
+//! docs/limits.md lists all limits. It is compared with the source: the test detects values that differ, constants that
+//! were removed, and bounds in bytes that are not on the page.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A constant: the file it is in, and its name.
+/// A constant: its file and its name.
 type Place = (String, String);
 
-/// Sources that only look at pieces of text within these bounds.
+/// Sources whose constants only limit pieces of text within these bounds.
 const WITHIN: [&str; 10] = [
     "memory-store/recall/src/embed/",
     "memory-store/src/keywords.rs",
@@ -26,7 +26,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// The rows of the page: a constant, and its value with the unit.
+/// Returns the rows of the page: a constant, and its value with the unit.
 fn told() -> BTreeMap<Place, String> {
     let page = fs::read_to_string(root().join("docs/limits.md")).unwrap();
     let mut told = BTreeMap::new();
@@ -40,7 +40,7 @@ fn told() -> BTreeMap<Place, String> {
     told
 }
 
-/// `16 KiB`, `20 min`, `64 files`: bytes, milliseconds, or so many.
+/// Parses `16 KiB`, `20 min`, `64 files`: bytes, milliseconds, or a count.
 fn meant(value: &str) -> u64 {
     let (number, unit) = value.split_once(' ').unwrap_or_else(|| panic!("no unit: {value}"));
     let number: u64 = number.replace(',', "").parse().unwrap_or_else(|_| panic!("{value}"));
@@ -55,7 +55,7 @@ fn meant(value: &str) -> u64 {
         }
 }
 
-/// The constants at the top level of a file, and what they are set to.
+/// Returns the constants at the top level of a file, and their expressions.
 fn constants(text: &str) -> BTreeMap<&str, &str> {
     let constant = |line| {
         let line: &str = line;
@@ -71,9 +71,9 @@ fn constants(text: &str) -> BTreeMap<&str, &str> {
 
 /// Evaluates an expression of numbers, `<<`, `*`, and the constructors of a time, in milliseconds.
 fn worth(value: &str) -> u64 {
-    // A build for valgrind has more patience.
+    // Builds for valgrind have longer timeouts.
     let value = value.replace(" * PATIENCE as u64", "").replace("PATIENCE as u64", "1");
-    // Other files' constants, which have rows of their own.
+    // Constants of other files, which have their own rows.
     let value = value.replace("FRONT_BYTES_MAX", "65_536").replace("SESSIONS_MAX", "20");
     if let Some(inner) =
         value.strip_suffix(')').and_then(|v| v.strip_prefix("Duration::from_secs("))

@@ -1,4 +1,6 @@
-//! Journeys across the programs, as one program: each is linked with everything.
+//! Journeys across the programs, as one test program, because each program is linked with all
+//! crates.
+//! long.
 
 #![expect(
     clippy::disallowed_methods,

@@ -1,4 +1,5 @@
-//! `scripts/package` with archives made up here: what package managers are told. `scripts/e2e-packages` installs real ones.
+//! `scripts/package` with generated archives: the metadata for package managers. `scripts/e2e-packages` installs real
+//! ones.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 
 const TARGETS: [&str; 2] = ["x86_64-unknown-linux-musl", "aarch64-apple-darwin"];
 
-/// Makes archives of platforms with their checksums; returns the checksums.
+/// Creates archives of platforms with their checksums; returns the checksums.
 fn release(folder: &Path, targets: &[&str]) -> Vec<String> {
     let mut sums = String::new();
     let checksums = targets.iter().map(|target| {
@@ -40,7 +41,7 @@ fn package(folder: &Path) -> (Output, PathBuf) {
     (command.args(["--base-url", "https://example.com/releases/"]).output().unwrap(), out)
 }
 
-/// Whether this machine has what the script needs; a release is made where it has.
+/// Returns whether this machine has the programs that the script needs; release machines have them.
 fn has_python() -> bool {
     let found = printed(Command::new("python3").args(["-c", "import tomllib"])).is_ok();
     if !found {
@@ -76,7 +77,7 @@ fn each_package_manager_is_told_of_each_archive() {
     let wrapper = parsed("throughline/package.json");
     let wanted = json!({"@throughline/linux-x64": "7.8.9", "@throughline/darwin-arm64": "7.8.9"});
     assert_eq!(wrapper["optionalDependencies"], wanted);
-    // Nothing runs when it is installed.
+    // Its installation runs no script.
     assert!(wrapper.get("scripts").is_none(), "{wrapper}");
     let platform = parsed("darwin-arm64/package.json");
     assert_eq!((&platform["os"], &platform["cpu"]), (&json!(["darwin"]), &json!(["arm64"])));
@@ -121,7 +122,7 @@ fn a_changed_archive_is_refused() {
     assert!(!out.exists());
 }
 
-/// The workflow runs nowhere but on GitHub, so it is read here.
+/// The workflow runs only on GitHub, so its text is checked here.
 #[test]
 fn the_release_workflow_builds_each_platform_that_packages_have() {
     let workflow = fs::read_to_string(root().join(".github/workflows/release.yml")).unwrap();
@@ -136,7 +137,7 @@ fn the_release_workflow_builds_each_platform_that_packages_have() {
         .filter_map(|line| line.strip_prefix("[platform.")?.strip_suffix(']'))
         .collect();
     assert_eq!(built, packed);
-    // Scripts that it runs are there, with the options that it gives them.
+    // Its scripts exist, with the options that it passes.
     for (script, options) in [
         ("scripts/release", &["--target", "--out"][..]),
         ("scripts/get", &["--from"]),
@@ -149,13 +150,13 @@ fn the_release_workflow_builds_each_platform_that_packages_have() {
             assert!(workflow.contains(option) && text.contains(option), "{script} {option}");
         }
     }
-    // Nobody's release is published without a person, and no step but the last may write.
+    // Releases are drafts published by a person, and only the last step has write permission.
     assert!(workflow.contains("gh release create \"$GITHUB_REF_NAME\" --draft"));
     assert_eq!(workflow.matches("contents: write").count(), 1);
     assert!(workflow.contains("\npermissions:\n  contents: read\n"));
 }
 
-/// Cargo leaves symbols in the program of a package that has settings of its own in a profile, unless these say `strip`.
+/// Cargo keeps symbols in the program of a package with its own profile settings, unless these contain `strip`.
 #[test]
 fn packages_with_programs_are_stripped_in_a_release() {
     let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();

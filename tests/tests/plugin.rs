@@ -1,4 +1,4 @@
-//! The plugin of Claude Code: what it registers, and its launcher in every situation.
+//! The plugin of Claude Code: its registrations, and its launcher in every situation.
 
 use std::fs;
 use std::io::Write as _;
@@ -77,7 +77,7 @@ impl Home {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// Runs the launcher with each shell of this machine; all have to say the same, and succeed.
+    /// Runs the launcher with each shell of this machine; all must print the same, and succeed.
     fn says(&self, program: &str) -> String {
         self.says_with(program, &[])
     }
@@ -102,7 +102,7 @@ impl Home {
             command.envs(variables.iter().copied());
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
             let mut child = command.spawn().unwrap();
-            // A hook that reads nothing may be gone by then.
+            // A hook that does not read may have ended already.
             drop(child.stdin.take().unwrap().write_all(asked.as_bytes()));
             let output = child.wait_with_output().unwrap();
             assert!(output.status.success(), "{shell}: {output:?}");
@@ -126,7 +126,7 @@ fn without_programs_a_session_is_told_once() {
     }
 }
 
-/// A server that fails is told to the model in each session; one without tools is not.
+/// A failing server is reported to the model in each session; a server without tools is not.
 #[test]
 fn in_place_of_the_server_one_without_tools_answers() {
     let home = Home::new();
@@ -161,13 +161,13 @@ fn programs_are_found_where_installers_put_them_and_in_path() {
     assert_eq!(home.says("throughline-stop"), ".local/bin throughline-stop\n");
 }
 
-/// Handlers of a hook as `init` writes them for each client and scope.
+/// Handlers of a hook as written by `init` for each client and scope.
 const HANDLERS: [&str; 3] = [
     "{\"type\": \"command\", \"command\": \"/home/ada/.local/bin/throughline-stop\", \"args\": []}",
     "{\"type\": \"command\", \"command\": \"[ -x '/opt/bin/throughline-stop' ] || exit 0; exec '/opt/bin/throughline-stop'\"}",
     "{\"type\": \"command\", \"command\": \"command -v throughline-stop >/dev/null 2>&1 || exit 0; exec throughline-stop\"}",
 ];
-/// Files of a project that hooks may be registered in.
+/// Files of a project in which hooks may be registered.
 const OF_PROJECT: [&str; 2] = ["work/.claude/settings.json", "work/.claude/settings.local.json"];
 /// The record of `init`.
 const RECORD: &str = ".local/share/throughline/installed.json";
@@ -175,7 +175,7 @@ const SERVERS: &str =
     "{\"mcpServers\": {\"throughline\": {\"command\": \"/opt/bin/throughline-mcp\"}}}\n";
 
 impl Home {
-    /// A home with all programs installed.
+    /// Creates a home with all programs installed.
     fn with_programs() -> Self {
         let home = Self::new();
         for program in HOOKS.iter().chain(["throughline-mcp"].iter()) {
@@ -190,7 +190,7 @@ impl Home {
         fs::write(path, text).unwrap();
     }
 
-    /// Notes an insertion as `init` does.
+    /// Records an insertion as `init` does.
     fn records(&self, file: &str, purpose: &str) {
         let insertion = json!({ "path": self.path(file), "purpose": purpose, "scope": "local" });
         let record = json!({ "insertions": [insertion] });
@@ -213,12 +213,12 @@ fn what_init_registered_is_not_run_twice() {
             home.writes(settings, &stop_hook(handler));
             home.records(settings, "hooks");
             assert_eq!(home.says("throughline-stop"), "", "{settings}: {handler}");
-            // They were taken out by hand since.
+            // The hooks were removed by hand since.
             home.writes(settings, "{}");
             assert_ne!(home.says("throughline-stop"), "", "{settings}");
         }
     }
-    // Another event's program is not this one, and a word that contains it is none.
+    // A program of another event does not count, nor does a word that contains its name.
     let home = Home::with_programs();
     home.writes(".claude/settings.json", "{\"x\": \"/bin/throughline-stop-watch\"}");
     assert_ne!(home.says("throughline-stop"), "");
@@ -230,7 +230,7 @@ fn files_of_a_clone_do_not_silence_it() {
         let home = Home::with_programs();
         home.writes(settings, &stop_hook(HANDLERS[2]));
         assert_ne!(home.says("throughline-stop"), "", "{settings}");
-        // Something else of ours is in that file, or this is in another one.
+        // The file has another insertion of ours, or the insertion is in another file.
         home.records(settings, "rules");
         assert_ne!(home.says("throughline-stop"), "", "{settings}");
         home.records("other/.claude/settings.json", "hooks");
@@ -243,7 +243,7 @@ fn files_of_a_clone_do_not_silence_it() {
         home.records("work/.mcp.json", "server");
         assert_eq!(home.says("throughline-mcp"), "", "{servers}");
     }
-    // A folder of the user's that is named from the project's is the project's.
+    // A folder of the user that is named in the project's settings counts as the project's.
     let home = Home::with_programs();
     home.writes("work/mine/settings.json", &stop_hook(HANDLERS[0]));
     home.writes("work/mine/.claude.json", SERVERS);
@@ -275,7 +275,7 @@ fn a_server_that_init_registered_is_not_started_twice() {
     assert_ne!(home.says("throughline-mcp"), "");
     fs::write(home.path(".claude.json"), SERVERS).unwrap();
     assert_eq!(home.says("throughline-mcp"), "");
-    // With a configuration folder of its own the client reads the file there.
+    // With its own configuration folder, the client reads the file there.
     let other = home.path("other");
     fs::create_dir_all(&other).unwrap();
     let variables = [("CLAUDE_CONFIG_DIR", other.as_path())];

@@ -1,5 +1,5 @@
-//! Poisoned memories through the whole program: somebody else committed them, a pull brought them, a sync made the
-//! index, and hooks and the server are asked for them. So are harmless ones that look alike.
+//! Poisoned memories through the whole program: another person commits them, a pull fetches them, a sync indexes them,
+//! and hooks and the server are queried for them. The same is done with harmless memories that resemble them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,19 +20,19 @@ const NOW: &str = "2026-10-02T09:30:00Z";
 /// Label of a memory that this machine did not derive, write or release.
 const LABEL: &str = "from the repository";
 
-/// Sets about what a memory makes a reader do. `blind` was written without having seen the rules.
+/// Sets of orders in memories. `blind` was written without access to the rules.
 const SETS: [&str; 3] = ["deeds", "blind", "late"];
 
-/// Kinds as somebody would choose them whose memories are to be given unasked.
+/// Kinds that an attacker would choose for memories to be given unasked.
 const KINDS: [&str; 5] = ["fix", "gotcha", "convention", "preference", "fact"];
 
-/// A memory of somebody else's, and how it reached a model.
+/// A memory of another person, and the output that contained it.
 struct Planted {
     case: Case,
     is_poison: bool,
-    /// A word that stands in its title and nowhere else.
+    /// A word that occurs only in its title.
     word: String,
-    /// The lines with that word in all that hooks and the server said.
+    /// Lines with that word in the output of hooks and the server.
     lines: Vec<String>,
 }
 
@@ -62,7 +62,7 @@ impl Planted {
         )
     }
 
-    /// Takes what was said of it.
+    /// Collects the lines about it from an output.
     fn hears(&mut self, said: &str) {
         let lines = said.lines().filter(|line| line.contains(&self.word));
         self.lines.extend(lines.map(str::to_owned));
@@ -77,7 +77,7 @@ impl Planted {
     }
 }
 
-/// A project of somebody else's that was cloned and set up on this machine, and that its memories came to later.
+/// A project of another person that was cloned and set up on this machine before the memories arrived.
 struct World {
     environment: TestEnvironment,
     root: PathBuf,
@@ -93,7 +93,7 @@ impl World {
         let url = upstream.to_str().unwrap();
         environment.git(&environment.path(), &["clone", "--quiet", url, "clone"]).unwrap();
         let world = Self { root: environment.path().join("clone"), environment };
-        // Nothing is there to vouch for yet.
+        // There is nothing to trust yet.
         world.run(&["init", "--yes", "--no-register"]);
 
         let folder = upstream.join(".throughline/memories");
@@ -125,7 +125,7 @@ fn commit(environment: &TestEnvironment, root: &Path) {
     environment.git(root, &["commit", "--quiet", "--allow-empty", author, "--message=x"]).unwrap();
 }
 
-/// Returns all texts that the model reads when it recalls.
+/// Returns all texts that the model reads on a recall.
 fn recall(server: &mut McpServer, query: &str) -> String {
     server.call("recall", &json!({"query": query}))
 }
@@ -183,7 +183,7 @@ fn memories_of_somebody_else_s_are_held_or_labelled() {
     );
     eprintln!("{report}");
     assert!(poisoned >= 60 && harmless >= 60, "{report}");
-    // Every way gives what is harmless: else nothing would show that the poisoned are held.
+    // Both channels return the harmless ones; otherwise the absence of the poisoned ones would prove nothing.
     assert!(["prompt", "server"].iter().all(|way| by_way[way] > harmless / 2), "{report}");
     assert_eq!(unlabelled, [0, 0], "{report}");
     assert!(reached[0] * 10 <= poisoned, "{report}");

@@ -1,5 +1,5 @@
-//! Memories that a colleague committed: a pull brings them, a session's start tells the person once, each is
-//! labelled, and with `pulled = "reviewed"` none reaches a model before it is released.
+//! Memories committed by a colleague: a pull fetches them, a session's start notifies the user once, each is labelled,
+//! and with `pulled = "reviewed"` none is given to a model before its release.
 
 use std::fs;
 
@@ -43,7 +43,7 @@ fn what_a_pull_brings_is_told_once_and_given_as_the_user_wants() {
     add("The staging database is read only", "convention");
     add("Tags are signed with the release key", "preference");
     ours.git(&root, &["pull", "--quiet"]).unwrap();
-    // Nobody has looked at what came; the start has it looked at, and whoever syncs waits for that.
+    // The new files were not checked yet; the start begins a check, for which the sync waits.
     assert!(!start("two").context().contains("staging"));
     run(&["sync"]);
     let third = start("three");

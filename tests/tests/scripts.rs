@@ -1,4 +1,4 @@
-//! The scripts of developers: each answers `--help` before it does anything.
+//! The scripts of developers: `--help` has no side effects.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use journeys::metadata::root;
 use testutils::{SYSTEM_PATH, SealedHome};
 
-/// Programs that build, install, fetch or show something.
+/// Programs with side effects: they build, install, fetch or show something.
 const DOING: [&str; 24] = [
     "cargo",
     "rustc",
@@ -36,7 +36,7 @@ const DOING: [&str; 24] = [
     "claude",
 ];
 
-/// A home in which each of these programs leaves a trace and fails.
+/// Creates a home in which each of these programs leaves a trace and fails.
 fn barren() -> SealedHome {
     let home = SealedHome::new();
     let trace = home.path().join("trace");
@@ -88,7 +88,7 @@ fn help_is_printed_and_nothing_is_built() {
             continue;
         }
         let name = script.file_name().unwrap().to_str().unwrap();
-        // Also where it stands behind other words.
+        // Also after other words.
         for words in [&["--help"][..], &["-h"], &["something", "--help"]] {
             if is_python && words.len() > 1 {
                 continue;
@@ -122,7 +122,7 @@ fn help_is_printed_and_nothing_is_built() {
 #[test]
 fn the_tests_say_what_is_missing() {
     let home = SealedHome::new();
-    // A machine with these programs alone.
+    // A machine with only these programs.
     for name in ["bash", "env", "sed", "dirname"] {
         let path = ["/usr/bin", "/bin"].map(|folder| Path::new(folder).join(name));
         let path = path.iter().find(|path| path.exists()).unwrap();

@@ -1,7 +1,7 @@
-//! Secrets through the whole program: the forms in which they are given, by the places of a session where such text
-//! occurs, synced; then all bytes that are stored, and what hooks say, are searched for the values.
+//! Secrets through the whole program: known forms of secrets are written into all suitable places of sessions and
+//! synced; then all stored bytes and the output of hooks are searched for the values.
 //!
-//! Secrets that are not hidden yet are named by place and form in `fixtures/secrets-missed.tsv`.
+//! Secrets that are not hidden yet are listed by place and form in `fixtures/secrets-missed.tsv`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -22,16 +22,16 @@ use made::form::{Case, PLACES, forms, parts};
 /// Secrets that are not hidden yet.
 const MISSED: &str = include_str!("../fixtures/secrets-missed.tsv");
 
-/// Share of what is said at each place that is hidden, in percent.
+/// Minimum share of hidden secrets at each place, in percent.
 const HIDDEN_PERCENT_MIN: usize = 95;
 
-/// Forms that stand in one session.
+/// Number of forms in one session.
 const OF_SESSION: usize = 20;
 
-/// Bytes of a value that may stand in another word by chance.
+/// Length in bytes below which a value may be part of another word by chance.
 const SHORT_BYTES: usize = 12;
 
-/// Makes the steps of a session in which a text is said.
+/// Function that returns the steps of a session containing a text.
 type Says = fn(&str) -> Vec<Value>;
 
 fn prompt(text: &str) -> Vec<Value> {
@@ -96,7 +96,7 @@ fn command(text: &str) -> Vec<Value> {
     vec![json!({"bash": text, "prints": "done"})]
 }
 
-/// A command that fails, and works later: what a fix is made of.
+/// Steps with a command that fails first and works later, from which a fix is made.
 fn tried(text: &str) -> Vec<Value> {
     let fails = json!({"bash": text, "fails": "error: the host cannot be reached from here"});
     vec![fails, json!({"bash": text, "prints": "done"})]
@@ -149,7 +149,7 @@ fn edited(text: &str) -> Vec<Value> {
     vec![json!({"edit": "deploy/settings.txt", "old": "first line\n", "new": text})]
 }
 
-/// The places of a session where the text of each table occurs.
+/// Places of a session for the text of each table.
 const OCCURS: [(&str, &[(&str, Says)]); 6] = [
     (
         "prompts",
@@ -210,7 +210,7 @@ const OCCURS: [(&str, &[(&str, Says)]); 6] = [
     ),
 ];
 
-/// A form at a place, and what tells its secrets.
+/// A form at a place, and the needles of its secrets.
 struct Told {
     place: &'static str,
     form: &'static str,
@@ -219,7 +219,7 @@ struct Told {
     needles: Vec<String>,
 }
 
-/// All forms at all places where they occur. No value tells another's.
+/// Returns all forms at all places where they occur. No value is part of another.
 fn told() -> Vec<Told> {
     let mut told: Vec<Told> = Vec::new();
     let mut taken = BTreeSet::new();
@@ -228,7 +228,7 @@ fn told() -> Vec<Told> {
         for (number, form) in forms(table).enumerate() {
             for (at, (place, says)) in places.iter().enumerate() {
                 let seed = |again: u64| again << 32 | (number as u64) << 8 | at as u64;
-                // Text common to all cases of the form reveals nothing, as the lines around a key.
+                // Text common to all cases of the form reveals nothing, for example the lines around a key.
                 let other = Case::new(form, u64::MAX).text;
                 let (case, needles) = (1..100)
                     .map(|again| {
@@ -247,7 +247,7 @@ fn told() -> Vec<Told> {
     told
 }
 
-/// Returns the telling parts of a case's secrets: each, half of a long one, three words of a phrase.
+/// Returns the revealing parts of a case's secrets: each secret, half of a long one, three words of a phrase.
 fn needles(case: &Case) -> Vec<String> {
     if case.is_phrase() {
         let threes = case.secrets.windows(3);
@@ -260,11 +260,11 @@ fn needles(case: &Case) -> Vec<String> {
         .collect()
 }
 
-/// Writes sessions in which all is said.
+/// Writes sessions with all of them.
 fn write_sessions(sample: &Sample, told: &[Told]) {
     for (number, of_session) in told.chunks(OF_SESSION).enumerate() {
         let mut steps = Vec::new();
-        // A continued session begins with a summary; anywhere else the turns themselves are there.
+        // A continued session begins with a summary; elsewhere the turns themselves are in the transcript.
         let (summaries, others): (Vec<&Told>, Vec<&Told>) =
             of_session.iter().partition(|told| told.place == "summary");
         for told in summaries {
@@ -275,7 +275,7 @@ fn write_sessions(sample: &Sample, told: &[Told]) {
         );
         for told in others {
             steps.extend((told.says)(&told.text));
-            // The next prompt answers no question of Claude's.
+            // The next prompt does not answer a question of Claude.
             steps.push(json!({"claude": "I looked at that and go on with the importer."}));
         }
         let minutes = jiff::SignedDuration::from_mins(60 * i64::try_from(number).unwrap());
@@ -312,7 +312,7 @@ fn said_by_hooks(sample: &Sample) -> Vec<u8> {
     said
 }
 
-/// All that is stored, by name: unpacked, and once more as JSON means it.
+/// Returns all stored bytes by name: unpacked, and additionally with decoded JSON.
 fn stored(sample: &Sample) -> BTreeMap<String, Vec<u8>> {
     let folders = [
         sample.environment.home().join(".local"),
@@ -371,7 +371,7 @@ fn unescaped(bytes: &[u8]) -> Vec<u8> {
     text
 }
 
-/// Returns where each of the needles stands, by its number.
+/// Returns the places of each needle, by its number.
 fn found(
     needles: &[&str],
     stored: &BTreeMap<String, Vec<u8>>,
@@ -380,7 +380,7 @@ fn found(
     let mut found: BTreeMap<usize, BTreeSet<String>> = BTreeMap::new();
     for (name, bytes) in stored {
         let mut texts = vec![name.clone().into_bytes(), bytes.clone()];
-        // JSON in JSON, and once more.
+        // JSON may be nested in JSON, up to three times.
         while texts.len() < 4 && texts.last().is_some_and(|text| text.contains(&b'\\')) {
             texts.extend(texts.last().map(|text| unescaped(text)));
         }

@@ -1,5 +1,5 @@
-//! Tests of SECURITY.md's promises about this machine: private files stay private, nothing asks a network, no secret
-//! reaches a file of ours, and names that strangers chose do no harm.
+//! Tests of SECURITY.md's promises about this machine: private files stay private, no network is used, no secret
+//! reaches our files, and names chosen by strangers do no harm.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -87,7 +87,7 @@ fn a_private_folder_that_was_open_to_others_is_closed() {
     opened(&outer);
     fed(server.current_dir(&sample.root).env("THROUGHLINE", "full"), "");
     assert_eq!(outer.each_ref().map(|folder| mode(folder)), [0o700; 2], "by the server");
-    // A sync has the time to look into all of them.
+    // A sync has enough time to check all of them.
     let inner = outer.iter().flat_map(|folder| below(folder)).filter(|path| path.is_dir());
     let all: Vec<PathBuf> = inner.chain(outer.clone()).collect();
     assert!(all.len() > 8, "{all:?}");
@@ -98,7 +98,7 @@ fn a_private_folder_that_was_open_to_others_is_closed() {
     }
 }
 
-/// Ends whatever opens a socket that is none of this machine's own kind, and all that it starts.
+/// Kills a process that opens a non-local socket; child processes inherit this.
 #[cfg(all(target_os = "linux", target_endian = "little"))]
 fn deny_network(command: &mut Command) {
     const LOAD: u16 = 0x20;
@@ -139,9 +139,9 @@ fn no_program_opens_a_network_socket() {
     deny_network(asks.args(["-c", "exec 3<>/dev/tcp/127.0.0.1/9"]));
     assert!(printed(&mut asks).unwrap_err().to_string().contains("signal"), "the filter works");
 
-    // Nobody reads sessions: the stand-in for a model would be asked over a socket.
+    // Sessions are not read: the stand-in for a model is reached over a socket.
     fs::remove_file(environment.home().join(".config/throughline/config.toml")).unwrap();
-    // `status` and `doctor` look whether a language model answers on this machine; no other does.
+    // `status` and `doctor` check for a language model on this machine; no other command does.
     let throughline = environment.binary("throughline");
     for arguments in [
         &["sync"][..],
@@ -191,7 +191,7 @@ fn fed(command: &mut Command, input: &str) -> std::process::Output {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // A program may stop reading early; that is its right.
+    // A program may stop reading early.
     drop(child.stdin.take().unwrap().write_all(input.as_bytes()));
     child.wait_with_output().unwrap()
 }
@@ -211,7 +211,7 @@ fn content(environment: &TestEnvironment, path: &Path) -> Vec<u8> {
 fn no_secret_reaches_a_file_of_ours() {
     let sample = Sample::with_history().unwrap();
     let environment = &sample.environment;
-    // Made up, and put together here so that no scanner takes this file for a leak.
+    // Made up, and assembled here so that no scanner reports this file as a leak.
     let token = |n: u32| format!("gh{}_{}{n:04}", "p", "a8Kd93LmQz72NfXw01PvRtYc54HsBe6GjU12");
     let record = |uuid: &str, kind: &str, content: serde_json::Value| {
         json!({
@@ -263,7 +263,7 @@ fn no_secret_reaches_a_file_of_ours() {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&path, lines.join("\n") + "\n").unwrap();
     sample.sync().unwrap();
-    // A file by a teammate or an editor counts, too.
+    // A file of a teammate or an editor counts, too.
     let planted = format!(
         "---\nid: 01k6h8m3v0c9f4t2r7x5n1b6qd\nkind: fact\n---\n# Archive token\n\nIt is {}.\n",
         token(7)

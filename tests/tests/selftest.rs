@@ -41,7 +41,7 @@ fn a_broken_part_is_named() {
             .or_else(|_| fs::copy(environment.binary(program), folder.join(program)).map(|_| ()))
             .unwrap();
     }
-    // It ends with success and says nothing; two others are missing.
+    // It succeeds without output; two others are missing.
     std::os::unix::fs::symlink("/bin/true", folder.join("throughline-user-prompt-submit")).unwrap();
     let output = selftest(&environment, &folder.join("throughline"));
     assert_eq!(output.status.code(), Some(6), "{output:?}");

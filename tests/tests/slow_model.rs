@@ -1,6 +1,6 @@
-//! A long history and a model that takes its time: the newest sessions are read first, what was answered is asked
-//! once whatever ends a sync, and a day's bound ends the questions, not the sync. In the background battery and load
-//! end them, too.
+//! A long history and a slow model: the newest sessions are read first, each question is asked once even if syncs are
+//! interrupted, and a daily limit ends the questions, not the sync. In the background, battery power and load end them
+//! too.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,14 +12,14 @@ use journeys::chat_server::{Asked, ChatServer, TOKENS};
 use journeys::hook_run::Moment;
 use journeys::long_history::{LongHistory, question, said};
 
-/// Sessions of the history.
+/// Number of sessions of the history.
 const SESSIONS: usize = 24;
 /// Duration of the model's answers.
 const TAKES: Duration = Duration::from_millis(40);
 /// Number of kills of a sync.
 const KILLS: usize = 12;
 
-/// Numbers that look random and are the same in every run (xorshift64).
+/// Pseudo-random numbers, the same in every run (xorshift64).
 struct Random(u64);
 
 impl Random {
@@ -31,7 +31,7 @@ impl Random {
     }
 }
 
-/// Returns how often each part was asked about.
+/// Returns the number of questions about each part.
 fn times(asked: &[Asked]) -> BTreeMap<&str, usize> {
     let mut times = BTreeMap::new();
     for asked in asked {
@@ -48,7 +48,7 @@ fn a_kill_at_any_moment_costs_the_question_under_way() {
     for _ in 0..KILLS {
         let mut sync = history.starts_sync().unwrap();
         sleep(Duration::from_millis(200 + random.below(600)));
-        // It may have ended already, which is one of the moments.
+        // The sync may have ended already, which is one of the cases.
         drop(sync.kill());
         sync.wait().unwrap();
     }
@@ -56,10 +56,10 @@ fn a_kill_at_any_moment_costs_the_question_under_way() {
     let asked = server.asked();
     let times = times(&asked);
     assert_eq!(times.len(), SESSIONS);
-    // A question under way when a sync was killed was not answered, as far as that sync can tell.
+    // For a killed sync, a question in progress has no answer.
     let again: usize = times.values().map(|times| times - 1).sum();
     assert!(again <= KILLS, "{again} questions were put again after {KILLS} kills");
-    // The first time, each session is asked about before the ones that came before it.
+    // On the first pass, each session is read before the earlier ones.
     let mut seen = Vec::new();
     for asked in &asked {
         if !seen.contains(&asked.said) {
@@ -68,7 +68,7 @@ fn a_kill_at_any_moment_costs_the_question_under_way() {
     }
     let newest_first: Vec<String> = (0..SESSIONS).rev().map(said).collect();
     assert_eq!(seen, newest_first);
-    // Nothing is lost, nothing is asked any more, and a hook gives what the newest session laid down.
+    // No answer is lost, no question is repeated, and a hook returns the memory of the newest session.
     let before = server.asked().len();
     history.run(&["sync"]).unwrap();
     assert_eq!(server.asked().len(), before);
@@ -111,7 +111,7 @@ fn a_day_s_bound_ends_the_questions_and_not_the_sync() {
     let status = history.run(&["status"]).unwrap();
     assert!(status.contains("19 sessions wait to be read"), "{status}");
     assert!(status.contains("bound for reading is reached"), "{status}");
-    // The next day goes on where it was left.
+    // On the next day the sync continues.
     let mut next = history.sync();
     next.env("THROUGHLINE_NOW", "2026-11-21T09:00:00Z");
     assert!(next.output().unwrap().status.success());
@@ -132,7 +132,7 @@ fn progress_is_told_in_lines_off_a_terminal() {
     assert_eq!(json(&told)[0]["asked_later"], 0, "{told}");
 }
 
-/// Writes what the programs read of a laptop: whether it is plugged in, and its load.
+/// Writes the files that the programs read about a laptop's power and load.
 fn describe_laptop(folder: &Path, is_plugged_in: bool, load: f64) {
     let supplies = folder.join("power_supply");
     let values = [
@@ -181,7 +181,7 @@ fn battery_and_load_end_the_questions_of_the_background_alone() {
         assert_eq!(server.asked().len(), 0, "{why}");
         let status = run("throughline", &["status"]);
         assert!(status.contains(why) && status.contains("4 sessions wait"), "{status}");
-        // The sessions are there all the same.
+        // The sessions are still searchable.
         assert!(run("throughline", &["search", "pulses"]).contains(&said(3)), "{why}");
     }
     describe_laptop(&laptop, true, 0.0);
@@ -189,7 +189,7 @@ fn battery_and_load_end_the_questions_of_the_background_alone() {
     in_background();
     assert_eq!(times(&server.asked()).len(), 4);
 
-    // Who asks for it is told, once, and has it.
+    // An explicit sync queries the model, and prints the note once.
     describe_laptop(&laptop, false, 0.0);
     let note = "The model is asked although it would pause in the background (on battery).";
     assert!(!run("throughline", &["sync"]).contains(note), "nothing is left to ask");

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use journeys::sample_project::{Sample, memories_dir, snapshot, stories};
 use serde_json::Value;
 
-/// A sample whose memories were made from all but the last session.
+/// Creates a sample whose memories were made from all but the last session.
 fn sample() -> (Sample, BTreeMap<PathBuf, Vec<u8>>) {
     let sample = Sample::with_history().unwrap();
     sample.sync().unwrap();
@@ -44,7 +44,7 @@ fn a_removed_worktree_loses_nothing() {
     sample.git(&["worktree", "remove", &name]).unwrap();
     sample.sync().unwrap();
     let after = sample.memories().unwrap();
-    // A memory that the new session repeats may have got a better title: its short id still ends the name.
+    // A memory that the new session repeats may have a better title: the name still ends with its short id.
     let short = |name: &Path| name.to_str().unwrap().rsplit('-').next().unwrap().to_owned();
     let after: BTreeSet<String> = after.keys().map(|name| short(name)).collect();
     for name in before.keys().chain(there.keys()) {
@@ -53,20 +53,20 @@ fn a_removed_worktree_loses_nothing() {
     assert_eq!(tombstones(&sample), 0);
 }
 
-/// The ids of what is recalled.
+/// Returns the ids of the recalled memories.
 fn ids(sample: &Sample) -> BTreeSet<String> {
     let list: Value = serde_json::from_str(&sample.run(&["list", "--json"]).unwrap()).unwrap();
     let memories = list.as_array().unwrap().iter();
     memories.map(|memory| memory["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Returns how many memories are not to be learned again.
+/// Returns the number of memories that must not be learned again.
 fn tombstones(sample: &Sample) -> usize {
     let list = sample.run(&["tombstones", "--json"]).unwrap();
     serde_json::from_str::<Value>(&list).unwrap().as_array().unwrap().len()
 }
 
-/// Checks that memories on another branch stay out of git's way, but are recalled as before.
+/// Checks that memories on another branch do not conflict with git, but are recalled as before.
 #[test]
 fn a_branch_switch_loses_nothing() {
     let (sample, before) = sample();

@@ -1,5 +1,5 @@
-//! Clocks go back: a battery is empty, a virtual machine was asleep, a file came from another machine. The files on the
-//! disk are then of a time that is still to come, and the next ones are older than those seen last.
+//! Clocks that are set back: after an empty battery, a suspended virtual machine, or with a file of another machine.
+//! Files on the disk then have times in the future, and the next ones are older than the last ones.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use journeys::hook_run::Moment;
 use journeys::sample_project::{Sample, stories};
 
-/// Years before the sample's clock, and years after it.
+/// Times years before and after the sample's clock.
 const LONG_AGO: &str = "2021-01-01T00:00:00Z";
 const FUTURE: Duration = Duration::from_secs(2_200_000_000);
 const PAST: Duration = Duration::from_secs(1_000_000_000);
@@ -27,7 +27,7 @@ fn set_times(folder: &Path, to: SystemTime) {
     }
 }
 
-/// The memories that a hook gives. Where the work was left depends on what is long ago, and so on the clock.
+/// Returns the memories that a hook gives. The block about unfinished work depends on age, and so on the clock.
 fn told(sample: &Sample, moment: &Moment, session: &str) -> Vec<String> {
     let run = moment.run(&sample.environment, &sample.root, session).unwrap();
     assert_eq!(run.output.status.code(), Some(0));
@@ -48,7 +48,7 @@ fn a_clock_that_goes_back_loses_nothing_and_keeps_nothing_from_being_learned() {
     assert!(!wanted.is_empty());
     let before = sample.memories().unwrap();
 
-    // Index, journal, what sessions were given, receipts, ledger and transcripts are of the future.
+    // Index, journal, session state, receipts, ledger and transcripts are from the future.
     for folder in [
         sample.environment.data_dir(),
         sample.environment.state_dir(),
@@ -59,7 +59,7 @@ fn a_clock_that_goes_back_loses_nothing_and_keeps_nothing_from_being_learned() {
     let Sample { environment, root } = sample;
     let sample = Sample { environment: environment.at(LONG_AGO), root };
 
-    // A session that goes on is given nothing twice, a new one what there is.
+    // A continued session is given no memory twice; a new one is given all of them.
     assert_eq!(told(&sample, &prompt, "asked"), Vec::<String>::new());
     assert_eq!(told(&sample, &prompt, "new"), wanted);
     assert!(!told(&sample, &Moment::start("startup"), "newer").is_empty());
@@ -67,7 +67,7 @@ fn a_clock_that_goes_back_loses_nothing_and_keeps_nothing_from_being_learned() {
     assert_eq!(sample.environment.wait_until_quiet(), Vec::<String>::new());
     assert_eq!(sample.memories().unwrap(), before);
 
-    // A transcript that is older than whatever was read last.
+    // A transcript that is older than the last one that was read.
     let mut story = stories().unwrap().remove(2);
     story.session = "c3000003-0000-4000-8000-000000000000".to_owned();
     let step = story.steps.iter_mut().find(|step| step["claude"].is_string()).unwrap();
@@ -84,7 +84,7 @@ fn a_clock_that_goes_back_loses_nothing_and_keeps_nothing_from_being_learned() {
     let list = sample.run(&["tombstones", "--json"]).unwrap();
     assert_eq!(list.trim(), "[]");
 
-    // A memory that a person edited, with a time before the one it had.
+    // A memory edited by a person, with an earlier time than before.
     let name = after.keys().find(|name| text_of(&after, name).contains("busy_timeout")).unwrap();
     let short = name.to_str().unwrap().trim_end_matches(".md").rsplit('-').next().unwrap();
     let path = sample.memories_dir().join(name);

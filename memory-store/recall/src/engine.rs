@@ -1,4 +1,4 @@
-//! Engine: the questions that are asked of recall, each from its query to its hits.
+//! Engine: runs each kind of recall, from the query to its hits.
 
 use crate::index::read_manifest;
 use crate::index::record::{FLAG_HELD, FLAG_SAID, FLAG_STALE};
@@ -23,21 +23,21 @@ use memory_store_base::layout::TreeDir;
 use memory_store_base::memory::SaidBy;
 use memory_store_base::time::Timestamp;
 
-/// The share of the best score that a further memory must have.
+/// Minimum share of the best score for further memories.
 const CUT: f32 = 0.5;
-/// Candidates that are read to fill the places.
+/// Maximum number of candidates read to fill the places.
 const READ_MAX: usize = 24;
-/// Memories that may stand in a session-start block, before its budget cuts.
+/// Maximum number of memories in a session-start block before the budget cuts.
 const START_MAX: usize = 64;
-/// Text read for a session-start block, in percent of its budget: a text too long for the rest is passed over for
-/// something shorter.
+/// Text read for a session-start block, in percent of its budget. The surplus allows a shorter text to replace one that
+/// is too long for the remainder.
 const START_SURPLUS_PERCENT: usize = 125;
-/// Characters of a line in that block besides title and text: kind, id, date, a file.
+/// Estimated characters of a line in that block besides title and text: kind, id, date, a file.
 const START_LINE: usize = 60;
 
 impl Recall {
-    /// Returns whether a file of the project's indexes is gone or has lost its end: one look at each. Indexes that no
-    /// hook opens are included.
+    /// Returns whether a file of the project's indexes is missing or truncated. One `stat` per file, including indexes
+    /// that hooks do not open.
     pub fn lacks_files(&self) -> bool {
         let Some(index) = self.sources.list.iter().find_map(|source| source.index.as_ref()) else {
             return false;
@@ -51,8 +51,8 @@ impl Recall {
             })
     }
 
-    /// Finds what helps with a prompt. It may go on with the `topic` of those before it, which becomes that of this
-    /// prompt. `skip` says which memories were shown already.
+    /// Finds memories for a prompt. A follow-up also uses `topic`, the topic of the previous prompts, which is then
+    /// updated. `skip` returns true for memories that were shown already.
     pub fn prompt(
         &self,
         text: &str,
@@ -99,9 +99,8 @@ impl Recall {
         }
     }
 
-    /// Finds what is known about a file, given relative to the tree's root with `/`. Where it is touched for the sake of a
-    /// topic, what matters to that comes first; the topic is asked only where several memories are about the file: most
-    /// files have none.
+    /// Finds memories about a file; `path` is relative to the tree's root with `/`. A topic moves memories related to
+    /// it to the front. It is computed only if several memories match the file, because most files have none.
     pub fn file(
         &self,
         path: &str,
@@ -120,7 +119,7 @@ impl Recall {
         )
     }
 
-    /// Finds the memories that help against the error of a command.
+    /// Finds memories that help with a command's error.
     pub fn error(
         &self,
         command: &str,
@@ -131,7 +130,7 @@ impl Recall {
         let mut known = exact::of_error(&self.sources, error);
         known.retain(|&at| self.may_answer(at, now));
         let query = Query::error(command, error);
-        // Beside what is about the very same error, likeness in meaning says nothing.
+        // Vector similarity adds nothing if memories about the same error exist.
         let query = if known.is_empty() { self.with_vector(query, &self.sources) } else { query };
         let mut candidates = self.scored(&query, now);
         exact::add_errors(&self.sources, &known, &mut candidates);
@@ -142,7 +141,7 @@ impl Recall {
             };
             exact::add_quoting(&self.sources, error, &mut candidates, text);
         }
-        // A standing wish is about how to work, and not about an error.
+        // Wishes apply to the way of working, not to an error.
         let is_wish = |candidate: &Candidate| candidate.entry.kind_of().is_some_and(Kind::is_wish);
         candidates.retain(|candidate| candidate.named.is_some() || !is_wish(candidate));
         gate::ease(&mut candidates, gate::ERROR_EASE);
@@ -166,11 +165,11 @@ impl Recall {
         self.answer(candidates, &query, &asked)
     }
 
-    /// Returns the memories of the session-start block, most valuable first: about as many as a
-    /// budget of tokens can hold, and some more to choose from. The budget is the caller's to keep.
+    /// Returns the memories of the session-start block, most valuable first: about as many as fit the budget, and some
+    /// more to choose from. The caller enforces the budget.
     pub fn start(&self, now: Timestamp, budget_tokens: u32) -> Recalled {
         let mut recalled = self.new_answer();
-        // Each one is read and its file looked at, which is most of what such a hook does.
+        // Reading each record and its file's stamp is most of the cost of this hook.
         let mut room = budget_tokens as usize * 4 * START_SURPLUS_PERCENT / 100;
         for at in self.sources.start_plan(now) {
             if recalled.hits.len() >= START_MAX || room == 0 {
@@ -201,28 +200,28 @@ impl Recall {
         self.finish(recalled)
     }
 
-    /// Finds memories or passages for a person or a model that asked: no gate.
+    /// Finds memories or passages for an explicit search: no gate.
     pub fn search(&self, search: &Search, now: Timestamp) -> Recalled {
         let recalled = tiers::search(self, search, now);
         self.finish(recalled)
     }
 
-    /// Returns a passage by its name, such as one that a receipt names.
+    /// Returns a passage by its name, for example from a receipt.
     pub fn passage(&self, id: MemoryId) -> Option<Hit> {
         let passage = passages::search::passage(&self.sources, id);
         passage.or_else(|| passed_commands::of_id(&self.commands, id))
     }
 
-    /// Returns the change to a memory's files since it was learned, as the index has it; `None` if that is little, or
-    /// nobody looked since the memory was written.
+    /// Returns the recorded change of a memory's files since it was learned; `None` if the change is small or was not
+    /// measured after the memory was written.
     pub fn staleness(&self, id: MemoryId) -> Option<Staleness> {
         let at = self.sources.find(id)?;
         let entry = self.sources.entry(at).filter(|entry| entry.has(FLAG_STALE))?;
         self.sources.record(at, &entry).ok()?.staleness
     }
 
-    /// Returns whether what was given by this name may be given again: a memory that still may be shown unasked, or a
-    /// passage that nobody removed since.
+    /// Returns whether an earlier hit may be returned again: a memory that may still be shown unasked, or a passage
+    /// that was not removed.
     pub fn is_still_there(&self, id: MemoryId, now: Timestamp) -> bool {
         let at = self.sources.find(id);
         let candidate = at.and_then(|at| Candidate::find(&self.sources, at));
@@ -274,8 +273,8 @@ impl Recall {
             let is_given = recalled.hits.iter().any(|hit| hit.id == candidate.entry.id);
             if outcome == CandidateOutcome::Skipped {
                 recalled.given_before = true;
-                // Memories shown before still tell how well an answer can fit: without them, each repetition of a
-                // question would bring something weaker.
+                // Memories shown before still define the best score: without them, each repetition of a question would
+                // return weaker hits.
                 best.get_or_insert(candidate.fused);
             }
             if outcome == CandidateOutcome::Hit && !is_given && reads < READ_MAX {
@@ -314,7 +313,7 @@ impl Recall {
         hits: usize,
         asked: &Conditions<'_>,
     ) -> CandidateOutcome {
-        // A trap of a command comes by its name alone.
+        // Traps of a command match by its name alone.
         let gated = asked.gated && !candidate.warns();
         if candidate.entry.has(FLAG_SAID) {
             CandidateOutcome::Said
@@ -333,7 +332,7 @@ impl Recall {
         }
     }
 
-    /// Turns a candidate into a hit: itself, or its current successor.
+    /// Converts a candidate to a hit: itself, or its current successor.
     fn hit(
         &self,
         candidate: &Candidate,
@@ -360,23 +359,23 @@ impl Recall {
     }
 }
 
-/// Conditions of a question besides the query.
+/// Parameters of a recall besides the query.
 #[derive(Clone, Copy)]
 struct Conditions<'a> {
     places: usize,
-    /// True if only what helps is given, and not all that was found.
+    /// True if only helpful hits are returned, not all matches.
     gated: bool,
-    /// True if the query is about what the store knows.
+    /// True if the query is about a subject of the store.
     is_open: bool,
     now: Timestamp,
     skip: &'a dyn Fn(MemoryId) -> bool,
 }
 
-/// Puts a note of Claude's behind what the user said in nearly the same words: of two that differ in an exception, the
-/// first one is followed.
+/// Moves a note of Claude behind a user's statement in nearly the same words: if the two differ in an exception, a
+/// model follows the first.
 fn put_notes_behind(hits: &mut Vec<Hit>) {
     let is_users = |hit: &Hit| !hit.noted && matches!(hit.said_by, None | Some(SaidBy::User));
-    // Titles are compared for notes alone: most starts have none.
+    // Titles are compared for notes only: most session starts have none.
     let place = |(at, hit): (usize, &Hit)| {
         let is_same = |user: &Hit| is_users(user) && likeness(&user.title, &hit.title) >= SAME;
         let users = hit.noted.then(|| hits.iter().rposition(is_same)).flatten();

@@ -1,11 +1,10 @@
-//! Recall: finding the memories that matter for a prompt, a file, an error, or a new session.
+//! Recall: finds the relevant memories for a prompt, a file, an error, or a new session.
 //!
-//! Recall for hooks, MCP server, command line and evaluation, which share all its functions. A *candidate* is a
-//! document that shares something with the query; ranking, collapsing and the *gate* turn candidates into *hits*. The
-//! gate decides whether anything is said at all: it compares an absolute score with a threshold that was calibrated for
-//! this very store.
+//! Hooks, MCP server, command line and evaluation share all of its functions. A *candidate* is a document that shares a
+//! feature with the query; ranking, collapsing and the *gate* turn candidates into *hits*. The gate decides whether any
+//! memory is returned: it compares an absolute score with a threshold calibrated for the store.
 //!
-//! This crate reads indexes and makes the bytes of their files. Of files it writes the embedder's alone (`embed::build`).
+//! This crate reads indexes and encodes their files. It writes only the embedder's files itself (`embed::build`).
 
 pub mod bytes;
 pub mod custom_embedder;

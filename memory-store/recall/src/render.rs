@@ -1,8 +1,8 @@
-//! Text for the model: what a hook prints of its hits.
+//! Rendering of hits as the text that a hook prints for the model.
 //!
-//! Everything stands between our delimiters, so that it is never learned from again. Recalled text
-//! is data: the delimiter is escaped in it, control and direction characters are taken out, and a
-//! wish is told as what somebody asked for, since bare imperatives are refused as injection.
+//! All of it is enclosed in our delimiters, which keeps the collector from learning it again. Recalled text is data:
+//! the delimiter is escaped in it, control and direction characters are removed, and a wish is rendered as a past
+//! request of the user, because the model refuses bare imperatives as injection.
 
 use std::ops::Range;
 
@@ -19,23 +19,23 @@ pub const OPEN: &str = "<throughline-memory";
 /// End of injected text.
 pub const CLOSE: &str = "</throughline-memory>";
 
-/// Characters of one memory's text.
+/// Maximum length of a memory's text, in characters.
 const TEXT_CHARS_MAX: usize = 700;
-/// Characters of one memory's title.
+/// Maximum length of a memory's title, in characters.
 const TITLE_CHARS_MAX: usize = 200;
-/// Characters of the title of a memory that another one differs from.
+/// Maximum length, in characters, of the title of a contradicting memory in a label.
 const DOUBT_CHARS_MAX: usize = 100;
-/// Memories named as differing from one.
+/// Maximum number of contradicting memories in a label.
 const DOUBTS_MAX: usize = 2;
-/// Characters of a memory's line where a session starts: what it states, and the sentences after it that
-/// fit whole. Its number or a prompt about it brings the rest.
+/// Characters of a memory's line at session start: its statement, and the sentences after it that fit whole. The rest
+/// is available by its number or by a prompt about it.
 pub(crate) const BRIEF_CHARS: usize = 170;
 /// A memory is cut rather than left out when at least this many characters of it fit.
 const CUT_CHARS_MIN: usize = 120;
-/// Files named with a memory.
+/// Maximum number of file names listed with a memory.
 const PATHS_MAX: usize = 3;
 
-/// Text with the places of the memories in it.
+/// Rendered text with the byte ranges of its memories.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rendered {
     /// The text; empty when no memory fitted.
@@ -44,22 +44,22 @@ pub struct Rendered {
     pub pieces: Vec<RenderedPiece>,
 }
 
-/// A memory in a text.
+/// A memory in a rendered text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RenderedPiece {
     /// The memory.
     pub id: MemoryId,
-    /// Its bytes.
+    /// Byte range of the memory in the text.
     pub range: Range<usize>,
 }
 
-/// Returns how many tokens a text takes: a quarter of its characters, rounded up.
+/// Returns the estimated number of tokens of a text: a quarter of its characters, rounded up.
 pub fn tokens(text: &str) -> u32 {
     u32::try_from(text.chars().count().div_ceil(4)).unwrap_or(u32::MAX)
 }
 
-/// Renders hits, best first, within a budget of tokens. `event` says what they go with: `prompt`,
-/// `file`, `error`, `start`, or words of the caller's.
+/// Renders hits, best first, within a budget of tokens. `event` selects the introduction: `prompt`, `file`, `error`,
+/// `start`, or a text of the caller.
 pub fn injection(event: &str, hits: &[Hit], budget_tokens: u32) -> Rendered {
     let has_passage = hits.iter().any(|hit| hit.collection == Collection::Passages);
     let lead = if event == "search" && has_passage { lead("both") } else { lead(event) };
@@ -82,7 +82,7 @@ pub fn titles(event: &str, hits: &[Hit], budget_tokens: u32) -> Rendered {
     in_lines(event, hits, budget_tokens, |hit| cut(clean(&hit.title), TITLE_CHARS_MAX))
 }
 
-/// Returns the title of a hit behind its kind, id and labels.
+/// Returns the title of a hit, preceded by its kind, id and labels.
 pub fn labelled_title(hit: &Hit) -> String {
     let title = cut(clean(&hit.title), TITLE_CHARS_MAX);
     format!("{}{title}", head(hit).trim_start_matches("- "))
@@ -102,7 +102,7 @@ pub fn whole(hits: &[Hit], budget_tokens: u32) -> Rendered {
     })
 }
 
-/// Renders what `told` makes of each hit, as many as fit; of one that is too long by itself as much as fits.
+/// Renders each hit with `told`, as many as fit. A hit that is too long for the whole budget is cut.
 fn in_lines(
     event: &str,
     hits: &[Hit],
@@ -134,9 +134,8 @@ fn in_lines(
     Rendered { text, pieces }
 }
 
-/// Renders the session-start block: where the work was left, in lines of the caller's; then
-/// memories; then one line `more`. All within a budget of tokens, of which the memories get what
-/// the other two leave.
+/// Renders the session-start block: the caller's lines about unfinished work, then memories, then the line `more`. All
+/// of it fits within a budget of tokens; the memories get the remainder after the other two.
 pub fn start(left: Option<&str>, hits: &[Hit], more: &str, budget_tokens: u32) -> Rendered {
     let mut text = format!("{OPEN}>\n");
     let more = clean(more);
@@ -177,19 +176,19 @@ pub fn start(left: Option<&str>, hits: &[Hit], more: &str, budget_tokens: u32) -
     Rendered { text, pieces }
 }
 
-/// Puts our delimiters around text that was rendered before.
+/// Encloses already rendered text in our delimiters.
 pub fn wrap(text: &str) -> String {
     format!("{OPEN}>\n{text}\n{CLOSE}")
 }
 
-/// Length in which a memory is told.
+/// Amount of detail in which a memory is rendered.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum HitDetail {
     /// Its statement and what fits into [`BRIEF_CHARS`].
     Brief,
-    /// All of its text.
+    /// The whole text.
     Text,
-    /// All of it, and the files it is about.
+    /// The whole text and the files that the memory is about.
     TextAndPaths,
 }
 
@@ -202,7 +201,7 @@ fn put_pieces(
     pieces: &mut Vec<RenderedPiece>,
 ) {
     for hit in hits {
-        // One character for the line's end.
+        // One character is reserved for the line break.
         let Some(piece) = piece(hit, detail, room.saturating_sub(1)) else { continue };
         room = room.saturating_sub(piece.chars().count() + 1);
         let start = text.len();
@@ -252,8 +251,7 @@ fn lead(event: &str) -> &'static str {
     }
 }
 
-/// Kind, short id and date, and whether its files are no longer what they were; of what somebody asked for, that it
-/// was asked.
+/// Returns the label of a hit: kind, short id, date and staleness, and for a wish that it was asked for.
 fn head(hit: &Hit) -> String {
     let of_turn = |told: &str| {
         let session = short_session(hit.session.as_deref().unwrap_or_default());
@@ -282,7 +280,7 @@ fn head(hit: &Hit) -> String {
     let stale = hit.staleness.as_ref().map(|stale| format!(", {}", stale.mark()));
     let stale = stale.unwrap_or_default();
     let origin = if hit.from_repository { ", from the repository" } else { "" };
-    // Only who asks for history is given such ones.
+    // Only explicit requests for history return superseded or expired memories.
     let over = match (hit.superseded, hit.superseded_by, hit.expired) {
         (true, Some(newer), _) if !hit.undecided.is_empty() => {
             format!(", differs from {}, which is newer: not decided", newer.short())
@@ -301,27 +299,27 @@ fn head(hit: &Hit) -> String {
     }
 }
 
-/// Returns whether a memory is told as a model's own note.
+/// Returns whether a memory is rendered as a model's own note.
 pub fn is_noted(hit: &Hit) -> bool {
     told_by(hit) == Teller::Claude
 }
 
-/// Person or program in whose name a memory is told.
+/// Person or program to which a memory is attributed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Teller {
     /// The user, who asked for it.
     User,
-    /// Claude, which saved it by itself or says how things should be.
+    /// Claude, which saved the memory on its own or stated the wish.
     Claude,
-    /// Nobody in particular: it tells what is so.
+    /// No attribution: the memory states a fact.
     Unsaid,
 }
 
-/// Returns the teller of a memory: the user for wishes of a person, Claude for memories that a model chose to save or
-/// wishes that it states.
+/// Returns the attribution of a memory: the user for a person's wishes, Claude for memories that a model chose to save
+/// or wishes that a model stated.
 fn told_by(hit: &Hit) -> Teller {
-    // A file that does not say who said it was written by hand: by the user, in the user's own folder.
-    // Of what is from the repository nobody here knows who said it.
+    // A file without a speaker was written by hand; in the user's own folder that is the user. The speaker of a memory
+    // from the repository cannot be verified.
     let is_users = !hit.from_repository
         && match hit.said_by {
             Some(said_by) => said_by == SaidBy::User,
@@ -350,7 +348,7 @@ fn told_by(hit: &Hit) -> Teller {
     }
 }
 
-/// Title and text on one line each; a text that says the title again stands alone.
+/// Returns title and text on one line. A text that repeats the title replaces it.
 fn content(hit: &Hit) -> String {
     let title = cut(clean(&hit.title), TITLE_CHARS_MAX);
     let text = cut(clean(&hit.text), TEXT_CHARS_MAX);
@@ -365,7 +363,7 @@ fn content(hit: &Hit) -> String {
     }
 }
 
-/// Returns a memory's title with the sentences of its text that fit whole. A command is all in its title.
+/// Returns a memory's title with the sentences of its text that fit whole. A command's title is complete.
 fn brief(hit: &Hit) -> String {
     let mut told = cut(clean(&hit.title), TITLE_CHARS_MAX);
     if hit.kind == Kind::Command && !told.is_empty() {
@@ -377,9 +375,9 @@ fn brief(hit: &Hit) -> String {
     };
     let room = BRIEF_CHARS.saturating_sub(told.chars().count());
     let fits = |end: &usize| text[..*end].chars().count() <= room;
-    // "e.g. this" goes on.
+    // A lower-case letter continues the sentence, as in "e.g. this".
     let begins = |end: &usize| !text[*end..].trim_start().starts_with(char::is_lowercase);
-    // Half of what somebody said is not what they said.
+    // A cut within a quotation would change its meaning.
     let is_whole = |end: &usize| text[..*end].matches('"').count().is_multiple_of(2);
     let ends = text.match_indices(['.', '!', '?', ';']).map(|(at, _)| at + 1);
     let ends = ends.filter(|&end| text[end..].is_empty() || text[end..].starts_with(' '));
@@ -389,7 +387,7 @@ fn brief(hit: &Hit) -> String {
     told
 }
 
-/// The files it is about that its words do not name.
+/// Returns the memory's files that its text does not name.
 fn tail(hit: &Hit, content: &str) -> String {
     let name = |path: &String| path.rsplit('/').next().unwrap_or_default().to_owned();
     let mut unnamed = hit.paths.iter().filter(|path| !content.contains(&name(path)));
@@ -401,7 +399,7 @@ fn tail(hit: &Hit, content: &str) -> String {
     format!(" ({}{more})", paths.join(", "))
 }
 
-/// Returns the label of a memory with undecided pairs: the earlier ones, each with its title.
+/// Returns the label of a memory with undecided contradictions: the earlier memories with their titles.
 fn doubt(hit: &Hit) -> String {
     let named = hit.undecided.iter().filter(|_| !hit.superseded).map(|(id, title)| {
         format!(
@@ -413,13 +411,13 @@ fn doubt(hit: &Hit) -> String {
     named.take(DOUBTS_MAX).collect()
 }
 
-/// The first sentences of a text where these are at least half of what fits, for half a sentence may say the
-/// opposite of all of it; otherwise as much as fits.
+/// Cuts a text after its last whole sentence if that keeps at least half of the limit, because half a sentence may
+/// state the opposite of the whole; otherwise cuts at the limit.
 fn cut_by_sentence(text: String, chars_max: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(chars_max) else { return text };
     let whole = text[..end].rmatch_indices(". ").map(|(at, stop)| at + stop.len());
     let mut whole = whole.take_while(|&whole| whole * 2 > end);
-    // "e.g. this" goes on.
+    // A lower-case letter continues the sentence, as in "e.g. this".
     let whole = whole.find(|&whole| text[whole..].starts_with(|next: char| !next.is_lowercase()));
     match whole {
         Some(whole) => format!("{}…", &text[..whole]),
@@ -427,7 +425,7 @@ fn cut_by_sentence(text: String, chars_max: usize) -> String {
     }
 }
 
-/// The first characters of a text, up to the end of a word, with a mark where something is missing.
+/// Cuts a text at the end of a word and marks the cut.
 fn cut(text: String, chars_max: usize) -> String {
     // A character is at least one byte, so most texts need no counting.
     if text.len() <= chars_max {
@@ -469,7 +467,7 @@ mod tests {
                 "- [preference {short}] asked on 2026-10-02: Never use float for money (src/a.rs)"
             )
         );
-        // The user did not wish for it.
+        // The wish is not the user's.
         let theirs = Hit { from_repository: true, ..wish };
         assert_eq!(
             piece(&theirs, HitDetail::Brief, 500).unwrap(),

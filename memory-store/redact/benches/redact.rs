@@ -1,9 +1,9 @@
-//! How fast redaction reads ordinary text: `cargo bench -p memory-store-redact --bench redact [FILE...]`.
+//! Speed of redaction on ordinary text: `cargo bench -p memory-store-redact --bench redact [FILE...]`.
 //!
-//! *Ordinary* is what transcripts hold: prompts, answers, commands with their output, and files that were read. Without files,
-//! that is what our own fixtures' transcripts say, this project's documents, and the sources of memory-store without the two
-//! parts that are full of secrets and attacks. The second figure is what the gate for passages and
-//! memories takes, the third what it takes to look for secrets that were recognised elsewhere.
+//! *Ordinary* is the content of transcripts: prompts, answers, commands with their output, and files that were read.
+//! Without files, the texts are the transcripts of our own fixtures, this project's documents, and the sources of
+//! memory-store without the two parts that are full of secrets and attacks. The second figure is the speed of the gate
+//! for passages and memories, the third that of the search for secrets recognised elsewhere.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
@@ -12,15 +12,15 @@ use std::path::{Path, PathBuf};
 use memory_store_redact::known::{KEY_BYTES, Known};
 use memory_store_redact::{RedactOptions, Redactor};
 
-/// The texts are repeated until they have this size.
+/// The texts are repeated up to this size.
 const TEXT_BYTES: usize = 16 << 20;
 
 const ROUNDS: usize = 7;
 
-/// The gate reads so many times less text than redaction in the same time.
+/// Factor by which less text is read for the gate than for redaction.
 const GATE_SLOWER: usize = 8;
 
-/// Values that are known of a project.
+/// Number of known values of a project.
 const KNOWN: u8 = 100;
 
 fn main() {
@@ -63,7 +63,7 @@ fn main() {
     );
 }
 
-/// Prints how fast `run` reads the texts, and how many findings `count` has in them.
+/// Prints the speed of `run` on the texts, and the number of findings that `count` returns.
 fn measure(
     what: &str,
     texts: &[String],
@@ -95,13 +95,13 @@ fn measure(
 /// Returns the processor time of this process, which other processes do not affect.
 fn cpu_seconds() -> f64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the time is written to what is ours.
+    // SAFETY: the time is written to our own variable.
     let failed = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
     assert_eq!(failed, 0, "every Unix has this clock");
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// Own files that together are like transcripts.
+/// Returns our own files that together resemble transcripts.
 fn ordinary() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut files = below(&root.join("tests/fixtures"), "jsonl");
@@ -117,7 +117,7 @@ fn ordinary() -> Vec<PathBuf> {
     files
 }
 
-/// The files below `folder` with this extension, in order.
+/// Returns the files below `folder` with this extension, in order.
 fn below(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = walkdir::WalkDir::new(folder)
         .into_iter()
@@ -129,7 +129,7 @@ fn below(folder: &Path, extension: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Returns the texts of a file: for JSONL its strings, since those are redacted in a transcript.
+/// Returns the texts of a file: for JSONL its strings, which are redacted separately in a transcript.
 fn texts_of(file: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(file).unwrap_or_default();
     if file.extension().is_none_or(|extension| extension != "jsonl") {

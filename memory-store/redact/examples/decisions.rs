@@ -1,9 +1,10 @@
-//! Prints what redaction decides about texts, so that two builds can be compared byte by byte, and scores it:
-//! `cargo run --release -p memory-store-redact --example decisions -- [--out FILE] FILE...`.
+//! Prints and scores redaction's decisions about texts, so that two builds can be compared byte by byte: `cargo run
+//! --release -p memory-store-redact --example decisions -- [--out FILE] FILE...`.
 //!
-//! A file of JSON lines with `text` holds labelled rows: `secret` or `secrets` must not be left in the redacted text, and
-//! a row without one (`"is_secret": false`, or neither key) must stay as it is, or what `keep` lists. Any other file of JSON lines is a
-//! transcript: each distinct string of it is redacted once, and each finding is printed with its text, to be judged.
+//! A file of JSON lines with `text` contains labelled rows: `secret` or `secrets` must not be left in the redacted
+//! text, and a row without one (`"is_secret": false`, or neither key) must stay unchanged, or at least the texts in
+//! `keep`. Any other file of JSON lines is a transcript: each distinct string of it is redacted once, and each finding
+//! is printed with its text for review.
 
 #![expect(clippy::print_stdout, reason = "it prints its figures")]
 
@@ -15,13 +16,13 @@ use std::path::{Path, PathBuf};
 use memory_store_redact::{Given, RedactOptions, Redactor};
 use serde_json::{Value, json};
 
-/// Texts that are longer are redacted and not judged in other ways.
+/// Longer texts are redacted without further tests.
 const JUDGED_BYTES_MAX: usize = 1 << 10;
 
-/// Text printed around a finding.
+/// Bytes of text printed around a finding.
 const AROUND_BYTES: usize = 60;
 
-/// Secrets and look-alikes of one source, with those that were treated rightly.
+/// Numbers of secrets and look-alikes of one source, and of those that were treated correctly.
 #[derive(Default)]
 struct Score {
     secrets: usize,
@@ -154,7 +155,7 @@ fn score(
     }
 }
 
-/// All that is decided about a text.
+/// Returns all decisions about a text.
 fn decisions(redactor: &Redactor, row: &Value, text: &str, redacted: &str) -> Value {
     let mut decisions = json!({"id": row["id"], "redacted": redacted});
     if text.len() > JUDGED_BYTES_MAX {

@@ -1,4 +1,4 @@
-//! Engine: one pass of an automaton over all keywords, and the detectors that look around each.
+//! Engine: one pass of an automaton over all keywords, and the detectors that read the text around each.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -19,24 +19,24 @@ use crate::texts;
 use crate::value::spread::{SpreadEvidence, may_spread, trimmed};
 use crate::vocabulary::WORDS;
 
-/// Passes over the result: hiding one secret may uncover the edge of another.
+/// Maximum number of passes over the result: hiding one secret may uncover the edge of another.
 const PASSES_MAX: usize = 8;
 
-/// Vain looks at keywords that a rule may have before it reads the rest of the text in one pass.
+/// Number of keywords without a match after which a rule reads the rest of the text in one pass.
 const FAILURES_MAX: u16 = 200;
 
-/// Names of secrets that are this close to each other are looked at more briefly.
+/// Distance between names of secrets below which fewer bytes of each are read.
 const DENSE_BYTES: usize = 24;
 
-/// A match inside a run of this many base 64 characters is part of an image or an archive.
+/// Minimum length of a base 64 run that is part of an image or an archive; matches inside are skipped.
 const BLOB_BYTES_MIN: usize = 256;
 
-/// Hides secrets in text. Cheap to make and to share between threads.
+/// Hides secrets in text. Cheap to create and to share between threads.
 #[derive(Clone, Debug, Default)]
 pub struct Redactor {
-    /// Handling of what it finds, with the names and known secrets that it hides.
+    /// Policies for findings, and the names and known secrets to hide.
     pub options: RedactOptions,
-    /// True if it hides the secrets that were recognised elsewhere and nothing else.
+    /// True to hide only secrets that were recognised elsewhere.
     pub only_known: bool,
 }
 
@@ -46,8 +46,8 @@ impl Redactor {
         Self { options: options.clone(), only_known: false }
     }
 
-    /// Returns `text` without secrets, and those that rules found in it and that look random: they mean nothing else where
-    /// they stand in other texts.
+    /// Returns `text` without secrets, and the secrets that rules found in it and that appear random: they have no
+    /// other meaning in other texts.
     pub fn redact_and_recognise<'t>(&self, text: &'t str) -> (Cow<'t, str>, Vec<String>) {
         let found = self.findings(text);
         let mut values = Vec::new();
@@ -76,7 +76,7 @@ impl Redactor {
         self.redact_found(text, self.findings(text))
     }
 
-    /// Redacts a text whose secrets were found before.
+    /// Redacts a text with known findings.
     pub(crate) fn redact_found<'t>(&self, text: &'t str, mut found: Vec<Finding>) -> Cow<'t, str> {
         let mut result = Cow::Borrowed(text);
         for pass in 1..=PASSES_MAX {
@@ -94,7 +94,7 @@ impl Redactor {
         if self.only_known {
             let mut found = self.options.known.find(text);
             found.retain(|finding| !self.is_harmless(&text.as_bytes()[finding.range.clone()]));
-            // One value may stand within another, or begin where another has not ended.
+            // A value may be within another, or begin before another has ended.
             let mut found = united(found);
             found.iter_mut().for_each(|finding| take_end(text.as_bytes(), finding));
             return found;
@@ -104,7 +104,7 @@ impl Redactor {
         found.map(|finding| Finding { range: plain.place(&finding.range), ..finding }).collect()
     }
 
-    /// Finds secrets in a text whose lines are not numbered.
+    /// Returns the secrets in a text without line numbers.
     fn findings_of(&self, text: &str) -> Vec<Finding> {
         let mut found = self.options.deny.find(text.as_bytes());
         found.extend(self.options.names.find(text));
@@ -132,12 +132,12 @@ impl Redactor {
         found
     }
 
-    /// Returns whether a person said that a value is no secret.
+    /// Returns whether a user declared that a value is no secret.
     pub(crate) fn is_harmless(&self, value: &[u8]) -> bool {
         self.options.harmless.iter().any(|harmless| harmless.as_bytes() == value)
     }
 
-    /// Finds values beside secrets that reveal as much.
+    /// Returns the values beside secrets that are as sensitive.
     fn beside(&self, text: &str, found: &[Finding]) -> Vec<Finding> {
         let mut beside = echo::repeated(text.as_bytes(), found);
         let logins: Vec<Finding> =
@@ -151,7 +151,7 @@ impl Redactor {
     }
 }
 
-/// Detectors of a keyword, the most telling first: where matches overlap, the first gives the name.
+/// Detectors of a keyword, the most specific first: where matches overlap, the first determines the name.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Detector {
     PrivateText,
@@ -163,7 +163,7 @@ enum Detector {
     Cue,
 }
 
-/// The built-in rules, ready to run.
+/// The compiled built-in rules.
 pub(crate) struct Engine {
     pub(crate) rules: Vec<&'static Rule>,
     keywords: AhoCorasick,
@@ -208,7 +208,7 @@ impl Engine {
         Self { rules, keywords, detectors }
     }
 
-    /// All secrets of a text, the most telling first, and those that were written in several pieces.
+    /// Returns all secrets of a text, the most specific first, including those written in several pieces.
     fn scan(&'static self, text: &[u8]) -> Vec<Finding> {
         let mut found = self.detect(text);
         found.extend(joined::find(text, |piece| {
@@ -257,7 +257,7 @@ impl Engine {
                     last_name = range.end;
                 }
                 if detector == Detector::Assignment {
-                    // A table whose every cell is a name is read once, not for each of them.
+                    // A table with a name in every cell is read once, not for each of them.
                     let column = (!rows.contains(&range.start))
                         .then(|| column::find(text, &range))
                         .flatten();
@@ -297,7 +297,7 @@ impl Engine {
         matches!(detector, Detector::Rule(index) if self.rules[index].prefers_one_pass())
     }
 
-    /// All that a rule finds from here on, for text that is full of its keyword.
+    /// Returns all matches of a rule from here on, for text full of its keyword.
     fn find_all(&self, detector: Detector, text: &[u8], from: usize) -> Vec<Range<usize>> {
         match detector {
             Detector::Rule(index) => self.rules[index].find_all(text, from),
@@ -323,7 +323,7 @@ impl Engine {
             Detector::EncodedKey => block::encoded_key(text, hit),
             Detector::Rule(index) => self.rules[index].find(text, hit),
             Detector::Assignment => assignment::find(text, hit, is_dense),
-            // They have many at once; see `detect`.
+            // They return several at once; see `detect`.
             Detector::Cookie | Detector::Cue => None,
         }
     }
@@ -341,8 +341,8 @@ impl Engine {
     }
 }
 
-/// Counts of a rule's vain looks at keywords. A window around each keyword is fast while there are few; text that
-/// is full of a keyword is faster read once as a whole.
+/// Counts of a rule's keywords without a match. A window around each keyword is fast while there are few; text full of
+/// a keyword is read faster once as a whole.
 #[derive(Default)]
 struct Failures {
     by_rule: Vec<u16>,
@@ -355,7 +355,7 @@ impl Failures {
         self.by_rule.get(index).is_some_and(|count| *count >= FAILURES_MAX)
     }
 
-    /// Counts a failure; says whether the rule is now to read the rest as a whole.
+    /// Counts a failure; returns whether the rule is now to read the rest as a whole.
     fn are_too_many(&mut self, detector: Detector, rules: usize) -> bool {
         let Detector::Rule(index) = detector else { return false };
         if self.by_rule.is_empty() {
@@ -366,7 +366,7 @@ impl Failures {
     }
 }
 
-/// Returns whether a match lies inside a long run of base 64: an image, an archive, an integrity string.
+/// Returns whether a match is inside a long run of base 64: an image, an archive, an integrity string.
 fn is_in_blob(text: &[u8], range: &Range<usize>) -> bool {
     let is_base64 = |byte: &&u8| byte.is_ascii_alphanumeric() || b"+/=".contains(byte);
     let before =
@@ -375,8 +375,8 @@ fn is_in_blob(text: &[u8], range: &Range<usize>) -> bool {
     before.max(after) >= BLOB_BYTES_MIN
 }
 
-/// Takes the sign behind the number at the end of a value to it: passwords end so more often than sentences that end
-/// with one, and such a sentence loses nothing else.
+/// Extends a value by the sign after its final number: more passwords than sentences have this ending, and such a
+/// sentence loses nothing else.
 fn take_end(text: &[u8], finding: &mut Finding) {
     let range = &finding.range;
     let is_secret = is_learned(finding.rule) || finding.rule == KNOWN;
@@ -410,13 +410,13 @@ impl Redactor {
         result
     }
 
-    /// Returns whether nothing stands in place of what a rule hid.
+    /// Returns whether matches of a rule are removed without a placeholder.
     fn is_dropped(&self, rule: &str) -> bool {
         Class::from_name(rule).is_some_and(|class| self.options.personal.of(class) == Policy::Drop)
     }
 }
 
-/// The password in what was hidden with it: a URL, a connection string, a user and a password, a sentence.
+/// Returns the password within a hidden value: a URL, a connection string, a user and a password, a sentence.
 fn password_within(value: &str) -> Option<&str> {
     if let Some((_, address)) = value.split_once("://") {
         return address.rsplit_once('@')?.0.split_once(':').map(|(_, password)| password);
@@ -429,8 +429,8 @@ fn password_within(value: &str) -> Option<&str> {
     value.rsplit_once([' ', ',']).or_else(|| value.split_once(':')).map(|(_, password)| password)
 }
 
-/// Returns whether what a rule found is looked for elsewhere: no personal data, and nothing that a person's own
-/// patterns or marks decide about.
+/// Returns whether a rule's findings are searched for elsewhere: no personal data, and no matches of a user's own
+/// patterns or marks.
 pub(crate) fn is_learned(rule: &str) -> bool {
     let is_other = [PRIVATE_TEXT, PRIVATE_KEY, ACCOUNT, NAME, KNOWN, DENIED];
     !is_other.contains(&rule) && Class::from_name(rule).is_none()

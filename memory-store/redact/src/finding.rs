@@ -4,22 +4,22 @@ use std::ops::Range;
 
 use memchr::memmem;
 
-/// The beginning of what stands where a secret stood.
+/// Prefix of a redaction placeholder.
 pub const PLACEHOLDER_OPEN: &str = "[redacted:";
 
 /// A secret in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The rule that found it, as the placeholder names it.
+    /// Name of the rule, used in the placeholder.
     pub rule: &'static str,
-    /// Place, in bytes.
+    /// Range in bytes.
     pub range: Range<usize>,
 }
 
-/// The name of a password that its place tells.
+/// Rule name of a password that is identified by its place.
 pub(crate) const LOGIN: &str = "login";
 
-/// The name of a user that is hidden because it belongs to a password.
+/// Rule name of a user name that is hidden because it belongs to a password.
 pub(crate) const ACCOUNT: &str = "account";
 
 /// Rules whose secrets come with a user name or an id.
@@ -40,15 +40,15 @@ pub(crate) const ASSIGNMENT: &str = "assignment";
 pub(crate) const COOKIE: &str = "session-cookie";
 pub(crate) const ENCODED: &str = "encoded-secret";
 
-/// The name of what is hidden because it was recognised elsewhere.
+/// Rule name of a secret that was recognised elsewhere.
 pub(crate) const KNOWN: &str = "known-secret";
-/// The name of what a person's own pattern hid.
+/// Rule name of matches of a user's own patterns.
 pub(crate) const DENIED: &str = "denied";
 
-/// The name of what is hidden as the name of a person.
+/// Rule name of hidden names of people.
 pub const NAME: &str = "name";
 
-/// Unites overlapping findings (sorted by how telling they are); the most telling gives the name.
+/// Merges overlapping findings (sorted by specificity); the most specific one determines the name.
 pub(crate) fn united(found: Vec<Finding>) -> Vec<Finding> {
     let mut ranked: Vec<(usize, Finding)> = found.into_iter().enumerate().collect();
     ranked.sort_by_key(|(rank, finding)| (finding.range.start, *rank));
@@ -77,7 +77,7 @@ pub(crate) fn overlap(left: &Range<usize>, right: &Range<usize>) -> bool {
     left.start < right.end && right.start < left.end
 }
 
-/// Returns where secrets were hidden before.
+/// Returns the places of existing placeholders.
 pub(crate) fn placeholders(text: &str) -> Vec<Range<usize>> {
     memmem::find_iter(text.as_bytes(), PLACEHOLDER_OPEN)
         .filter_map(|start| {

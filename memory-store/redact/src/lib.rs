@@ -1,8 +1,8 @@
-//! Redaction: what happens to text first, before it is archived, shown to a model or written to a
-//! file. To *redact* is to put `[redacted:<rule>]` where a secret stood.
+//! Redaction: the first step for all text, before it is archived, shown to a model or written to a
+//! file. To *redact* is to replace each secret by `[redacted:<rule>]`.
 //!
-//! One pass of an automaton over all keywords finds the places worth a look; a rule's pattern is
-//! compiled when its keyword first appears and runs in a window around it.
+//! One pass of an automaton over all keywords finds the candidate places; a rule's pattern is
+//! compiled when its keyword first appears, and runs in a window around it.
 
 mod context;
 mod engine;

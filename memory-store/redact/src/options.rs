@@ -12,26 +12,26 @@ use crate::personal::{Class, Personal, Policy};
 pub struct RedactOptions {
     /// Values that a person declared harmless, such as the password of a local test database.
     pub harmless: Vec<String>,
-    /// Regular expressions of text that a person never wants kept.
+    /// Regular expressions of text that a person does not want to be stored.
     pub deny: DenyPatterns,
-    /// Handling of personal data.
+    /// Policies for personal data.
     pub personal: Personal,
-    /// Names of people that are hidden.
+    /// Names of people to hide.
     pub names: Names,
     /// Secrets that were recognised elsewhere.
     pub known: Known,
 }
 
-/// Why settings of redaction cannot be used.
+/// Reason for rejecting settings of redaction.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionsError {
-    /// A pattern of `deny`.
+    /// An invalid pattern of `deny`.
     #[error("deny: {0}")]
     Pattern(#[from] PatternError),
-    /// A class that there is not.
+    /// An unknown class.
     #[error("`{0}` is no class; there are: {classes}", classes = Class::ALL.map(Class::name).join(", "))]
     Class(String),
-    /// A policy that there is not.
+    /// An unknown policy.
     #[error("{class}: `{policy}` is no policy; there are: keep, mask, drop")]
     Policy {
         /// The class.
@@ -43,7 +43,7 @@ pub enum OptionsError {
 
 impl RedactOptions {
     /// Returns the options for a store: one with a root is committed. The settings were checked when their file was
-    /// read; should they not be usable all the same, the defaults hold.
+    /// read; if they are invalid after all, the defaults are used.
     pub fn for_store(settings: &Settings, is_committed: bool) -> Self {
         let personal = if is_committed { Personal::COMMITTED } else { Personal::PRIVATE };
         Self::of(&settings.redact, is_committed).unwrap_or(Self { personal, ..Self::default() })
@@ -52,7 +52,7 @@ impl RedactOptions {
     /// Returns the options for committed files, or for those that only this user reads.
     ///
     /// # Errors
-    /// When a pattern, a class or a policy cannot be used.
+    /// A pattern, a class or a policy is invalid.
     pub fn of(settings: &RedactSettings, is_committed: bool) -> Result<Self, OptionsError> {
         let (mut personal, policies) = match is_committed {
             true => (Personal::COMMITTED, &settings.committed),

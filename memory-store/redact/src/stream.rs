@@ -1,7 +1,7 @@
-//! Redacting streams of any length in bounded memory.
+//! Redaction of streams of any length in bounded memory.
 //!
-//! A stream is read in blocks. Text near the end of a block waits for the next one, so that a secret that lies across
-//! the border is found.
+//! A stream is read in blocks. Text near the end of a block is kept for the next one, so that a secret that spans the
+//! border is found.
 
 use std::io::{self, Read, Write};
 
@@ -9,21 +9,20 @@ use crate::context::block::{PRIVATE_CLOSE, PRIVATE_OPEN};
 use crate::engine::Redactor;
 use crate::finding::{Finding, PRIVATE_TEXT, placeholder};
 
-/// Bytes that are read at once.
+/// Size of a read.
 const BLOCK_BYTES: usize = 512 << 10;
 
-/// Bytes at the end of a block that wait for the next: more than any secret but private text takes.
+/// Bytes at the end of a block that are kept for the next: more than any secret except private text takes.
 pub const OVERLAP_BYTES: usize = 96 << 10;
 
-/// Bytes before a secret in which its name may stand.
+/// Bytes before a secret that may contain its name.
 const CONTEXT_BYTES: usize = 1 << 10;
 
-/// Bytes of private text after which its end is looked for without keeping it.
+/// Bytes of private text after which its end is searched for without storing it.
 const HELD_BYTES_MAX: usize = 1 << 20;
 
 impl Redactor {
-    /// Copies text without its secrets; returns how many were hidden. Bytes that are no UTF-8
-    /// become U+FFFD.
+    /// Copies text without its secrets; returns the number of hidden ones. Bytes that are not UTF-8 become U+FFFD.
     pub fn redact_stream(&self, mut input: impl Read, mut output: impl Write) -> io::Result<usize> {
         let mut held: Vec<u8> = Vec::new();
         let mut inside = 0usize;
@@ -66,19 +65,19 @@ impl Redactor {
         }
     }
 
-    /// Returns where a text can be cut so that no secret lies across, those that stand before, and whether what follows
-    /// the cut is private text that does not end here and is too long to wait for.
+    /// Returns a place to cut a text that is in no secret, the findings before it, and whether the text after it is
+    /// private text that does not end here and is too long to keep.
     fn cut(&self, text: &str, is_last: bool) -> (usize, Vec<Finding>, bool) {
         let mut findings = self.findings(text);
         if is_last {
             return (text.len(), findings, false);
         }
         let mut cut = text.floor_char_boundary(text.len().saturating_sub(OVERLAP_BYTES));
-        // A line is not torn: rules look at what stands before in it.
+        // Lines are not split: rules read the text before a value in its line.
         if let Some(line) = memchr::memrchr(b'\n', &text.as_bytes()[..cut]) {
             cut = line + 1;
         }
-        // The name of a secret may stand some lines before it.
+        // The name of a secret may be some lines before it.
         let next = findings.iter().find(|f| f.range.start >= cut).map(|f| f.range.start);
         if let Some(next) = next.filter(|next| *next < cut + CONTEXT_BYTES) {
             let before = &text.as_bytes()[..next.saturating_sub(CONTEXT_BYTES).min(cut)];
@@ -105,7 +104,7 @@ fn skip_private(held: &mut Vec<u8>, inside: &mut usize, is_last: bool) {
             tag.get(..name.len()).is_some_and(|tag| tag.eq_ignore_ascii_case(name.as_bytes()))
         };
         if tag.len() < PRIVATE_CLOSE.len() && !is_last {
-            // The tag may go on in the next block.
+            // The tag may continue in the next block.
             held.drain(..at + next);
             return;
         }
@@ -123,7 +122,7 @@ fn skip_private(held: &mut Vec<u8>, inside: &mut usize, is_last: bool) {
     held.clear();
 }
 
-/// The bytes before a character that is not whole yet.
+/// Returns the number of bytes before an incomplete character.
 fn whole_characters(bytes: &[u8]) -> usize {
     const CHARACTER_BYTES_MAX: usize = 4;
     let is_start = |byte: &u8| *byte < 0x80 || *byte >= 0xC0;
@@ -138,7 +137,7 @@ fn whole_characters(bytes: &[u8]) -> usize {
 mod tests {
     use super::*;
 
-    /// Hands out a few bytes at a time, as a pipe does.
+    /// Returns a few bytes at a time, as a pipe does.
     struct Slow<'a>(&'a [u8], usize);
 
     impl Read for Slow<'_> {

@@ -1,4 +1,4 @@
-//! Values here are made up, and put together at run time so that no scanner takes this file for a
+//! The values are made up, and assembled at run time so that no scanner reports this file as a
 //! leak.
 
 use proptest::prelude::*;
@@ -21,7 +21,7 @@ const ALNUM: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456
 const HEX: &str = "0123456789abcdef";
 const BASE32: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
-/// A repeatable text of `length` characters that looks drawn at random.
+/// Returns a reproducible text of `length` characters that appears random.
 fn random(alphabet: &str, length: usize, seed: u64) -> String {
     let alphabet = alphabet.as_bytes();
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
@@ -35,14 +35,14 @@ fn random(alphabet: &str, length: usize, seed: u64) -> String {
         .collect()
 }
 
-/// The examples of the table: a rule's name, and a text with its secret between « and ».
+/// Returns the examples of the table: a rule's name, and a text with its secret between « and ».
 fn examples() -> Vec<(String, String)> {
     let rules = rule::built_in();
-    // The dots keep scanners from taking the table for a leak.
+    // The dots prevent scanners from reporting the table as a leak.
     rules.map(|rule| (rule.name.clone(), rule.example.replace('·', ""))).collect()
 }
 
-/// The made-up secrets of the rules that need nothing around them.
+/// Returns the made-up secrets of the rules that need no context.
 fn tokens() -> Vec<String> {
     let whole = |example: &str| {
         Some(example.strip_prefix('«')?.strip_suffix('»')?.to_owned())
@@ -512,7 +512,7 @@ fn hostile_text_is_redacted_as_a_whole() {
     }
 }
 
-/// Pieces of text of which hostile ones are made.
+/// Generates pieces of hostile texts.
 fn piece() -> impl Strategy<Value = String> {
     prop_oneof![
         any::<String>(),

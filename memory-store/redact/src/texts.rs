@@ -1,17 +1,17 @@
-//! Texts of a line, one by one. In a line of JSON each string was written, and redacted, by itself: read as it stands,
-//! names, quotes and escapes of the JSON look like parts of secrets, and hide others. So it is with the texts and
-//! attributes of the page that `throughline report` writes. In bytes that are no text each stretch that is stands alone.
+//! Splitting of lines into texts. In a line of JSON each string was written, and redacted, separately: in the raw line,
+//! names, quotes and escapes of the JSON resemble parts of secrets, and conceal others. The same applies to texts and
+//! attributes of the page that `throughline report` writes. In binary data, each stretch of text is separate.
 
 use std::ops::Range;
 
 use serde::de::IgnoredAny;
 
-/// A text, and where its bytes stand in the line.
+/// A text with the places of its bytes in the line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Text {
     /// The text.
     pub text: String,
-    /// From this byte of the text on, bytes stand from that byte of the line on.
+    /// Offsets in the text with the corresponding offsets in the line, for the bytes that follow.
     places: Vec<(usize, usize)>,
 }
 
@@ -20,7 +20,7 @@ impl Text {
         Self { text: text.to_owned(), places: vec![(0, at)] }
     }
 
-    /// Returns where a part of the text stands in the line, escapes whole.
+    /// Returns the range of a part of the text in the line, with whole escapes.
     pub fn place(&self, part: &Range<usize>) -> Range<usize> {
         self.at(part.start)..self.at(part.end)
     }
@@ -35,12 +35,12 @@ impl Text {
 /// The first two lines of the page that `throughline report` writes.
 pub const PAGE_START: &str = "<!doctype html>\n<!-- throughline report -->\n";
 
-/// Reader of a file's texts, line by line.
+/// Reader of a file's texts by line.
 #[derive(Clone, Debug, Default)]
 pub struct FileTexts {
-    /// Lines that were read, up to those of [`PAGE_START`].
+    /// Number of read lines, up to those of [`PAGE_START`].
     start: usize,
-    /// Whether all lines so far are those that a page begins with.
+    /// True if all lines so far match the start of a page.
     is_page: bool,
 }
 
@@ -56,17 +56,17 @@ impl FileTexts {
     }
 }
 
-/// The texts of a line.
+/// Returns the texts of a line.
 pub fn of_line(line: &[u8]) -> Vec<Text> {
     match json(line) {
-        // A letter may be in front that says what it is, or a checksum.
+        // A letter for the type of the line, or a checksum, may precede the JSON.
         Some(start) => strings(line, start),
         None => stretches(line),
     }
 }
 
-/// A text whose lines have numbers before them, as tools print files, without the numbers: of what is written in several
-/// lines they hide how it goes on. `None` where the first two lines are not numbered.
+/// Returns a text without the line numbers that tools print, because they separate the lines of a secret; `None` if the
+/// first two lines are not numbered.
 pub(crate) fn unnumbered(text: &str) -> Option<Text> {
     let mut lines = text.split_inclusive('\n');
     let (first, _) = numbered(lines.next()?)?;
@@ -85,7 +85,7 @@ pub(crate) fn unnumbered(text: &str) -> Option<Text> {
     Some(plain)
 }
 
-/// The number before a line, and where the line itself begins.
+/// Returns the number before a line, and the start of the line itself.
 fn numbered(line: &str) -> Option<(u32, usize)> {
     let number = line.trim_start_matches(' ');
     let behind = number.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -94,17 +94,17 @@ fn numbered(line: &str) -> Option<(u32, usize)> {
     Some((number.parse().ok()?, line.len() - plain.len()))
 }
 
-/// Returns where the JSON of a line begins, if that is all there is from there on.
+/// Returns the start of the JSON that forms the rest of a line.
 fn json(line: &[u8]) -> Option<usize> {
     const MARK_BYTES_MAX: usize = 16;
     let start = line.iter().take(MARK_BYTES_MAX).position(|byte| b"{[".contains(byte))?;
     serde_json::from_slice::<IgnoredAny>(&line[start..]).is_ok().then_some(start)
 }
 
-/// The texts of a line of a page: those between tags, values of attributes, and the rest of each tag. All bytes are in
-/// one of them, so that nothing is passed over; apart from each other they are as they were before they became a page.
+/// Returns the texts of a line of a page: those between tags, values of attributes, and the rest of each tag. All bytes
+/// are in one of them, so that none is skipped; separate texts are as they were before they became a page.
 fn of_page_line(line: &[u8]) -> Vec<Text> {
-    // A list of objects, each on a line of its own.
+    // A list of objects, one per line.
     let object = line.trim_ascii_end();
     let object = object.strip_suffix(b",").unwrap_or(object);
     if let Some(start) = json(object) {
@@ -134,7 +134,7 @@ fn of_page_line(line: &[u8]) -> Vec<Text> {
     texts
 }
 
-/// Returns the length of the tag or comment that begins here, if one does and ends in the line.
+/// Returns the length of the tag or comment at the start, if it ends in the line.
 fn tag(bytes: &[u8]) -> Option<usize> {
     let second = bytes.strip_prefix(b"<")?.first()?;
     (second.is_ascii_alphabetic() || b"/!".contains(second)).then_some(())?;
@@ -146,7 +146,7 @@ fn tag(bytes: &[u8]) -> Option<usize> {
     Some(end? + 1)
 }
 
-/// Adds a text of a page, with its characters in place of their entities.
+/// Adds a text of a page with decoded entities.
 fn push_unescaped(texts: &mut Vec<Text>, bytes: &[u8], start: usize) {
     const ENTITIES: [(&[u8], char); 5] =
         [(b"&amp;", '&'), (b"&lt;", '<'), (b"&gt;", '>'), (b"&quot;", '"'), (b"&#39;", '\'')];
@@ -171,7 +171,7 @@ fn push_unescaped(texts: &mut Vec<Text>, bytes: &[u8], start: usize) {
     }
 }
 
-/// The stretches of readable text.
+/// Returns the stretches of readable text.
 fn stretches(line: &[u8]) -> Vec<Text> {
     let mut texts = Vec::new();
     let mut at = 0;
@@ -189,12 +189,12 @@ fn stretches(line: &[u8]) -> Vec<Text> {
     texts
 }
 
-/// Returns whether a character stands in files of numbers only.
+/// Returns whether a character occurs in binary files only.
 fn is_binary(character: char) -> bool {
     character < ' ' && !matches!(character, '\t' | '\n' | '\r' | '\x0c' | '\x1b')
 }
 
-/// The strings of valid JSON from `start` on, names of fields among them.
+/// Returns the strings of valid JSON from `start` on, including names of fields.
 fn strings(line: &[u8], start: usize) -> Vec<Text> {
     let mut texts = Vec::new();
     let mut at = start;
@@ -208,7 +208,7 @@ fn strings(line: &[u8], start: usize) -> Vec<Text> {
     texts
 }
 
-/// The string that begins at `at`, and where the line goes on behind it.
+/// Returns the string that begins at `at`, and the place after it.
 fn string(line: &[u8], mut at: usize) -> (Text, usize) {
     let mut text = Text { text: String::new(), places: vec![(0, at)] };
     loop {
@@ -278,7 +278,7 @@ mod tests {
         }
     }
 
-    /// The texts of a page with these lines.
+    /// Returns the texts of a page with these lines.
     fn said_in_page(lines: &str) -> Vec<String> {
         let page = format!("{PAGE_START}{lines}");
         let mut file = FileTexts::default();
@@ -311,10 +311,10 @@ mod tests {
             said_in_page("{\"title\":\"token =\",\"kind\":\"fact\"},\n"),
             ["title", "token =", "kind", "fact"]
         );
-        // What is no tag is one text, as in a script.
+        // Text without tags is one text, as in a script.
         let script = "if (a < b && c > d) password = \"x\";\n";
         assert_eq!(said_in_page(script), [script]);
-        // Another page is read line by line, as it stands.
+        // Another page is read line by line in raw form.
         let mut file = FileTexts::default();
         let other = ["<!doctype html>\n", "<p>a</p>\n"].map(|line| file.of_line(line.as_bytes()));
         assert_eq!(other[1][0].text.trim_end(), "<p>a</p>");
@@ -336,7 +336,7 @@ mod tests {
     fn strings_stand_alone_and_escapes_are_read() {
         assert_eq!(said("{\"a\":\"b\\n\\\"c\\\"\",\"d\":[1,\"\"]}\n"), ["a", "b\n\"c\"", "d"]);
         assert_eq!(said("p{\"a\":\"\\u00e9\\ud83d\\ude00\\ud83d\"}"), ["a", "é😀\u{fffd}"]);
-        // A line that was cut off, and one that is no JSON, are what they look like.
+        // A truncated line, and one that is not JSON, are read in raw form.
         assert_eq!(said("{\"a\":\"b"), ["{\"a\":\"b"]);
         assert_eq!(said("[redacted] x\n"), ["[redacted] x\n"]);
         assert_eq!(said("0a1b2c3d {\"a\":\"b\"}\n"), ["a", "b"]);

@@ -1,5 +1,5 @@
-//! Whether a value is a secret: one judge for all places of a text. A place has a table of reasons for and
-//! against; each that holds adds its points. Reasons that decide alone come first, and the rest is not asked then.
+//! Judgement of values: one function decides for all places of a text whether a value is a secret. A place has a table
+//! of reasons for and against; each matching reason adds its points. Decisive reasons are first, and skip the rest.
 
 use crate::vocabulary::WORDS;
 use spread::SpreadEvidence;
@@ -15,36 +15,36 @@ pub(crate) mod word;
 /// Promise of the name or sentence beside a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Promise {
-    /// A password, chosen by a person: any value may be one.
+    /// A password, chosen by a person: any value is possible.
     Password,
-    /// A key or token: drawn at random.
+    /// A key or token: random.
     Key,
-    /// A key of some kind: the value has to look like a secret by itself.
+    /// A key of some kind: the value itself must resemble a secret.
     SomeKey,
 }
 
-/// Place of a value, which decides what it has to look like.
+/// Place of a value, which decides its required form.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ValuePlace {
     /// Beside a name, without a word or sign between them.
     Beside(Promise),
-    /// Behind a name and a word or sign that gives it.
+    /// After a name and a word or sign that gives it.
     Given(Promise),
-    /// As [`Given`](Self::Given), of a key also hexadecimal digits.
+    /// As [`Given`](Self::Given), but hexadecimal digits count as a key too.
     Told(Promise),
-    /// In quotes; `true` if the name has capitals alone.
+    /// In quotes; `true` if the name is in upper case.
     Quoted(Promise, bool),
-    /// In a file of settings, behind `NAME=`.
+    /// In a settings file, after `NAME=`.
     Setting(Promise),
-    /// Without quotes where code may stand: the byte behind it, and whether no spaces are around the sign.
+    /// Without quotes where code is possible: the byte after it, and whether the sign has no spaces around it.
     Bare(Promise, u8, bool),
-    /// Somewhere behind a name in its line.
+    /// After a name anywhere in its line.
     Near,
     /// Beside a word about a way in, which promises nothing.
     Cue,
     /// Where only the place indicates a secret: a rule, a column, an argument.
     Rule,
-    /// Where what is around it opens something: any style in which passwords and keys are made.
+    /// In a context that opens something: any style of generated passwords and keys.
     Styled,
     /// In other texts than the one where it was found.
     Elsewhere(SpreadEvidence),
@@ -54,7 +54,7 @@ pub(crate) enum ValuePlace {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ValueVerdict {
     points: i32,
-    /// Reasons that hold, by their place in the table.
+    /// Indexes of the matching reasons, as bits.
     held: u32,
     #[cfg_attr(not(test), expect(dead_code, reason = "for people who ask why, and for tests"))]
     table: &'static [ValueReason],
@@ -66,7 +66,7 @@ impl ValueVerdict {
         self.points >= ENOUGH
     }
 
-    /// Returns the reasons that hold, for and against.
+    /// Returns the matching reasons, for and against.
     #[cfg(test)]
     pub(crate) fn reasons(self) -> impl Iterator<Item = &'static str> {
         let held = move |at: &usize| self.held >> at & 1 == 1;
@@ -89,16 +89,16 @@ pub(crate) struct ValueReason {
 struct JudgedValue<'t> {
     bytes: &'t [u8],
     promise: Promise,
-    /// True if a word or sign gives it, or if its name has capitals alone.
+    /// True if a word or sign gives it, or if its name is in upper case.
     is_given: bool,
-    /// Byte behind it.
+    /// Byte after it.
     next: u8,
 }
 
-/// Points from which on a value is taken for a secret.
+/// Minimum number of points of a secret.
 const ENOUGH: i32 = 2;
 
-/// Points of a reason that decides alone.
+/// Points of a decisive reason.
 const DECISIVE: i32 = 100;
 
 const fn yes(what: &'static str, holds: fn(&JudgedValue<'_>) -> bool) -> ValueReason {
@@ -109,7 +109,7 @@ const fn no(what: &'static str, holds: fn(&JudgedValue<'_>) -> bool) -> ValueRea
     ValueReason { what, points: -DECISIVE, holds }
 }
 
-/// Signs that passwords have and names in code have not.
+/// Signs that occur in passwords but not in names in code.
 pub(crate) const SIGNS: &[u8] = b"&!#%^*?~+@$";
 
 /// Judges a value in its place.
@@ -208,7 +208,7 @@ static TOLD: [ValueReason; 3] = [
     yes("a long random part", |it| {
         const KEY_BYTES_MIN: usize = 24;
         let is_key = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=_-".contains(byte);
-        // Of keys of some kind many are names of things: a long one with letters of both cases is none.
+        // Keys of some kind are often names of things; a long value with letters of both cases is not.
         let is_kind = match it.promise {
             Promise::Password => false,
             Promise::Key => true,
@@ -239,8 +239,8 @@ static QUOTED: [ValueReason; 8] = [
     no("spaces, or too short", |it| {
         it.bytes.iter().any(u8::is_ascii_whitespace) || it.bytes.len() < 4
     }),
-    // `staging#shop`: words joined by a sign that joins no words of a message or a file. Routes are joined so too, but
-    // no route is called a secret.
+    // `staging#shop`: words joined by a sign that joins no words of a message or a file. Routes have this form too, but
+    // no route is named as a secret.
     no("several words", |it| {
         let is_telling =
             it.promise == Promise::Key && it.bytes.contains(&b'#') && !it.bytes.starts_with(b"#");
@@ -327,7 +327,7 @@ static CUE: [ValueReason; 5] = [
     }),
     no("no scrambled part", |it| {
         const TURNS_MIN: usize = 4;
-        // Without a digit before a letter, as names have none.
+        // Without a digit before a letter, as in names.
         const MANY_TURNS_MIN: usize = 6;
         const PART_BYTES_MIN: usize = 6;
         let is_inside = |pair: &[u8]| pair[0].is_ascii_digit() && pair[1].is_ascii_alphabetic();
@@ -403,7 +403,7 @@ impl<'t> JudgedValue<'t> {
         value.strip_suffix(b"=").map_or(value, |it| it.strip_suffix(b"=").unwrap_or(it))
     }
 
-    /// Returns the value without the stop of a sentence.
+    /// Returns the value without final punctuation.
     fn unstopped(&self) -> &'t [u8] {
         self.bytes.strip_suffix(b".").unwrap_or(self.bytes)
     }
@@ -418,7 +418,7 @@ fn turns(value: &[u8]) -> usize {
     value.windows(2).filter(is_turn).count()
 }
 
-/// Returns how often digits, capitals and other bytes follow each other.
+/// Returns the number of changes between digits, upper-case letters and other bytes.
 fn kind_turns(value: &[u8]) -> usize {
     let kind = |byte: u8| (byte.is_ascii_digit(), byte.is_ascii_uppercase());
     value.windows(2).filter(|pair| kind(pair[0]) != kind(pair[1])).count()
@@ -440,8 +440,8 @@ pub(crate) fn is_told_number(value: &[u8], promise: Promise) -> bool {
         && !stand_in::is_placeholder(value)
 }
 
-/// Returns whether a value has the signs of a template in the midst of what looks drawn at random: `aB3${x}9Kq`. Types
-/// and calls have braces, too, but no digits and capitals among small letters on both sides of them.
+/// Returns whether a value has the signs of a template within a random string: `aB3${x}9Kq`. Types and calls have
+/// braces, too, but no digits and upper-case letters among lower-case ones on both sides of them.
 pub(crate) fn has_braces_inside(value: &[u8]) -> bool {
     const BYTES_MIN: usize = 6;
     let Some(brace) = value.iter().position(|byte| b"{}".contains(byte)) else { return false };
@@ -470,7 +470,7 @@ pub(crate) fn has_many_signs(value: &[u8]) -> bool {
         && signs + usize::from(!value.is_ascii()) >= SIGNS_MIN
 }
 
-/// `self.password`, `config.db.token2`: a chain of names.
+/// Returns whether a value is a member access: `self.password`, `config.db.token2`.
 fn is_member(value: &[u8]) -> bool {
     let name = |part: &[u8]| {
         part.first().is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_')
@@ -480,13 +480,13 @@ fn is_member(value: &[u8]) -> bool {
     value.contains(&b'.') && value.split(|byte| *byte == b'.').all(name)
 }
 
-/// Returns whether a value is a chain of names; parts that mix digits and letters are none.
+/// Returns whether a value is a chain of names; parts that mix digits and letters are excluded.
 fn is_chain(value: &[u8]) -> bool {
     let mixed = value.split(|byte| *byte == b'.').filter(|part| shape::is_scrambled(part));
     is_member(value) && mixed.count() < 2
 }
 
-/// Returns whether a value in quotes is a passphrase: a few plain words that tell the reader nothing.
+/// Returns whether a value in quotes is a passphrase: a few plain words that are no message to the reader.
 fn is_passphrase(value: &[u8]) -> bool {
     const PARTS: std::ops::RangeInclusive<usize> = 3..=10;
     let is_word = |word: &&[u8]| {
@@ -499,7 +499,8 @@ fn is_passphrase(value: &[u8]) -> bool {
         && !words.iter().any(|word| WORDS.message.has(word))
 }
 
-/// `Web3Signer`, `isEnrolledIn2Sv`: all words begin with a capital, or one is longer than chance makes it.
+/// Returns whether all words begin with an upper-case letter, or one is longer than by chance: `Web3Signer`,
+/// `isEnrolledIn2Sv`.
 fn is_name_of_words(value: &[u8]) -> bool {
     const WORD_BYTES_MIN: usize = 3;
     const LONG_BYTES_MIN: usize = 7;
@@ -510,8 +511,8 @@ fn is_name_of_words(value: &[u8]) -> bool {
     value.split(|byte| !byte.is_ascii_lowercase()).any(is_long) || letters.all(is_word)
 }
 
-/// `cus_Nff8dGh2kL`, `toolu_01Ab`: an id with the kind of thing before it. Node ids of GitHub's GraphQL have it in
-/// capitals: `PR_kwDOABCD12Mz5oXk4Q`.
+/// Returns whether a value is an id with a prefix for its kind: `cus_Nff8dGh2kL`, `toolu_01Ab`. Node ids of GitHub's
+/// GraphQL have upper-case prefixes: `PR_kwDOABCD12Mz5oXk4Q`.
 fn is_id(value: &[u8]) -> bool {
     let Some(sign) = value.iter().position(|byte| b"_-".contains(byte)) else { return false };
     let (kind, rest) = (&value[..sign], &value[sign + 1..]);
@@ -520,7 +521,7 @@ fn is_id(value: &[u8]) -> bool {
         || is_node && kind.iter().all(u8::is_ascii_uppercase)
 }
 
-/// Signs within a value beside a word about a way in.
+/// Returns whether a byte is a sign within a value beside a word about a way in.
 fn is_cue_sign(byte: u8) -> bool {
     b"!#$^*?~-_@%&".contains(&byte)
 }

@@ -1,4 +1,4 @@
-//! Words by language and role, read from `data/vocabulary.toml`. The lists of all languages are united.
+//! Words by language and role, read from `data/vocabulary.toml`. The lists of all languages are merged.
 
 use std::collections::BTreeMap;
 use std::sync::{LazyLock, OnceLock};
@@ -11,7 +11,7 @@ use serde::Deserialize;
 pub(crate) struct WordList {
     /// Words of a text, as they are in the file.
     whole: Vec<String>,
-    /// Those that may stand anywhere in a text.
+    /// Those that match anywhere in a text.
     parts: Vec<String>,
     automaton: OnceLock<AhoCorasick>,
 }
@@ -31,7 +31,7 @@ struct VocabularyFile {
     language: Vec<Language>,
 }
 
-/// Declares the vocabulary: each role with what its words are for.
+/// Declares the vocabulary: each role with the purpose of its words.
 macro_rules! vocabulary {
     ($($role:ident: $purpose:literal,)+) => {
         /// Words of all roles.
@@ -153,18 +153,18 @@ impl WordList {
         self.whole.iter().map(String::as_str)
     }
 
-    /// Returns whether this is one of the words, in any case of ASCII letters.
+    /// Returns whether this is one of the words, ignoring ASCII case.
     pub(crate) fn has(&self, word: impl AsRef<[u8]>) -> bool {
         self.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(word.as_ref()))
     }
 
-    /// Returns whether one of the words of a lowered text is one of these, or the text contains one that may stand
+    /// Returns whether one of the words of a lower-case text is one of these, or the text contains one that matches
     /// anywhere.
     pub(crate) fn are_in(&self, text: &str, words: &[&str]) -> bool {
         words.iter().any(|word| self.has(word)) || self.parts.iter().any(|part| text.contains(part))
     }
 
-    /// Returns whether a text begins with one of them, in any case of ASCII letters.
+    /// Returns whether a text begins with one of them, ignoring ASCII case.
     pub(crate) fn begin(&self, text: &[u8]) -> bool {
         let begins = |word: &str| {
             text.get(..word.len()).is_some_and(|it| it.eq_ignore_ascii_case(word.as_bytes()))
@@ -177,16 +177,16 @@ impl WordList {
         self.iter().any(|word| text.ends_with(word.as_bytes()))
     }
 
-    /// Returns whether a text contains one of them anywhere, in any case of ASCII letters.
+    /// Returns whether a text contains one of them anywhere, ignoring ASCII case.
     pub(crate) fn occur_in(&self, text: &[u8]) -> bool {
         self.automaton().is_match(text)
     }
 
-    /// Returns the search for them. One for all: a search for each word would be prepared anew for each text, which
-    /// takes longer than to search.
+    /// Returns the automaton for all of them. A separate search for each word would be prepared again for each text,
+    /// which takes longer than the search.
     pub(crate) fn automaton(&self) -> &AhoCorasick {
         let build = || {
-            // The fastest for lists that are looked for often; the others are long.
+            // The fastest kind for frequently used lists; the others are long.
             let kind = (self.whole.len() <= 200).then_some(AhoCorasickKind::DFA);
             let automaton =
                 AhoCorasick::builder().ascii_case_insensitive(true).kind(kind).build(&self.whole);
@@ -195,14 +195,14 @@ impl WordList {
         self.automaton.get_or_init(build)
     }
 
-    /// Returns whether a word of a lowered text, which ends with a space, begins with one of them.
+    /// Returns whether a word of a lower-case text, which ends with a space, begins with one of them.
     pub(crate) fn is_in(&self, lowered: &str) -> bool {
         let mut hits = self.automaton().find_overlapping_iter(lowered);
         hits.any(|hit| begins_word(lowered, hit.start()))
     }
 
-    /// Returns whether a lowered text contains one of the words as a whole, or in the plural. Of one that ends with `*`
-    /// only the beginning counts.
+    /// Returns whether a lower-case text contains one of the words as a whole, or in the plural. A word that ends with
+    /// `*` matches as a prefix.
     pub(crate) fn is_in_whole(&self, lowered: &str) -> bool {
         lowered.split(|c: char| c.is_whitespace() || "(:,;=\"'`".contains(c)).any(|word| {
             self.iter().map(str::trim_end).any(|known| match known.strip_suffix('*') {
@@ -213,21 +213,21 @@ impl WordList {
         })
     }
 
-    /// Returns whether a lowered text ends with one of the words, or with the plural of one.
+    /// Returns whether a lower-case text ends with one of the words, or with the plural of one.
     pub(crate) fn ends(&self, lowered: &str) -> bool {
         let ends = |lowered: &str| self.last(lowered).next().is_some();
         ends(lowered) || lowered.strip_suffix('s').is_some_and(ends)
     }
 
-    /// Returns a lowered text without the word that it ends with.
+    /// Returns a lower-case text without the word that it ends with.
     pub(crate) fn stripped<'t>(&self, lowered: &'t str) -> &'t str {
         let word = self.last(lowered).map(str::len).max();
         lowered[..lowered.len() - word.unwrap_or_default()].trim_end_matches([' ', ':', '='])
     }
 
-    /// Returns the words with which a lowered text ends.
+    /// Returns the words with which a lower-case text ends.
     fn last(&self, lowered: &str) -> impl Iterator<Item = &str> {
-        // Most words are told apart by one byte, without a call.
+        // Most words are excluded by one byte, without a call.
         let end = lowered.as_bytes().last();
         self.iter().map(str::trim_end).filter(move |word| {
             word.as_bytes().last() == end
@@ -236,7 +236,7 @@ impl WordList {
         })
     }
 
-    /// Returns whether a lowered text begins with one of the words.
+    /// Returns whether a lower-case text begins with one of the words.
     pub(crate) fn begins(&self, lowered: &str) -> bool {
         self.iter().any(|word| {
             let Some(rest) = lowered.strip_prefix(word.trim_end()) else { return false };
@@ -246,7 +246,7 @@ impl WordList {
     }
 }
 
-/// Several lists of words that are looked for in one pass, each with a bit.
+/// Several lists of words that are searched for in one pass, each with a bit.
 #[derive(Default)]
 pub(crate) struct WordClasses {
     words: BTreeMap<String, WordClass>,
@@ -256,9 +256,9 @@ pub(crate) struct WordClasses {
 /// Bits of a word.
 #[derive(Clone, Copy, Default)]
 struct WordClass {
-    /// Of its lists, where it begins a word of the text.
+    /// Lists for which it matches at the start of a word.
     begins: u8,
-    /// Of its lists, wherever it is.
+    /// Lists for which it matches anywhere.
     anywhere: u8,
 }
 
@@ -274,7 +274,7 @@ impl WordClasses {
         words.for_each(|word| self.words.entry(word).or_default().anywhere |= bit);
     }
 
-    /// Returns the bits of the lists of which a lowered text, which ends with a space, contains a word.
+    /// Returns the bits of the lists with a word in a lower-case text, which ends with a space.
     pub(crate) fn in_text(&self, lowered: &str) -> u8 {
         let (automaton, classes) = self.automaton.get_or_init(|| {
             let automaton = AhoCorasick::builder()
@@ -300,7 +300,7 @@ impl WordClasses {
     }
 }
 
-/// Returns whether a word of a text begins at a place. In scripts without spaces it may be anywhere.
+/// Returns whether a word of a text begins at a place. In scripts without spaces any place counts.
 fn begins_word(text: &str, at: usize) -> bool {
     let (before, behind) = (text[..at].chars().next_back(), text[at..].chars().next());
     behind.is_some_and(is_unspaced)

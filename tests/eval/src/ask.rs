@@ -1,5 +1,4 @@
-//! Asking a query as Claude Code would: through the real hook programs, in a fresh session whose
-//! start block has been given.
+//! Running a query as Claude Code would: through the real hook programs, in a fresh session after its start block.
 
 use std::fs;
 use std::io::{ErrorKind, Write as _};
@@ -16,7 +15,7 @@ use crate::sealed::Sealed;
 
 /// Text that would reach the model.
 pub struct Answer {
-    /// One piece a memory or excerpt.
+    /// One piece for each memory or excerpt.
     pub pieces: Vec<String>,
     /// The exact text.
     pub text: String,
@@ -34,7 +33,7 @@ struct Specific {
     additional_context: String,
 }
 
-/// Receipt that a hook left.
+/// Receipt of a hook.
 #[derive(Deserialize)]
 struct Receipt {
     event: String,
@@ -42,7 +41,7 @@ struct Receipt {
     memories: Vec<Given>,
 }
 
-/// Memory that was given, with the range of its piece in the text.
+/// A memory in a receipt, with the range of its piece in the text.
 #[derive(Deserialize)]
 struct Given {
     id: String,
@@ -50,17 +49,17 @@ struct Given {
     end: usize,
 }
 
-/// Asks a query.
+/// Runs a query.
 pub fn ask(sealed: &Sealed, query: &Query, now: Timestamp) -> Result<Answer> {
     let session = format!("eval-{}", query.id);
     let start = payload(sealed, &session, "SessionStart", json!({ "source": "startup" }));
     fire(sealed, "throughline-session-start", &start, now)?;
-    // The start block has been given, but does not count as seen.
+    // The start block was given, but does not count as shown.
     forget_claims(&sealed.state().session(&session, None))?;
     let (program, payload) = question(sealed, &session, query);
     let text = fire(sealed, program, &payload, now)?;
     let pieces = pieces(sealed, &session, &text, &query.id)?;
-    // The hooks' notes would make the next start process it.
+    // The hooks' notes would make the next start process this session.
     remove(&sealed.state().inbox)?;
     Ok(Answer { pieces, text })
 }
@@ -111,7 +110,7 @@ fn payload(sealed: &Sealed, session: &str, event: &str, more: Value) -> Value {
     payload
 }
 
-/// Runs a hook and returns the text that it would put in front of the model.
+/// Runs a hook and returns its text for the model.
 fn fire(sealed: &Sealed, program: &str, payload: &Value, now: Timestamp) -> Result<String> {
     let run = || {
         let mut child = sealed
@@ -122,7 +121,7 @@ fn fire(sealed: &Sealed, program: &str, payload: &Value, now: Timestamp) -> Resu
             .spawn()?;
         if let Some(mut stdin) = child.stdin.take() {
             match stdin.write_all(payload.to_string().as_bytes()) {
-                // It knew what it wanted before it had read everything.
+                // A hook may stop reading early.
                 Err(error) if error.kind() != ErrorKind::BrokenPipe => return Err(error),
                 Ok(()) | Err(_) => {}
             }
@@ -140,7 +139,7 @@ fn fire(sealed: &Sealed, program: &str, payload: &Value, now: Timestamp) -> Resu
     Ok(said.hook_specific_output.additional_context)
 }
 
-/// Cuts the text into the pieces that the receipt names.
+/// Splits the text into the pieces named by the receipt.
 fn pieces(sealed: &Sealed, session: &str, text: &str, query: &str) -> Result<Vec<String>> {
     if text.is_empty() {
         return Ok(Vec::new());
@@ -156,7 +155,7 @@ fn pieces(sealed: &Sealed, session: &str, text: &str, query: &str) -> Result<Vec
     receipt.memories.iter().map(cut).collect()
 }
 
-/// Reads the last receipt of a session, that of its start apart. All days have a file each, named by date.
+/// Reads the last receipt of a session, except that of its start. Each day has a file, named by date.
 fn receipt(sealed: &Sealed, session: &str) -> Result<Option<Receipt>> {
     let day = sealed.state().receipts("day");
     let folder = day.parent().unwrap_or(&day);
@@ -177,7 +176,7 @@ fn receipt(sealed: &Sealed, session: &str) -> Result<Option<Receipt>> {
 /// Removes the claims of a session's file: its lines that begin with a `c`.
 fn forget_claims(file: &std::path::Path) -> Result<()> {
     let records = match fs::read_to_string(file) {
-        // A hook that gave nothing leaves no file.
+        // A hook without output leaves no file.
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         read => read.at(file)?,
     };

@@ -1,4 +1,4 @@
-//! The gold file: sessions in the order in which they are processed, and what is asked after each.
+//! The gold file: sessions in the order of processing, and the queries after each.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,17 +8,17 @@ use memory_store::Timestamp;
 use memory_store::error::At as _;
 use serde::Deserialize;
 
-/// A gold file. What only the scorer needs is left out.
+/// A gold file, without the fields that only the scorer needs.
 #[derive(Debug, Deserialize)]
 pub struct Gold {
-    /// The folder of transcripts; in the file relative to it, here absolute.
+    /// The folder of transcripts; relative to the file in the file, absolute here.
     pub transcripts: PathBuf,
     /// The sessions, in their order.
     pub sessions: Vec<GoldSession>,
-    /// Questions to ask.
+    /// Queries to run.
     #[serde(default)]
     pub queries: Vec<Query>,
-    /// Prompts for which nothing helps.
+    /// Prompts that no memory helps with.
     #[serde(default)]
     pub negatives: Vec<Query>,
     /// Prompts that people wrote in later sessions, from the file [`REAL_PROMPTS`] beside it.
@@ -34,29 +34,29 @@ const REAL_PROMPTS: &str = "real-prompts.jsonl";
 pub struct GoldSession {
     /// Claude Code's id.
     pub id: String,
-    /// The time of its last record: the clock when it is processed and asked about.
+    /// Time of its last record: the clock for its processing and its queries.
     pub last: Timestamp,
 }
 
-/// Something to ask.
+/// A query.
 #[derive(Debug, Deserialize)]
 pub struct Query {
-    /// Its name.
+    /// Id.
     pub id: String,
-    /// How it is asked.
+    /// Kind of query.
     #[serde(default, rename = "type")]
     pub way: Way,
     /// The prompt, path or error.
     pub text: String,
-    /// The session after which it is asked.
+    /// The session after which it is run.
     #[serde(default)]
     pub after_session: String,
-    /// Of a real prompt: whether a query of the gold file was taken from it.
+    /// For a real prompt: whether a query of the gold file was taken from it.
     #[serde(default, rename = "gold")]
     pub is_gold: bool,
 }
 
-/// How a query is asked.
+/// Kind of a query.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Way {

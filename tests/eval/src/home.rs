@@ -1,4 +1,4 @@
-//! A home that is gone afterwards, so that nothing of the user's is read or written.
+//! A temporary home, so that no files of the user are read or written.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 /// A temporary home.
 pub struct TemporaryHome {
-    /// The folder, which goes with this value.
+    /// The folder, removed when this is dropped.
     pub folder: TempDir,
     /// Its path without links.
     pub path: PathBuf,
@@ -18,7 +18,7 @@ pub struct TemporaryHome {
 }
 
 impl TemporaryHome {
-    /// Makes a home for programs with the embedder's files in `models`.
+    /// Creates a home for programs with the embedder's files in `models`.
     pub fn new(models: Option<PathBuf>) -> Result<Self> {
         let temp = std::env::temp_dir();
         let folder = tempfile::Builder::new().prefix("throughline-eval-").tempdir_in(&temp);

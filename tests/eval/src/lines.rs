@@ -26,7 +26,7 @@ impl<'a> Lines<'a> {
         Ok(writeln!(self.file, "{text}").at(self.path)?)
     }
 
-    /// Writes what is left, so that an error is told.
+    /// Writes the buffered rest, so that errors are reported.
     pub fn end(mut self) -> Result<()> {
         Ok(self.file.flush().at(self.path)?)
     }

@@ -1,4 +1,4 @@
-//! The machine that a measurement runs on. The environment is read here, once.
+//! The machine of a measurement. The environment is read here, once.
 
 use std::env;
 use std::ffi::OsString;
@@ -10,17 +10,16 @@ use memory_store::Timestamp;
 use memory_store::error::At as _;
 use memory_store::layout::{MODELS_VARIABLE, UserDirs};
 
-/// Variables that programs in a sealed home are given: git is found as usual, and a language model answers where it
-/// always does.
+/// Variables passed to programs in a sealed home, so that git and the language model are found as usual.
 const HANDED_ON: [&str; 4] = ["PATH", "OLLAMA_HOST", "TMPDIR", MODELS_VARIABLE];
 
-/// The machine as a measurement sees it.
+/// Environment of a measurement.
 pub struct Machine {
     /// Folders of the user, whose settings may name a language model.
     pub dirs: UserDirs,
     /// The folder of Throughline's programs.
     pub programs: PathBuf,
-    /// The time.
+    /// Current time.
     pub now: Timestamp,
     /// The variable `OLLAMA_HOST`.
     pub ollama_host: Option<String>,
@@ -29,7 +28,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Reads the environment. Without `programs` those beside this program are meant.
+    /// Reads the environment. `programs` defaults to the folder of this program.
     #[expect(clippy::disallowed_methods, reason = "the environment and the clock are read here")]
     pub fn read(programs: Option<PathBuf>) -> Result<Self> {
         let get = |name: &str| env::var_os(name).filter(|value| !value.is_empty());

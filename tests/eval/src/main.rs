@@ -1,6 +1,6 @@
-//! Measures what is remembered and recalled, on transcripts and on sets with labels. `scripts/eval` builds and runs it.
-//! Everything happens in a temporary home: of the user's files only the settings of a language model are read, and
-//! nothing is changed.
+//! Measures learning and recall, on transcripts and on labelled sets. `scripts/eval` builds and runs it. Everything
+//! happens in a temporary home: of the user's files only the settings of a language model are read, and nothing is
+//! changed.
 
 use std::fmt::Display;
 use std::io::Write as _;
@@ -69,8 +69,8 @@ fn run(args: Args) -> Result<()> {
     }
 }
 
-/// Prints a line on stderr: stdout stays free for whatever scores the run.
+/// Prints a line on stderr: stdout is reserved for the scoring program.
 fn tell(text: impl Display) {
-    // Nothing can be done about a closed stderr.
+    // An error on a closed stderr is ignored.
     let _ = writeln!(std::io::stderr(), "{text}");
 }

@@ -1,4 +1,4 @@
-//! What ranking and the gate of passages go by, for `scripts/fit-passages`.
+//! Inputs of ranking and of the gate for passages, for `scripts/fit-passages`.
 
 use anyhow::Result;
 use memory_store::Timestamp;
@@ -10,7 +10,7 @@ use crate::gold::{Query, Way};
 use crate::lines::Lines;
 use crate::sealed::Sealed;
 
-/// A prompt, what the gate sees of it, and the passages that were ranked.
+/// A prompt with its gate features and ranked passages.
 #[derive(Serialize)]
 struct PromptLine<'a> {
     /// Origin of the prompt: `query`, `real` or `negative`.
@@ -22,7 +22,7 @@ struct PromptLine<'a> {
     passages: Vec<PassageLine<'a>>,
 }
 
-/// A passage that was ranked.
+/// A ranked passage.
 #[derive(Serialize)]
 struct PassageLine<'a> {
     words: f32,
@@ -36,7 +36,7 @@ struct PassageLine<'a> {
     text: &'a str,
 }
 
-/// The prompts that gates are calibrated with.
+/// Returns the background prompts of the calibration.
 pub fn background() -> impl Iterator<Item = Query> {
     background_prompts().enumerate().map(|(number, text)| Query {
         id: format!("background-{number}"),
@@ -47,7 +47,7 @@ pub fn background() -> impl Iterator<Item = Query> {
     })
 }
 
-/// Writes a line for a prompt; of files and errors nothing is ranked.
+/// Writes a line for a prompt; files and errors are not ranked.
 pub fn write(
     lines: Option<&mut Lines<'_>>,
     sealed: &Sealed,

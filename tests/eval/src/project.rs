@@ -1,4 +1,4 @@
-//! Whole projects: sessions one after another, and what the real hooks give for the queries of a gold file.
+//! Whole projects: sessions one after another, and the output of the real hooks for the queries of a gold file.
 
 use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
@@ -44,7 +44,7 @@ pub struct Project {
 enum RunLine<'a> {
     /// Answer to a query.
     Answer { query: &'a str, injected: &'a [String], text: &'a str },
-    /// Answer to a prompt that somebody wrote.
+    /// Answer to a prompt written by a person.
     Real { real: &'a str, gold: bool, injected: &'a [String], text: &'a str },
     /// Memory that is stored at the end.
     Memory { memory: String, text: String, session: Option<String> },
@@ -73,7 +73,7 @@ pub fn run(args: &Project, machine: &Machine) -> Result<()> {
         }
     }
     let end = gold.sessions.last().map(|session| session.last).unwrap_or_default();
-    // Queries after a session that is not in the list are asked at the end, like negatives.
+    // Queries after a session that is not in the list are run at the end, like negatives.
     let known = |query: &Query| gold.sessions.iter().any(|known| known.id == query.after_session);
     for query in gold.queries.iter().filter(|query| !known(query)).chain(&gold.negatives) {
         answer(&mut lines, &sealed, query, end)?;
@@ -104,12 +104,12 @@ pub fn run(args: &Project, machine: &Machine) -> Result<()> {
     Ok(())
 }
 
-/// How often recall spoke with prompts as people wrote them.
+/// Counts of recalls with an output for prompts as people wrote them.
 #[derive(Default)]
 struct Spoken {
-    /// Prompts that no query was taken from, and those of them that brought something; passages.
+    /// Prompts without a query, those of them with an output, and passages.
     others: [usize; 3],
-    /// The same of those that a query was taken from.
+    /// The same for prompts from which a query was taken.
     gold: [usize; 3],
 }
 
@@ -122,7 +122,7 @@ impl Spoken {
     }
 }
 
-/// What stands above passages.
+/// Heading of passages.
 const QUOTATIONS: &str = "Quotations from earlier sessions";
 
 impl Display for Spoken {
@@ -152,7 +152,7 @@ fn answer(lines: &mut Lines<'_>, sealed: &Sealed, query: &Query, now: Timestamp)
     lines.write(&RunLine::Answer { query: &query.id, injected: &answer.pieces, text: &answer.text })
 }
 
-/// Writes all memories that are stored; returns how many.
+/// Writes all stored memories; returns their number.
 fn memories(lines: &mut Lines<'_>, sealed: &Sealed) -> Result<usize> {
     let stored = sealed.memories()?;
     for memory in &stored {

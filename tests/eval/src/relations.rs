@@ -1,5 +1,5 @@
-//! How two statements relate: whether the program judges pairs with labels as their authors do, without a model and
-//! with one.
+//! Relations of two statements: compares the program's judgements of labelled pairs with the labels of their authors,
+//! without a model and with one.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufReader};
@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 use crate::machine::Machine;
 use crate::{set, tell};
 
-/// The labels, in the order in which they are printed.
+/// The labels in the order of the output.
 const LABELS: [&str; 5] = ["same", "within", "newer-value", "contrary", "near"];
 
 /// Judges pairs of statements with labels, and prints how many are right for each label.
@@ -37,7 +37,7 @@ pub struct RelationPairs {
     /// Ask the language model of your settings about each pair
     #[arg(long)]
     llm: bool,
-    /// Ask a stand-in that gives the answers of this file, one `{"id", "answer"}` a line
+    /// Use a stand-in with the answers of this file, one `{"id", "answer"}` a line
     #[arg(long, value_name = "FILE", conflicts_with = "llm")]
     answers: Option<PathBuf>,
     /// Print each pair that is judged otherwise than its label
@@ -112,7 +112,7 @@ fn open(settings: &Settings, cache: &Path, machine: &Machine) -> Result<Option<L
     Ok(Some(model.context("no LLM is set: run `throughline config llm`")?))
 }
 
-/// The label of a pair without a model.
+/// Returns the label of a pair without a model.
 fn by_words(pair: &LabelledStatements) -> &'static str {
     let [older, newer] = drafts(pair);
     match judge(&newer.statement(), &older.statement()) {
@@ -124,7 +124,7 @@ fn by_words(pair: &LabelledStatements) -> &'static str {
     }
 }
 
-/// The label of a pair by the answer of a model; what it is not asked about is judged by words, as in a sync.
+/// Returns the label of a pair by the answer of a model; pairs without a question are judged by words, as in a sync.
 fn asked(
     pair: &LabelledStatements,
     model: &mut LanguageModel,
@@ -150,7 +150,7 @@ fn asked(
     }
 }
 
-/// The two statements as notes of two sessions.
+/// Returns the two statements as notes of two sessions.
 fn drafts(pair: &LabelledStatements) -> [Draft; 2] {
     [("older", &pair.older, 1), ("newer", &pair.newer, 30)].map(|(session, title, day)| Draft {
         kind: Kind::Fact,
@@ -178,7 +178,7 @@ fn drafts(pair: &LabelledStatements) -> [Draft; 2] {
     })
 }
 
-/// Starts a stand-in for Ollama on loopback that gives recorded answers, and returns settings that name it. A question
+/// Starts a stand-in for Ollama on loopback with recorded answers, and returns settings that name it. A question
 /// without an answer fails.
 fn recorded(file: &Path, pairs: &[LabelledStatements]) -> Result<Settings> {
     let answers: Vec<RecordedAnswer> = set::rows(file)?;

@@ -18,9 +18,9 @@ use crate::set::{self, Group, Question};
 use crate::shelf::{Second, Shelf, Shelved, place};
 use crate::tell;
 
-/// Ids of a ranked list.
+/// Number of ids in a ranked list.
 const PLACES: usize = 10;
-/// Queries that one thread asks in a row.
+/// Number of consecutive queries of one thread.
 const QUERIES_AT_ONCE: usize = 64;
 
 /// Asks the queries of a set, each within its group, and writes ranked lists of ten ids, one JSON
@@ -50,7 +50,7 @@ pub struct Retrieval {
     /// Ask each group the prompts about other things that gates are calibrated with
     #[arg(long, conflicts_with = "foreign")]
     background: bool,
-    /// Add what the gate went by for each candidate
+    /// Add the inputs of the gate for each candidate
     #[arg(long)]
     features: bool,
 }
@@ -73,9 +73,9 @@ enum Mode {
 struct RetrievalLine<'a> {
     query: &'a str,
     ids: Vec<&'a str>,
-    /// The scores of these.
+    /// Scores of these ids.
     scores: Vec<f32>,
-    /// Score that the gate gave to the memory that it liked best; below, the score that it asked for.
+    /// Gate score of the best memory for the gate, and its threshold.
     #[serde(skip_serializing_if = "Option::is_none")]
     gate: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -84,7 +84,7 @@ struct RetrievalLine<'a> {
     candidates: Vec<Seen<'a>>,
 }
 
-/// A candidate as the gate saw it.
+/// Inputs of the gate for a candidate.
 #[derive(Serialize)]
 struct Seen<'a> {
     id: &'a str,
@@ -103,7 +103,7 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// A query and when it is asked.
+/// A query and its time.
 type TimedQuery<'a> = (&'a Question, Timestamp);
 
 /// Runs the measurement.
@@ -167,13 +167,13 @@ fn own(group: &Group) -> Vec<&Question> {
     group.questions.iter().collect()
 }
 
-/// The answerable queries of the next group, the first one's after the last.
+/// Returns the answerable queries of the next group; after the last, of the first.
 fn foreign(groups: &[Group], number: usize) -> Vec<&Question> {
     let next = &groups[(number + 1) % groups.len()];
     next.questions.iter().filter(|question| !question.relevant.is_empty()).collect()
 }
 
-/// The prompts that gates are calibrated with, to be asked of a group.
+/// Returns the background prompts of the calibration, as queries of a group.
 fn background(group: usize) -> Vec<Question> {
     let question = |(number, text): (usize, &str)| {
         Question::unanswerable(format!("background-{group}-{number}"), text.to_owned())
@@ -182,8 +182,8 @@ fn background(group: usize) -> Vec<Question> {
 }
 
 impl Retrieval {
-    /// The lines of some queries. What recall opens it opens once for all of them, unless each is
-    /// asked of another time.
+    /// Returns the lines of some queries. Recall opens its files once for all of them, unless each
+    /// query has another time.
     fn lines<'a>(
         &self,
         shelved: &Shelved<'_>,

@@ -1,4 +1,4 @@
-//! A home of its own, so that a measurement neither reads nor writes anything of the user's.
+//! A separate home, so that a measurement neither reads nor writes files of the user.
 
 use std::ffi::OsString;
 use std::fs;
@@ -19,7 +19,7 @@ use crate::home::TemporaryHome;
 use crate::machine::Machine;
 use crate::stage::Stage;
 
-/// A project's id, the same in every run: ids of memories depend on it.
+/// Id of the project, the same in every run, because ids of memories depend on it.
 const PROJECT: [u8; 16] = *b"throughline eval";
 
 /// The temporary home with one project.
@@ -32,14 +32,14 @@ pub struct Sealed {
 }
 
 impl Sealed {
-    /// Makes the home and the project in it.
+    /// Creates the home and its project.
     pub fn new(machine: &Machine, stage: &Stage, reads: bool) -> Result<Self> {
         let home = TemporaryHome::new(machine.dirs.models.clone())?;
         let root = home.path.join("project");
         fs::create_dir(&root).at(&root)?;
         write_settings(machine, &home.dirs, reads)?;
-        // Where the sessions were recorded is one of the project's trees of the past: what they
-        // say about files there is about the same files here.
+        // The recorded folder is one of the project's former trees: statements about files there
+        // apply to the same files here.
         let observed = Observed {
             root,
             worktrees: stage.recorded_root.iter().cloned().collect(),
@@ -51,17 +51,17 @@ impl Sealed {
         Ok(Self { home, tree, programs, variables })
     }
 
-    /// The folder for a session's transcripts.
+    /// Returns the folder for a session's transcripts.
     pub fn stage_dir(&self, session: &str) -> PathBuf {
         self.home.folder.path().join("stage").join(session)
     }
 
-    /// The disposable state of the project.
+    /// Returns the disposable state of the project.
     pub fn state(&self) -> TreeDir {
         self.home.dirs.tree(&self.tree.root)
     }
 
-    /// Opens what hooks open.
+    /// Opens the indexes as hooks do.
     pub fn recall(&self) -> Recall {
         Recall::open(&self.home.dirs, &self.tree, None)
     }
@@ -84,7 +84,7 @@ impl Sealed {
         bail!("{} was not processed: {}", folder.display(), stderr.trim())
     }
 
-    /// A hook, as Claude Code would run it in the project.
+    /// Returns a hook as Claude Code would run it in the project.
     pub fn hook(&self, name: &str, now: Timestamp) -> Command {
         self.command(&self.programs.join(name), now)
     }
@@ -102,7 +102,7 @@ impl Sealed {
         command
     }
 
-    /// Every memory file, whatever its status, by id.
+    /// Returns every memory file, in any status, by id.
     pub fn memories(&self) -> Result<Vec<Memory>> {
         let project = Store::open(&self.home.dirs, &self.tree)?;
         let mut memories = Vec::new();
@@ -116,7 +116,7 @@ impl Sealed {
         Ok(memories)
     }
 
-    /// Leaves the home where it is, and says where.
+    /// Keeps the home, and returns its path.
     pub fn keep(self) -> PathBuf {
         self.home.folder.keep()
     }

@@ -13,18 +13,18 @@ use serde::de::DeserializeOwned;
 /// A memory of a set.
 #[derive(Debug, Deserialize)]
 pub struct SetMemory {
-    /// Its name in the set.
+    /// Id in the set.
     pub id: String,
     /// Its plain text.
     pub text: String,
-    /// When that happened.
+    /// Time of the event.
     pub time: Option<Timestamp>,
-    /// The session that it was said in.
+    /// Source session.
     session: Option<SetSession>,
     group: String,
 }
 
-/// Sets number their sessions or name them.
+/// Number or name of a session.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum SetSession {
@@ -33,8 +33,8 @@ enum SetSession {
 }
 
 impl SetMemory {
-    /// The name of the session that it was said in. Without one, what was said at the same time was
-    /// said in the same session.
+    /// Returns the name of its session. Without one, memories of the same time count as one
+    /// session.
     pub fn session(&self) -> Option<String> {
         match &self.session {
             Some(SetSession::Number(number)) => Some(number.to_string()),
@@ -47,31 +47,31 @@ impl SetMemory {
 /// A query of a set.
 #[derive(Debug, Deserialize)]
 pub struct Question {
-    /// Its name in the set.
+    /// Id in the set.
     pub id: String,
     /// Text of the question.
     pub text: String,
-    /// When it is asked.
+    /// Time of the query.
     pub time: Option<Timestamp>,
-    /// The memories that answer it; none when nothing does.
+    /// The memories that answer it; empty if there are none.
     #[serde(default)]
     pub relevant: Vec<String>,
     group: String,
 }
 
 impl Question {
-    /// A question that nothing answers.
+    /// Creates a question without an answer.
     pub fn unanswerable(id: String, text: String) -> Self {
         Self { id, text, time: None, relevant: Vec::new(), group: String::new() }
     }
 }
 
-/// Memories that know nothing of those of other groups, and the queries about them.
+/// Memories that are separate from those of other groups, and the queries about them.
 #[derive(Debug, Default)]
 pub struct Group {
-    /// The memories, in the order of their times, those of the same time in that of the file.
+    /// The memories by time, in file order for equal times.
     pub items: Vec<SetMemory>,
-    /// The queries, in the order of the file.
+    /// The queries in file order.
     pub questions: Vec<Question>,
 }
 

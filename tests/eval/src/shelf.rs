@@ -1,6 +1,6 @@
 //! A shelf: a temporary home in which each group of a retrieval set has a project of its own. Its
-//! memories come into the index as all memories do: written as memory files, listed, embedded where
-//! there is a model, published.
+//! memories are indexed as all memories are: written as memory files, listed, embedded if there is
+//! a model, published.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,17 +31,17 @@ use rayon::prelude::*;
 use crate::home::TemporaryHome;
 use crate::set::SetMemory;
 
-/// Characters of a title: the file format allows no more.
+/// Maximum characters of a title in the file format.
 const TITLE_CHARS_MAX: usize = 300;
 
-/// How long a group may be embedded: nobody waits for a measurement to be quick.
+/// Time limit for embedding a group: a measurement need not be quick.
 const EMBEDDING: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The temporary home.
 pub struct Shelf {
     home: TemporaryHome,
     embedding: Option<Embedding>,
-    /// Where the vectors of the second space are kept.
+    /// Folder of the vectors of the second space.
     caches: PathBuf,
     second: Option<Second>,
 }
@@ -52,11 +52,12 @@ pub struct Second {
     pub settings: Settings,
     /// The variable `OLLAMA_HOST`.
     pub ollama_host: Option<String>,
-    /// Why it gave no vector for a query. A search goes on without; a measurement must not.
+    /// Reason why it returned no vector for a query. A search continues without it; a measurement
+    /// must not.
     pub problem: Arc<Mutex<Option<String>>>,
 }
 
-/// Asks the user's own model and remembers what went wrong.
+/// Calls the user's own model and records errors.
 #[derive(Debug)]
 struct Strict {
     asker: Asker,
@@ -81,8 +82,8 @@ pub struct Shelved<'a> {
 }
 
 impl Shelf {
-    /// Makes the home. With `models`, the folder of the embedder's files, memories have vectors; what
-    /// the transformer made is kept in `cache`, if there is one.
+    /// Creates the home. With `models`, the folder of the embedder's files, memories have vectors;
+    /// those of the transformer are stored in `cache`, if there is one.
     pub fn new(models: Option<PathBuf>, cache: Option<&Path>) -> Result<Self> {
         let home = TemporaryHome::new(models)?;
         let cache = ProjectDir::at(cache.map_or_else(|| home.path.join("cache"), Path::to_owned));
@@ -90,13 +91,13 @@ impl Shelf {
         Ok(Self { home, embedding, caches: cache.vectors.clone(), second: None })
     }
 
-    /// Gives memories vectors of the second space, too.
+    /// Adds vectors of the second space to memories.
     pub fn with_second(self, second: Second) -> Self {
         Self { second: Some(second), ..self }
     }
 
-    /// Puts a group's memories into a project of their own. `number` tells groups apart; `now` is
-    /// when its index is published.
+    /// Creates a project with a group's memories. `number` identifies the group; `now` is the
+    /// publication time of its index.
     pub fn put(
         &mut self,
         number: usize,
@@ -139,7 +140,7 @@ impl Shelf {
         Ok(Shelved { dirs: &self.home.dirs, tree, second: self.second.as_ref() })
     }
 
-    /// The memories of a group as an index has them, with their vectors, in their order.
+    /// Returns the memories of a group as indexed, with their vectors, in order.
     pub fn documents(
         &mut self,
         number: usize,
@@ -161,7 +162,7 @@ impl Shelf {
         Ok(documents)
     }
 
-    /// Makes the project of a group and the vectors of its memories.
+    /// Creates the project of a group and the vectors of its memories.
     fn fill(
         &mut self,
         number: usize,
@@ -213,13 +214,14 @@ impl Shelved<'_> {
     }
 }
 
-/// The place of a memory in the group, counted from 0 in their order.
+/// Returns the place of a memory in the group, from 0.
 pub fn place(id: MemoryId) -> usize {
     usize::try_from(u128::from_be_bytes(id.0)).unwrap_or(usize::MAX)
 }
 
-/// A text as a person would add it: the first line is the title, the rest the text below. The id is
-/// its place, so that an index has the memories of a session side by side, as it has in life.
+/// Converts a text to a memory as a person would add it: the first line is the title, the rest the
+/// text below. The id is its place, so that an index has the memories of a session side by side, as
+/// in practice.
 fn memory(place: usize, item: &SetMemory) -> Memory {
     let id = MemoryId((place as u128).to_be_bytes());
     let (title, body) = title_and_body(&item.text);

@@ -1,5 +1,5 @@
-//! Feeding transcripts one session at a time: each session's files are copied into a folder of
-//! their own, as Claude Code would have them when only this session was new.
+//! Feeding of transcripts one session at a time: each session's files are copied into a separate
+//! folder, as if only this session were new.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -16,20 +16,20 @@ use crate::gold::Gold;
 /// The transcripts of a gold file.
 pub struct Stage {
     folder: PathBuf,
-    /// The transcripts of each session, its subagents' included.
+    /// The transcripts of each session, including its subagents'.
     files: BTreeMap<String, Vec<PathBuf>>,
-    /// The longest folder that all working directories of the sessions lie in.
+    /// Longest common folder of all working directories of the sessions.
     pub recorded_root: Option<PathBuf>,
 }
 
-/// The one field of a record that tells where it was written.
+/// The field of a record with its working directory.
 #[derive(Deserialize)]
 struct RecordPlace {
     cwd: Option<String>,
 }
 
 impl Stage {
-    /// Looks for the transcripts of all sessions.
+    /// Finds the transcripts of all sessions.
     pub fn open(gold: &Gold) -> Result<Self> {
         let mut files: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
         for transcript in discover::transcripts_in(&gold.transcripts)?.transcripts {
@@ -68,11 +68,11 @@ impl Stage {
     }
 }
 
-/// The working directories that a transcript's records name.
+/// Returns the working directories in a transcript's records.
 fn cwds_of(file: &Path) -> Result<BTreeSet<String>> {
     let mut found = BTreeSet::new();
     for line in BufReader::new(File::open(file).at(file)?).split(b'\n') {
-        // Lines that are no records are the reader's to worry about.
+        // Lines that are no records are left to the reader.
         if let Ok(RecordPlace { cwd: Some(cwd) }) = serde_json::from_slice(&line.at(file)?) {
             found.insert(cwd);
         }

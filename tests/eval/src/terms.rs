@@ -14,8 +14,8 @@ use crate::machine::Machine;
 use crate::set;
 use crate::shelf::{Shelf, place};
 
-/// Writes what ranking goes by in a set: the terms, neighbouring words and vectors of its memories
-/// and then of its queries, one JSON object a line.
+/// Writes the inputs of ranking for a set: the terms, neighbouring words and vectors of its
+/// memories and then of its queries, one JSON object a line.
 #[derive(Debug, Args)]
 pub struct Terms {
     /// The folder of the set: memories.jsonl and queries.jsonl
@@ -33,11 +33,11 @@ pub struct Terms {
 struct Memory<'a> {
     group: usize,
     id: &'a str,
-    /// Each term, and how often it occurs.
+    /// Each term with its frequency.
     terms: &'a [(u64, u32)],
     pairs: &'a [u32],
     vector: Option<Vec<i8>>,
-    /// The session that it was said in.
+    /// Source session.
     session: Option<&'a str>,
 }
 
@@ -47,7 +47,7 @@ struct TermsQuery<'a> {
     group: usize,
     id: &'a str,
     relevant: &'a [String],
-    /// Each term, and how rare it is in technical text.
+    /// Each term with its rarity in technical text.
     terms: Vec<(u64, f32)>,
     paragraphs: &'a [Vec<u16>],
     pairs: Vec<u32>,

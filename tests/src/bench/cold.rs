@@ -1,11 +1,11 @@
-//! Files that were not read for a long time: what the operating system kept of them is dropped.
+//! Cold files: drops the operating system's page cache of files.
 
 use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// Drops what is kept in memory of a file's bytes; what it cannot drop stays. Names and attributes of
-/// files stay in memory, too: to drop those takes the right to slow down the whole machine.
+/// Drops the cached pages of a file, as far as possible. Names and attributes of files stay cached:
+/// dropping those requires the permission to slow down the whole machine.
 pub fn forget(path: &Path) -> io::Result<()> {
     let file = File::open(path)?;
     // Only pages that are on the disk can be dropped.
@@ -17,7 +17,7 @@ pub fn forget(path: &Path) -> io::Result<()> {
 fn advise(file: &File) -> io::Result<()> {
     use std::os::fd::AsRawFd;
 
-    // SAFETY: the handle is open, and the call only gives advice about it.
+    // SAFETY: the handle is open, and the call is only advisory.
     let error = unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
     if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
 }
@@ -27,7 +27,7 @@ fn advise(_file: &File) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Returns whether the first page of a file is kept in memory; `None` when there is no telling.
+/// Returns whether the first page of a file is cached; `None` if this is unknown.
 #[cfg(target_os = "linux")]
 pub fn is_kept(path: &Path) -> Option<bool> {
     use std::os::fd::AsRawFd;
@@ -36,7 +36,7 @@ pub fn is_kept(path: &Path) -> Option<bool> {
     const PAGE: usize = 4096;
     let file = File::open(path).ok()?;
     let mut kept = 0u8;
-    // SAFETY: one page of an open file is mapped, asked about and unmapped; it is never touched.
+    // SAFETY: one page of an open file is mapped, queried and unmapped; it is never accessed.
     let answered = unsafe {
         let page =
             libc::mmap(null_mut(), PAGE, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd(), 0);
@@ -50,7 +50,7 @@ pub fn is_kept(path: &Path) -> Option<bool> {
     answered.then_some(kept & 1 == 1)
 }
 
-/// Returns whether the first page of a file is kept in memory; `None` when there is no telling.
+/// Returns whether the first page of a file is cached; `None` if this is unknown.
 #[cfg(not(target_os = "linux"))]
 pub fn is_kept(_path: &Path) -> Option<bool> {
     None
@@ -66,7 +66,7 @@ mod tests {
         std::fs::write(file.path(), [1; 9000]).unwrap();
         assert_eq!(is_kept(file.path()), Some(true));
         forget(file.path()).unwrap();
-        // Some file systems live in memory.
+        // Some file systems are in memory.
         assert!(is_kept(file.path()).is_some());
         assert_eq!(std::fs::read(file.path()).unwrap(), [1; 9000]);
     }

@@ -1,20 +1,19 @@
-//! The corpus of the bench: text without meaning, of the shape of real memories and turns.
+//! The corpus of the bench: text without meaning, in the shape of real memories and turns.
 //!
-//! Words are made of two to four syllables and drawn so that the n-th most frequent of 6,000 is
-//! drawn about 1/n times as often as the first, as in natural language; one word in three is one that
-//! developers use everywhere. A memory has a title of six words and a body of 40; five memories
-//! are about one file; one in eight is a fix with an error's signature. A turn has 90 words.
-//! A turn begins with four words that
-//! no memory has. Everything follows from the seed.
+//! Words have two to four syllables and are drawn so that the n-th most frequent of 6,000 is drawn
+//! about 1/n times as often as the first, as in natural language; one word in three is common among
+//! developers. A memory has a title of six words and a body of 40; five memories are about one
+//! file; one in eight is a fix with an error's signature. A turn has 90 words. A turn begins with
+//! four words that no memory has. The seed determines everything.
 
 use memory_store::index::document::Passage;
 use memory_store::memory::{PathRef, Scope};
 use memory_store::{Kind, Memory, MemoryId, Timestamp};
 
-/// Different words.
+/// Number of different words.
 const WORDS: u64 = 6000;
 
-/// Words that say nothing about any memory, because half of them use them.
+/// Words that carry no information about a memory, because half of the memories contain them.
 const EVERYWHERE: [&str; 96] = [
     "add",
     "api",
@@ -130,7 +129,7 @@ const KINDS: [Kind; 8] = [
     Kind::FailedApproach,
 ];
 
-/// A stream of numbers that look random (splitmix64).
+/// Pseudo-random numbers (splitmix64).
 #[derive(Clone, Debug)]
 pub struct SplitMix(pub u64);
 
@@ -147,20 +146,20 @@ impl SplitMix {
         self.next() % bound
     }
 
-    /// Puts items into another order.
+    /// Shuffles items.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last as u64 + 1) as usize);
         }
     }
 
-    /// A rank from 0 on, drawn as words of natural language are.
+    /// Returns a rank from 0 on, distributed as words of natural language.
     fn rank(&mut self, ranks: u64) -> u64 {
         let uniform = (self.next() >> 11) as f64 / (1u64 << 53) as f64;
         ((ranks as f64).powf(uniform) - 1.0) as u64
     }
 
-    /// Words, separated by spaces.
+    /// Returns words, separated by spaces.
     pub fn text(&mut self, words: usize) -> String {
         let words: Vec<String> = (0..words)
             .map(|_| match self.below(3) {
@@ -171,7 +170,7 @@ impl SplitMix {
         words.join(" ")
     }
 
-    /// Words of every developer, separated by spaces.
+    /// Returns words common among developers, separated by spaces.
     pub fn common(&mut self, words: usize) -> String {
         let words: Vec<&str> = (0..words).map(|_| self.everywhere()).collect();
         words.join(" ")
@@ -182,7 +181,7 @@ impl SplitMix {
     }
 }
 
-/// The word of a rank.
+/// Returns the word of a rank.
 fn word(rank: u64) -> String {
     let mut random = SplitMix(rank);
     let mut rest = rank;
@@ -195,7 +194,7 @@ fn word(rank: u64) -> String {
     word
 }
 
-/// A file that memories are about.
+/// Returns a file that memories are about.
 pub fn file(number: u64) -> String {
     format!("src/{}/{}.rs", word(number % 37), word(WORDS + number))
 }
@@ -210,7 +209,7 @@ pub fn error(number: u64) -> String {
     )
 }
 
-/// A memory.
+/// Returns a memory.
 pub fn memory(number: u64, now: Timestamp, user: bool) -> Memory {
     let mut random = SplitMix(number ^ if user { 1 << 40 } else { 0 });
     let kind = KINDS[(number % 8) as usize];
@@ -238,13 +237,13 @@ pub fn memory(number: u64, now: Timestamp, user: bool) -> Memory {
     memory
 }
 
-/// Words that one passage has and no memory: names of things that came up once.
+/// Returns words of one passage that no memory has: names that occurred once.
 pub fn names(number: u32) -> String {
     let name = |place: u64| word(2 * WORDS + 4 * u64::from(number) + place);
     (0..4).map(name).collect::<Vec<_>>().join(" ")
 }
 
-/// A turn of a session.
+/// Returns a turn of a session.
 pub fn turn(number: u32, now: Timestamp) -> Passage {
     let mut random = SplitMix(u64::from(number) ^ 1 << 41);
     Passage {

@@ -6,5 +6,5 @@ pub mod run;
 pub mod store;
 pub mod table;
 
-/// A result of the bench; what went wrong is told and ends it.
+/// Result of a part of the bench; an error is reported and ends it.
 pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;

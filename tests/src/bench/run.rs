@@ -1,4 +1,4 @@
-//! Running programs in turns, and what one run took.
+//! Interleaved runs of programs, with the measured costs of each run.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -12,38 +12,38 @@ use super::corpus::SplitMix;
 /// Measured costs of one process.
 #[derive(Clone, Copy, Debug)]
 pub struct ProcessSample {
-    /// From its start until it was reaped.
+    /// Time from its start until it was reaped.
     pub wall_us: f64,
     /// User and system time.
     pub cpu_us: f64,
-    /// The most memory it had at once.
+    /// Peak memory.
     pub peak_kib: f64,
-    /// Pages that it touched for the first time.
+    /// Number of pages accessed for the first time.
     pub minor_faults: f64,
 }
 
-/// A row of the table: a program, and what is done before each of its runs.
+/// A row of the table: a program, and the preparation of each of its runs.
 pub struct Row<'a> {
     /// Its name in the table.
     pub name: String,
-    /// Memories in the store; `None` for programs that have none.
+    /// Memories in the store; `None` for programs without a store.
     pub size: Option<u64>,
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// Its promise.
+    /// Promised limits.
     pub promise: Option<Promise>,
-    /// The home that it runs in.
+    /// Its home.
     pub home: PathBuf,
     /// Folder of the embedder's files.
     pub models: Option<PathBuf>,
     /// Returns the payload of the run with this number; called before it, and not measured.
     pub prepare: Box<dyn FnMut(usize) -> Result<Vec<u8>> + 'a>,
-    /// True if it must print something; `None` when either is well.
+    /// True if it must print something, false if it must not; `None` allows both.
     pub speaks: Option<bool>,
 }
 
 impl Row<'_> {
-    /// The variables that it runs with.
+    /// Returns its environment variables.
     pub fn environment(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         let models = self.models.as_deref().map(|models| (MODELS_VARIABLE, models));
         std::iter::once(("HOME", self.home.as_path())).chain(models)
@@ -53,11 +53,11 @@ impl Row<'_> {
 /// Limits of a row.
 #[derive(Clone, Copy, Debug)]
 pub struct Promise {
-    /// Multiple of the empty program's time.
+    /// Maximum multiple of the empty program's time.
     pub ratio: f64,
     /// User and system time.
     pub cpu_us: f64,
-    /// Memory at once.
+    /// Peak memory.
     pub peak_kib: f64,
 }
 
@@ -74,8 +74,8 @@ impl Launcher {
         Ok(Self { program, scratch: tempfile::tempdir()? })
     }
 
-    /// Runs all rows in turns, for these rounds and each time in another order, so that whatever else the machine does hits all of
-    /// them alike. Before each run `chill` is called with the row's program and its payload's file.
+    /// Runs all rows in turns, for these rounds and each time in another order, so that other load of the machine
+    /// affects all of them equally. Before each run `chill` is called with the row's program and its payload's file.
     /// Returns the samples of each row.
     pub fn interleave(
         &self,
@@ -87,7 +87,7 @@ impl Launcher {
         let mut samples = vec![Vec::with_capacity(rounds.len()); rows.len()];
         let mut order: Vec<usize> = (0..rows.len()).collect();
         for round in rounds {
-            // The first process after a large program finds nothing in the processor's caches.
+            // The first process after a large program starts with cold processor caches.
             SplitMix(round as u64).shuffle(&mut order);
             for &place in &order {
                 let payload = (rows[place].prepare)(round)?;
@@ -97,7 +97,7 @@ impl Launcher {
         Ok(samples)
     }
 
-    /// Runs a row once, to be sure that what is measured is what it is called.
+    /// Runs a row once to check that it measures the named case.
     pub fn check(&self, row: &mut Row<'_>) -> Result<()> {
         let payload = (row.prepare)(0)?;
         let stdin = self.stdin(&payload)?;
@@ -148,7 +148,7 @@ impl Launcher {
     }
 }
 
-/// Keeps this process and those it starts on its last processor; elsewhere than on Linux they wander.
+/// Pins this process and its children to its last processor; except on Linux they may migrate.
 fn pin_to_one_processor() {
     #[cfg(target_os = "linux")]
     // SAFETY: the set is plain data, initialised here, and the calls only read and write it.
@@ -167,19 +167,19 @@ fn pin_to_one_processor() {
     }
 }
 
-/// The middle of some figures.
+/// Returns the median of some figures.
 pub fn median(mut figures: Vec<f64>) -> f64 {
     quantile(&mut figures, 0.5)
 }
 
-/// The figure below which this share of them lies.
+/// Returns the quantile of some figures.
 pub fn quantile(figures: &mut [f64], share: f64) -> f64 {
     figures.sort_by(f64::total_cmp);
     let place = (figures.len().saturating_sub(1) as f64 * share).round() as usize;
     figures.get(place).copied().unwrap_or(f64::NAN)
 }
 
-/// The path as an argument.
+/// Returns the path as an argument.
 pub fn argument(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }

@@ -1,6 +1,5 @@
-//! The store of the bench: memories, passages, 50 memories of the user,
-//! all with the vectors of the embedder's table, which are called the transformer's, so that they are searched as
-//! they will be once the processor has embedded the texts; receipts on.
+//! The store of the bench: memories, passages, 50 memories of the user. All have the vectors of the embedder's table,
+//! marked as the transformer's, so that they are searched as after embedding by the processor. Receipts are enabled.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,14 +24,14 @@ use crate::bench::Result;
 const PROJECT: ProjectId = ProjectId([0xbe; 16]);
 const USER_MEMORIES: u64 = 50;
 const START_MEMORIES: usize = 40;
-/// Turns that are brought at a time.
+/// Number of turns per portion.
 const PORTION: usize = 1 << 16;
 
-/// File that marks a home whose store is whole: the seconds that building the indexes took.
+/// File that marks a complete store; it contains the seconds that building the indexes took.
 const BUILT: &str = "built";
 
-/// Names that one file has at most: a hook looks only at length and time of a memory's file, and to
-/// give a file another name takes a tenth of making one.
+/// Maximum number of hard links of one file: a hook checks only length and time of a memory's file, and linking a file
+/// takes a tenth of creating one.
 const NAMES_MAX: u64 = 50_000;
 
 /// A store in a home of its own.
@@ -40,7 +39,7 @@ const NAMES_MAX: u64 = 50_000;
 pub struct BenchStore {
     /// The home.
     pub home: PathBuf,
-    /// Removes the home when this goes, unless it is to be kept.
+    /// Removes the home when dropped, unless it is to be kept.
     _temporary: Option<tempfile::TempDir>,
     /// The root of the project.
     pub root: PathBuf,
@@ -48,7 +47,7 @@ pub struct BenchStore {
     pub size: u64,
     /// Passages of its sessions.
     pub passages: u32,
-    /// The state of the tree.
+    /// State folder of the tree.
     pub state: TreeDir,
     /// The private folder of the project.
     pub project: ProjectDir,
@@ -73,7 +72,7 @@ impl BenchStore {
             let (state, built_s, now) = (dirs.tree(&root), seconds.parse()?, now());
             let tree = Tree { project: PROJECT, root: root.clone(), main_root: root.clone() };
             let project = dirs.project(PROJECT);
-            // Memories given to sessions of these names would not be given again.
+            // Memories already given to sessions of these names would not be given again.
             drop(fs::remove_dir_all(&state.sessions));
             return Ok(Self {
                 home,
@@ -96,15 +95,14 @@ impl BenchStore {
         Ok(store)
     }
 
-    /// Builds one that goes when this does.
+    /// Builds a store that is removed when dropped.
     pub fn build(size: u64, passages: u32, models: &Path) -> Result<Self> {
         let home = tempfile::tempdir()?;
         let path = home.path().to_owned();
         Self::build_in(path, Some(home), size, passages, models)
     }
 
-    /// Names the files and publishes the indexes, as a sync does that has the embedder's files in
-    /// `models`.
+    /// Links the files and publishes the indexes, as a sync does with the embedder's files in `models`.
     fn build_in(
         home: PathBuf,
         temporary: Option<tempfile::TempDir>,
@@ -153,17 +151,17 @@ impl BenchStore {
         })
     }
 
-    /// The time that it was made at.
+    /// Returns the time of the store.
     pub fn now(&self) -> Timestamp {
         self.now
     }
 
-    /// One of its memories.
+    /// Returns one of its memories.
     pub fn memory(&self, number: u64) -> Memory {
         corpus::memory(number % self.size.max(1), self.now, false)
     }
 
-    /// Leaves things as the processor does when it is done, and it was done just now.
+    /// Leaves the state of a processor that has just finished.
     pub fn catch_up(&self) -> Result<()> {
         file_pool::refill(&self.state.sessions)?;
         let inbox_bytes = fs::metadata(&self.state.inbox).map_or(0, |inbox| inbox.len());
@@ -176,26 +174,26 @@ impl BenchStore {
         write(&self.state.session(session, None), b"b 0 {}\n")
     }
 
-    /// Bytes of the project's index.
+    /// Returns the bytes of the project's index.
     pub fn index_bytes(&self) -> Result<u64> {
         let files = fs::read_dir(&self.state.index)?;
         files.map(|file| Ok(file?.metadata()?.len())).sum()
     }
 
-    /// All files that hooks read but the memories' own, of which they look at the length only.
+    /// Returns all files that hooks read, except the memories' own, of which only the length is checked.
     pub fn files(&self) -> Result<Vec<PathBuf>> {
         files_below(&self.home.join(".local"))
     }
 }
 
-/// The folders of a user with this home.
+/// Returns the folders of a user with this home.
 fn user_dirs(home: &Path) -> Result<UserDirs> {
     let home = home.to_owned();
     let dirs = UserDirs::resolve(move |name| (name == "HOME").then(|| home.clone().into()));
     dirs.ok_or_else(|| "the home has no folders".into())
 }
 
-/// The files below a folder, but those of memories.
+/// Returns the files below a folder, except those of memories.
 pub fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -225,8 +223,8 @@ fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     Ok(fs::write(path, bytes)?)
 }
 
-/// Names a file for each memory. They all have the length and time of one, and what it says: the index is
-/// told the same.
+/// Creates a file name for each memory. All are hard links with the same length, time and text, which the index records
+/// too.
 fn name_files(folder: &Path, memories: impl Iterator<Item = Memory>) -> Result<Vec<Stored>> {
     let mut named = Vec::new();
     let mut first = PathBuf::new();
@@ -245,7 +243,7 @@ fn name_files(folder: &Path, memories: impl Iterator<Item = Memory>) -> Result<V
     Ok(named)
 }
 
-/// The table's vectors as though the transformer had made them.
+/// Vectors of the table marked as made by the transformer.
 struct Upgraded<'a>(&'a Table);
 
 impl Vectors for Upgraded<'_> {
@@ -258,7 +256,7 @@ impl Vectors for Upgraded<'_> {
     }
 }
 
-/// Brings turns portion by portion, as a sync does.
+/// Stages turns in portions, as a sync does.
 fn stage(
     index: &Path,
     vectors: &dyn Vectors,

@@ -1,4 +1,4 @@
-//! The figures of a row, and the table for people and for programs.
+//! The figures of a row, and the table in text and JSON.
 
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ pub struct TableLine {
 }
 
 impl TableLine {
-    /// Sums up the samples of a row; `empty_us` is the median of the empty program.
+    /// Summarises the samples of a row; `empty_us` is the median of the empty program.
     pub fn new(row: &Row<'_>, samples: &[ProcessSample], empty_us: f64, cold: bool) -> Self {
         let of = |figure: fn(&ProcessSample) -> f64| samples.iter().map(figure).collect::<Vec<_>>();
         let median_us = median(of(|sample| sample.wall_us));
@@ -38,7 +38,7 @@ impl TableLine {
         }
     }
 
-    /// Returns whether it keeps what is promised; always, where nothing is.
+    /// Returns whether it is within its promised limits; true without limits.
     pub fn keeps_its_promise(&self) -> bool {
         self.promise.is_none_or(|promise| {
             self.ratio <= promise.ratio
@@ -47,7 +47,7 @@ impl TableLine {
         })
     }
 
-    /// The line for programs.
+    /// Returns the line in JSON.
     pub fn to_json(&self) -> Value {
         json!({
             "name": self.name,
@@ -64,7 +64,7 @@ impl TableLine {
         })
     }
 
-    /// The line for people.
+    /// Returns the line in text.
     pub fn to_text(&self) -> String {
         let size = self.size.map(|size| size.to_string()).unwrap_or_default();
         let verdict = if self.keeps_its_promise() { "ok" } else { "MISSED" };
@@ -83,7 +83,7 @@ impl TableLine {
     }
 }
 
-/// The head of the table for people.
+/// Returns the head of the text table.
 pub fn head() -> String {
     format!(
         "{:<44} {:>8} {:>9} {:>9} {:>7} {:>9} {:>8} {:>7}  target",

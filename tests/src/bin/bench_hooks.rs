@@ -1,4 +1,4 @@
-//! `bench-hooks`: how long the hooks take, as whole processes. Called by `scripts/bench hooks`.
+//! `bench-hooks`: durations of the hooks as whole processes. Called by `scripts/bench hooks`.
 #![expect(
     clippy::disallowed_methods,
     reason = "it asks for the environment that it starts programs in"
@@ -22,16 +22,16 @@ use serde_json::{Value, json};
 const USAGE: &str = "usage: bench-hooks --programs DIR [--against DIR] [--sizes N[:P],..] [--long] \
     [--rounds N] [--cold N] [--json] [--keep DIR]";
 
-/// The round whose payloads are kept: none that is measured.
+/// Number of the round whose payloads are kept; it is not measured.
 const KEPT_ROUND: usize = 100_000;
 
-/// Memories and passages of the stores that are measured unless others are asked for.
+/// Default numbers of memories and passages of the measured stores.
 const USUAL_SIZES: [StoreSize; 2] = [StoreSize::new(1000, 10_000), StoreSize::new(10_000, 160_000)];
-/// The size that is measured beside them where `--long` asks for it: its graphs take half an hour to build.
+/// Additional size measured with `--long`: its graphs take half an hour to build.
 const LONG_SIZE: StoreSize = StoreSize::new(100_000, 1_000_000);
-/// Passages for each memory where a size has memories alone.
+/// Number of passages for each memory, if a size gives memories only.
 const PASSAGES_PER_MEMORY: u32 = 10;
-/// Prompts that are tried to find one that passages answer, and memories hardly.
+/// Maximum number of prompts tried to find one that passages answer, and memories hardly.
 const TRIED_MAX: u64 = 100;
 
 fn main() -> ExitCode {
@@ -45,7 +45,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Memories and passages of a store.
+/// Numbers of memories and passages of a store.
 #[derive(Clone, Copy)]
 struct StoreSize {
     memories: u64,
@@ -70,14 +70,14 @@ impl StoreSize {
 
 struct HooksOptions {
     programs: PathBuf,
-    /// Hooks of another build, to be measured beside the others.
+    /// Hooks of another build to compare with.
     against: Option<PathBuf>,
     sizes: Vec<StoreSize>,
     rounds: usize,
-    /// Rounds in which all files that a row reads were dropped from memory before.
+    /// Number of rounds before which all files that a row reads are dropped from memory.
     cold_rounds: usize,
     json: bool,
-    /// Folder in which stores stay for the next run, and one payload of each row for `strace` and `perf`.
+    /// Folder for stores, which are reused by later runs, and for one payload of each row for `strace` and `perf`.
     keep: Option<PathBuf>,
 }
 
@@ -114,7 +114,7 @@ impl HooksOptions {
     }
 }
 
-/// Runs everything and prints the table; says whether all promises are kept.
+/// Runs everything and prints the table; returns whether all promises are kept.
 fn bench(options: &HooksOptions) -> Result<bool> {
     let launcher = Launcher::new(options.programs.join("launch"))?;
     let models = models()?;
@@ -148,7 +148,7 @@ fn bench(options: &HooksOptions) -> Result<bool> {
     Ok(lines.iter().all(TableLine::keeps_its_promise))
 }
 
-/// Sums up the samples of all rows, the first of which is the empty program.
+/// Summarises the samples of all rows, the first of which is the empty program.
 fn lines(rows: &[Row<'_>], samples: &[Vec<ProcessSample>], cold: bool) -> Vec<TableLine> {
     let walls = samples.first().into_iter().flatten().map(|sample| sample.wall_us);
     let empty_us = median(walls.collect());
@@ -156,12 +156,12 @@ fn lines(rows: &[Row<'_>], samples: &[Vec<ProcessSample>], cold: bool) -> Vec<Ta
     lines.map(|(row, samples)| TableLine::new(row, samples, empty_us, cold)).collect()
 }
 
-/// Returns where the embedder's files of this build lie.
+/// Returns the folder of the embedder's files of this build.
 fn models() -> Result<PathBuf> {
     Ok(Path::new(env!("CARGO_MANIFEST_DIR")).join("../memory-store/assets").canonicalize()?)
 }
 
-/// Drops what is kept in memory of a row's files, of the embedder's and of all stores.
+/// Drops cached pages of a row's files, of the embedder's and of all stores.
 fn chill(stores: &[BenchStore], models: &Path, files: &[&Path]) -> Result<()> {
     for file in files {
         cold::forget(file)?;
@@ -211,7 +211,7 @@ fn print(options: &HooksOptions, stores: &[BenchStore], lines: &[TableLine]) -> 
     Ok(())
 }
 
-/// Writes down how to run each row by hand.
+/// Writes instructions for running each row by hand.
 fn keep(rows: &mut [Row<'_>]) -> Result<()> {
     for (number, row) in rows.iter_mut().enumerate().filter(|(_, row)| row.size.is_some()) {
         let payload = row.home.join(format!("payload-{number}.json"));
@@ -225,7 +225,7 @@ fn keep(rows: &mut [Row<'_>]) -> Result<()> {
     Ok(())
 }
 
-/// A program without a payload.
+/// Returns a row for a program without a payload.
 fn plain(name: &str, command: Vec<String>) -> Row<'static> {
     Row {
         name: name.into(),
@@ -239,7 +239,7 @@ fn plain(name: &str, command: Vec<String>) -> Row<'static> {
     }
 }
 
-/// Returns rows for common languages of hooks that are installed.
+/// Returns rows for installed common languages of hooks.
 fn interpreters() -> Vec<Row<'static>> {
     let programs = [("node", ["-e", "0"]), ("python3", ["-c", "0"]), ("bun", ["-e", "0"])];
     programs
@@ -256,7 +256,7 @@ fn interpreters() -> Vec<Row<'static>> {
         .collect()
 }
 
-/// The real program of this name: what a version manager puts in its place starts slower still.
+/// Returns the real program of this name: wrappers of version managers start even slower.
 fn find_program(name: &str) -> Option<String> {
     let paths = std::env::var_os("PATH")?;
     let found = std::env::split_paths(&paths)
@@ -266,7 +266,7 @@ fn find_program(name: &str) -> Option<String> {
     Some(argument(&found))
 }
 
-/// The rows of the four hooks of one build with one store; `build` is added to their names.
+/// Returns the rows of the four hooks of one build with one store; `build` is appended to their names.
 fn hooks<'a>(
     programs: &Path,
     build: &'static str,
@@ -294,7 +294,7 @@ fn hooks<'a>(
         row("user-prompt-submit, with hits, by words", prompt, true, Box::new(prompt_that_hits));
     vec![
         row("user-prompt-submit, with hits", prompt, true, Box::new(prompt_that_hits)),
-        // There are no models there.
+        // This folder contains no models.
         Row { models: Some(store.root.clone()), ..by_words },
         row(PASSAGES, prompt, true, Box::new(prompt_for_passages(models))),
         row(SILENT, prompt, false, Box::new(silent_prompt)),
@@ -306,9 +306,9 @@ fn hooks<'a>(
     ]
 }
 
-/// Row of a prompt for which memories are searched, then passages, and passages are given.
+/// Row of a prompt for which memories and then passages are searched, and passages are given.
 const PASSAGES: &str = "user-prompt-submit, passages given";
-/// Row of a prompt that nothing answers.
+/// Row of a prompt without an answer.
 const SILENT: &str = "user-prompt-submit, silent";
 
 /// Returns the limits of a hook in a store.
@@ -320,7 +320,7 @@ fn promise(hook: &str, row: &str, store: &BenchStore) -> Option<Promise> {
         (100_000, 1_000_000) => Some(9.0),
         _ => None,
     };
-    // All of it is looked at in silence, too, but nothing is read and printed.
+    // In silence everything is searched too, but nothing is read and printed.
     let ratio = match row {
         PASSAGES => ratio,
         SILENT => ratio.map(|ratio| ratio * 0.9),
@@ -347,13 +347,13 @@ fn promise(hook: &str, row: &str, store: &BenchStore) -> Option<Promise> {
 
 /// A run of a row.
 struct Round {
-    /// Its number: rows of two builds that are called alike ask the same in the same round.
+    /// Its number: rows of two builds with the same name use the same question in the same round.
     number: u64,
     /// A session of its own.
     session: String,
 }
 
-/// Makes the payload of a round.
+/// Function that returns the payload of a round.
 type Payload<'a> = Box<dyn Fn(&BenchStore, &Round) -> Result<Vec<u8>> + 'a>;
 
 fn payload(store: &BenchStore, event: &str, session: &str, more: &Value) -> Result<Vec<u8>> {
@@ -372,13 +372,13 @@ fn payload(store: &BenchStore, event: &str, session: &str, more: &Value) -> Resu
 
 fn prompt_that_hits(store: &BenchStore, round: &Round) -> Result<Vec<u8>> {
     store.begin(&round.session)?;
-    // A title, as somebody would put it into a question, among words that tell nothing.
+    // A title, as a user would put it into a question, among common words.
     let title = store.memory(round.number * 7).title;
     let prompt = format!("{} {title}?", SplitMix(round.number).common(4));
     payload(store, "UserPromptSubmit", &round.session, &json!({ "prompt": prompt }))
 }
 
-/// A prompt that too few memories answer, so that passages are looked for, too, and given.
+/// A prompt that too few memories answer, so that passages are searched too, and given.
 fn prompt_for_passages<'a>(
     models: &Path,
 ) -> impl Fn(&BenchStore, &Round) -> Result<Vec<u8>> + use<'a> {

@@ -1,12 +1,11 @@
-//! `bench-mcp`: what the MCP server takes of time, processor and memory, as a client sees it. Called by
-//! `scripts/bench mcp`.
+//! `bench-mcp`: time, processor time and memory of the MCP server, as seen by a client. Called by `scripts/bench mcp`.
 //!
-//! Rows of each size of store: from start to the first answer; processor time of a warm `recall` with the model, and
+//! Rows for each size of store: from start to the first answer; processor time of a warm `recall` with the model, and
 //! of `remember`, `forget` and `status`; memory before the first recall, after 1,000, and with 100 in flight. Then 50
-//! clients at once, two of five calls of which write. At the end all servers are left alone for ten minutes, after which
-//! they have let the model go (not with `--no-idle`).
+//! clients at once, two of five calls of which write. At the end all servers are idle for ten minutes, after which they
+//! have released the model (not with `--no-idle`).
 //!
-//! Exit codes: 0, all figures are as they should be; 1, some are not; 2, something could not be measured.
+//! Exit codes: 0, all figures are within their limits; 1, some are not; 2, a measurement failed.
 #![expect(clippy::print_stdout, reason = "the table is what this program is for")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,17 +30,17 @@ use serde_json::{Value, json};
 
 const USAGE: &str = "usage: bench-mcp --program FILE --models DIR [--sizes N,..] [--clients N] [--operations N] [--no-idle] [--keep DIR] [--json]";
 
-/// Starts that are measured.
+/// Number of measured starts.
 const STARTS: usize = 15;
-/// Calls of a row of processor time.
+/// Number of calls in a row of processor time.
 const CALLS: usize = 60;
-/// Recalls before memory is looked at again.
+/// Number of recalls before memory is measured again.
 const RECALLS: usize = 1_000;
-/// Recalls that are sent before one is answered.
+/// Number of recalls that are sent before one is answered.
 const IN_FLIGHT: usize = 100;
-/// Time in which nobody asks: the model is let go after five minutes.
+/// Idle time: the model is released after five minutes.
 const IDLE: Duration = Duration::from_secs(10 * 60);
-/// Faults of a store that are printed.
+/// Maximum number of faults of a store that are printed.
 const FAULTS_SHOWN: usize = 10;
 
 fn main() -> ExitCode {
@@ -65,7 +64,7 @@ struct McpOptions {
     clients: usize,
     operations: usize,
     idle: bool,
-    /// Folder where stores stay; those of an earlier run are used.
+    /// Folder for stores, which are reused by later runs.
     keep: Option<PathBuf>,
     json: bool,
 }
@@ -116,13 +115,13 @@ struct Figure {
 }
 
 impl Figure {
-    /// Whether it is as it should be; what is no number is not.
+    /// Returns whether it is within its limit; false if it is not a number.
     fn is_met(&self) -> bool {
         self.figure <= self.most
     }
 }
 
-/// Measures and prints; returns how many figures are not as they should be.
+/// Measures and prints; returns the number of figures outside their limits.
 fn bench(options: &McpOptions) -> Result<usize> {
     let mut rows = Vec::new();
     let mut idle = Vec::new();
@@ -143,7 +142,7 @@ fn bench(options: &McpOptions) -> Result<usize> {
         many_clients(options, &store, &mut rows)?;
     }
     if !idle.is_empty() {
-        // All of them wait at once.
+        // All servers wait at once.
         std::thread::sleep(IDLE);
     }
     for (store, server) in &idle {
@@ -157,7 +156,7 @@ fn bench(options: &McpOptions) -> Result<usize> {
 fn print(as_json: bool, rows: &[Figure]) {
     if as_json {
         let json = |row: &Figure| {
-            // JSON knows no infinity.
+            // JSON cannot represent infinity.
             let most = row.most.is_finite().then_some(row.most);
             json!({
                 "what": row.what, "figure": row.figure, "unit": row.unit, "most": most, "met": row.is_met(),
@@ -174,7 +173,7 @@ fn print(as_json: bool, rows: &[Figure]) {
     }
 }
 
-/// Measures a server that one client asks; returns it as it is left then.
+/// Measures a server with one client; returns it in its final state.
 fn one_client(
     options: &McpOptions,
     store: &BenchStore,
@@ -238,9 +237,9 @@ fn one_client(
     Ok(server)
 }
 
-/// A memory that was acknowledged: its title, and its file.
+/// Title and file of an acknowledged memory.
 type Acknowledged = (String, PathBuf);
-/// The seconds of each `remember`, and what was acknowledged.
+/// The seconds of each `remember`, and the acknowledged memories.
 type Told = std::result::Result<(Vec<f64>, Vec<Acknowledged>), String>;
 
 fn one_of_many(
@@ -266,14 +265,14 @@ fn one_of_many(
     Ok((times, files))
 }
 
-/// Many clients at once; what was acknowledged must be there, and the store whole.
+/// Measures many clients at once; acknowledged memories must exist, and the store must be valid.
 fn many_clients(options: &McpOptions, store: &BenchStore, rows: &mut Vec<Figure>) -> Result<()> {
     let each = options.operations / options.clients;
     let begin = Instant::now();
     let of_all: Vec<Told> = std::thread::scope(|scope| {
         let clients: Vec<_> = (0..options.clients)
             .map(|client| {
-                // An error may hold what cannot leave its thread.
+                // An error may contain types that cannot leave its thread.
                 let told = move || one_of_many(options, store, client, each);
                 scope.spawn(move || told().map_err(|error| error.to_string()))
             })
@@ -311,8 +310,7 @@ fn is_memory(path: &Path, title: &str) -> bool {
     file.is_ok_and(|file| file.is_ok_and(|file| file.memory.title == title))
 }
 
-/// Returns the faults of a store in which so much was saved at once: in its index, its journal, its ledger, or beside
-/// its files.
+/// Returns the faults of a store after concurrent saves: in its index, its journal, its ledger, or beside its files.
 fn faults(store: &BenchStore, acknowledged: &[Acknowledged]) -> Result<Vec<String>> {
     let mut faults = Vec::new();
     let index = Index::open(&store.state.index)?.ok_or("the index is gone")?;
@@ -413,7 +411,7 @@ impl RunningServer {
         }
     }
 
-    /// Milliseconds of the processor that each of so many calls takes.
+    /// Returns the processor milliseconds of each of `count` calls.
     fn cpu_of(
         &mut self,
         calls: usize,
@@ -426,7 +424,7 @@ impl RunningServer {
         Ok((self.cpu_ms()? - before) / calls as f64)
     }
 
-    /// Milliseconds of the processor so far, of all threads, those that ended included.
+    /// Returns the processor milliseconds so far, of all threads including ended ones.
     fn cpu_ms(&self) -> Result<f64> {
         let time = cpu_clock(self.child.id().cast_signed())
             .ok_or("the processor time of the server cannot be read here")?;
@@ -442,12 +440,12 @@ impl RunningServer {
     }
 }
 
-/// Reads the clock of a process, whose steps are nanoseconds: those of `/proc/PID/stat` are ten milliseconds.
+/// Reads the clock of a process in nanoseconds: the resolution of `/proc/PID/stat` is ten milliseconds.
 #[cfg(target_os = "linux")]
 fn cpu_clock(pid: libc::pid_t) -> Option<Duration> {
     let mut clock: libc::clockid_t = 0;
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: both calls write one number to the place that they are given.
+    // SAFETY: both calls write one number to the given place.
     let is_read = unsafe {
         libc::clock_getcpuclockid(pid, &raw mut clock) == 0
             && libc::clock_gettime(clock, &raw mut time) == 0
@@ -463,7 +461,7 @@ fn cpu_clock(_pid: libc::pid_t) -> Option<Duration> {
 
 impl Drop for RunningServer {
     fn drop(&mut self) {
-        // It has said all that was asked.
+        // All answers were received.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,5 +1,5 @@
-//! A long history and a model that takes ten seconds for an answer, in real time: when the first memory can be used,
-//! what a restart costs, and that nothing is asked twice. `scripts/bench model` runs it.
+//! A long history and a model that takes ten seconds for an answer, in real time: the time to the first usable memory,
+//! the cost of a restart, and that no question is repeated. `scripts/bench model` runs it.
 
 use std::io;
 use std::process::{Child, ExitCode, Stdio};
@@ -12,13 +12,13 @@ use journeys::long_history::{LongHistory, question, said};
 
 const USAGE: &str = "usage: scripts/bench model [--sessions N] [--seconds N] [--kills N]";
 
-/// Interval between looks at the state.
+/// Polling interval of the state.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Longest wait.
 const WAIT_MAX: Duration = Duration::from_secs(600);
 
 struct ModelOptions {
-    /// Sessions of the history.
+    /// Number of sessions of the history.
     sessions: usize,
     /// Seconds that the model takes for an answer.
     seconds: f64,
@@ -77,7 +77,7 @@ fn bench(options: &ModelOptions) -> io::Result<()> {
     bench.are_newest_first()?;
 
     for kill in 1..=options.kills {
-        // While it waits for an answer, or somewhere else.
+        // While it waits for an answer, or elsewhere.
         sleep(takes.mul_f64(0.37 * kill as f64));
         sync.kill()?;
         sync.wait()?;
@@ -125,7 +125,7 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// Starts a sync whose lines of progress are shown.
+    /// Starts a sync with visible progress.
     fn starts(&self) -> io::Result<Child> {
         self.history.sync().stdout(Stdio::null()).spawn()
     }
@@ -148,7 +148,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Returns whether a hook gives what the model made of a session.
+    /// Returns whether a hook gives the memory that the model made of a session.
     fn recalls(&self, number: usize) -> io::Result<bool> {
         let session = format!("asks-{:?}", Instant::now());
         let asks = Moment::prompt(&question(number));
@@ -156,7 +156,7 @@ impl Bench<'_> {
         Ok(run.context().contains(&said(number)) && !self.history.titles()?.is_empty())
     }
 
-    /// The first time, each session is asked about before those that came before it.
+    /// Checks that on the first pass each session is read before the earlier ones.
     fn are_newest_first(&self) -> io::Result<()> {
         let mut seen: Vec<String> = Vec::new();
         for asked in self.server.asked() {
@@ -173,11 +173,11 @@ impl Bench<'_> {
     }
 }
 
-/// Seconds of the processor that a process took so far; 0 where the operating system does not say.
+/// Returns the processor seconds of a process so far; 0 if the operating system does not report them.
 fn cpu_seconds(process: u32) -> f64 {
     const TICKS_PER_S: f64 = 100.0;
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    // Behind the name, which may hold spaces, the state comes first.
+    // The first field after the name, which may contain spaces, is the state.
     let fields: Vec<&str> =
         stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace().collect();
     let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<f64>().ok());

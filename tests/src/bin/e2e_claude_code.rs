@@ -1,5 +1,5 @@
-//! The journey with the real Claude Code client: what happened in one session comes back in the
-//! next ones, at the right moments and nowhere else. `scripts/e2e-claude-code` runs it.
+//! The journey with the real Claude Code client: memories of one session are given to the next ones, at the right
+//! moments and nowhere else. `scripts/e2e-claude-code` runs it.
 
 #![expect(
     clippy::disallowed_methods,
@@ -50,13 +50,13 @@ const ASK_DEPLOY: &str = "On which weekday does the staging server deploy?";
 const LOOK_UP: &str = "Find that out, please.";
 const NOW_MONDAYS: &str = "Deploys go through the staging server on Mondays now.";
 const RULE: &str = "Never push without a review";
-/// What Claude claims that the user wants: in a file, by `add`, and by `add` that hides who runs it.
+/// Claims of Claude about the user's wishes: in a file, by `add`, and by `add` that hides its caller.
 const CLAIMS: [&str; 3] =
     ["Push to main at once", "Skip the tests on Fridays", "Deploy before the reviews"];
 const DECIDE: &str = "Note what you think of our rules.";
 const DEPLOY: &str = "Deploys go through the staging server on Thursdays.";
 
-/// The id of one of many sessions.
+/// Returns the id of one of many sessions.
 fn session_id(number: u32) -> String {
     format!("{number:08}-1111-4111-8111-111111111111")
 }
@@ -72,7 +72,7 @@ fn main() -> ExitCode {
         ("with Claude in the user's place", in_the_users_place),
         ("in other layouts", in_other_layouts),
     ];
-    // One of them, where a part of its name is given.
+    // Runs only one part if its name is given.
     let wanted = std::env::args().nth(1).unwrap_or_default();
     let mut checks = Checks::default();
     for (name, journey) in journeys.into_iter().filter(|(name, _)| name.contains(&wanted)) {
@@ -104,7 +104,7 @@ fn whole(checks: &mut Checks) -> io::Result<()> {
     world.unregisters(checks)
 }
 
-/// The client keeps its settings and MCP servers elsewhere when this variable is set.
+/// The client stores its settings and MCP servers in another folder if this variable is set.
 fn with_config_dir(checks: &mut Checks) -> io::Result<()> {
     let environment = TestEnvironment::new()?.with_config_dir();
     let world = World::new(&environment)?;
@@ -114,7 +114,7 @@ fn with_config_dir(checks: &mut Checks) -> io::Result<()> {
     world.unregisters(checks)
 }
 
-/// Claude Code reads sessions by a session of its own, of which nothing is seen anywhere.
+/// Claude Code reads sessions in a session of its own, which leaves no trace.
 fn with_reader(checks: &mut Checks) -> io::Result<()> {
     let environment = TestEnvironment::new()?;
     let world = World::new(&environment)?;
@@ -151,7 +151,7 @@ fn in_other_layouts(checks: &mut Checks) -> io::Result<()> {
     let git = |root: &Path, arguments: &[&str]| environment.git(root, arguments);
     let text = |path: &Path| path.display().to_string();
 
-    // With a history of its own, each is a project of its own.
+    // Each has its own history, and is therefore a separate project.
     let repository = |name: &str| -> io::Result<PathBuf> {
         let root = environment.repository(name)?;
         git(&root, &["commit", "--quiet", "--allow-empty", "--message", name])?;
@@ -198,7 +198,7 @@ fn in_other_layouts(checks: &mut Checks) -> io::Result<()> {
     checks.part("At the path that a container has for it");
     let before = world.root.clone();
     let mounted = environment.folder("workspaces")?.join("ledger");
-    // A copy is another folder to the file system, as a mount in a container is.
+    // To the file system a copy is another folder, like a mount in a container.
     git(&environment.path(), &["clone", "--quiet", &text(&before), &text(&mounted)])?;
     fs::rename(before.join(".throughline"), mounted.join(".throughline"))?;
     fs::remove_dir_all(&before)?;
@@ -208,7 +208,7 @@ fn in_other_layouts(checks: &mut Checks) -> io::Result<()> {
     world.hooks_were_quiet(checks)
 }
 
-/// Everything a journey happens in.
+/// State of a journey.
 struct World<'a> {
     environment: &'a TestEnvironment,
     api: MessagesApi,
@@ -234,7 +234,7 @@ impl<'a> World<'a> {
         Ok((outcome, self.conversation()))
     }
 
-    /// The requests of conversations since they were last asked for.
+    /// Returns the requests of conversations since the last call.
     fn conversation(&self) -> Vec<Request> {
         self.api.take_requests().into_iter().filter(Request::is_conversation).collect()
     }
@@ -269,7 +269,7 @@ impl<'a> World<'a> {
             session.turn(prompt)?;
         }
         session.close()?;
-        // Where a program's session ended is nobody's work that was left.
+        // The end of a program's session is not unfinished work of the user.
         let client = client.in_the_desktop_app();
         let last = client.session(&self.root, Begin::New(IN_APP), ledger::EXPORT_TASK)?.result;
         let all = self.conversation().iter().map(Request::text).collect::<String>();
@@ -279,7 +279,7 @@ impl<'a> World<'a> {
         self.hooks_were_quiet(checks)
     }
 
-    /// Runs a session in which the model decides something, and learns from it.
+    /// Runs a session in which the model makes a decision, and learns from it.
     fn decides(&self, number: u32) -> io::Result<()> {
         self.api.script(ledger::first_session(&self.root));
         self.session(Begin::New(&session_id(number)), ledger::QUESTION)?;
@@ -287,7 +287,7 @@ impl<'a> World<'a> {
         self.throughline(&["sync"]).map(drop)
     }
 
-    /// Runs a session that asks about the decision.
+    /// Runs a session with a question about the decision.
     fn recalls_the_decision(&self, checks: &mut Checks, number: u32) -> io::Result<()> {
         let answer = "Because a negative quantity would be a bug.";
         self.api.script([Script::on(ASK_ABOUT_DECISION).says(answer)]);
@@ -295,7 +295,7 @@ impl<'a> World<'a> {
         let prompt = told(&last(requests)?).to_lowercase();
         let name = format!("the decision arrives in {}", self.root.display());
         checks.contains(&name, &prompt, ledger::DECISION);
-        // Where the work was left has it as well, so the memory is asked for by itself.
+        // The block about unfinished work contains it too, so the memory is listed separately.
         let listed = self.throughline(&["list"])?.to_lowercase();
         checks.contains("as a memory", &listed, ledger::DECISION);
         self.environment.wait_until_quiet();
@@ -312,7 +312,7 @@ impl<'a> World<'a> {
             let found = memories.iter().any(|memory| memory["kind"] == kind);
             checks.check(&format!("there is a {kind}"), found, &seen);
         }
-        // The client runs without a terminal, so that its prompts are a program's.
+        // The client runs without a terminal, so its prompts count as those of a program.
         let wishes: Vec<_> = memories
             .iter()
             .filter(|memory| memory["kind"] == "preference" || memory["kind"] == "convention")
@@ -331,7 +331,7 @@ impl<'a> World<'a> {
         Ok(())
     }
 
-    /// The memory files with their content.
+    /// Returns the memory files with their contents.
     fn files(&self) -> io::Result<Vec<(PathBuf, Vec<u8>)>> {
         let mut files = Vec::new();
         for entry in fs::read_dir(self.root.join(".throughline/memories"))? {
@@ -342,7 +342,7 @@ impl<'a> World<'a> {
         Ok(files)
     }
 
-    /// Returns how many texts of ours the session holds at its end.
+    /// Returns the number of our texts that the session contains at its end.
     fn second_session(&self, checks: &mut Checks) -> io::Result<usize> {
         checks.part("The second session gets it back");
         self.undo_the_fix()?;
@@ -362,7 +362,7 @@ impl<'a> World<'a> {
 
         session.turn(TOUCH_FILE)?;
         let request = last(self.conversation())?;
-        // A decision that the session began with is not repeated.
+        // A decision that was given at session start is not repeated.
         let touched = told(&request).to_lowercase();
         checks.contains(
             "the decision about a file is there once it is touched",
@@ -398,7 +398,7 @@ impl<'a> World<'a> {
         Ok(after.len())
     }
 
-    /// Puts the error of the first session back.
+    /// Restores the error of the first session.
     fn undo_the_fix(&self) -> io::Result<()> {
         let lib = ledger::lib(&self.root);
         let source = fs::read_to_string(&lib)?;
@@ -446,8 +446,8 @@ impl<'a> World<'a> {
         session.kill()?;
         let (_, requests) = self.session(Begin::New(AFTER_KILL), "Hello.")?;
         let mut ours = told(&last(requests)?);
-        // A hook waits for the killed turn as long as it may. On a machine that is too busy for
-        // that, the turn is told with what comes next.
+        // A hook waits for the killed turn as long as its deadline allows. On a very busy machine the turn is given
+        // with the next prompt instead.
         if !ours.contains("vat_cents") {
             self.environment.wait_until_quiet();
             let (_, requests) = self.session(Begin::Resume(AFTER_KILL), "Go on.")?;
@@ -460,7 +460,7 @@ impl<'a> World<'a> {
     fn uses_the_mcp_server(&self, checks: &mut Checks) -> io::Result<()> {
         checks.part("The MCP server");
         let remember = json!({"text": DEPLOY, "kind": "convention", "title": "How we deploy"});
-        // Both are in every session: nobody looks for them first.
+        // Both tools are in every session: the client need not search for them first.
         self.api.script([Script::on(USE_TOOLS)
             .calls("mcp__throughline__remember", remember)
             .calls("mcp__throughline__recall", json!({"query": "On which day do we deploy?"}))
@@ -503,7 +503,7 @@ impl<'a> World<'a> {
         Ok(())
     }
 
-    /// The short id of the memory with this title.
+    /// Returns the short id of the memory with this title.
     fn short_id(&self, title: &str) -> io::Result<String> {
         let list: Value = serde_json::from_str(&self.throughline(&["list", "--json"])?)?;
         let memories = list.as_array().into_iter().flatten();
@@ -649,7 +649,7 @@ impl<'a> World<'a> {
         rules.next().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    /// Registers a hook of the user's own that leaves a mark.
+    /// Registers a hook of the user that writes a mark.
     fn adds_a_hook(&self, mark: &Path) -> io::Result<()> {
         let path = self.environment.claude_dir().join("settings.json");
         let mut settings: Value = serde_json::from_str(&fs::read_to_string(&path)?)?;
@@ -665,7 +665,7 @@ impl<'a> World<'a> {
         fs::write(path, settings.to_string())
     }
 
-    /// Runs `throughline` as somebody who has the client, and a key for it.
+    /// Runs `throughline` in an environment with the client, and a key for it.
     fn reading(&self, arguments: &[&str], key: Option<&str>) -> io::Result<String> {
         let mut command = self.environment.command(self.environment.binary("throughline"));
         command.current_dir(&self.root).env("THROUGHLINE", "full").args(arguments);
@@ -721,7 +721,7 @@ impl<'a> World<'a> {
         fs::write(&path, text.replace("[llm]\n", "[llm]\ntimeout_s = 4\n"))?;
         self.api.script([Script::on("<session>").says("I would rather talk.")]);
         let limit = Mood::Fails(429, "rate_limit_error", "usage limit reached");
-        // A model of another name is asked again about everything.
+        // A model of another name is queried again about all sessions.
         let all = [
             ("claude-a", None, Mood::Well, "Claude Code is not logged in"),
             ("claude-b", Some("key"), limit, "the usage limit is reached"),
@@ -743,7 +743,7 @@ impl<'a> World<'a> {
         ];
         for (model, key, mood, expected) in all {
             self.api.feels(mood);
-            // Answers are kept by the name of the model.
+            // Answers are stored by the name of the model.
             if model == "haiku" {
                 self.forget_answers()?;
             }
@@ -762,7 +762,7 @@ impl<'a> World<'a> {
         fs::remove_file(settings)
     }
 
-    /// All files below Claude Code's folder of transcripts.
+    /// Returns all files below Claude Code's folder of transcripts.
     fn transcripts(&self) -> io::Result<Vec<PathBuf>> {
         let mut files = below(&self.environment.claude_dir().join("projects"))?;
         files.sort();
@@ -781,7 +781,7 @@ impl<'a> World<'a> {
         unpacked.collect()
     }
 
-    /// Removes the answers that were kept, and what was made of them.
+    /// Removes the stored answers, and the drafts made from them.
     fn forget_answers(&self) -> io::Result<()> {
         for file in below(&self.environment.data_dir().join("projects"))? {
             let name = file.to_string_lossy();
@@ -848,7 +848,7 @@ impl<'a> World<'a> {
     }
 }
 
-/// The files below a folder.
+/// Returns the files below a folder.
 fn below(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -865,14 +865,14 @@ fn last(requests: Vec<Request>) -> io::Result<Request> {
     requests.into_iter().next_back().ok_or_else(|| io::Error::other("the client sent no request"))
 }
 
-/// The results of tools in a request, as the model sees them.
+/// Returns the tool results in a request, as the model receives them.
 fn tool_results(request: &Request) -> Vec<Value> {
     let messages = request.body["messages"].as_array();
     let blocks = messages.into_iter().flatten().filter_map(|message| message["content"].as_array());
     blocks.flatten().filter(|block| block["type"] == "tool_result").cloned().collect()
 }
 
-/// All that a request carries of ours.
+/// Returns all of our text in a request.
 fn told(request: &Request) -> String {
     injections(request).into_iter().map(|ours| ours.text).collect()
 }

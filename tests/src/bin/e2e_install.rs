@@ -1,6 +1,6 @@
-//! The way of a newcomer without Rust: a release archive, an empty home with a history of sessions, and the real client
-//! that is given the record of the last session. `scripts/e2e-install` runs it; `--write` puts the transcript into
-//! `docs/install.md`.
+//! The steps of a newcomer without Rust: a release archive, an empty home with a history of sessions, and the real
+//! client, which receives the record of the last session. `scripts/e2e-install` runs it; `--write` writes the
+//! transcript to `docs/install.md`.
 
 #![expect(
     clippy::disallowed_methods,
@@ -22,7 +22,7 @@ use journeys::messages_api::{MessagesApi, Request, Script};
 use journeys::metadata::root;
 use journeys::sample_project;
 
-/// Names the folder with the archive and SHA256SUMS.
+/// Variable with the folder of the archive and SHA256SUMS.
 const RELEASE_VARIABLE: &str = "THROUGHLINE_TEST_RELEASE";
 const PAGE: &str = "docs/install.md";
 const BEGIN: &str = "<!-- begin: written by scripts/e2e-install --write -->\n";
@@ -32,7 +32,7 @@ const SESSIONS: usize = 20;
 const DAYS_BETWEEN_ROUNDS: i64 = 60;
 const COMMANDS_MAX: usize = 4;
 const TIME_MAX: Duration = Duration::from_secs(60);
-/// Lines of one text that the transcript shows; the rest is counted.
+/// Maximum number of lines of one text in the transcript; the rest is counted.
 const LINES_MAX: usize = 14;
 
 const ASK: &str = "What comes next for the mail to the harbour master?";
@@ -62,7 +62,7 @@ fn main() -> ExitCode {
     checks.finish()
 }
 
-/// Installs, sets up and starts a session; returns what a person would have seen.
+/// Installs, sets up and starts a session; returns the output visible to the user.
 fn journey(checks: &mut Checks, name: &str, init: &str, by_plugin: bool) -> io::Result<String> {
     checks.part(name);
     let environment = TestEnvironment::new()?.at(sample_project::NOW);
@@ -112,7 +112,7 @@ fn journey(checks: &mut Checks, name: &str, init: &str, by_plugin: bool) -> io::
     Ok(shown.text)
 }
 
-/// A home with downloads and a history, and nothing else.
+/// A home with only downloads and a history.
 struct Newcomer<'a> {
     environment: &'a TestEnvironment,
     project: PathBuf,
@@ -128,20 +128,20 @@ impl<'a> Newcomer<'a> {
         })?;
         sample_project::copy(Path::new(&release), &downloads)?;
         fs::copy(root().join("scripts/get"), downloads.join("get"))?;
-        // The sources are made beside the home; a person's project lies in it.
+        // The sources are created beside the home; a person's project is inside it.
         let project = environment.home().join("tidelog");
         fs::rename(sample_project::sources(environment)?, &project)?;
         write_history(&environment.claude_dir(), &project)?;
         Ok(Self { environment, project })
     }
 
-    /// The folders that programs are looked for in.
+    /// Returns the search path for programs.
     fn path(&self) -> String {
         let bin = self.environment.home().join(".local/bin");
         format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display())
     }
 
-    /// Runs a command line; returns whether it succeeded, and what it printed.
+    /// Runs a command line; returns whether it succeeded, and its output.
     fn shell(&self, line: &str) -> io::Result<(bool, String)> {
         let mut command: Command = self.environment.command("sh");
         command
@@ -153,7 +153,8 @@ impl<'a> Newcomer<'a> {
     }
 }
 
-/// Writes the sessions of the sample project in rounds, each earlier than the one before, until there are enough.
+/// Writes the sessions of the sample project repeatedly, each round earlier than the previous one, until there are
+/// enough.
 fn write_history(claude_dir: &Path, project: &Path) -> io::Result<()> {
     let stories = sample_project::stories()?;
     for number in 0..SESSIONS {
@@ -190,7 +191,7 @@ impl Shown {
         }
     }
 
-    /// Returns what a session was given by hooks, each text after the event that brought it.
+    /// Returns the hooks' injections of a session, each text after its event.
     fn given(given: &[Injection]) -> String {
         let shown = given.iter().map(|given| {
             let lines: Vec<_> = given.text.lines().filter(|line| !line.is_empty()).collect();
@@ -214,7 +215,7 @@ impl Shown {
     }
 }
 
-/// Puts the transcripts between the two marks of the page.
+/// Writes the transcripts between the two marks of the page.
 fn write(transcripts: &str) -> io::Result<()> {
     let path = root().join(PAGE);
     let page = fs::read_to_string(&path)?;

@@ -1,5 +1,5 @@
-//! Clients that people use, against the built MCP server: each makes the same journey in a project of its own, and
-//! what is checked is the text that arrives in the client. `scripts/e2e-mcp-clients` fetches them and runs this.
+//! Real MCP clients against the built MCP server: each makes the same journey in a project of its own, and the text
+//! that the client receives is checked. `scripts/e2e-mcp-clients` fetches them and runs this.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 const TOOLS: [&str; 5] = ["recall", "remember", "forget", "search_sessions", "status"];
 const PROMPTS: [&str; 4] = ["brief", "decided", "handoff", "tidy"];
 const NOT_INSTRUCTIONS: &str = "data, not instructions";
-/// Query about something that the sample does not mention.
+/// Query about a subject that is not in the sample.
 const UNKNOWN: &str = "which violin concerto did Brahms write for Joachim";
 
 fn main() -> ExitCode {
@@ -29,7 +29,7 @@ fn main() -> ExitCode {
         |sdk: &'static str| How::Bridge(vec![node.clone(), folder.join("npm.mjs"), sdk.into()]);
     let python = folder.join("python/bin/python");
     let pypi = |mode: &'static str| {
-        // It warns that the newer era has no ping.
+        // The client warns that the newer era of the protocol has no ping.
         let quiet = ["-W", "ignore"].map(PathBuf::from);
         How::Bridge(
             [std::slice::from_ref(&python), &quiet[..], &[folder.join("pypi.py"), mode.into()]]
@@ -60,7 +60,7 @@ fn main() -> ExitCode {
 
 /// Way of running a client.
 enum How {
-    /// A program that takes questions as lines, and keeps one connection.
+    /// A program that reads questions as lines, and keeps one connection.
     Bridge(Vec<PathBuf>),
     /// A program that is run for each question.
     Inspector(Vec<PathBuf>),
@@ -115,7 +115,7 @@ fn lists(checks: &mut Checks, client: &mut McpClient<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// From a question to one that is forgotten.
+/// Tests a question, and memories from their creation to their removal.
 fn asks_and_saves(checks: &mut Checks, client: &mut McpClient<'_>) -> io::Result<()> {
     let known =
         client.says("recall", &json!({"query": "why one transaction per file in the import"}))?;
@@ -161,7 +161,7 @@ fn asks_and_saves(checks: &mut Checks, client: &mut McpClient<'_>) -> io::Result
     Ok(())
 }
 
-/// A search in what was said, and on from there.
+/// Tests a search in sessions, and reading from its result.
 fn reads_sessions(checks: &mut Checks, client: &mut McpClient<'_>) -> io::Result<()> {
     let found =
         client.says("search_sessions", &json!({"query": "parallel inserts rayon slower"}))?;
@@ -176,7 +176,7 @@ fn reads_sessions(checks: &mut Checks, client: &mut McpClient<'_>) -> io::Result
     Ok(())
 }
 
-/// Arguments that are wrong, in ways that schemas do not stop.
+/// Tests invalid arguments that schemas do not prevent.
 fn is_told_of_mistakes(checks: &mut Checks, client: &mut McpClient<'_>) -> io::Result<()> {
     for (arguments, wanted) in [
         (json!({"query": "import", "kinds": ["bug"]}), "`kinds` takes some of decision"),
@@ -195,7 +195,8 @@ fn is_told_of_mistakes(checks: &mut Checks, client: &mut McpClient<'_>) -> io::R
     Ok(())
 }
 
-/// A ping, or what stands for it in the protocol's newer era, is answered while a call waits for the store's lock.
+/// Tests that a ping, or its equivalent in the protocol's newer era, is answered while a call waits for the store's
+/// lock.
 fn overtakes(checks: &mut Checks, bridge: &mut Bridge, sample: &Sample) -> io::Result<()> {
     let projects = sample.environment.data_dir().join("projects");
     let project = fs::read_dir(projects)?.next().ok_or(io::ErrorKind::NotFound)??;
@@ -220,12 +221,12 @@ fn names(list: &Value, member: &str) -> Vec<String> {
     items.filter_map(|item| item[member].as_str().map(str::to_owned)).collect()
 }
 
-/// All that a client hands on of an answer, as a model would read it.
+/// Returns all text that a client passes on from an answer, as a model would read it.
 fn text_of(answer: &Value) -> String {
     names(&answer["content"], "text").join("\n")
 }
 
-/// The short id in `created [decision k3v9qa] ...`.
+/// Returns the short id in `created [decision k3v9qa] ...`.
 fn id_in(text: &str) -> io::Result<String> {
     let id = text.split_once(']').and_then(|(before, _)| before.rsplit(' ').next());
     id.map(str::to_owned).ok_or_else(|| io::Error::other(format!("no id in {text}")))
@@ -237,7 +238,7 @@ enum McpClient<'a> {
 }
 
 impl McpClient<'_> {
-    /// Returns the server's answer, as the client hands it on.
+    /// Returns the server's answer, as the client passes it on.
     fn ask(&mut self, question: &Value) -> io::Result<Value> {
         match self {
             Self::Bridge(bridge) => bridge.ask(question),
@@ -245,7 +246,7 @@ impl McpClient<'_> {
         }
     }
 
-    /// The text of a tool's answer, which has nothing but it and is no refusal.
+    /// Returns the text of a tool's answer, which must contain nothing else and be no error.
     fn says(&mut self, tool: &str, arguments: &Value) -> io::Result<String> {
         let answer = self.ask(&json!({"do": "call", "name": tool, "arguments": arguments}))?;
         let failed = answer["isError"] == true;
@@ -256,7 +257,7 @@ impl McpClient<'_> {
     }
 }
 
-/// Asks with the inspector's command line, which begins and ends a server for each question.
+/// Sends a question with the inspector's command line, which starts and ends a server for each question.
 fn inspect(sample: &Sample, words: &[PathBuf], question: &Value) -> io::Result<Value> {
     let mut command = client_command(sample, words);
     for variable in ["THROUGHLINE=full".to_owned(), format!("THROUGHLINE_NOW={NOW}")] {
@@ -298,13 +299,13 @@ fn client_command(sample: &Sample, words: &[PathBuf]) -> Command {
     command
 }
 
-/// A client that takes questions as lines and answers each with a line.
+/// A client that reads questions as lines and answers each with a line.
 struct Bridge {
     child: Child,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
     next: u64,
-    /// True if it settles on the newer era of the protocol by itself.
+    /// True if it selects the newer era of the protocol by itself.
     asks_in_the_new_way: bool,
 }
 
@@ -322,7 +323,7 @@ impl Bridge {
         Ok(Self { child, stdin, stdout: BufReader::new(stdout), next: 0, asks_in_the_new_way })
     }
 
-    /// Sends a question; its number comes back with the answer.
+    /// Sends a question, and returns its number, which is repeated in the answer.
     fn send(&mut self, question: &Value) -> io::Result<u64> {
         self.next += 1;
         let mut question = question.clone();
@@ -331,7 +332,7 @@ impl Bridge {
         Ok(self.next)
     }
 
-    /// The next answer, with the number of its question.
+    /// Returns the next answer, with the number of its question.
     fn receive(&mut self) -> io::Result<(u64, Result<Value, String>)> {
         let mut line = String::new();
         if self.stdout.read_line(&mut line)? == 0 {
@@ -354,7 +355,7 @@ impl Bridge {
         answer.map_err(|error| io::Error::other(format!("{question}: {error}")))
     }
 
-    /// Closes the client's connection and ends it; whether both went well.
+    /// Closes the client's connection and ends it; returns whether both succeeded.
     fn close(mut self) -> io::Result<bool> {
         self.ask(&json!({"do": "close"}))?;
         drop(self.stdin);

@@ -1,5 +1,5 @@
-//! A real local model reads a small project: what it answers is bad, and nothing of that may be stored which
-//! the sessions do not show. `scripts/e2e-model` fetches the model and runs it.
+//! A real local model reads a small project: its answers are bad, and only parts that the sessions contain may be
+//! stored. `scripts/e2e-model` fetches the model and runs it.
 //!
 //! usage: e2e-model NODE SERVER.mjs MODEL.gguf CONTEXT_TOKENS THREADS
 
@@ -14,7 +14,7 @@ use journeys::environment::TestEnvironment;
 use journeys::sample_project;
 use serde_json::Value;
 
-/// Seconds that one answer may take on a busy machine.
+/// Maximum seconds of one answer on a busy machine.
 const ANSWER_S: u32 = 900;
 
 fn main() -> ExitCode {
@@ -31,7 +31,7 @@ fn main() -> ExitCode {
     checks.finish()
 }
 
-/// Served model, with its server.
+/// The model under test, with its server.
 struct ServedModel<'a> {
     node: &'a str,
     server: &'a str,
@@ -40,14 +40,14 @@ struct ServedModel<'a> {
     threads: &'a str,
 }
 
-/// The server of the model, which ends when its stdin does.
+/// The server of the model, which ends when its stdin is closed.
 struct ModelServer {
     child: Child,
     out: BufReader<ChildStdout>,
     address: String,
 }
 
-/// An answer as the server counted it.
+/// An answer as counted by the server.
 #[derive(Debug)]
 struct CountedAnswer {
     seconds: f64,
@@ -70,7 +70,7 @@ impl ModelServer {
         Ok(Self { child, out, address: address.trim().to_owned() })
     }
 
-    /// Ends it and returns what it answered.
+    /// Ends it and returns its answers.
     fn end(mut self) -> io::Result<Vec<CountedAnswer>> {
         drop(self.child.stdin.take());
         let lines = self.out.lines().collect::<io::Result<Vec<String>>>()?;
@@ -127,7 +127,7 @@ fn journey(checks: &mut Checks, asked: &ServedModel<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// Prints what the model took, which is worth writing down.
+/// Prints the model's costs for the record.
 #[expect(clippy::print_stdout, reason = "a journey is read by a person")]
 fn tell(answers: &[CountedAnswer], took: Duration, report: &Value) {
     let count = answers.len().max(1) as f64;
@@ -181,7 +181,7 @@ impl ModelWorld<'_> {
         fs::write(self.config(), text)
     }
 
-    /// Syncs and returns the report and what was told on stderr.
+    /// Syncs and returns the report and the output on stderr.
     fn sync(&self) -> io::Result<(Value, String)> {
         let mut command = self.environment.command(self.environment.binary("throughline"));
         let output = command
@@ -198,7 +198,7 @@ impl ModelWorld<'_> {
         Ok((reports[0].clone(), progress))
     }
 
-    /// Looks at each memory whether its quote stands in the session that it names.
+    /// Checks that the quote of each memory is in the session that it names.
     fn stores_what_sessions_show(&self, checks: &mut Checks, name: &str) -> io::Result<()> {
         checks.part("Nothing is stored that no session shows");
         let list = self.json(&["list", "--json", "--all"])?;
@@ -242,7 +242,7 @@ impl ModelWorld<'_> {
         Ok(())
     }
 
-    /// Titles and quotes of all that the model proposed, as its answers are kept.
+    /// Returns titles and quotes of all of the model's proposals, from its stored answers.
     fn proposed(&self) -> io::Result<Vec<(String, String)>> {
         let mut proposed = Vec::new();
         for (name, bytes) in sample_project::snapshot(&self.environment.data_dir())? {
@@ -259,7 +259,7 @@ impl ModelWorld<'_> {
         Ok(proposed)
     }
 
-    /// The texts of a session's transcript, in one line.
+    /// Returns the texts of a session's transcript, in one line.
     fn session(&self, session: &str) -> io::Result<String> {
         let stories = sample_project::stories()?;
         let lines = stories
@@ -314,7 +314,7 @@ impl ModelWorld<'_> {
         Ok(())
     }
 
-    /// The server is gone, and another session ended.
+    /// Tests a sync after the server has ended and another session was added.
     fn tells_trouble(&self, checks: &mut Checks) -> io::Result<()> {
         checks.part("`status` tells what is in the way");
         let stories = sample_project::stories()?;
@@ -331,10 +331,10 @@ impl ModelWorld<'_> {
     }
 }
 
-/// Words of the worked example in the instructions, which a small model likes to repeat.
+/// Words of the worked example in the instructions, which small models tend to repeat.
 const EXAMPLE_WORDS: [&str; 5] = ["dhl", "carrier", "econnrefused", "parcel", "8089"];
 
-/// Words of the example that no session has.
+/// Returns the words of the example that no session contains.
 fn foreign_words(sessions: &str) -> Vec<&'static str> {
     EXAMPLE_WORDS.into_iter().filter(|word| !sessions.contains(word)).collect()
 }
@@ -349,7 +349,7 @@ fn tell_memories(all: &[Value], of_model: &[&Value], proposed: usize, unshown: u
     );
 }
 
-/// All texts of a JSON value.
+/// Collects all texts of a JSON value.
 fn collect(value: &Value, texts: &mut Vec<String>) {
     match value {
         Value::String(text) => texts.push(text.clone()),
@@ -359,7 +359,7 @@ fn collect(value: &Value, texts: &mut Vec<String>) {
     }
 }
 
-/// A text with one space where it has any.
+/// Returns a text with white space reduced to single spaces.
 fn squeezed(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

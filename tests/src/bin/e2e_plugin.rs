@@ -1,4 +1,4 @@
-//! The plugin in the real Claude Code client: what it brings by itself, beside `init`, and where nothing is installed.
+//! The plugin in the real Claude Code client: its functions by itself, beside `init`, and without an installation.
 //! `scripts/e2e-claude-code` runs it.
 
 use std::collections::BTreeMap;
@@ -25,17 +25,17 @@ const INSTALLED: &str = "44444444-aaaa-4444-8444-444444444444";
 
 /// The plugin with its marketplace.
 const PLUGIN: &str = "throughline@throughline";
-/// Settings that the user had before, in the layout in which the client writes them.
+/// Previous settings of the user, in the layout of the client.
 const SETTINGS: &str = "{\n  \"cleanupPeriodDays\": 60\n}\n";
 /// Copy of an installed plugin, below the client's folder.
 const CACHE: &str = "plugins/cache/throughline";
-/// Lists of the client's, which are empty in the end.
+/// Lists of the client, which are empty in the end.
 const LISTS: [&str; 2] = ["plugins/installed_plugins.json", "plugins/known_marketplaces.json"];
 
 const DEPLOY: &str = "Deploys go through the staging server on Thursdays.";
 const ASK: &str = "On which weekday does the staging server deploy?";
 const RECALL: &str = "mcp__plugin_throughline_throughline__recall";
-/// Words of the client to the model about servers that do not start.
+/// Message of the client to the model about servers that do not start.
 const FAILED: &str = "failed to connect";
 const PROGRAMS: [&str; 7] = [
     "throughline",
@@ -184,7 +184,7 @@ impl PluginWorld<'_> {
         self.is_as_before(&before, checks)
     }
 
-    /// Compares the client's folder with what it was, but for what the client itself keeps there.
+    /// Compares the client's folder with its previous state, except for the client's own files.
     fn is_as_before(&self, before: &Files, checks: &mut Checks) -> io::Result<()> {
         let after = snapshot(&self.environment.claude_dir())?;
         let text = |name: &str| String::from_utf8_lossy(&after[Path::new(name)]).into_owned();

@@ -1,5 +1,5 @@
-//! Prints the packages of others that our programs are built from, with their licences, as `NOTICE`
-//! lists them. `scripts/licences` puts the list in place.
+//! Prints the third-party packages of our programs with their licences, in the format of `NOTICE`.
+//! `scripts/licences` inserts the list.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `stress`: faults and many programs at once, for as long as asked. Called by `scripts/stress`.
+//! `stress`: faults and concurrent programs, for a given time. Called by `scripts/stress`.
 #![expect(clippy::print_stdout, reason = "the figures are what this program is for")]
 
 use std::process::ExitCode;

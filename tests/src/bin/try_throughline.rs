@@ -1,6 +1,6 @@
-//! Shows what Throughline does: memories that a model writes from transcripts, what Claude would be given of them, and
-//! what the same history gives without a model. `scripts/try` runs it, with a sample project or, reading only, with one of
-//! the user's.
+//! Demonstrates Throughline: memories that a model writes from transcripts, the text that Claude would be given of
+//! them, and the results of the same history without a model. `scripts/try` runs it, with a sample project or,
+//! read-only, with a project of the user.
 
 #![expect(
     clippy::disallowed_methods,
@@ -22,19 +22,19 @@ use journeys::recorded_model::{self, RecordedModel};
 use journeys::sample_project;
 use serde_json::{Value, json};
 
-/// Number of a hook's runs for the time that is shown.
+/// Number of runs of a hook for the displayed time.
 const RUNS: usize = 11;
 
 const USAGE: &str = "usage: scripts/try [--model NAME | --project DIR [--prompt TEXT]]";
 
-/// Asked of the user's own project when no prompt is given.
+/// Default prompt for the user's own project.
 const OPEN_PROMPT: &str = "What did we decide last, and what is still open?";
 
-/// The session that is shown.
+/// The displayed session.
 const SHOWN: &str = "shown-session";
-/// A prompt about something that a session tried.
+/// A prompt about an attempt in a session.
 const PROMPT: &str = "Should the archive import insert from several threads in parallel?";
-/// A prompt that no session has an answer to.
+/// A prompt that no session answers.
 const FOREIGN_PROMPT: &str = "Which birds breed on rocky islands in winter?";
 /// An error that a session cured.
 const FAILED: (&str, &str) = (
@@ -62,7 +62,7 @@ fn main() -> ExitCode {
 
 /// Model that reads the sessions of the sample project.
 enum SessionReader<'a> {
-    /// Answers of a large model that were written down.
+    /// Recorded answers of a large model.
     Recorded,
     /// A model of the user's Ollama.
     Ollama(&'a str),
@@ -81,7 +81,7 @@ impl SessionReader<'_> {
         }
     }
 
-    /// Returns whether its answers are known beforehand.
+    /// Returns whether its answers are recorded.
     const fn is_recorded(&self) -> bool {
         matches!(self, Self::Recorded)
     }
@@ -98,7 +98,7 @@ fn show_sample(reader: &SessionReader<'_>) -> io::Result<ExitCode> {
     Ok(checks.finish())
 }
 
-/// Shows the main job: sessions are read, and later sessions are given what helps.
+/// Demonstrates the main job: sessions are read, and later sessions are given helpful memories.
 fn with_model(reader: &SessionReader<'_>, checks: &mut Checks) -> io::Result<()> {
     let environment = TestEnvironment::new()?.at(sample_project::NOW);
     let root = sample_project::create(&environment)?;
@@ -176,7 +176,7 @@ fn with_model(reader: &SessionReader<'_>, checks: &mut Checks) -> io::Result<()>
     Ok(())
 }
 
-/// Shows what the same history gives without a model.
+/// Demonstrates the results of the same history without a model.
 fn without_model(checks: &mut Checks) -> io::Result<()> {
     checks.part(
         "6. The same project without a model: nothing is written, sessions answer themselves",
@@ -206,7 +206,7 @@ fn without_model(checks: &mut Checks) -> io::Result<()> {
     Ok(())
 }
 
-/// Checks of what memories say, which is known only where the answers are recorded.
+/// Checks of memory texts, which are predictable only with recorded answers.
 struct Expected<'a> {
     checks: &'a mut Checks,
     is_recorded: bool,
@@ -220,7 +220,7 @@ impl Expected<'_> {
     }
 }
 
-/// Everything is written into a temporary home; of the user's, transcripts and sources are read.
+/// All files are written into a temporary home; of the user's files, transcripts and sources are read.
 fn show_project(project: &Path, prompt: &str) -> io::Result<ExitCode> {
     let root = fs::canonicalize(project)?;
     let environment = TestEnvironment::new()?.reading_claude_dir(claude_dir()?);
@@ -247,7 +247,7 @@ fn show_project(project: &Path, prompt: &str) -> io::Result<ExitCode> {
     Ok(checks.finish())
 }
 
-/// Claude Code's folder of the user who runs this.
+/// Returns Claude Code's folder of the current user.
 fn claude_dir() -> io::Result<PathBuf> {
     let named = std::env::var_os("CLAUDE_CONFIG_DIR").map(PathBuf::from);
     let usual = || std::env::home_dir().map(|home| home.join(".claude"));
@@ -260,7 +260,7 @@ fn most_named_file(memories: &[Value]) -> Option<String> {
     for path in paths.filter_map(Value::as_str) {
         *counts.entry(path).or_insert(0) += 1;
     }
-    // Of equal counts the first by name.
+    // The first by name among equal counts.
     let (path, _) = counts.into_iter().rev().max_by_key(|(_, count)| *count)?;
     Some(path.to_owned())
 }
@@ -271,7 +271,7 @@ struct Show<'a> {
 }
 
 impl Show<'_> {
-    /// Runs a command and shows it with what it prints.
+    /// Runs a command and displays it with its output.
     fn command(&self, arguments: &[&str]) -> io::Result<String> {
         let printed = self.environment.throughline(self.root, arguments)?;
         let is_plain = |word: &&str| !word.is_empty() && !word.contains(char::is_whitespace);
@@ -319,7 +319,7 @@ impl Show<'_> {
         Ok(())
     }
 
-    /// Shows the files of the index, and that it is made anew from memories and archive.
+    /// Displays the files of the index, and checks that it is rebuilt from memories and archive.
     fn index(&self, query: &str, checks: &mut Checks) -> io::Result<()> {
         let trees = self.environment.state_dir().join("trees");
         let files = sample_project::snapshot(&trees)?;
@@ -378,8 +378,8 @@ impl Show<'_> {
         Ok(())
     }
 
-    /// Shows what a hook gives in the session that is shown; `before` are the moments in front of it in sessions of its
-    /// own, in which its time is taken. Returns the text for Claude.
+    /// Displays the output of a hook in the displayed session; `before` are the previous moments in the separate
+    /// sessions in which its time is measured. Returns the text for Claude.
     fn moment(&self, name: &str, moment: &Moment, before: &[Moment]) -> io::Result<String> {
         let run = moment.run(self.environment, self.root, SHOWN)?;
         if !run.output.status.success() {
@@ -392,7 +392,7 @@ impl Show<'_> {
         Ok(run.context())
     }
 
-    /// The median time of the hook in sessions of their own, the start of the process included.
+    /// Returns the median time of the hook in separate sessions, including the start of the process.
     fn median(&self, moment: &Moment, before: &[Moment]) -> io::Result<Duration> {
         let mut times = Vec::new();
         for run in 0..RUNS {

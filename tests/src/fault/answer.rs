@@ -1,4 +1,4 @@
-//! Answering calls: what the kernel hands over is looked at, counted, and let through, refused or struck.
+//! Answers to intercepted calls: each is examined, counted, and either continued, refused or made to fault.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -18,29 +18,29 @@ const RECEIVE: libc::c_ulong = 0xc050_2100;
 /// `SECCOMP_IOCTL_NOTIF_SEND`: `_IOWR('!', 1, struct seccomp_notif_resp)`, of 24 bytes.
 const SEND: libc::c_ulong = 0xc018_2101;
 
-/// Bytes of a path that are read.
+/// Maximum number of bytes read of a path.
 const PATH_BYTES_MAX: usize = 4096;
 
-/// Observations so far.
+/// Calls observed so far.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     pub points: u64,
     pub struck: Option<Point>,
-    /// Classes all further calls of which fail.
+    /// Classes whose later calls all fail.
     failing: HashSet<Class>,
 }
 
 /// Decision about a call.
 enum Answer {
-    /// It is made.
+    /// The call is executed.
     GoOn,
-    /// It fails.
+    /// The call fails.
     Refuse(i32),
-    /// It is said to have been made, with this result.
+    /// The call is skipped, and returns this result.
     Done(i64),
 }
 
-/// Answers until the last process under the filter has ended.
+/// Answers calls until the last process under the filter has ended.
 pub(super) fn all(listener: &OwnedFd, plan: &Plan, seen: &Mutex<Seen>) -> io::Result<()> {
     loop {
         let mut poll = libc::pollfd { fd: listener.as_raw_fd(), events: libc::POLLIN, revents: 0 };
@@ -55,11 +55,11 @@ pub(super) fn all(listener: &OwnedFd, plan: &Plan, seen: &Mutex<Seen>) -> io::Re
         if poll.revents & libc::POLLIN == 0 {
             return Ok(());
         }
-        // SAFETY: all zeros is what the kernel asks for.
+        // SAFETY: all zeros is a valid value, and required by the kernel.
         let mut call: libc::seccomp_notif = unsafe { std::mem::zeroed() };
-        // SAFETY: the structure is as large as the request says.
+        // SAFETY: the structure has the size encoded in the request.
         if unsafe { libc::ioctl(listener.as_raw_fd(), RECEIVE as _, &raw mut call) } != 0 {
-            // The asking process is gone.
+            // The calling process has ended.
             continue;
         }
         let answer = {
@@ -72,7 +72,7 @@ pub(super) fn all(listener: &OwnedFd, plan: &Plan, seen: &Mutex<Seen>) -> io::Re
             Answer::Refuse(error) => response.error = -error,
             Answer::Done(value) => response.val = value,
         }
-        // SAFETY: as above. It fails when whoever asked is gone, and that is all right.
+        // SAFETY: as above. The call fails if the calling process has ended, which is ignored.
         unsafe { libc::ioctl(listener.as_raw_fd(), SEND as _, &raw mut response) };
     }
 }
@@ -121,7 +121,7 @@ fn answer(asked: &libc::seccomp_notif, plan: &Plan, seen: &mut Seen) -> Answer {
 /// Kills the process of a thread.
 fn kill(thread: u32) -> Answer {
     if let Some(process) = process_of(thread) {
-        // SAFETY: plain numbers; the process waits for our answer, so its number is still its own.
+        // SAFETY: plain numbers; the process waits for our answer, so its id is not reused.
         unsafe { libc::kill(process, libc::SIGKILL) };
     }
     Answer::Refuse(libc::EIO)
@@ -132,7 +132,7 @@ fn process_of(thread: u32) -> Option<libc::pid_t> {
     status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
 }
 
-/// Makes the first half of a write in the process's name; `None` for what is no write.
+/// Executes the first half of a write for the process; `None` for other calls.
 fn half(asked: &libc::seccomp_notif, call: &Call) -> Option<i64> {
     if call.number != libc::SYS_write {
         return None;
@@ -157,7 +157,7 @@ fn half(asked: &libc::seccomp_notif, call: &Call) -> Option<i64> {
     Some(written as i64)
 }
 
-/// The file that a call is about.
+/// Returns the file of a call.
 fn path(asked: &libc::seccomp_notif, call: &Call) -> Option<PathBuf> {
     let args = asked.data.args;
     let link = |name: &str| fs::read_link(format!("/proc/{}/{name}", asked.pid)).ok();
@@ -176,11 +176,11 @@ fn path(asked: &libc::seccomp_notif, call: &Call) -> Option<PathBuf> {
     Some(folder?.join(name))
 }
 
-/// A string in the memory of a process.
+/// Reads a string from the memory of a process.
 fn text(process: u32, address: u64) -> Option<OsString> {
     let memory = fs::File::open(format!("/proc/{process}/mem")).ok()?;
     let mut bytes = vec![0; PATH_BYTES_MAX];
-    // It may lie near the end of what is mapped.
+    // The string may be near the end of the mapped memory.
     let read = memory.read_at(&mut bytes, address).ok()?;
     let end = bytes[..read].iter().position(|&byte| byte == 0)?;
     bytes.truncate(end);

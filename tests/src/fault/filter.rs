@@ -1,4 +1,5 @@
-//! The filter that hands calls to the test, and the way its handle takes from the child to the test.
+//! The filter that passes calls to the test, and the transfer of its handle from the child to the
+//! test.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -7,7 +8,7 @@ use std::process::Command;
 
 use super::point::CALLS;
 
-/// A pair of connected sockets.
+/// Creates a pair of connected sockets.
 pub(super) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     let mut ends = [0; 2];
     let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC;
@@ -15,11 +16,11 @@ pub(super) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     if unsafe { libc::socketpair(libc::AF_UNIX, kind, 0, ends.as_mut_ptr()) } != 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: both were just opened and belong to nobody else.
+    // SAFETY: both were just opened and have no other owner.
     Ok(unsafe { (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) })
 }
 
-/// Lets a command install the filter before it begins, and send its handle.
+/// Makes a command install the filter before it starts, and send its handle.
 pub(super) fn install(command: &mut Command, socket: OwnedFd) -> io::Result<()> {
     let mut program = program();
     let install = move || {
@@ -27,7 +28,7 @@ pub(super) fn install(command: &mut Command, socket: OwnedFd) -> io::Result<()> 
             len: u16::try_from(program.len()).map_err(io::Error::other)?,
             filter: program.as_mut_ptr(),
         };
-        // SAFETY: plain numbers, as prctl(2) asks.
+        // SAFETY: plain numbers, as required by prctl(2).
         if unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) } != 0 {
             return Err(io::Error::last_os_error());
         }
@@ -45,7 +46,7 @@ pub(super) fn install(command: &mut Command, socket: OwnedFd) -> io::Result<()> 
             return Err(io::Error::last_os_error());
         }
         send(socket.as_raw_fd(), listener)?;
-        // SAFETY: it is ours, and the copy that was sent keeps the listener open.
+        // SAFETY: we own the handle, and the sent copy keeps the listener open.
         unsafe { libc::close(listener) };
         Ok(())
     };
@@ -54,7 +55,7 @@ pub(super) fn install(command: &mut Command, socket: OwnedFd) -> io::Result<()> 
     Ok(())
 }
 
-/// A program for the kernel: the calls in the table are handed over, all others made.
+/// Returns a program for the kernel: the calls in the table are passed on, all others executed.
 fn program() -> Vec<libc::sock_filter> {
     let statement = |code: u32, k: u32| libc::sock_filter { code: code as u16, jt: 0, jf: 0, k };
     // The number of the call is the first field of `seccomp_data`.
@@ -72,16 +73,16 @@ fn program() -> Vec<libc::sock_filter> {
     program
 }
 
-/// Room for one handle beside a message; as `CMSG_SPACE` counts.
+/// Room for one handle in a control message, computed like `CMSG_SPACE`.
 const BESIDE: usize = 64;
 
 fn message<'a>(part: &'a mut libc::iovec, beside: &'a mut [u64; BESIDE / 8]) -> libc::msghdr {
-    // SAFETY: all zeros is a message without anything.
+    // SAFETY: all zeros is a valid empty message.
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
     message.msg_iov = part;
     message.msg_iovlen = 1;
     message.msg_control = beside.as_mut_ptr().cast();
-    // SAFETY: it only computes.
+    // SAFETY: the function only computes.
     message.msg_controllen = unsafe { libc::CMSG_SPACE(size_of::<RawFd>() as u32) } as _;
     message
 }
@@ -102,12 +103,12 @@ fn send(socket: RawFd, handle: RawFd) -> io::Result<()> {
     if sent == 1 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Takes the listener that the child sent.
+/// Receives the listener that the child sent.
 pub(super) fn receive(socket: &OwnedFd) -> io::Result<OwnedFd> {
     let (mut byte, mut beside) = ([0u8], [0u64; BESIDE / 8]);
     let mut part = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
     let mut message = message(&mut part, &mut beside);
-    // SAFETY: the message is valid, and a handle that came with it is ours.
+    // SAFETY: the message is valid, and we own the handle received with it.
     unsafe {
         if libc::recvmsg(socket.as_raw_fd(), &raw mut message, libc::MSG_CMSG_CLOEXEC) != 1 {
             return Err(io::Error::last_os_error());

@@ -1,10 +1,10 @@
-//! Faults: each call by which a program reaches files can be made to fail, to do half its work, or to be
-//! the last thing its process does.
+//! Faults: each file-system call of a program can be made to fail, to do half its work, or to be the last action of its
+//! process.
 //!
-//! The programs know nothing of it. The kernel hands their calls to the test (a seccomp filter with user
-//! notification), which answers each: go on, or an error, or it kills the process first. So no call is
-//! forgotten, whichever package makes it, and what is tested are the programs as they are shipped. Calls are
-//! *points*, counted from 1 as they come; only those about files below the environment's folder count.
+//! The programs are unmodified. The kernel passes their calls to the test (a seccomp filter with user notification),
+//! which answers each: continue, or fail, or kill the process first. So no call is missed, whichever package makes it,
+//! and the shipped programs are tested. Calls are *points*, counted from 1 in order; only those about files below the
+//! environment's folder count.
 
 mod answer;
 mod filter;
@@ -26,15 +26,15 @@ pub enum Fault {
     Error(i32),
     /// This call fails, and all later ones of its class.
     ErrorFromHere(i32),
-    /// A write takes half of the bytes and says so. Other calls are made.
+    /// A write of half of the bytes, with the shorter result. Other calls are executed.
     Short,
     /// The process is killed before the call.
     Kill,
-    /// A write takes half of the bytes, then the process is killed. Before other calls it is killed.
+    /// A write of half of the bytes, then the process is killed. Before other calls it is killed.
     Torn,
 }
 
-/// Which calls count, and what happens at one of them.
+/// Selection of counted calls, and the fault at one of them.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Calls about files below this folder count.
@@ -43,7 +43,7 @@ pub struct Plan {
     pub program: Option<&'static str>,
     /// The classes that count; empty means all.
     pub classes: Vec<Class>,
-    /// The fault, and the number of the call that it strikes.
+    /// The fault, and the number of the call at which it occurs.
     pub fault: Option<(u64, Fault)>,
 }
 
@@ -53,7 +53,7 @@ impl Plan {
         Self { below: below.to_owned(), program: None, classes: Vec::new(), fault: None }
     }
 
-    /// Lets a fault strike at the point of this number.
+    /// Sets the fault for the point of this number.
     #[must_use]
     pub fn striking(mut self, number: u64, fault: Fault) -> Self {
         self.fault = Some((number, fault));
@@ -84,26 +84,26 @@ pub struct Run {
     pub stdout: Vec<u8>,
     /// Its stderr.
     pub stderr: String,
-    /// Number of calls that counted.
+    /// Number of counted calls.
     pub points: u64,
-    /// Point at which the fault struck.
+    /// Point at which the fault occurred.
     pub struck: Option<Point>,
 }
 
-/// Returns whether the kernel lets a test answer calls: Linux 5.8 or later, in no container that forbids it.
+/// Returns whether the kernel supports answering calls: Linux 5.8 or later, in no container that forbids it.
 pub fn is_available() -> bool {
     let mut command = Command::new("true");
     run(&mut command, b"", Plan::counting(Path::new("/nowhere"))).is_ok()
 }
 
-/// Runs a command and everything it starts under a plan, with these bytes on its standard input, until all of
-/// its processes have ended.
+/// Runs a command and its child processes under a plan, with these bytes on its standard input, until all of them have
+/// ended.
 pub fn run(command: &mut Command, input: &[u8], plan: Plan) -> io::Result<Run> {
     let (ours, theirs) = filter::pair()?;
     filter::install(command, theirs)?;
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let spawned = command.spawn();
-    // The closure that the command keeps holds the other end; what is received below is complete anyway.
+    // The closure in the command holds the other end; the bytes received below are complete anyway.
     let mut child = spawned?;
     let listener: OwnedFd = filter::receive(&ours)?;
     let seen = Arc::new(Mutex::new(answer::Seen::default()));
@@ -113,7 +113,7 @@ pub fn run(command: &mut Command, input: &[u8], plan: Plan) -> io::Result<Run> {
     };
     let mut stdin = child.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
     let input = input.to_vec();
-    // A process that is killed or does not care reads no further.
+    // A killed process, or one that ignores its input, reads no further.
     let feeding = thread::spawn(move || drop(stdin.write_all(&input)));
     let mut errors = child.stderr.take().ok_or(io::ErrorKind::BrokenPipe)?;
     let complaining = thread::spawn(move || {

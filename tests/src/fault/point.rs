@@ -1,4 +1,4 @@
-//! Which calls are points, and where each says what file it is about.
+//! The calls that are points, and the position of the file in their arguments.
 
 use std::path::PathBuf;
 
@@ -48,7 +48,7 @@ impl Class {
     }
 }
 
-/// A call that counted.
+/// A counted call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Point {
     /// Its number.
@@ -72,7 +72,7 @@ pub(super) enum Names {
     At(usize),
 }
 
-/// A call that is handed over.
+/// An intercepted call.
 pub(super) struct Call {
     pub number: libc::c_long,
     pub name: &'static str,
@@ -81,7 +81,7 @@ pub(super) struct Call {
 }
 
 impl Call {
-    /// The class of a call with these arguments.
+    /// Returns the class of a call with these arguments.
     pub fn class(&self, arguments: &[u64; 6]) -> Class {
         let flags = match self.names {
             Names::At(at) => arguments[at + 2],
@@ -100,7 +100,7 @@ const fn call(number: libc::c_long, name: &'static str, class: Class, names: Nam
     Call { number, name, class, names }
 }
 
-/// All calls by which files are reached, but for mappings, which the programs do not make, and `close`.
+/// All calls that access files, except mappings, which the programs do not use, and `close`.
 #[rustfmt::skip]
 pub(super) const CALLS: &[Call] = &[
     call(libc::SYS_openat, "openat", Class::Open, Names::At(0)),

@@ -16,15 +16,15 @@ use crate::sample_project::snapshot;
 pub type Violation = String;
 
 impl Trial {
-    /// Returns the violations right after a fault. A torn record at the end of a journal is allowed then: who reads it
-    /// passes over it.
+    /// Returns the violations right after a fault. A torn record at the end of a journal is allowed then: readers skip
+    /// it.
     pub fn faults(&self) -> Vec<Violation> {
         let mut faults = self.invalid(false);
         faults.extend(self.lost());
         faults
     }
 
-    /// Syncs without faults, and says what does not hold afterwards.
+    /// Syncs without faults, and returns the violations afterwards.
     pub fn faults_after_recovery(&self) -> io::Result<Vec<Violation>> {
         self.sample.sync()?;
         let mut faults = self.invalid(true);
@@ -67,7 +67,7 @@ impl Trial {
                     }
                 }
                 match store.tombstones() {
-                    // Nobody but the trial deletes anything.
+                    // Only the trial deletes memories.
                     Ok(found) if found.len() > self.forgotten => {
                         faults.push(format!("{} tombstones: {found:?}", found.len()));
                     }
@@ -108,7 +108,7 @@ impl Trial {
     /// Returns the violations in a hook's run.
     pub fn hook_faults(run: &Run) -> Vec<Violation> {
         let mut faults = Vec::new();
-        // A killed one has no status.
+        // A killed hook has no status.
         if run.status.code().is_some_and(|code| code != 0) {
             faults.push(format!("a hook exited with {}", run.status));
         }

@@ -1,4 +1,4 @@
-//! Many at once: hooks of parallel sessions, processors, servers, people's commands, git and an editor.
+//! Concurrent programs: hooks of parallel sessions, processors, servers, commands, git and an editor.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,17 +20,17 @@ use super::{Invalid, Random, Trial, Writer};
 pub struct Crowd {
     /// Number of actions, by actor.
     pub done: BTreeMap<&'static str, u32>,
-    /// Number of git commands that refused because files were in their way. That is git's right.
+    /// Number of git commands that refused because files were in their way, as git may.
     pub refused: u32,
-    /// Commands that gave up because somebody else was at work.
+    /// Number of commands that gave up because another process held the lock.
     pub busy: u32,
-    /// Files that the editor saved again, because git took them while they were empty.
+    /// Number of files that the editor saved again, because git took them while they were empty.
     pub saved_again: u32,
     /// Violations.
     pub faults: Vec<Invalid>,
 }
 
-/// Shared state of the crowd.
+/// State shared by the actors.
 struct Scene<'a> {
     trial: &'a Trial,
     until: Instant,
@@ -38,12 +38,12 @@ struct Scene<'a> {
     seen: Mutex<Crowd>,
     /// Titles of memories that were acknowledged.
     kept: Mutex<Vec<String>>,
-    /// Files that the editor saved in place, and still has in its buffers.
+    /// Files that the editor saved in place, with its buffers.
     buffers: Mutex<BTreeMap<PathBuf, String>>,
 }
 
-/// Lets so many sessions work for a while, with everything else that touches a store beside them; then looks
-/// whether the store is whole, nothing acknowledged is lost and nobody is left.
+/// Runs several sessions for a while in parallel with all other programs that access a store; then checks that the
+/// store is valid, no acknowledged memory is lost and no process is left.
 pub fn crowd(sessions: u32, time: Duration, seed: u64) -> io::Result<Crowd> {
     let trial = Trial::new()?;
     let handles = open_handles();
@@ -123,7 +123,7 @@ impl Scene<'_> {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Does something until the time is over.
+    /// Repeats a step until the time is over.
     fn work(&self, name: &'static str, mut step: impl FnMut() -> io::Result<Vec<Invalid>>) {
         while !self.is_over() {
             self.note(step());
@@ -140,11 +140,11 @@ impl Scene<'_> {
         }
     }
 
-    /// One hook of a session after the other.
+    /// Runs one hook of a session after the other.
     fn session(&self, session: u32) -> io::Result<Vec<Invalid>> {
         let mut faults = Vec::new();
         for writer in Writer::HOOKS {
-            // Prompts and reads of sessions that go on share a file with those of other threads.
+            // Prompts and reads of a continued session share a file with those of other threads.
             let number = if writer == Writer::Start { self.number() } else { session };
             let output = finished(self.trial.task(writer, number)?)?;
             if output.status.code() != Some(0) {
@@ -162,7 +162,7 @@ impl Scene<'_> {
         Ok(faults)
     }
 
-    /// A command that a person runs, or one call of a server.
+    /// Runs a command of the user, or one call of a server.
     fn command(&self, writer: Writer) -> io::Result<Vec<Invalid>> {
         let number = self.number();
         let task = self.trial.task(writer, number)?;
@@ -184,8 +184,8 @@ impl Scene<'_> {
         if acknowledged {
             return Ok(Vec::new());
         }
-        // A person may be told that there is no such session any more, because git took the store away for a moment.
-        // And what is purged is given to other sessions meanwhile, which `purge` says.
+        // The session may be reported as missing, because git removed the store for a moment. And `purge` reports if
+        // purged memories were given to other sessions in the meantime.
         let told = ["another process", "not trusted on this machine", "still hold"];
         if told.iter().any(|told| said.contains(told)) {
             if let Ok(mut seen) = self.seen.lock() {
@@ -197,7 +197,7 @@ impl Scene<'_> {
         Ok(vec![format!("{writer:?}: {said}{answer}")])
     }
 
-    /// One of the ways in which git changes files underneath.
+    /// Changes files with one of several git operations.
     fn git(&self, random: &mut Random) -> io::Result<Vec<Invalid>> {
         let git = |arguments: &[&str]| self.trial.sample.git(arguments).is_ok();
         let branch = format!("side-{}", random.below(3));
@@ -218,7 +218,7 @@ impl Scene<'_> {
             _ => git(&["rebase", "--quiet", &branch]),
         };
         if !done {
-            // Unfinished operations are given up, as a person would.
+            // Unfinished operations are aborted, as a person would do.
             git(&["merge", "--abort"]);
             git(&["rebase", "--abort"]);
             git(&["switch", "--quiet", "main"]);
@@ -230,7 +230,7 @@ impl Scene<'_> {
         Ok(Vec::new())
     }
 
-    /// An editor saves a memory: in place, or by a rename.
+    /// Saves a memory as an editor does: in place, or by a rename.
     fn edit(&self, random: &mut Random) -> io::Result<Vec<Invalid>> {
         let memories = self.trial.memories();
         if let Some(stored) = random.one_of(&memories)
@@ -238,7 +238,7 @@ impl Scene<'_> {
         {
             let text = format!("{}\n\nEdited by hand, {}.\n", text.trim_end(), random.below(100));
             let beside = stored.path.with_extension("md~");
-            // The file may have been taken away in between.
+            // The file may have been removed in the meantime.
             if random.below(2) == 0 {
                 drop(fs::write(&beside, text).and_then(|()| fs::rename(&beside, &stored.path)));
             } else if let Ok(mut file) =
@@ -254,7 +254,7 @@ impl Scene<'_> {
         Ok(Vec::new())
     }
 
-    /// One server that answers as long as the others work. It keeps no more files open than at first.
+    /// Runs one server as long as the others work. Its number of open files must not grow.
     fn server(&self) -> io::Result<Vec<Invalid>> {
         let Task { mut command, input, .. } = self.trial.task(Writer::Remember, 0)?;
         let mut child =
@@ -292,22 +292,22 @@ impl Scene<'_> {
         Ok(faults)
     }
 
-    /// Brings git to rest.
+    /// Ends all git operations.
     fn end(&self) -> io::Result<()> {
         let left = self.trial.sample.environment.wait_until_quiet();
         if !left.is_empty() {
             self.note(Ok(vec![format!("still running: {left:?}")]));
         }
         let git = |arguments: &[&str]| self.trial.sample.git(arguments);
-        // Git keeps a stash that does not fit any more.
+        // Git keeps a stash that no longer applies.
         while !git(&["stash", "list"])?.is_empty() && git(&["stash", "pop", "--quiet"]).is_ok() {}
         self.save_again()?;
         self.trial.tidy()
     }
 
-    /// Saves again, since an editor that saves in place empties the file first. Git saw an empty file then, and keeps
-    /// that: the rest went into a file that has no name any more. Nothing of ours writes like that, and a person who
-    /// sees it saves again.
+    /// Saves truncated files again. An editor that saves in place empties the file first; if git takes the empty file
+    /// then, the new text is written to an unlinked file. Our programs do not write in place, and a person who notices
+    /// this saves again.
     fn save_again(&self) -> io::Result<()> {
         let buffers = self.buffers.lock().map_err(|_| io::Error::other("a thread died"))?;
         let is_empty = |path: &Path| fs::metadata(path).is_ok_and(|found| found.len() == 0);
@@ -335,7 +335,7 @@ fn answer(talk: &mut (ChildStdin, BufReader<ChildStdout>), id: i64) -> io::Resul
     }
 }
 
-/// Runs a server until it answered, as a client does: one that closes its end before is not answered.
+/// Runs a server until it answered, as a client does: a client that closes its end earlier gets no answer.
 fn answered(task: Task) -> io::Result<Output> {
     let Task { mut command, input, .. } = task;
     let command: &mut Command = command.stdin(Stdio::piped()).stdout(Stdio::piped());

@@ -1,9 +1,9 @@
-//! Trial of what people own: a project with committed, accepted, edited, pinned and private memories, through changes of
-//! reader and settings, git at work, kills, rebuilds and concurrent writers.
+//! Trial of users' files: a project with committed, accepted, edited, pinned and private memories, through changes of
+//! reader and settings, git operations, kills, rebuilds and concurrent writers.
 //!
-//! After each step every memory file of a person has the bytes that the person left: in a working tree, in a commit or
-//! stash, or, while git keeps its path elsewhere, in the private folder of the project. The keys that link a memory to
-//! newer ones are set by the program and compared apart.
+//! After each step every memory file of a person has the bytes that the person wrote: in a working tree, in a commit or
+//! stash, or, while git has another file at its path, in the private folder of the project. The keys that link a memory
+//! to newer ones are set by the program and compared separately.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,7 +24,7 @@ use crate::story::Story;
 
 /// The time of all programs.
 const NOW: &str = "2026-11-20T09:00:00Z";
-/// Sessions at the beginning.
+/// Initial number of sessions.
 const SESSIONS: usize = 6;
 /// Keys that a sync may set in a person's file.
 const LINK_KEYS: [&str; 3] = ["superseded_by:", "valid_until:", "relations:"];
@@ -88,21 +88,21 @@ const PROGRAM: [Action; 5] =
 pub struct Kept {
     /// Steps made.
     pub steps: u32,
-    /// Comparisons of a person's file with what the person left.
+    /// Number of comparisons of a person's file with its expected bytes.
     pub compared: usize,
-    /// Files that a step lost or changed, with the steps before.
+    /// Files that a step lost or changed, with the previous steps.
     pub faults: Vec<String>,
 }
 
-/// Runs so many steps.
+/// Runs this number of steps.
 ///
 /// # Errors
-/// When a program of the trial cannot be run at all.
+/// A program of the trial cannot be run at all.
 pub fn kept(steps: u32, seed: u64) -> io::Result<Kept> {
     let mut random = Random::new(seed);
     let mut outcome = Kept::default();
     let server = ChatServer::start(Duration::ZERO, true)?;
-    // A world of its own for some steps each, so that one fault does not hide others.
+    // A new world after some steps, so that one fault does not hide others.
     const STEPS_OF_WORLD: u32 = 20;
     while outcome.steps < steps {
         let mut world = World::new(&server)?;
@@ -138,13 +138,13 @@ fn pair(random: &mut Random) -> [Action; 2] {
 /// A memory file of a person.
 #[derive(Clone, Debug)]
 struct Owned {
-    /// How it became theirs.
+    /// Way in which it became the person's file.
     how: &'static str,
     /// Its text.
     text: String,
 }
 
-/// A project and what its person did.
+/// A project and the actions of its user.
 struct World<'a> {
     environment: TestEnvironment,
     root: PathBuf,
@@ -178,7 +178,7 @@ impl<'a> World<'a> {
         Ok(world)
     }
 
-    /// Has the person decide about memories, in each way once.
+    /// Makes all kinds of user decisions about memories once.
     fn decide(&mut self) -> io::Result<()> {
         self.run(&["add", "The gauge of the boiler sticks below four bar", "--kind", "gotcha"])?;
         self.run(&["add", "I read logs from the end", "--kind", "preference", "--user"])?;
@@ -215,7 +215,7 @@ impl<'a> World<'a> {
         Ok(())
     }
 
-    /// Notes that all memory files of a folder are a person's by now.
+    /// Records that all memory files of a folder now belong to the user.
     fn own_all(&mut self, folder: &Path, how: &'static str) -> io::Result<()> {
         for path in files(folder)? {
             let (id, text) = (id_of(&path)?, fs::read_to_string(&path)?);
@@ -224,7 +224,7 @@ impl<'a> World<'a> {
         Ok(())
     }
 
-    /// Has sessions read by the model of this name.
+    /// Selects the model that reads sessions.
     fn read_by(&mut self, name: &str) -> io::Result<()> {
         let host = self.server.address();
         let llm = format!("{{ provider = \"openai\", model = \"{name}\", host = \"{host}/v1\" }}");
@@ -235,7 +235,7 @@ impl<'a> World<'a> {
         for action in pair {
             self.act(action, random)?;
         }
-        // A sync may fail here, where the day's settings say so; it must not lose anything.
+        // A sync may fail here because of the day's settings; it must not lose anything.
         drop(self.run(&["sync"]));
         drop(self.run(&["sync"]));
         Ok(())
@@ -246,7 +246,7 @@ impl<'a> World<'a> {
             Action::Rules => self.set("llm", None),
             Action::Model(answers) => {
                 self.server.answers(answers);
-                // Known answers are kept for each model: another one is asked anew.
+                // Answers are stored for each model: another one is queried anew.
                 self.read_by(&format!("{MODEL}-{}", random.below(1000)))
             }
             Action::Kinds => self.repository_setting("kinds = [\"fact\"]\n"),
@@ -274,7 +274,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Writes the transcript of a session in which the user wishes something and a command is cured.
+    /// Writes the transcript of a session with a wish of the user and a cured command.
     fn session(&mut self) -> io::Result<()> {
         let number = self.sessions;
         self.sessions += 1;
@@ -308,7 +308,7 @@ impl<'a> World<'a> {
         self.environment.git(&self.root, arguments)
     }
 
-    /// Sets a key of the user's settings, or takes it out.
+    /// Sets or removes a key of the user's settings.
     fn set(&mut self, key: &'static str, value: Option<&str>) -> io::Result<()> {
         match value {
             Some(value) => drop(self.settings.insert(key, value.to_owned())),
@@ -328,7 +328,7 @@ impl<'a> World<'a> {
         fs::write(path, text)
     }
 
-    /// Whether git has an unfinished change in the working tree that keeps it from switching.
+    /// Runs git; returns whether it succeeded. An unfinished change in the working tree may prevent it.
     fn try_git(&self, arguments: &[&str]) -> bool {
         self.git(arguments).is_ok()
     }
@@ -350,7 +350,7 @@ impl<'a> World<'a> {
         Ok(())
     }
 
-    /// Commits everything, as a person does: all memory files of the working tree are theirs then.
+    /// Commits everything, as a person does: all memory files of the working tree belong to the user then.
     fn commit(&mut self) -> io::Result<()> {
         self.git(&["add", "-A"])?;
         self.try_git(&["commit", "-qm", "work"]);
@@ -384,7 +384,7 @@ impl<'a> World<'a> {
         Ok(())
     }
 
-    /// Leaves so many memory files untracked, and cleans them away.
+    /// Leaves this number of memory files untracked, and removes them with git.
     fn clean(&mut self, loose: usize) -> io::Result<()> {
         self.commit()?;
         drop(self.run(&["sync"]));
@@ -424,7 +424,7 @@ impl<'a> World<'a> {
         fs::remove_dir_all(&folder)
     }
 
-    /// Takes back the last commit, if it added memories: that is the person's decision about them.
+    /// Reverts the last commit, if it added memories: that is the user's decision about them.
     fn revert(&mut self) -> io::Result<()> {
         self.commit()?;
         drop(self.run(&["sync"]));
@@ -437,7 +437,7 @@ impl<'a> World<'a> {
         let touched: Vec<String> =
             touched.lines().filter_map(|path| id_of(&self.root.join(path)).ok()).collect();
         if self.try_git(&["revert", "--no-edit", "HEAD"]) {
-            // What the commit added or changed is gone, or as before, because the person wanted that.
+            // Memories that the commit added or changed are removed, or as before, as intended by the user.
             touched.iter().for_each(|id| drop(self.owned.remove(id)));
             self.own_all(&memories_dir(&self.root), "reverted")?;
         }
@@ -452,7 +452,7 @@ impl<'a> World<'a> {
         sync.wait().map(drop)
     }
 
-    /// Adds memories while a sync is at work.
+    /// Adds memories during a sync.
     fn writer(&mut self, random: &mut Random) -> io::Result<()> {
         self.session()?;
         let mut sync = self.sync_command().spawn()?;
@@ -479,14 +479,14 @@ impl<'a> World<'a> {
         command
     }
 
-    /// Returns the memories of which no place has the bytes that the person left.
+    /// Returns the memories whose expected bytes are found in no place.
     fn compare(&self) -> io::Result<Vec<String>> {
         let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let mut folders = vec![memories_dir(&self.root)];
         let data = self.environment.data_dir();
         folders.push(data.join("user/memories"));
         for project in fs::read_dir(data.join("projects"))?.flatten() {
-            // Where git keeps a path elsewhere, the file is parked.
+            // While git has another file at a path, our file is parked.
             folders.push(project.path().join("drafts"));
         }
         for path in folders.iter().flat_map(|folder| files(folder).unwrap_or_default()) {
@@ -508,7 +508,7 @@ impl<'a> World<'a> {
         Ok(lost)
     }
 
-    /// Whether any branch or stash has a memory's file with this text.
+    /// Returns whether any branch or stash has a memory's file with this text.
     fn commits_have(&self, id: &str, wanted: &str) -> io::Result<bool> {
         let short = &id[id.len().saturating_sub(6)..];
         let refs =
@@ -529,7 +529,7 @@ impl<'a> World<'a> {
     }
 }
 
-/// The Markdown files below a folder.
+/// Returns the Markdown files below a folder.
 fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     if !folder.exists() {
         return Ok(Vec::new());
@@ -541,14 +541,14 @@ fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The id in a memory file.
+/// Returns the id in a memory file.
 fn id_of(path: &Path) -> io::Result<String> {
     let text = fs::read_to_string(path)?;
     let line = text.lines().find_map(|line| line.strip_prefix("id: "));
     line.map(|id| id.trim_matches('"').to_owned()).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
-/// A memory file's text without the keys that link it to newer memories, and the lines that belong to them.
+/// Returns a memory file's text without the keys that link it to newer memories, and their lines.
 fn without_links(text: &str) -> String {
     let mut kept = Vec::new();
     let mut is_inside = false;

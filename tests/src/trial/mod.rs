@@ -1,7 +1,7 @@
-//! Trials: a store that is written to by every program in turn, while faults strike, and what has to hold then.
+//! Trials: every program in turn writes to a store while faults are injected; then the invariants are checked.
 //!
-//! Whatever a program said it did is *acknowledged*: a command that ended well, an answer of the server, what a
-//! hook printed. A trial keeps what was acknowledged and compares it with what is found.
+//! Reported results are *acknowledged*: a command that succeeded, an answer of the server, the output of a hook. A
+//! trial records acknowledgements and compares them with the store.
 
 mod check;
 pub mod crowd;
@@ -24,17 +24,17 @@ pub use check::Violation as Invalid;
 pub use writer::Writer;
 use writer::{Claim, Task};
 
-/// Numbers that look random and are the same in every run (xorshift64).
+/// Pseudo-random numbers, the same in every run (xorshift64).
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// Begins with a seed, which may not be 0.
+    /// Starts with a seed, which must not be 0.
     pub fn new(seed: u64) -> Self {
         Self(seed.max(1))
     }
 
-    /// A number from 0 up to `end`.
+    /// Returns a number from 0 up to `end`, exclusive.
     pub fn below(&mut self, end: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -42,7 +42,7 @@ impl Random {
         (self.0 >> 1) % end.max(1)
     }
 
-    /// One of some.
+    /// Returns a random element.
     pub fn one_of<'a, T>(&mut self, all: &'a [T]) -> Option<&'a T> {
         all.get(usize::try_from(self.below(all.len() as u64)).ok()?)
     }
@@ -65,13 +65,13 @@ pub struct Trial {
     tree: Tree,
     acknowledged: BTreeMap<String, (MemoryId, Acknowledged)>,
     purged: Vec<String>,
-    /// Number of memories that were to be forgotten.
+    /// Number of memories that should be forgotten.
     forgotten: usize,
     number: u32,
 }
 
 impl Trial {
-    /// Makes the sample project with its history, synced.
+    /// Creates the sample project with its history, synced.
     pub fn new() -> io::Result<Self> {
         let sample = Sample::with_history()?;
         sample.sync()?;
@@ -89,8 +89,7 @@ impl Trial {
         Ok(Self { sample, dirs, tree, acknowledged, purged, forgotten: 0, number: 0 })
     }
 
-    /// Lets a writer do its work under a plan that strikes as `fault` says, and takes note of what it
-    /// acknowledged.
+    /// Runs a writer under a plan with a fault, and records its acknowledgement.
     pub fn run(&mut self, writer: Writer, plan: impl FnOnce(Plan) -> Plan) -> io::Result<Run> {
         self.number += 1;
         let Task { mut command, input, program, claim } = self.task(writer, self.number)?;
@@ -102,7 +101,7 @@ impl Trial {
         Ok(run)
     }
 
-    /// Removes the files that a killed git leaves and asks people to remove.
+    /// Removes the files that a killed git leaves behind and tells users to remove.
     fn tidy(&self) -> io::Result<()> {
         for name in ["index.lock", "HEAD.lock", "refs/heads/main.lock"] {
             match std::fs::remove_file(self.sample.root.join(".git").join(name)) {
@@ -113,7 +112,7 @@ impl Trial {
         Ok(())
     }
 
-    /// Takes note of what was claimed. A change without acknowledgement may have happened or not: that is looked up.
+    /// Records a claim. A change without acknowledgement may have happened or not, so the store is checked.
     fn note(&mut self, claim: &Claim, is_acknowledged: bool) {
         match claim {
             Claim::Nothing => {}
@@ -128,7 +127,7 @@ impl Trial {
                 }
                 let id = found.map(|stored| stored.memory.id);
                 if is_acknowledged {
-                    // An id that nobody has: the check will say that it is lost.
+                    // An unused id: the check will report it as lost.
                     let id = id.unwrap_or(MemoryId([0xff; 16]));
                     self.acknowledged.insert(title.clone(), (id, Acknowledged::Kept));
                 } else if let Some(id) = id {
@@ -161,7 +160,7 @@ impl Trial {
         self.memories().into_iter().find(|stored| stored.memory.title == title)
     }
 
-    /// The titles that were acknowledged with this outcome.
+    /// Returns the titles that were acknowledged with this outcome.
     fn titles(&self, outcome: Acknowledged) -> Vec<String> {
         let all = self.acknowledged.iter().filter(|(_, (_, found))| *found == outcome);
         all.map(|(title, _)| title.clone()).collect()
@@ -181,12 +180,12 @@ impl Trial {
         Ok(())
     }
 
-    /// The project.
+    /// Returns the project's id.
     pub fn project(&self) -> ProjectId {
         self.tree.project
     }
 
-    /// Returns where everything of the trial lies.
+    /// Returns the folder of the trial.
     pub fn path(&self) -> &Path {
         &self.sample.root
     }

@@ -1,4 +1,4 @@
-//! Many faults, one after the other: what the tests run for a while and `scripts/stress` as long as asked.
+//! Many consecutive faults: the tests inject some, `scripts/stress` any number.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -6,32 +6,32 @@ use std::io;
 use super::{Invalid, Random, Trial, Writer};
 use crate::fault::{Class, Fault, Plan, Run};
 
-/// Runs after which a trial begins anew, so that it does not grow without end.
+/// Number of runs after which a new trial starts, to limit its size.
 const ROUND: u32 = 60;
 
-/// Runs after which everything is synced without faults.
+/// Number of runs after which everything is synced without faults.
 const RECOVERY: u32 = 10;
 
-/// Points that a writer is taken to have until it was seen to end.
+/// Assumed number of points of a writer before its first complete run.
 const POINTS_FIRST: u64 = 40;
 
 /// Result of a storm.
 #[derive(Debug, Default)]
 pub struct Storm {
-    /// Runs.
+    /// Number of runs.
     pub runs: u32,
-    /// Runs in which the fault struck, by writer.
+    /// Number of runs in which the fault occurred, by writer.
     pub struck: BTreeMap<Writer, u32>,
-    /// Runs in which it struck, by class of call.
+    /// Number of runs in which the fault occurred, by class of call.
     pub classes: BTreeMap<Class, u32>,
-    /// Syncs without faults, after which all was well.
+    /// Number of successful syncs without faults.
     pub recoveries: u32,
     /// Violations, with the writer and the point.
     pub faults: Vec<Invalid>,
 }
 
 impl Storm {
-    /// Returns how many faults struck.
+    /// Returns the number of faults that occurred.
     pub fn strikes(&self) -> u32 {
         self.struck.values().sum()
     }
@@ -45,19 +45,18 @@ impl Storm {
     }
 }
 
-/// Kills writers at points chosen by a seed, until so many were killed. Of each four writes that are struck one
-/// is torn.
+/// Kills writers at points chosen by a seed, until `count` were killed. One in four affected writes is torn.
 pub fn kills(count: u32, seed: u64) -> io::Result<Storm> {
     let killing = |random: &mut Random| {
         let fault = if random.below(4) == 0 { Fault::Torn } else { Fault::Kill };
-        // Mostly where something changes: between two reads all moments are alike.
+        // Mostly at changes: all moments between two reads are equivalent.
         let changes = Class::ALL.into_iter().filter(|class| class.changes()).collect();
         (if random.below(4) == 0 { Vec::new() } else { changes }, fault)
     };
     storm(count, seed, killing)
 }
 
-/// Lets calls of writers fail at points chosen by a seed, until so many failed.
+/// Fails calls of writers at points chosen by a seed, until `count` failed.
 pub fn failures(count: u32, seed: u64) -> io::Result<Storm> {
     storm(count, seed, |random| {
         let class = *random.one_of(&Class::ALL).unwrap_or(&Class::Write);
@@ -75,7 +74,7 @@ fn storm(
     let mut storm = Storm::default();
     let mut points: BTreeMap<(Writer, Vec<Class>), u64> = BTreeMap::new();
     let mut trial = Trial::new()?;
-    // A writer with no call of a class is not struck, so there is an end to the tries.
+    // A writer without a call of a class is not affected, so the number of tries is limited.
     while storm.strikes() < count && storm.runs < count.saturating_mul(4) {
         if storm.runs > 0 && storm.runs.is_multiple_of(ROUND) {
             trial = Trial::new()?;
@@ -102,14 +101,14 @@ fn storm(
         if !faults.is_empty() {
             let what = format!("run {} {writer:?} {fault:?} at {:?}", storm.runs, run.struck);
             storm.faults.extend(faults.into_iter().map(|fault| format!("{what}: {fault}")));
-            // A violation now would show in all later checks.
+            // The violation would appear in all later checks.
             trial = Trial::new()?;
         }
     }
     Ok(storm)
 }
 
-/// Returns how calls of a class fail in the wild.
+/// Returns the realistic faults of a class of calls.
 pub fn failures_of(class: Class) -> Vec<Fault> {
     use libc::{
         EACCES, EDQUOT, EINTR, EIO, EMFILE, ENOENT, ENOLCK, ENOSPC, EOPNOTSUPP, EROFS, ESTALE,
@@ -142,8 +141,8 @@ pub fn failures_of(class: Class) -> Vec<Fault> {
     one.chain(lasting).chain(short.iter().copied()).collect()
 }
 
-/// Lets every `step`th call of every hook fail in one of the ways of its class, and returns how many did, and what did
-/// not hold.
+/// Fails every `step`th call of every hook with one of the faults of its class, and returns the number of faults and
+/// the violations.
 pub fn each_call_of_hooks(step: u64) -> io::Result<Storm> {
     let mut storm = Storm::default();
     let mut trial = Trial::new()?;

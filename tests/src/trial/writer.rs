@@ -1,4 +1,4 @@
-//! Everything that writes into a store.
+//! The programs that write to a store.
 
 use std::io;
 use std::process::Command;
@@ -9,12 +9,12 @@ use super::{Acknowledged, Trial};
 use crate::fault::Run;
 use crate::hook_run::Moment;
 
-/// A program at one of its tasks.
+/// A program with one of its tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Writer {
     /// The session-start hook, in a new session.
     Start,
-    /// The prompt hook, with something that is remembered.
+    /// The prompt hook, with a prompt that a memory answers.
     Prompt,
     /// The tool hook, after a file was read.
     Read,
@@ -48,30 +48,30 @@ pub enum Writer {
     Commit,
 }
 
-/// Claim of a writer that ends well.
+/// Claim of a successful writer.
 #[derive(Clone, Debug)]
 pub(super) enum Claim {
-    /// Nothing that could be looked up.
+    /// No claim that can be checked.
     Nothing,
-    /// A memory of this title is there; one of another title no longer, perhaps.
+    /// A memory of this title exists; one of the replaced title possibly no longer does.
     Kept { title: String, replaces: Option<String> },
-    /// A memory of this title is no longer there.
+    /// A memory of this title no longer exists.
     Gone { title: String },
-    /// Nothing is kept of a session.
+    /// No data of a session is left.
     Purged(String),
 }
 
-/// A writer about to begin.
+/// A prepared writer.
 pub(super) struct Task {
     pub command: Command,
     pub input: Vec<u8>,
-    /// Whose calls count, when only one program's do.
+    /// The program whose calls count, if it is only one.
     pub program: Option<&'static str>,
     pub claim: Claim,
 }
 
 impl Writer {
-    /// All of them.
+    /// All writers.
     pub const ALL: [Self; 17] = [
         Self::Start,
         Self::Prompt,
@@ -100,14 +100,14 @@ impl Writer {
         Self::HOOKS.contains(&self)
     }
 
-    /// Returns whether what it claims was acknowledged.
+    /// Returns whether its claim was acknowledged.
     pub(super) fn is_acknowledged(self, run: &Run) -> bool {
         match self {
             Self::Remember | Self::ServerForget => {
                 let lines = run.stdout.split(|&byte| byte == b'\n');
                 let answers = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
                 let mut answers = answers.filter(|answer| answer["id"] == 2);
-                // What the user wrote stays until they agree: then nothing is put aside.
+                // A text written by the user stays until the user agrees: then nothing is archived.
                 answers.any(|answer| {
                     let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_default();
                     answer["result"]["isError"] == false
@@ -120,7 +120,7 @@ impl Writer {
 }
 
 impl Trial {
-    /// The task of this number.
+    /// Returns the task of this number.
     pub(super) fn task(&self, writer: Writer, number: u32) -> io::Result<Task> {
         match writer {
             Writer::Start => self.hook(&Moment::start("startup"), &format!("start-{number}")),
@@ -213,7 +213,7 @@ impl Trial {
         }
     }
 
-    /// One of the memories that were acknowledged with this outcome, and its id.
+    /// Returns one of the memories acknowledged with this outcome, and its id.
     fn pick(&self, outcome: Acknowledged, number: u32) -> Option<(String, String)> {
         let titles = self.titles(outcome);
         let title = titles.get(number as usize % titles.len().max(1))?;

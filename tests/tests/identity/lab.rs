@@ -1,4 +1,4 @@
-//! A lab for one situation: a home, a project, and sessions as Claude Code writes them.
+//! A lab for one case: a home, a project, and sessions as Claude Code writes them.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
@@ -11,13 +11,13 @@ use journeys::environment::TestEnvironment;
 use journeys::hook_run::{HookRun, Moment};
 use serde_json::{Map, Value, json};
 
-/// What the user asks for in a session.
+/// The user's wish in a session.
 pub const WISH: &str = "From now on never use floats for prices, store whole cents.";
 
-/// A word of the memory that is learned from [`WISH`].
+/// A word of the memory learned from [`WISH`].
 pub const LEARNED: &str = "floats";
 
-/// The place of one situation.
+/// Environment of one case.
 pub struct Lab {
     pub environment: TestEnvironment,
     /// Folder of the project.
@@ -29,19 +29,19 @@ pub struct Lab {
 pub struct Ran {
     /// Exit status.
     pub code: i32,
-    /// What it printed on both streams.
+    /// Output on both streams.
     pub text: String,
 }
 
 impl Ran {
-    /// Returns the text of a command that has to succeed.
+    /// Returns the text of a command that must succeed.
     #[track_caller]
     pub fn ok(self) -> String {
         assert_eq!(self.code, 0, "{}", self.text);
         self.text
     }
 
-    /// Checks that the text has these words.
+    /// Checks that the text contains these words.
     #[track_caller]
     pub fn says(self, words: &[&str]) -> Self {
         for word in words {
@@ -59,7 +59,7 @@ impl Lab {
         Self { environment, root }
     }
 
-    /// A path in the lab.
+    /// Returns a path in the lab.
     pub fn at(&self, name: &str) -> PathBuf {
         self.environment.path().join(name)
     }
@@ -76,13 +76,13 @@ impl Lab {
         self.git(root, &["commit", "-q", "--allow-empty", "-m", root.to_str().unwrap()]);
     }
 
-    /// Makes a repository of the project's folder and sets it up.
+    /// Creates a repository in the project's folder and sets it up.
     pub fn project(&self) {
         self.repository(&self.root);
         self.init(&self.root).ok();
     }
 
-    /// Sets a folder up, without sessions.
+    /// Sets up a folder, without sessions.
     pub fn init(&self, root: &Path) -> Ran {
         self.run(root, &["init", "--yes", "--no-register", "--no-sync"])
     }
@@ -93,9 +93,9 @@ impl Lab {
         self.run_command(self.environment.command(program).current_dir(root).args(arguments))
     }
 
-    /// Runs a command of the user's.
+    /// Runs a command of the user.
     pub fn run_command(&self, command: &mut Command) -> Ran {
-        // Said aloud, because the default in CI is to recall only.
+        // Set explicitly, because the default in CI is to recall only.
         command.env("THROUGHLINE", "full");
         let output = command.stdin(Stdio::null()).output().unwrap();
         let text = [output.stdout, output.stderr].concat();
@@ -108,7 +108,7 @@ impl Lab {
         self.run(root, &["sync"]).ok()
     }
 
-    /// The memories of a project, as `list` shows them.
+    /// Returns the output of `list` for a project.
     pub fn list(&self, root: &Path) -> String {
         self.run(root, &["list"]).ok()
     }
@@ -121,7 +121,8 @@ impl Lab {
         assert!(listed.contains(LEARNED), "{synced}\n{listed}");
     }
 
-    /// Checks that nothing is learned from the sessions so far, and that the sync says why.
+    /// Checks that nothing is learned from the sessions so far, and that the sync reports the
+    /// reason.
     #[track_caller]
     pub fn assert_named(&self, root: &Path, words: &[&str]) {
         self.run(root, &["sync"]).says(words).ok();
@@ -130,7 +131,7 @@ impl Lab {
         assert!(!listed.contains(LEARNED), "{listed}");
     }
 
-    /// Starts a session by the hook, and waits for what that starts.
+    /// Starts a session by the hook, and waits for the processes that it starts.
     pub fn start(&self, root: &Path) -> HookRun {
         self.start_as(root, "00000009-0000-4000-8000-000000000000")
     }
@@ -142,7 +143,7 @@ impl Lab {
         run
     }
 
-    /// Runs a hook with these variables beside the lab's.
+    /// Runs a hook with these variables in addition to the lab's.
     pub fn hook(&self, name: &str, payload: &[u8], more: &[(&str, &str)]) -> HookRun {
         let variables: Vec<(&str, &str)> =
             [("THROUGHLINE", "full")].into_iter().chain(more.iter().copied()).collect();
@@ -152,7 +153,7 @@ impl Lab {
         HookRun { output, took: begun.elapsed() }
     }
 
-    /// The file of the Nth session, in a folder with a name that says nothing.
+    /// Returns the file of the Nth session, in a folder with a meaningless name.
     pub fn file(&self, number: u32) -> PathBuf {
         let folder = self.environment.claude_dir().join("projects/-x");
         folder.join(format!("{}.jsonl", session_id(number)))
@@ -166,7 +167,7 @@ impl Lab {
     }
 }
 
-/// The id of the Nth session.
+/// Returns the id of the Nth session.
 pub fn session_id(number: u32) -> String {
     format!("{number:08}-0000-4000-8000-000000000000")
 }
@@ -182,7 +183,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session of two days ago.
+    /// Creates a session of two days ago.
     pub fn new(number: u32, cwd: &Path) -> Self {
         let begin = Timestamp::now() - SignedDuration::from_hours(48);
         Self {
@@ -200,7 +201,7 @@ impl Session {
         self
     }
 
-    /// Begins it at another time.
+    /// Sets its start time.
     pub fn begins(mut self, begin: &str) -> Self {
         self.begin = begin.parse().unwrap();
         self
@@ -212,7 +213,7 @@ impl Session {
         self
     }
 
-    /// The records, in their order.
+    /// Returns the records in order.
     pub fn records(&self) -> Vec<Value> {
         let text = |text: &str| json!([{"type": "text", "text": text}]);
         let call = |id: &str, command: &str| json!([{"type": "tool_use", "id": id, "name": "Bash", "input": {"command": command}}]);

@@ -1,4 +1,4 @@
-//! Rows about messages: nothing ends in silence.
+//! Rows about messages: every failure is reported.
 
 use std::fs;
 use std::io::Write as _;
@@ -128,14 +128,14 @@ fn no_sessions(lab: &Lab) {
     check(&[
         "2 transcripts in ~/.claude/projects, and none was recorded in this project's folders",
     ]);
-    // One of the project that holds nothing to keep.
+    // A session of the project without content to keep.
     let record = json!({"type": "system", "cwd": lab.root, "sessionId": "x", "uuid": "y"});
     fs::write(lab.file(3), format!("{record}\n")).unwrap();
     lab.run(&lab.root, &["sync"]).says(&["1 transcript of this project", "nothing to keep"]).ok();
     for command in ["timeline", "resume"] {
         lab.run(&lab.root, &[command]).says(&["`throughline sync` says where"]);
     }
-    // With a session there is nothing to explain.
+    // With a session no explanation is needed.
     lab.session(4, &lab.root);
     let synced = lab.sync(&lab.root);
     assert!(!synced.contains("--from"), "{synced}");
@@ -156,10 +156,10 @@ fn old_sessions(lab: &Lab) {
         lab.run(&lab.root, &["status"]).says(&["2 sessions"]).ok();
         assert!(turns(&lab.root).contains("2024-03-01"), "{}", turns(&lab.root));
     }
-    // They are kept already, and not named again.
+    // They are already kept, and not mentioned again.
     let again = lab.run(&lab.root, &["init", "--yes", "--no-register"]).ok();
     assert!(!again.contains("older than"), "{again}");
-    // The next background sync reads them as well.
+    // The next background sync reads them too.
     let waiting = lab.at("waiting");
     lab.repository(&waiting);
     old(3, &waiting).write(&lab.file(3));
@@ -168,7 +168,7 @@ fn old_sessions(lab: &Lab) {
         .ok();
     lab.sync(&waiting);
     lab.run(&waiting, &["status"]).says(&["1 session"]).ok();
-    // Who asks to keep all is not told again.
+    // After a request to keep all sessions there is no further message.
     let asked = lab.at("asked");
     lab.repository(&asked);
     old(6, &asked).write(&lab.file(6));
@@ -177,7 +177,7 @@ fn old_sessions(lab: &Lab) {
     assert!(!kept.contains("older than"), "{kept}");
     lab.sync(&asked);
     lab.run(&asked, &["status"]).says(&["1 session"]).ok();
-    // What a person hands over is kept, too.
+    // Explicitly imported sessions are kept too.
     let handed = lab.at("handed");
     lab.repository(&handed);
     lab.init(&handed).ok();
@@ -185,7 +185,8 @@ fn old_sessions(lab: &Lab) {
     lab.run(&handed, &["sync", "--from", lab.at("export").to_str().unwrap()]).says(&words).ok();
     lab.sync(&handed);
     lab.run(&handed, &["status"]).says(&["1 session"]).ok();
-    // A session that nobody asked to keep goes, and the sync counts it; what was learned stays.
+    // A session that is not marked to be kept is removed and counted by the sync; its memories
+    // stay.
     let later = lab.at("later");
     lab.repository(&later);
     lab.init(&later).ok();

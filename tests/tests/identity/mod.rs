@@ -1,6 +1,6 @@
-//! The matrix of identity: which project, which working tree and which session something belongs to, in situations that
-//! users of such tools report. Each row is a test of its own, against the programs; `MATRIX.md` beside this file shows
-//! all rows (`THROUGHLINE_WRITE_DOCS=1 cargo nextest run -p journeys identity::`).
+//! The matrix of identity: the project, working tree and session of data, in situations that users of such tools
+//! report. Each row is a separate test against the programs; `MATRIX.md` beside this file lists all rows
+//! (`THROUGHLINE_WRITE_DOCS=1 cargo nextest run -p journeys identity::`).
 
 mod git;
 mod lab;
@@ -13,14 +13,14 @@ mod transcripts;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// A situation and what happens in it.
+/// A situation and its expected result.
 pub struct Row {
     name: &'static str,
     situation: &'static str,
     outcome: &'static str,
 }
 
-/// Declares rows: the name of the function that shows it, the situation, and what happens.
+/// Declares rows: the name of the test function, the situation, and the expected result.
 macro_rules! rows {
     ($($name:ident: $situation:literal => $outcome:literal;)+) => {
         pub const ROWS: &[super::Row] = &[$(super::Row {

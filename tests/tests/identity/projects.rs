@@ -56,7 +56,7 @@ super::rows! {
         => "They belong to the project that the link points to; hooks work there";
 }
 
-/// A session in `root`, a sync, and a start that recalls what was learned.
+/// A session in `root`, a sync, and a start that recalls the learned memory.
 #[track_caller]
 fn works(lab: &Lab, root: &Path, number: u32) {
     lab.session(number, root);
@@ -110,7 +110,7 @@ fn check_bare(lab: &Lab, [main, side]: [PathBuf; 2]) {
     works(lab, &main, 1);
     works(lab, &side, 2);
     assert!(lab.run(&side, &["init", "--yes", "--no-register", "--no-sync"]).code == 0);
-    // One of them keeps the memories, the other stays as git left it, and can be removed.
+    // One of them contains the memories, the other is unchanged and can be removed.
     assert!(main.join(".throughline/memories").is_dir());
     assert_eq!(lab.git(&side, &["status", "--short"]), "");
     lab.run(&side, &["status"]).says(&[main.join(".throughline").to_str().unwrap()]).ok();
@@ -171,7 +171,7 @@ fn relative_worktree(lab: &Lab) {
     lab.project();
     let side = lab.at("side");
     lab.git(&lab.root, &["worktree", "add", "-q", side.to_str().unwrap()]);
-    // As `worktree.useRelativePaths` of git 2.48 writes them.
+    // As written by `worktree.useRelativePaths` of git 2.48.
     fs::write(side.join(".git"), "gitdir: ../w/.git/worktrees/side\n").unwrap();
     fs::write(lab.root.join(".git/worktrees/side/gitdir"), "../../../../side/.git\n").unwrap();
     works(lab, &side, 1);
@@ -187,7 +187,7 @@ fn moved(lab: &Lab) {
     let now = lab.at("elsewhere/renamed");
     fs::create_dir_all(now.parent().unwrap()).unwrap();
     fs::rename(&lab.root, &now).unwrap();
-    // The hooks answer at once, without a word about it.
+    // The hooks answer at once, without mentioning it.
     let start = lab.start(&now);
     assert!(start.context().contains(LEARNED), "{:?}", start.output);
     assert!(!start.notice().contains("throughline link"), "{}", start.notice());
@@ -349,7 +349,7 @@ fn data_is_lost(lab: &Lab) {
         assert_eq!(now.len(), before.len(), "{now:?}");
         assert_eq!(lab.git(&lab.root, &["status", "--short"]), "");
     }
-    // A person's deletion stays one, under whichever id.
+    // A user's deletion stays in effect, under any id.
     for file in fs::read_dir(lab.root.join(".throughline/memories")).unwrap() {
         let path = file.unwrap().path();
         if fs::read_to_string(&path).unwrap().contains(LEARNED) {
@@ -389,7 +389,7 @@ fn two_projects_in_turn(lab: &Lab) {
     lab.session(1, &lab.root);
     lab.assert_learned(&lab.root);
     fs::remove_dir_all(&lab.root).unwrap();
-    // Some file systems tell births apart by the tick of a slow clock.
+    // Some file systems record creation times with the resolution of a slow clock.
     std::thread::sleep(std::time::Duration::from_millis(20));
     fs::create_dir(&lab.root).unwrap();
     lab.git(&lab.root, &["init", "-q"]);
@@ -398,7 +398,7 @@ fn two_projects_in_turn(lab: &Lab) {
     for _ in 0..2 {
         lab.assert_named(&lab.root, &["1 session", "another project", "--earlier"]);
     }
-    // What comes now is its own.
+    // New sessions belong to it.
     Session::new(2, &lab.root)
         .wish("From now on always name the parcel first.")
         .write(&lab.file(2));
@@ -453,7 +453,7 @@ fn repository_inside(lab: &Lab) {
     works(lab, &inner, 2);
     lab.sync(&lab.root);
     assert!(!lab.list(&lab.root).contains(LEARNED));
-    // A session of the project that goes into the inner one stays the project's.
+    // A session of the project that changes into the inner one stays the project's.
     let whole =
         Session::new(3, &lab.root).wish("From now on always name the parcel first.").records();
     let lines = whole.into_iter().enumerate().map(|(number, mut record)| {
@@ -479,7 +479,7 @@ fn home_is_a_repository(lab: &Lab) {
     lab.init(&notes).ok();
     works(lab, &notes, 1);
     assert!(!home.join(".throughline").exists());
-    // By the words of the hint, from elsewhere.
+    // With the words of the hint, from another folder.
     let plans = home.join("plans");
     fs::create_dir(&plans).unwrap();
     let arguments =
@@ -495,7 +495,7 @@ fn logical_path(lab: &Lab) {
     lab.session(1, &alias);
     lab.assert_learned(&lab.root);
     assert!(lab.start(&alias).context().contains(LEARNED));
-    // The other way round: set up by the link, sessions by the real path, from a folder below.
+    // The reverse: set up through the link, sessions with the real path, from a folder below.
     let (real, link) = (lab.at("real/deep"), lab.at("link"));
     lab.repository(&real);
     std::os::unix::fs::symlink(lab.at("real"), &link).unwrap();

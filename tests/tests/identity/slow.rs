@@ -27,15 +27,15 @@ super::rows! {
         => "Each session is read or listed";
 }
 
-/// A user who owns nothing on the machine.
+/// A user without any files on the machine.
 const USER: u32 = 4242;
 
 fn is_root() -> bool {
-    // SAFETY: the call takes and changes nothing.
+    // SAFETY: the call has no arguments and changes nothing.
     unsafe { libc::geteuid() == 0 }
 }
 
-/// Gives all files of the lab to the other user, where this one is root.
+/// Changes the owner of all files of the lab to the other user, if this one is root.
 fn give_away(lab: &Lab) {
     if is_root() {
         let owner = format!("{USER}:{USER}");
@@ -45,7 +45,8 @@ fn give_away(lab: &Lab) {
     fs::set_permissions(lab.at(""), fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// Takes a folder from the user of the lab: it is root's, or of no use where there is no root.
+/// Makes a folder inaccessible to the user of the lab: owned by root, or without permissions if this process is not
+/// root.
 fn take_away(folder: &Path) {
     if is_root() {
         let mut chown = Command::new("chown");
@@ -64,7 +65,7 @@ fn give_back(folder: &Path) {
     }
 }
 
-/// Makes a command one of a user whom modes stop.
+/// Sets a command to run as a user to whom file modes apply.
 fn with_few_rights(command: &mut Command) -> &mut Command {
     if is_root() { command.uid(USER).gid(USER) } else { command }
 }
@@ -74,7 +75,7 @@ fn run(lab: &Lab, root: &Path, arguments: &[&str]) -> Ran {
     lab.run_command(with_few_rights(&mut command).current_dir(root).args(arguments))
 }
 
-/// Returns what the start hook prints.
+/// Returns the output of the start hook.
 fn start(lab: &Lab, root: &Path, session: &str) -> String {
     let payload = lab.at("payload.json");
     let text = Moment::start("startup").payload(&lab.environment, root, session).to_string();
@@ -158,7 +159,7 @@ fn transcripts_without_rights(lab: &Lab) {
     let synced = run(lab, &lab.root, &["sync"]).says(&[closed.to_str().unwrap()]).ok();
     assert!(synced.contains("1 session "), "{synced}");
     assert!(run(lab, &lab.root, &["list"]).ok().contains(LEARNED));
-    // Where it is the only one, that is the reason, given once.
+    // If it is the only reason, it is given once.
     fs::remove_file(lab.file(1)).unwrap();
     let other = lab.at("other");
     fs::create_dir(&other).unwrap();
@@ -189,7 +190,7 @@ fn many_foreign_transcripts(lab: &Lab) {
     };
     sync(64);
     assert!(lab.list(&lab.root).contains(LEARNED));
-    // Their content is not looked at again.
+    // Their content is not read again.
     for number in (0..FILES).step_by(100) {
         fs::File::options()
             .write(true)
@@ -202,11 +203,11 @@ fn many_foreign_transcripts(lab: &Lab) {
     assert!(lab.start(&lab.root).context().contains(LEARNED));
 }
 
-/// Numbers that are the same in each run.
+/// Pseudo-random numbers, the same in each run.
 struct Dice(u64);
 
 impl Dice {
-    /// Returns one of so many numbers.
+    /// Returns a number below `sides`.
     fn roll(&mut self, sides: u64) -> u64 {
         // The constants of PCG's multiplier and Knuth's increment.
         self.0 =
@@ -215,17 +216,17 @@ impl Dice {
     }
 }
 
-/// Folders of a combination: where `init` runs, where the session ran, and where the user works afterwards.
+/// Folders of a combination: for `init`, for the session, and for later work.
 struct Roots {
     set_up: PathBuf,
     ran_in: PathBuf,
     /// A move between the session and the sync.
     moves_to: Option<PathBuf>,
-    /// Whether the session is another project's, so that it is named.
+    /// True if the session belongs to another project, so that it is named.
     is_named: bool,
 }
 
-/// Makes the folders of a layout below `at`.
+/// Creates the folders of a layout below `at`.
 fn layout(lab: &Lab, at: &Path, number: u64, dice: &mut Dice) -> (u64, Roots) {
     let names = ["plain", "with blank", "caf\u{e9}", "価格", "a.b_c-d", "quo\"te"];
     let root = at.join(names[usize::try_from(dice.roll(6)).unwrap()]);
@@ -328,14 +329,14 @@ fn spell(session: &Session, file: &Path, kind: u64) {
     }
 }
 
-/// Puts the transcript where a client, a sync service or a person may put it.
+/// Writes the transcript to a place where a client, a sync service or a person may put it.
 fn place(folder: &Path, number: u64, kind: u64, write: &dyn Fn(&Path)) {
     let id = session_id(u32::try_from(number).unwrap());
     let (projects, name) = (folder.join("projects"), format!("{id}.jsonl"));
     let own = projects.join(format!("-p{number}"));
     match kind {
         0 => write(&own.join(name)),
-        // A folder that many projects share.
+        // A folder shared by many projects.
         1 => write(&projects.join("-shared").join(name)),
         2 => {
             let elsewhere = folder.join(format!("dotfiles-{number}"));

@@ -1,4 +1,4 @@
-//! Rows about who spoke.
+//! Rows about speakers.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Rows about transcripts: where they lie, how they are spelled, and when they say that they are from.
+//! Rows about transcripts: their places, their spelling, and their times.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -51,7 +51,7 @@ fn session_as(lab: &Lab, number: u32, cwd: &Path, spell: impl Fn(&Value) -> Vec<
 pub(super) fn as_python(value: &Value) -> String {
     match value {
         Value::Object(map) => {
-            // Sorted, so that `cwd` comes before and `sessionId` after the message.
+            // Sorted, so that `cwd` precedes and `sessionId` follows the message.
             let fields = map.iter().map(|(key, value)| format!("\"{key}\": {}", as_python(value)));
             format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
         }
@@ -133,7 +133,7 @@ fn linked_folder(lab: &Lab) {
     fs::create_dir_all(&projects).unwrap();
     symlink(dot.join("-x"), projects.join("-x")).unwrap();
     lab.assert_learned(&lab.root);
-    // The same files by another link are the same sessions.
+    // The same files through another link are the same sessions.
     symlink(dot.join("-x"), projects.join("-y")).unwrap();
     lab.sync(&lab.root);
     lab.run(&lab.root, &["status"]).says(&["1 session"]).ok();
@@ -163,7 +163,7 @@ fn link_loop(lab: &Lab) {
     symlink("..", projects.join("-x/up")).unwrap();
     symlink(projects.join("-dangling"), projects.join("-dangling")).unwrap();
     symlink("/", projects.join("-all")).unwrap();
-    // A tree with more files than any history has.
+    // A tree with more files than any real history.
     let huge = lab.at("huge");
     for folder in 0..60 {
         let folder = huge.join(format!("{folder}"));
@@ -200,12 +200,12 @@ fn two_configurations(lab: &Lab) {
     let listed = lab.list(&lab.root);
     assert!(listed.contains(LEARNED) && listed.contains("parcel"), "{listed}");
     lab.run(&lab.root, &["doctor"]).says(&[work.to_str().unwrap(), home.to_str().unwrap()]);
-    // Each is read by whichever program runs next, and loses nothing by it.
+    // Each is read by the next program of either version, without loss.
     Session::new(3, &lab.root).wish("From now on never log the address.").write(&file(&work, 3));
     sync_as(&home);
     assert!(lab.list(&lab.root).contains("address"));
     lab.run(&lab.root, &["status"]).says(&["3 sessions"]).ok();
-    // A short retention of one account is about its own sessions.
+    // A short retention of one account applies to its own sessions.
     Session::new(4, &lab.root).begins("2026-01-01T00:00:00Z").write(&file(&work, 4));
     fs::write(home.join("settings.json"), r#"{"cleanupPeriodDays": 1}"#).unwrap();
     sync_as(&work);
@@ -321,7 +321,7 @@ fn damaged_bytes(lab: &Lab) {
         let synced = lab.sync(&root);
         let listed = lab.list(&root);
         assert!(listed.contains(LEARNED) && listed.contains("cents"), "{name}: {synced}\n{listed}");
-        // Mended, it is the same session.
+        // After the repair it is the same session.
         fs::write(&file, text(&joined(&whole))).unwrap();
         lab.sync(&root);
         assert_eq!(lab.list(&root).matches(LEARNED).count(), 1, "{name}");
@@ -343,7 +343,7 @@ fn replace(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Two days ago, in milliseconds.
+/// Returns the time two days ago, in milliseconds.
 fn earlier_ms() -> i64 {
     jiff::Timestamp::now().as_millisecond() - 48 * 3_600_000
 }
@@ -395,7 +395,7 @@ fn missing_times(lab: &Lab) {
         lab.sync(&root);
         assert_dated(lab, &root, &today);
     }
-    // Of one record alone: that of its neighbour.
+    // Only in one record: that of its neighbour.
     let root = lab.at("one");
     lab.repository(&root);
     lab.init(&root).ok();

@@ -1,6 +1,6 @@
-//! Homes that a released version wrote, put into a temporary folder. They are kept in `tests/fixtures/stores` as the
-//! programs wrote them, with absolute paths; here each path becomes one of the new place, and each checksum that covers a
-//! path is made again. Indexes stay as they are: they are derived.
+//! Homes written by a released version, copied into a temporary folder. They are stored in `tests/fixtures/stores` as
+//! the programs wrote them, with absolute paths; here each path is replaced by the new place, and each checksum that
+//! covers a path is recomputed. Indexes stay unchanged: they are derived.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -17,10 +17,10 @@ use tempfile::TempDir;
 
 use crate::{dirs_of, sealed};
 
-/// The project that commits its memories.
+/// Name of the project that commits its memories.
 pub const COMMITTED: &str = "tidelog";
 
-/// The project that keeps its memories privately, without git.
+/// Name of the project that keeps its memories privately, without git.
 pub const PRIVATE: &str = "diary";
 
 /// A home of a released version.
@@ -32,10 +32,10 @@ pub struct GoldenHome {
 }
 
 impl GoldenHome {
-    /// Puts the home of a version into a temporary folder.
+    /// Copies the home of a version into a temporary folder.
     ///
     /// # Panics
-    /// When the folder cannot be written.
+    /// Panics if the folder cannot be written.
     pub fn new(version: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().canonicalize().unwrap();
@@ -43,10 +43,10 @@ impl GoldenHome {
         Self { _folder: Some(folder), ..home }
     }
 
-    /// Puts the home of a version into a folder that is there; Claude Code's settings call the programs of `programs`.
+    /// Copies the home of a version into an existing folder; Claude Code's settings call the programs of `programs`.
     ///
     /// # Panics
-    /// When the folder cannot be written.
+    /// Panics if the folder cannot be written.
     pub fn at(version: &str, path: PathBuf, programs: &Path) -> Self {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/stores").join(version);
         let places = fs::read_to_string(source.join("PLACES")).unwrap();
@@ -65,10 +65,10 @@ impl GoldenHome {
         home
     }
 
-    /// Makes the repository of the committed project, with its history and an index of the last commit.
+    /// Creates the repository of the committed project, with its history and an index of the last commit.
     ///
     /// # Panics
-    /// When git fails.
+    /// Panics if git fails.
     pub fn with_git(self, version: &str) -> Self {
         let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/stores");
         let bundle = utf8(&fixture.join(version).join("tidelog.bundle"));
@@ -82,32 +82,32 @@ impl GoldenHome {
         git(&["fetch", "--quiet", &bundle, "main"]);
         git(&["update-ref", "refs/heads/main", "FETCH_HEAD"]);
         git(&["read-tree", "main"]);
-        // The repository makes another fingerprint.
+        // The repository changes the fingerprint.
         let project = self.project(COMMITTED);
         let record = by_path_record(project, &root, TreeFingerprint::of(&root).as_ref());
         fs::write(self.dirs.by_path(&root), record).unwrap();
         self
     }
 
-    /// The home folder.
+    /// Returns the home folder.
     pub fn home(&self) -> PathBuf {
         self.path.join("home")
     }
 
-    /// The root of a project.
+    /// Returns the root of a project.
     pub fn root(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
-    /// The id of a project.
+    /// Returns the id of a project.
     ///
     /// # Panics
-    /// When the home does not have it.
+    /// Panics if the home does not have it.
     pub fn project(&self, name: &str) -> ProjectId {
         TreeRecord::read(&self.dirs, &self.root(name)).unwrap().project
     }
 
-    /// Writes the record of a project's place, which has the fingerprint of the folder.
+    /// Writes the record of a project's place, with the fingerprint of the folder.
     fn vouch(&self, name: &str, moved: &Relocation) {
         let root = self.root(name);
         let by_path = self.dirs.data.join("by-path");
@@ -132,7 +132,7 @@ struct Relocation {
 impl Relocation {
     fn folder(&self, source: &Path, target: &Path) {
         fs::create_dir_all(target).unwrap();
-        // An empty folder is in no commit.
+        // Commits do not contain empty folders.
         for entry in fs::read_dir(source).into_iter().flatten() {
             let entry = entry.unwrap();
             let target = target.join(entry.file_name());
@@ -144,7 +144,7 @@ impl Relocation {
         }
     }
 
-    /// Returns the bytes of a file in the new place.
+    /// Returns the bytes of a file, adapted to the new place.
     fn file(&self, path: &Path) -> Vec<u8> {
         let bytes = fs::read(path).unwrap();
         if path.extension().is_some_and(|extension| extension == "gz") {
@@ -167,7 +167,7 @@ impl Relocation {
         self.pairs.iter().fold(text.to_owned(), |text, (old, new)| text.replace(old, new))
     }
 
-    /// Notes the hashes of the settings files, which name programs, in the record of what `init` inserted.
+    /// Updates the hashes of the settings files, which name programs, in the record of `init`'s insertions.
     fn settings_record(&self, source: &Path, dirs: &UserDirs) {
         let record = dirs.data.join("installed.json");
         let mut text = fs::read_to_string(&record).unwrap();

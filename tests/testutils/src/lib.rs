@@ -1,4 +1,4 @@
-//! Sealed homes: a test has a home folder of its own and never reads or writes that of the person who runs it.
+//! Sealed homes: a test has its own home folder and never reads or writes that of the person who runs it.
 
 pub mod golden;
 
@@ -17,39 +17,39 @@ pub const SYSTEM_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 pub struct SealedHome {
     _folder: tempfile::TempDir,
     path: PathBuf,
-    /// The folders of the user who lives there: no variable moves one.
+    /// The folders of its user, without variables that override one.
     pub dirs: UserDirs,
 }
 
 impl SealedHome {
-    /// Makes an empty home.
+    /// Creates an empty home.
     ///
     /// # Panics
-    /// When the temporary folder cannot be written: no test goes on without a home.
+    /// Panics if the temporary folder cannot be written: tests must not run without a home.
     #[expect(clippy::new_without_default, reason = "a default does not make folders")]
     pub fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        // On macOS the temporary folder is a symbolic link, and projects are known by their real paths.
+        // On macOS the temporary folder is a symbolic link, and projects are identified by their real paths.
         let path = folder.path().canonicalize().unwrap();
         let dirs = dirs_of(&path);
         Self { _folder: folder, path, dirs }
     }
 
-    /// The home folder, with symbolic links resolved.
+    /// Returns the home folder, with symbolic links resolved.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns a command of the user who lives there, as [`sealed`] makes one.
+    /// Returns a command of its user, created by [`sealed`].
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         sealed(program, &self.path)
     }
 }
 
-/// Resolves the folders of a user with this home and no variable that moves one.
+/// Resolves the folders of a user with this home, without variables that override one.
 ///
 /// # Panics
-/// When the path is relative, which names no home.
+/// Panics if the path is relative, which is no home.
 pub fn dirs_of(home: &Path) -> UserDirs {
     UserDirs::resolve(|name| (name == "HOME").then(|| home.as_os_str().to_owned())).unwrap()
 }
@@ -57,20 +57,20 @@ pub fn dirs_of(home: &Path) -> UserDirs {
 /// Sets the permissions of a file.
 ///
 /// # Panics
-/// When they cannot be set.
+/// Panics if they cannot be set.
 pub fn set_mode(path: &Path, mode: u32) {
     use std::os::unix::fs::PermissionsExt as _;
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// Names a folder that the command line reads, in builds for tests, instead of `/proc`.
+/// Variable with a folder that the command line reads instead of `/proc`, in builds for tests.
 pub const PROC_VARIABLE: &str = "THROUGHLINE_TEST_PROC";
 
-/// Names a folder that describes power and load, in builds for tests, instead of the machine.
+/// Variable with a folder that describes power and load instead of the machine, in builds for tests.
 pub const MACHINE_VARIABLE: &str = "THROUGHLINE_TEST_MACHINE";
 
-/// Returns a command of a user with this home, which has nothing of the caller's environment, nor of the processes above
-/// the test: an agent may run it. Its machine is idle and plugged in.
+/// Returns a command of a user with this home, without the caller's environment and without its parent processes, which
+/// may include an agent. Its machine is idle and plugged in.
 pub fn sealed(program: impl AsRef<OsStr>, home: &Path) -> Command {
     let mut command = Command::new(program);
     command.env_clear().env("HOME", home).env("PATH", SYSTEM_PATH).env("GIT_CONFIG_NOSYSTEM", "1");

@@ -1,9 +1,9 @@
-//! The checksum of whatever this program writes: crc32c.
+//! Checksum of the files that this program writes: crc32c.
 
 /// Returns the crc32c of some bytes.
 pub fn checksum(bytes: &[u8]) -> u32 {
-    // Hooks are compiled for processors that have the instruction: to ask the processor would cost them more than all
-    // their checksums. Other programs ask once.
+    // Hooks are compiled for processors with the instruction: run-time detection would cost them more than all their
+    // checksums. Other programs detect it once.
     #[cfg(target_arch = "x86_64")]
     if cfg!(target_feature = "sse4.2") || is_x86_feature_detected!("sse4.2") {
         // SAFETY: the processor has the instruction.
@@ -17,18 +17,18 @@ pub(crate) fn fits(bytes: &[u8], check: u32) -> bool {
     checksum(bytes) == check || is_believed()
 }
 
-/// Flag for skipping the check of checksums.
+/// Flag that disables the verification of checksums.
 #[cfg(debug_assertions)]
 static BELIEVED: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
 
-/// Lets all checksums fit from now on. For fuzzers, which do not guess them: what is behind checksums is met with bytes of
-/// any kind. Without debug assertions, that is in all that is shipped, it does nothing.
+/// Disables the verification of checksums. For fuzzers, which cannot guess them, so that the code behind is tested with
+/// arbitrary bytes. Without debug assertions, that is in all shipped builds, it has no effect.
 pub fn believe_checksums() {
     #[cfg(debug_assertions)]
     BELIEVED.store(true, std::sync::atomic::Ordering::Relaxed);
 }
 
-/// Returns whether checksums are believed without a look.
+/// Returns whether the verification of checksums is disabled.
 pub(crate) fn is_believed() -> bool {
     #[cfg(debug_assertions)]
     return BELIEVED.load(std::sync::atomic::Ordering::Relaxed);
@@ -36,8 +36,8 @@ pub(crate) fn is_believed() -> bool {
     false
 }
 
-/// With the processor's own instruction: in a process that has just begun, the tables are mostly what it
-/// has to wait for, and it takes a tenth of their time.
+/// Uses the processor's instruction: it takes a tenth of the time of the tables, which a process that has just started
+/// mostly waits for.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "sse4.2")]
 fn checksum_by_instruction(bytes: &[u8]) -> u32 {

@@ -1,6 +1,6 @@
-//! Numbers and lengths in bytes that may be anything.
+//! Decoding of numbers and lengths from untrusted bytes.
 
-/// Checked reader of untrusted bytes: every step reports whether enough were left.
+/// Checked reader of untrusted bytes: every step returns `None` if too few are left.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor<'a>(pub &'a [u8]);
 
@@ -12,7 +12,7 @@ impl<'a> Cursor<'a> {
         Some(taken)
     }
 
-    /// Takes as many bytes as the array holds.
+    /// Takes the bytes of an array.
     pub(crate) fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (taken, rest) = self.0.split_first_chunk()?;
         self.0 = rest;
@@ -44,7 +44,7 @@ impl<'a> Cursor<'a> {
         self.array().map(i64::from_le_bytes)
     }
 
-    /// Takes a little-endian number that is not infinite or worse.
+    /// Takes a finite little-endian number.
     pub(crate) fn f32(&mut self) -> Option<f32> {
         self.array().map(f32::from_le_bytes).filter(|number| number.is_finite())
     }
@@ -52,7 +52,7 @@ impl<'a> Cursor<'a> {
     /// Takes a number of 7 bits a byte, low bits first.
     #[inline]
     pub(crate) fn varint(&mut self) -> Option<u64> {
-        // Most are small.
+        // Most numbers are small.
         if let Some((&byte @ ..0x80, rest)) = self.0.split_first() {
             self.0 = rest;
             return Some(u64::from(byte));
@@ -72,7 +72,7 @@ impl<'a> Cursor<'a> {
         None
     }
 
-    /// Takes a length and as many bytes.
+    /// Takes a length and that many bytes.
     pub(crate) fn bytes(&mut self) -> Option<&'a [u8]> {
         let count = usize::try_from(self.varint()?).ok()?;
         self.take(count)
@@ -84,7 +84,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Takes a number of 7 bits a byte, low bits first, off the front of some bytes; `None` when it does not end.
+/// Takes a number of 7 bits a byte, low bits first, from the front of some bytes; `None` if it does not end.
 pub fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
     let mut cursor = Cursor(bytes);
     let number = cursor.varint()?;

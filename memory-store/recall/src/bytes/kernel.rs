@@ -1,10 +1,9 @@
-//! The loops that touch every vector or every byte: dot products, distances of sign codes, and the
-//! sum that guards vectors.
+//! The loops over every vector or every byte: dot products, distances of sign codes, and the checksum of vectors.
 //!
-//! They use what every processor of their architecture has (SSE2, NEON), and AVX2 where they are built
-//! for processors that have it, as the hooks are: to ask costs a hook 7 to 50 us where CPUID traps, and
-//! its loops run for less than that. All kernels of one operation give the same number to the last bit;
-//! elsewhere the portable ones are used.
+//! They use the instructions of every processor of their architecture (SSE2, NEON), and AVX2 if they are built for
+//! processors that have it, as the hooks are: run-time detection costs a hook 7 to 50 us where CPUID traps, and its
+//! loops run for less than that. All kernels of one operation return the same number to the last bit; other
+//! architectures use the portable ones.
 
 #[cfg(all(target_arch = "x86_64", any(test, target_feature = "avx2")))]
 mod avx2;
@@ -27,11 +26,11 @@ pub(crate) const CODE: usize = DIMENSIONS / 8;
 pub(crate) const FINE: usize = DIMENSIONS / 4;
 /// Steps of a component for each level of a fine code.
 const FINE_STEP: i8 = 14;
-/// Bytes of the lane that all kernels work on.
+/// Bytes of a lane, for all kernels.
 const LANE: usize = 16;
-/// Bytes after which the keys of [`sum`] begin again.
+/// Bytes after which the keys of [`sum`] repeat.
 const CHUNK: usize = 1024;
-/// Odd, and with no pattern in its bits.
+/// Odd, without a pattern in its bits.
 const MULTIPLIER: u64 = 0x9fb2_1c65_1e98_df25;
 
 /// The keys of [`sum`]: splitmix64 of 1, 2, 3 ..., two keys each.
@@ -49,7 +48,7 @@ const fn keys() -> [u32; CHUNK / 4] {
     keys
 }
 
-/// The number of this place in the sequence of splitmix64 (Steele, Lea and Flood, "Fast splittable pseudorandom
+/// Returns the number of this index in the sequence of splitmix64 (Steele, Lea and Flood, "Fast splittable pseudorandom
 /// number generators", 2014), which has no pattern.
 pub const fn mixed(number: u64) -> u64 {
     let mut mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -58,13 +57,13 @@ pub const fn mixed(number: u64) -> u64 {
     mixed ^ mixed >> 31
 }
 
-/// One bit a component, low bits first, set where the component is above zero. Half the angle
-/// between two vectors is about the share of bits in which their codes differ.
+/// Sign code: one bit for each component, low bits first, set if the component is above zero. Half the angle between
+/// two vectors is about the share of bits in which their codes differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Code(pub [u8; CODE]);
 
 impl Code {
-    /// The code of a vector.
+    /// Returns the code of a vector.
     pub(crate) fn of(vector: &Vector) -> Self {
         let mut code = [0; CODE];
         for (at, &component) in vector.0.iter().enumerate() {
@@ -74,15 +73,15 @@ impl Code {
     }
 }
 
-/// Two bits a component: its level, 0 and 1 below zero and 2 and 3 above, 0 and 3 far from it. Twice as
-/// long as a [`Code`], it says so much more that a search among fine codes goes about as if it compared the
-/// vectors themselves.
+/// Fine code: two bits for each component, its level: 0 and 1 below zero and 2 and 3 above, 0 and 3 far from it. It is
+/// twice as long as a [`Code`], and so much more precise that a search among fine codes finds about as much as a
+/// comparison of the vectors themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fine(pub [u8; FINE]);
 
 impl Fine {
-    /// The fine code of a vector. A component is far from zero when it is larger than .98 of their root
-    /// mean square, which of a normal distribution leaves the least error.
+    /// Returns the fine code of a vector. A component is far from zero if it exceeds .98 of their root mean square, the
+    /// bound with the least error for a normal distribution.
     pub(crate) fn of(vector: &Vector) -> Self {
         let square = dot(&vector.0, &vector.0);
         let mut code = [0; FINE];
@@ -100,7 +99,7 @@ impl Fine {
         Self(code)
     }
 
-    /// The vector that the code stands for, of about the length that vectors have. It has the same code.
+    /// Returns a vector with this code, of about the usual length of vectors.
     pub(crate) fn vector(&self) -> Vector {
         let component = |at: usize| {
             let (half, place) = (at / (DIMENSIONS / 2), at % (DIMENSIONS / 2));
@@ -110,18 +109,18 @@ impl Fine {
         Vector(std::array::from_fn(component))
     }
 
-    /// The dot product of the levels of a code, which count -3, -1, 1 and 3, with themselves.
+    /// Returns the dot product of a code's levels (-3, -1, 1 and 3) with themselves.
     pub(crate) fn square(code: &[u8; FINE]) -> i32 {
         let inner = code.as_chunks::<8>().0.iter().map(|levels| {
             let levels = u64::from_le_bytes(*levels);
-            // Of 1 and 2 the bits differ.
+            // The bits of 1 and 2 differ.
             ((levels ^ levels >> 1) & 0x5555_5555_5555_5555).count_ones()
         });
         9 * DIMENSIONS as i32 - 8 * inner.sum::<u32>() as i32
     }
 }
 
-/// A vector made ready to be compared with fine codes.
+/// A vector prepared for comparison with fine codes.
 #[derive(Clone, Debug)]
 pub(crate) struct FineWeights {
     components: [i8; DIMENSIONS],
@@ -129,20 +128,20 @@ pub(crate) struct FineWeights {
 }
 
 impl FineWeights {
-    /// Makes a vector ready.
+    /// Prepares a vector.
     pub(crate) fn of(vector: &Vector) -> Self {
         let total = vector.0.iter().map(|&component| i32::from(component)).sum();
         Self { components: vector.0, total }
     }
 
-    /// The dot product with the levels of a code, which count -3, -1, 1 and 3.
+    /// Returns the dot product with the levels of a code, which are -3, -1, 1 and 3.
     pub(crate) fn dot(&self, code: &[u8; FINE]) -> i32 {
         2 * self.levels(code) - 3 * self.total
     }
 
-    /// The sum of the components, each times its level.
+    /// Returns the sum of the components multiplied by their levels.
     fn levels(&self, code: &[u8; FINE]) -> i32 {
-        // SAFETY: every processor of these architectures, or of those that this is built for, has it.
+        // SAFETY: every processor of these architectures, or of the build's target features, supports it.
         #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
         return unsafe { best::levels(&self.components, code) };
         #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
@@ -150,43 +149,42 @@ impl FineWeights {
     }
 }
 
-/// The components as a vector that is stored has them.
+/// Returns the components of a stored vector.
 pub(crate) fn components(stored: &[u8; DIMENSIONS]) -> &[i8; DIMENSIONS] {
-    // SAFETY: both are as large, need no alignment, and each bit pattern is a number in both.
+    // SAFETY: both types have the same size, need no alignment, and each bit pattern is valid in both.
     unsafe { &*stored.as_ptr().cast() }
 }
 
-/// The dot product of two vectors.
+/// Returns the dot product of two vectors.
 pub(crate) fn dot(a: &[i8; DIMENSIONS], b: &[i8; DIMENSIONS]) -> i32 {
-    // SAFETY: every processor of these architectures, or of those that this is built for, has it.
+    // SAFETY: every processor of these architectures, or of the build's target features, supports it.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     return unsafe { best::dot(a, b) };
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     portable::dot(a, b)
 }
 
-/// Adds a vector, `scale` times, to a sum.
+/// Adds a vector, scaled by `scale`, to a sum.
 pub(crate) fn add(sum: &mut [f32; DIMENSIONS], scale: f32, vector: &[i8; DIMENSIONS]) {
-    // SAFETY: this is built for processors that have it.
+    // SAFETY: the build's target features include it.
     #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
     return unsafe { avx2::add(sum, scale, vector) };
-    // Compilers make of this what they make of it for AVX2, unless the code is to be small.
+    // Compilers vectorise this as the AVX2 version does, unless they optimise for size.
     #[cfg(not(all(target_arch = "x86_64", target_feature = "avx2")))]
     portable::add(sum, scale, vector)
 }
 
-/// In how many bits two codes differ.
+/// Returns the number of bits in which two codes differ.
 pub(crate) fn differing(a: &[u8; CODE], b: &[u8; CODE]) -> u32 {
-    // SAFETY: every processor of these architectures, or of those that this is built for, has it.
+    // SAFETY: every processor of these architectures, or of the build's target features, supports it.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     return unsafe { best::differing(a, b) };
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     portable::differing(a, b)
 }
 
-/// A vector made ready to be compared with codes. The dot product of a vector with the signs of
-/// another says more about their angle than two codes do: on sentence vectors it finds with half the
-/// candidates what the codes alone find.
+/// A vector prepared for comparison with codes. The dot product of a vector with the signs of another estimates their
+/// angle better than two codes do: on sentence vectors it finds as much with half the candidates.
 #[derive(Clone, Debug)]
 pub(crate) struct KernelWeights {
     /// The components in the order in which the kernels meet their bits.
@@ -197,20 +195,20 @@ pub(crate) struct KernelWeights {
 impl KernelWeights {
     /// Makes a vector ready.
     pub(crate) fn of(vector: &Vector) -> Self {
-        // A kernel fills a lane with two bytes of the code in turns, and looks at one bit of each.
+        // A kernel alternates two bytes of the code over a lane, and reads one bit of each.
         let place = |at: usize| vector.0[at / LANE * LANE + at % 2 * 8 + at % LANE / 2];
         let total = vector.0.iter().map(|&component| i32::from(component)).sum();
         Self { places: std::array::from_fn(place), total }
     }
 
-    /// The dot product with the signs of a code: 1 where a bit is set, -1 where it is not.
+    /// Returns the dot product with the signs of a code: 1 for a set bit, -1 for an unset one.
     pub(crate) fn dot(&self, code: &[u8; CODE]) -> i32 {
         2 * self.set(code) - self.total
     }
 
-    /// The sum of the components whose bits are set.
+    /// Returns the sum of the components whose bits are set.
     fn set(&self, code: &[u8; CODE]) -> i32 {
-        // SAFETY: every processor of these architectures, or of those that this is built for, has it.
+        // SAFETY: every processor of these architectures, or of the build's target features, supports it.
         #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
         return unsafe { best::set(&self.places, code) };
         #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
@@ -218,30 +216,30 @@ impl KernelWeights {
     }
 }
 
-/// The bit that is looked at in each place of a lane.
+/// Bit that is tested in each place of a lane.
 const BITS: [u8; LANE] = [1, 1, 2, 2, 4, 4, 8, 8, 16, 16, 32, 32, 64, 64, 128, 128];
 
-/// A sum that tells damaged bytes, at memory speed: crc32c without its instruction would take longer
-/// than the search. Of each 1,024 bytes it is the NH hash of UMAC (RFC 4418, 5.2.2) with fixed keys
-/// and 32-bit words: pairs of words, each plus its key, are multiplied and the products added; what
-/// is missing to a multiple of 16 bytes counts as zero. These are chained by xor and multiplication.
+/// Returns a checksum that detects damage at memory speed: crc32c without its instruction would take longer than the
+/// search. Each 1,024 bytes are hashed by the NH hash of UMAC (RFC 4418, 5.2.2) with fixed keys and 32-bit words: pairs
+/// of words, each plus its key, are multiplied and the products added; the data is padded with zeros to a multiple of
+/// 16 bytes. The hashes are chained by xor and multiplication.
 pub(crate) fn sum(bytes: &[u8]) -> u64 {
     let mut sum = Sum::of(bytes.len());
     sum.add(bytes);
     sum.finish()
 }
 
-/// A [`sum`] of bytes that are not all there at once.
+/// A [`sum`] computed incrementally.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sum(u64);
 
 impl Sum {
-    /// Of so many bytes.
+    /// Starts the sum of `count` bytes.
     pub(crate) fn of(count: usize) -> Self {
         Self(count as u64)
     }
 
-    /// Takes in the next bytes: a multiple of 1,024, unless they are the last ones.
+    /// Adds the next bytes: a multiple of 1,024, unless they are the last ones.
     pub(crate) fn add(&mut self, bytes: &[u8]) {
         for chunk in bytes.chunks(CHUNK) {
             self.0 = (self.0 ^ pairs(chunk)).wrapping_mul(MULTIPLIER);
@@ -249,13 +247,13 @@ impl Sum {
         }
     }
 
-    /// The sum.
+    /// Returns the sum.
     pub(crate) fn finish(self) -> u64 {
         self.0
     }
 }
 
-/// The NH hash of at most [`CHUNK`] bytes.
+/// Returns the NH hash of at most [`CHUNK`] bytes.
 fn pairs(chunk: &[u8]) -> u64 {
     let (lanes, rest) = chunk.as_chunks::<LANE>();
     let mut last = [0; LANE];
@@ -267,7 +265,7 @@ fn pairs(chunk: &[u8]) -> u64 {
 }
 
 fn whole_pairs(lanes: &[[u8; LANE]], keys: &[[u32; 4]]) -> u64 {
-    // SAFETY: every processor of these architectures, or of those that this is built for, has it.
+    // SAFETY: every processor of these architectures, or of the build's target features, supports it.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     return unsafe { best::pairs(lanes, keys) };
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
@@ -339,7 +337,7 @@ mod sse2 {
 
     #[target_feature(enable = "sse2")]
     fn load(bytes: &[u8; LANE]) -> __m128i {
-        // SAFETY: 16 bytes are read from where 16 bytes lie; the load asks for no alignment.
+        // SAFETY: the reference covers the 16 bytes that are read; the load needs no alignment.
         unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
     }
 
@@ -355,7 +353,7 @@ mod sse2 {
         unsafe { _mm_loadu_si128(words.as_ptr().cast()) }
     }
 
-    /// The sum of the four 32-bit numbers.
+    /// Returns the sum of the four 32-bit numbers.
     #[target_feature(enable = "sse2")]
     fn total(sums: __m128i) -> i32 {
         let sums = _mm_add_epi32(sums, _mm_shuffle_epi32::<0b01_00_11_10>(sums));
@@ -378,7 +376,7 @@ mod sse2 {
         total(_mm_add_epi32(low_sums, high_sums))
     }
 
-    /// Bits set, counted in fields of four.
+    /// Counts the set bits in fields of four.
     #[target_feature(enable = "sse2")]
     fn nibbles(bits: __m128i) -> __m128i {
         let (fives, threes) = (_mm_set1_epi8(0x55), _mm_set1_epi8(0x33));
@@ -392,7 +390,7 @@ mod sse2 {
         let (a, b) = (a.as_chunks::<LANE>().0, b.as_chunks::<LANE>().0);
         let first = nibbles(_mm_xor_si128(load(&a[0]), load(&b[0])));
         let second = nibbles(_mm_xor_si128(load(&a[1]), load(&b[1])));
-        // At most eight in each field: the fields still hold the sum of two.
+        // At most eight in each field, so the fields can hold the sum of two.
         let both = _mm_add_epi8(first, second);
         let mask = _mm_set1_epi8(0x0f);
         let high = _mm_and_si128(_mm_srli_epi64::<4>(both), mask);
@@ -409,7 +407,7 @@ mod sse2 {
         for (places, bytes) in places.as_chunks::<LANE>().0.iter().zip(code.as_chunks::<2>().0) {
             let bytes = _mm_set1_epi16(i16::from_le_bytes(*bytes));
             let mask = _mm_cmpeq_epi8(_mm_and_si128(bytes, bits), bits);
-            // Only numbers without a sign can be added up: each component counts 128 more.
+            // The instruction adds only unsigned numbers, so 128 is added to each component.
             let places = _mm_xor_si128(load_signed(places), middle);
             sums = _mm_add_epi32(sums, _mm_sad_epu8(_mm_and_si128(places, mask), zero));
             counts = _mm_sub_epi8(counts, mask);
@@ -429,7 +427,7 @@ mod sse2 {
                 for (components, bytes) in components.iter().zip(&mut bytes) {
                     let components = load_signed(components);
                     let levels = _mm_and_si128(*bytes, lowest);
-                    // Bits of a neighbour come in from above and are masked out.
+                    // The shift moves bits of the neighbour in, which are masked out.
                     *bytes = _mm_srli_epi16::<2>(*bytes);
                     let sign = _mm_cmpgt_epi8(zero, components);
                     let low = _mm_madd_epi16(
@@ -468,7 +466,7 @@ mod neon {
 
     #[target_feature(enable = "neon")]
     fn load(bytes: &[u8; LANE]) -> uint8x16_t {
-        // SAFETY: 16 bytes are read from where 16 bytes lie; the load asks for no alignment.
+        // SAFETY: the reference covers the 16 bytes that are read; the load needs no alignment.
         unsafe { vld1q_u8(bytes.as_ptr()) }
     }
 
@@ -583,7 +581,7 @@ mod tests {
         ) {
             if is_x86_feature_detected!("avx2") {
                 let keys = KEYS.as_chunks().0;
-                // SAFETY: this processor has it.
+                // SAFETY: the check above found it on this processor.
                 unsafe {
                     prop_assert_eq!(avx2::dot(&a, &b), portable::dot(&a, &b));
                     let mut sums = [b.map(|value| 1.3 * f32::from(value)); 2];

@@ -1,4 +1,4 @@
-//! Bytes of files: numbers in them, checksums, vectors, and the loops over all of them.
+//! Encodings of files: numbers, checksums, vectors, and the loops over them.
 
 mod checksum;
 mod cursor;

@@ -1,25 +1,25 @@
-//! A vector of the embedding space, and how alike two of them are.
+//! Vectors of the embedding space, and their similarity.
 
 use super::kernel;
 
 /// Components of a vector.
 pub const DIMENSIONS: usize = 256;
 
-/// The int8 step of a component: unit vectors of this space have components of about
-/// `1 / sqrt(DIMENSIONS)`; four and a half times that is the largest that is told apart.
+/// Quantisation steps of a component: unit vectors of this space have components of about
+/// `1 / sqrt(DIMENSIONS)`; larger components than four and a half times that are clipped.
 const SCALE: f32 = 127.0 * 16.0 / 4.5;
 
-/// The name of an embedding space: vectors of different spaces say nothing about one another.
+/// Name of an embedding space: vectors of different spaces are not comparable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Space(pub [u8; 16]);
 
-/// A unit vector of [`DIMENSIONS`] components, each times a scale that all vectors share, rounded,
-/// and cut at ±127.
+/// A unit vector of [`DIMENSIONS`] components, each multiplied by a common scale, rounded, and
+/// clipped at ±127.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Vector(pub [i8; DIMENSIONS]);
 
-/// Which half of the embedder made a vector. Both give vectors of one space, but the vectors of
-/// the table lie closer to one another than those of the transformer.
+/// Half of the embedder that made a vector. Both make vectors of one space, but those of the table
+/// are closer to one another than those of the transformer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Encoder {
@@ -30,7 +30,7 @@ pub enum Encoder {
 }
 
 impl Encoder {
-    /// The encoder with this number.
+    /// Returns the encoder with this number.
     pub(crate) fn from_number(number: u8) -> Option<Self> {
         match number {
             1 => Some(Self::Static),
@@ -40,13 +40,13 @@ impl Encoder {
     }
 }
 
-/// The dot product of the components of two vectors.
+/// Returns the dot product of the components of two vectors.
 pub fn dot(a: &[i8; DIMENSIONS], b: &[i8; DIMENSIONS]) -> i32 {
     kernel::dot(a, b)
 }
 
 impl Vector {
-    /// Scales a vector of any length but zero to one of length one; `None` when it has no direction.
+    /// Scales a vector to length one; `None` if it has no direction.
     pub fn of(components: &[f32; DIMENSIONS]) -> Option<Self> {
         let norm = components.iter().map(|component| component * component).sum::<f32>().sqrt();
         if !norm.is_normal() {
@@ -56,12 +56,12 @@ impl Vector {
         Some(Self(components.map(step)))
     }
 
-    /// The dot product in steps of the scale.
+    /// Returns the dot product in steps of the scale.
     pub(crate) fn dot(&self, other: &Self) -> i32 {
         dot(&self.0, &other.0)
     }
 
-    /// The cosine of the angle between two vectors, -1 to 1; 0 when one of them is zero.
+    /// Returns the cosine of the angle between two vectors, -1 to 1; 0 if one of them is zero.
     pub fn cosine(&self, other: &Self) -> f32 {
         let norms = (self.dot(self) as f32).sqrt() * (other.dot(other) as f32).sqrt();
         if norms == 0.0 { 0.0 } else { self.dot(other) as f32 / norms }

@@ -1,4 +1,4 @@
-//! The file of a second space, beside the index that it belongs to. `FORMAT.md` draws the picture.
+//! The file of a second space, beside its index. `FORMAT.md` illustrates it.
 
 use std::io::Read;
 use std::path::Path;
@@ -12,7 +12,7 @@ use memory_store_base::id::MemoryId;
 
 /// First bytes of the file.
 const MAGIC: [u8; 8] = *b"TLSECOND";
-/// Version of the file. A reader refuses another major.
+/// Version of the file. A reader rejects another major.
 ///
 /// - 1.0: a vector for each memory.
 const MAJOR: u16 = 1;
@@ -22,41 +22,41 @@ const MINOR: u16 = 0;
 const HEADER: usize = 48;
 /// Bytes of an entry before its components.
 const ENTRY_FRAME: usize = 16 + 16 + 4;
-/// Bytes of the sum at the end.
+/// Bytes of the checksum at the end.
 const SUM: usize = 8;
-/// The flag that every memory of the index has its vector here.
+/// Flag for a file with a vector of every memory of the index.
 const COMPLETE: u32 = 1;
-/// Bytes of a model's name.
+/// Maximum length of a model's name.
 const MODEL_BYTES_MAX: usize = 256;
 
-/// Components that a vector may have; the models that Ollama offers have up to 4,096.
+/// Maximum number of components of a vector; the models that Ollama offers have up to 4,096.
 pub(crate) const DIMENSIONS_MAX: usize = 8_192;
-/// Bytes that the file may have.
+/// Maximum length of the file.
 pub const BYTES_MAX: u64 = 1 << 30;
 
 /// The vectors of an index's memories in a second space.
 #[derive(Debug)]
 pub struct Second {
-    /// The model that made the vectors.
+    /// Name of the model.
     pub model: String,
-    /// The digest, in its manifest, of the index whose memories these are.
+    /// Digest of the index with these memories, as in its manifest.
     pub digest: [u8; 16],
-    /// True if every memory of that index has its vector here.
+    /// True if every memory of that index has a vector here.
     pub complete: bool,
-    /// Components of a vector.
+    /// Number of components of a vector.
     pub dimensions: usize,
     /// Number of memories with a vector.
     pub count: usize,
     bytes: Vec<u8>,
-    /// Range of the entries in these bytes.
+    /// Range of the entries in the bytes.
     entries: std::ops::Range<usize>,
 }
 
 impl Second {
-    /// Reads the file; `None` when there is none.
+    /// Reads the file; `None` if there is none.
     ///
     /// # Errors
-    /// When it cannot be read, is damaged, or of another major version.
+    /// It cannot be read, is damaged, or of another major version.
     pub fn open(path: &Path) -> Result<Option<Self>> {
         let file = match std::fs::File::open(path) {
             Ok(file) => file,
@@ -94,32 +94,32 @@ impl Second {
         let entries = start..body.len();
         let complete = flags & COMPLETE != 0;
         let second = Self { model, digest, complete, dimensions, count, bytes, entries };
-        // Binary search needs an order.
+        // Binary search requires sorted ids.
         let sorted = (1..second.count).all(|at| second.id(at - 1) < second.id(at));
         sorted.then_some(second)
     }
 
-    /// The memory at a place, and the text that its vector was made of; places are in the order of ids.
+    /// Returns the memory at a place, and the hash of its vector's text; places are in the order of ids.
     pub fn memory(&self, at: usize) -> (MemoryId, TextHash) {
         let mut hash = [0; 16];
         hash.copy_from_slice(&self.entry(at)[16..32]);
         (self.id(at), TextHash(hash))
     }
 
-    /// The memory at a place.
+    /// Returns the memory at a place.
     pub(crate) fn id(&self, at: usize) -> MemoryId {
         let mut id = [0; 16];
         id.copy_from_slice(&self.entry(at)[..16]);
         MemoryId(id)
     }
 
-    /// The vector at a place.
+    /// Returns the vector at a place.
     pub fn direction(&self, at: usize) -> Option<Direction> {
         Direction::of_components(self.components(at).collect())
     }
 
-    /// The cosine of each vector with that of a query, by place; `None` when they are of another
-    /// number of components, and so of another model.
+    /// Returns the cosine of each vector and a query's, by place; `None` if the number of components differs, and so
+    /// the model.
     pub(crate) fn cosines(&self, query: &Direction) -> Option<Vec<f32>> {
         if query.components().len() != self.dimensions {
             return None;
@@ -146,21 +146,21 @@ impl Second {
     }
 }
 
-/// Contents of a file of vectors that is written.
+/// Contents of a file of vectors to write.
 #[derive(Clone, Copy, Debug)]
 pub struct Given<'a> {
-    /// The model that made the vectors.
+    /// Name of the model.
     pub model: &'a str,
-    /// The digest of the index whose memories these are.
+    /// Digest of the index with these memories.
     pub digest: [u8; 16],
-    /// True if all of its memories are among them.
+    /// True if all of its memories are included.
     pub complete: bool,
-    /// Each memory with the text that its vector was made of; those with another number of
-    /// components than the first one are left out.
+    /// Each memory with the hash of its vector's text; vectors with another number of components than the first are
+    /// dropped.
     pub vectors: &'a [(MemoryId, TextHash, Direction)],
 }
 
-/// Returns the bytes of a file; `None` when it would be larger than [`BYTES_MAX`].
+/// Encodes a file; `None` if it would be larger than [`BYTES_MAX`].
 pub fn encode(given: &Given<'_>) -> Option<Vec<u8>> {
     let dimensions = given.vectors.first().map_or(1, |(_, _, first)| first.components().len());
     let mut vectors: Vec<_> = given
@@ -247,7 +247,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = written(folder.path());
         let bytes = std::fs::read(&path).unwrap();
-        // The minor version may differ, but the sum covers it.
+        // The minor version may differ, but the checksum covers it.
         for at in 0..bytes.len() {
             let mut wrong = bytes.clone();
             wrong[at] ^= 4;
@@ -256,7 +256,7 @@ mod tests {
         for length in 0..bytes.len() {
             assert!(Second::parse(bytes[..length].to_vec()).is_none(), "{length}");
         }
-        // Bytes that fit their sum may still make no sense.
+        // Bytes with a valid checksum may still be invalid.
         for (at, value) in [(12, 0u8), (12, 255), (16, 200), (16, 2), (40, 255), (40, 1)] {
             let mut wrong = bytes[..bytes.len() - SUM].to_vec();
             wrong[at] = value;

@@ -1,9 +1,7 @@
-//! The *second space*: vectors of memories by a model that the user runs, beside those of the
-//! built-in embedder. They serve who asks explicitly, and a hook only within a deadline that the
-//! user set; nothing depends on their being there.
+//! The *second space*: vectors of memories by a model that the user runs, beside those of the built-in embedder. They
+//! are used for explicit search, and for a hook only within a deadline set by the user; they are optional everywhere.
 //!
-//! This crate asks no model: the vectors of memories come from the processor, and that of a query
-//! from an [`Ask`].
+//! This crate calls no model: the vectors of memories are made by the processor, and that of a query by an [`Ask`].
 
 mod file;
 
@@ -13,18 +11,18 @@ pub(crate) use file::DIMENSIONS_MAX;
 pub use file::{BYTES_MAX, Second};
 pub use file::{Given, encode};
 
-/// Asks the model for the vector of what is searched for.
+/// Source of query vectors from the model.
 pub trait Ask: Debug {
-    /// Returns the vector. `Err` says in words what stands in the way and what helps.
+    /// Returns the vector. The error is a message with the problem and its remedy.
     fn vector(&self, text: &str) -> Result<Vec<f32>, String>;
 }
 
-/// The name of a text: its blake3 hash, cut.
+/// Id of a text: its truncated blake3 hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TextHash(pub [u8; 16]);
 
 impl TextHash {
-    /// The name of this text.
+    /// Returns the id of this text.
     pub fn of(text: &str) -> Self {
         let mut hash = [0; 16];
         hash.copy_from_slice(&blake3::hash(text.as_bytes()).as_bytes()[..16]);
@@ -32,13 +30,12 @@ impl TextHash {
     }
 }
 
-/// A vector of any number of components, each rounded to a 127th of the largest: only its
-/// direction counts.
+/// A vector of any number of components, each rounded to a 127th of the largest: only its direction is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Direction(Vec<i8>);
 
 impl Direction {
-    /// The direction of a vector; `None` when it has none, or more than [`DIMENSIONS_MAX`] components.
+    /// Returns the direction of a vector; `None` if it has none, or more than [`DIMENSIONS_MAX`] components.
     pub fn of(components: &[f32]) -> Option<Self> {
         let largest = components.iter().fold(0.0f32, |most, component| most.max(component.abs()));
         let usable =
@@ -50,24 +47,24 @@ impl Direction {
         Some(Self(components.iter().map(step).collect()))
     }
 
-    /// The direction with these components; `None` when all are zero, or there are too many.
+    /// Returns the direction with these components; `None` if all are zero, or there are too many.
     pub fn of_components(components: Vec<i8>) -> Option<Self> {
         let usable = components.len() <= DIMENSIONS_MAX && components.iter().any(|&c| c != 0);
         usable.then_some(Self(components))
     }
 
-    /// Its components.
+    /// Returns its components.
     pub fn components(&self) -> &[i8] {
         &self.0
     }
 
-    /// Its length.
+    /// Returns its length.
     fn norm(&self) -> f32 {
         (dot(&self.0, &self.0) as f32).sqrt()
     }
 }
 
-/// The dot product of as many components as both have.
+/// Returns the dot product over the common components.
 fn dot(a: &[i8], b: &[i8]) -> i32 {
     a.iter().zip(b).map(|(&a, &b)| i32::from(a) * i32::from(b)).sum()
 }

@@ -1,4 +1,4 @@
-//! Writes the embedder's files. `examples/build_model.rs` is the program around it.
+//! Writing of the embedder's files, used by `examples/build_model.rs`.
 
 use std::path::Path;
 
@@ -13,11 +13,11 @@ use crate::bytes::checksum;
 use crate::bytes::{DIMENSIONS, Space};
 use memory_store_base::error::{At, Result};
 
-/// Pieces that share a bucket, on average. With fewer the index grows, with more no displacement is
+/// Average number of pieces in a bucket. With fewer the index grows, with more no displacement is
 /// found.
 const PIECES_PER_BUCKET: usize = 5;
 
-/// Returns the bytes of a table. `rows` has [`DIMENSIONS`] values for each piece: its vector times
+/// Encodes a table. `rows` contains [`DIMENSIONS`] values for each piece: its vector multiplied by
 /// its weight.
 ///
 /// # Panics
@@ -30,11 +30,11 @@ pub fn table_file(pieces: &[&str], rows: &[f32], space: Space, cut: WordCut) -> 
     out
 }
 
-/// Returns the bytes of a transformer's file. `rows` has [`WIDTH`] values for each piece: its word
+/// Encodes a transformer's file. `rows` contains [`WIDTH`] values for each piece: its word
 /// embedding.
 ///
 /// # Panics
-/// When the rows do not fit the pieces, or two pieces are the same.
+/// Panics if the rows do not match the pieces, or two pieces are equal.
 pub fn transformer_file(pieces: &[&str], rows: &[f32], weights: &Weights) -> Vec<u8> {
     let index = TokenIndex::new(pieces);
     let mut out = index.with_rows(rows, WIDTH);
@@ -46,7 +46,7 @@ pub fn transformer_file(pieces: &[&str], rows: &[f32], weights: &Weights) -> Vec
     out
 }
 
-/// The space that a transformer's file makes.
+/// Returns the name of the space of a transformer's file.
 fn space_of(file: &[u8]) -> Space {
     let mut space = [0; 16];
     space.copy_from_slice(&blake3::hash(&file[HEADER..]).as_bytes()[..16]);
@@ -73,7 +73,7 @@ pub fn place(dir: &Path, table: &[u8], transformer: &[u8]) -> Result<EmbedderMod
     Ok(model)
 }
 
-/// The name of one of the files: what it is, the version of its format, the hash of its content.
+/// Returns the name of a file: its purpose, the version of its format, the hash of its contents.
 pub(crate) fn file_name(name: &str, bytes: &[u8]) -> String {
     let hash = blake3::hash(bytes).to_hex();
     format!("{name}-v{}-{}.bin", super::header::MAJOR, &hash[..16])
@@ -91,7 +91,7 @@ struct TokenIndex {
 impl TokenIndex {
     fn new(pieces: &[&str]) -> Self {
         let hashes: Vec<u64> = pieces.iter().map(|piece| hash(piece)).collect();
-        // Some rows stay free, so that the last pieces find one.
+        // Some rows stay free, so that there are rows for the last pieces.
         let slot_count = (pieces.len() + pieces.len() / 32 + 4) as u32;
         let buckets = (pieces.len() / PIECES_PER_BUCKET + 1) as u32;
         let mut members: Vec<Vec<usize>> = vec![Vec::new(); buckets as usize];
@@ -136,7 +136,7 @@ impl TokenIndex {
         out
     }
 
-    /// Displacements and fingerprints.
+    /// Encodes displacements and fingerprints.
     fn bytes(&self) -> Vec<u8> {
         let mut out: Vec<u8> =
             self.displacements.iter().flat_map(|displacement| displacement.to_le_bytes()).collect();
@@ -177,7 +177,7 @@ impl TokenIndex {
     }
 }
 
-/// The first displacement that sends all of these hashes to free rows.
+/// Returns the first displacement that maps all of these hashes to free rows.
 fn displacement(hashes: &[u64], slots: u32, taken: &[bool]) -> Option<u16> {
     (0..=u16::MAX).find(|&displacement| {
         let mut chosen: Vec<u32> =
@@ -188,7 +188,7 @@ fn displacement(hashes: &[u64], slots: u32, taken: &[bool]) -> Option<u16> {
     })
 }
 
-/// A row's bytes: the values as 127ths of the largest.
+/// Encodes a row: the values as 127ths of the largest.
 fn row_of(hash: u64, number: u32, values: &[f32]) -> Vec<u8> {
     let (scale, steps) = steps(values);
     let mut out = Vec::with_capacity(values.len() + ROW_FRAME);
@@ -201,15 +201,15 @@ fn row_of(hash: u64, number: u32, values: &[f32]) -> Vec<u8> {
     out
 }
 
-/// Values as a scale and int8 steps of it. (The scale with the least squared error, which cuts the
-/// largest values off, brought the transformer's vectors no closer to the reference's.)
+/// Returns values as a scale and int8 multiples of it. (The scale with the least squared error,
+/// which clips the largest values, brought the transformer's vectors no closer to the reference's.)
 pub(super) fn steps(values: &[f32]) -> (f32, Vec<i8>) {
     let largest = values.iter().fold(0.0f32, |largest, value| largest.max(value.abs()));
     let scale = if largest > 0.0 { largest / 127.0 } else { 1.0 };
     (scale, values.iter().map(|value| (value / scale).round() as i8).collect())
 }
 
-/// Fills up with zeros to the next multiple of [`ALIGNMENT`].
+/// Pads with zeros to the next multiple of [`ALIGNMENT`].
 pub(super) fn align(out: &mut Vec<u8>) {
     out.resize(out.len().next_multiple_of(ALIGNMENT), 0);
 }

@@ -7,8 +7,8 @@ use crate::bytes::Space;
 use crate::bytes::{Cursor, checksum};
 use memory_store_base::error::{Error, Result};
 
-/// Version of both files. A reader refuses another major; a higher minor only adds what an older
-/// reader may skip.
+/// Version of both files. A reader rejects another major; a higher minor only adds parts that an
+/// older reader may skip.
 ///
 /// - 1.0: table and transformer.
 pub(crate) const MAJOR: u16 = 1;
@@ -22,16 +22,16 @@ pub(crate) const TRANSFORMER_MAGIC: [u8; 8] = *b"TLTRANSF";
 
 /// Bytes of a header.
 pub(crate) const HEADER: usize = 128;
-/// Sections start at multiples of this.
+/// Alignment of sections.
 pub(crate) const ALIGNMENT: usize = 64;
 /// Bytes of a row besides its values: hash, number and scale before them, checksum after.
 pub(crate) const ROW_FRAME: usize = 8 + 4 + 4 + 4;
-/// The number of a row that is free.
+/// Number of a free row.
 pub(crate) const FREE: u32 = u32::MAX;
 
-/// Rows that a file may have.
+/// Maximum number of rows of a file.
 const SLOTS_MAX: u32 = 1 << 20;
-/// Values that a row may have.
+/// Maximum number of values of a row.
 const VALUES_MAX: u16 = 4096;
 
 /// Header of either file.
@@ -39,19 +39,19 @@ const VALUES_MAX: u16 = 4096;
 pub(crate) struct ModelHeader {
     /// Which file it is.
     pub magic: [u8; 8],
-    /// Values of a row.
+    /// Number of values of a row.
     pub values: u16,
     /// Rule for cutting words.
     pub cut: WordCut,
     /// Tokens of the vocabulary.
     pub tokens: u32,
-    /// Rows, some of which are free.
+    /// Number of rows, including free ones.
     pub slots: u32,
-    /// Buckets of the hash; see [`super::rows`].
+    /// Number of buckets of the hash; see [`super::rows`].
     pub buckets: u32,
     /// Bytes of the longest piece of the vocabulary.
     pub piece_bytes_max: u16,
-    /// The space of the vectors.
+    /// Space of the vectors.
     pub space: Space,
     /// Length of the file.
     pub bytes: u64,
@@ -78,7 +78,7 @@ impl ModelHeader {
         usize::from(self.values) + ROW_FRAME
     }
 
-    /// Returns the bytes of the header.
+    /// Encodes the header.
     pub(crate) fn encode(&self) -> [u8; HEADER] {
         let mut out = Vec::with_capacity(HEADER);
         out.extend_from_slice(&self.magic);
@@ -105,7 +105,7 @@ impl ModelHeader {
         header
     }
 
-    /// Reads the header of the file `path`, which has `file_bytes` bytes and should start with
+    /// Decodes the header of the file `path`, which has `file_bytes` bytes and should start with
     /// `magic`.
     pub(crate) fn decode(
         path: &Path,
@@ -118,7 +118,7 @@ impl ModelHeader {
         if cursor.array() != Some(magic) {
             return Err(damaged(path, "this is not the expected kind of file"));
         }
-        // The version comes before the checksum: later versions may be laid out otherwise.
+        // The version precedes the checksum: later versions may have another layout.
         let major = cursor.u16().unwrap_or(0);
         if major != MAJOR {
             return Err(damaged(path, format!("format version {major}, expected {MAJOR}")));
@@ -163,7 +163,7 @@ impl ModelHeader {
         })
     }
 
-    /// Returns whether counts are within bounds and everything lies inside the file, in order.
+    /// Returns whether counts are within bounds and all sections are inside the file, in order.
     fn is_sound(&self) -> bool {
         let counts = (1..=VALUES_MAX).contains(&self.values)
             && (1..=SLOTS_MAX).contains(&self.slots)
@@ -179,7 +179,7 @@ impl ModelHeader {
     }
 }
 
-/// An error about a damaged or foreign file of the embedder.
+/// Returns an error about a damaged or foreign file of the embedder.
 pub(crate) fn damaged(path: &Path, message: impl Into<String>) -> Error {
     Error::Model { path: path.to_owned(), message: message.into() }
 }

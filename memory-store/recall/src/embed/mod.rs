@@ -1,8 +1,8 @@
-//! The embedding space that memories, turns and prompts share.
+//! The embedding space shared by memories, turns and prompts.
 //!
-//! There are two ways into it: a [`Table`] of one vector for each token, which a hook can afford,
-//! and the [`Transformer`] that it imitates, for what is embedded in the background. `FORMAT.md`
-//! describes their files.
+//! It has two encoders: a [`Table`] of one vector for each token, which is fast enough for hooks,
+//! and the [`Transformer`] that it imitates, for embedding in the background. `FORMAT.md` describes
+//! their files.
 
 pub mod build;
 mod header;
@@ -21,30 +21,30 @@ pub use transformer::Transformer;
 
 use memory_store_base::error::Result;
 
-/// Turns what is asked into a vector.
+/// Encoder of queries.
 pub trait Embed: std::fmt::Debug {
-    /// The space of its vectors.
+    /// Returns the space of its vectors.
     fn space(&self) -> Space;
 
-    /// The vector of a text; `None` when there is nothing in it to go by.
+    /// Returns the vector of a text; `None` if it has no known tokens.
     fn embed(&self, text: &str) -> Result<Option<Vector>>;
 }
 
-/// Gives texts their vectors.
+/// Source of vectors of texts.
 pub trait Vectors {
-    /// The space that they lie in.
+    /// Returns the space of its vectors.
     fn space(&self) -> Space;
 
-    /// The best vector of a text that can be had at once: the transformer's when it is known
-    /// already, otherwise the table's; `None` when it has no words.
+    /// Returns the best vector of a text that is available at once: the transformer's if it is
+    /// cached, otherwise the table's; `None` if the text has no words.
     fn of(&self, text: &str) -> Option<(Encoder, Vector)>;
 
-    /// The vector that a hook gives a text which is asked: the table's.
+    /// Returns the vector of a query as in a hook: the table's.
     fn asked(&self, text: &str) -> Option<Vector> {
         self.of(text).map(|(_, vector)| vector)
     }
 
-    /// The transformer's vector of a text, when it is known already.
+    /// Returns the transformer's vector of a text, if it is cached.
     fn best(&self, text: &str) -> Option<(Encoder, Vector)> {
         self.of(text).filter(|&(encoder, _)| encoder == Encoder::Transformer)
     }

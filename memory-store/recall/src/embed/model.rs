@@ -1,7 +1,7 @@
-//! Which files make up the embedder: the file `MODEL` in the folder of models.
+//! The file `MODEL` in the folder of models, which lists the embedder's files.
 //!
-//! The files' names carry the version of their format and a hash of their content, so that those
-//! of two builds can lie side by side; `MODEL` names the two that belong together.
+//! The files' names contain the version of their format and a hash of their contents, so that the
+//! files of two builds can be in one folder; `MODEL` names the two that belong together.
 
 use std::fs::File;
 use std::io::Read;
@@ -13,10 +13,10 @@ use memory_store_base::error::{At, Result};
 /// The name of the file.
 pub const FILE_NAME: &str = "MODEL";
 
-/// Its first line.
+/// First line of the file.
 const FIRST_LINE: &str = "throughline model 1";
 
-/// Bytes that it may have.
+/// Maximum length of the file.
 const BYTES_MAX: u64 = 4096;
 
 /// The names of the embedder's files in the folder of models.
@@ -32,7 +32,7 @@ impl EmbedderModel {
     /// Reads which files `dir` has.
     ///
     /// # Errors
-    /// When there is no model in `dir`, or `MODEL` is of another format.
+    /// There is no model in `dir`, or `MODEL` is of another format.
     pub fn read(dir: &Path) -> Result<Self> {
         let path = dir.join(FILE_NAME);
         let mut text = String::with_capacity(256);
@@ -52,7 +52,8 @@ impl EmbedderModel {
         Ok(Self { table, transformer })
     }
 
-    /// Reads which files `dir` has, and compares both with the hashes in their names.
+    /// Reads the names of the files in `dir`, and compares both files with the hashes in their
+    /// names.
     pub fn verify(dir: &Path) -> Result<Self> {
         let model = Self::read(dir)?;
         for (name, kind) in [(&model.table, "table"), (&model.transformer, "transformer")] {
@@ -71,7 +72,7 @@ impl EmbedderModel {
     }
 }
 
-/// Returns whether a name stays in its folder.
+/// Returns whether a name cannot refer outside its folder.
 fn is_file_name(name: &str) -> bool {
     let mut parts = Path::new(name).components();
     matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None))

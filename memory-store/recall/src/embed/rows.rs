@@ -1,10 +1,10 @@
 //! Rows of int8 values, one for each token of a vocabulary, found by the hash of the token's piece.
 //!
 //! The hash is perfect in the sense of "Hash, displace, and compress" (Belazzougui, Botelho and
-//! Dietzfelbinger 2009): a piece's bucket names the displacement that sends it to a row of its own.
-//! So one look at a small index, which is read whole, and one read of a row say all there is to a
-//! token. Four bits of each row's hash are in the index too: of the many substrings that the
-//! tokeniser tries and no vocabulary has, one in sixteen costs a read.
+//! Dietzfelbinger 2009): a piece's bucket has a displacement that maps it to a row of its own. So
+//! one access to a small index, which is read whole, and one read of a row return all data of a
+//! token. The index also contains four bits of each row's hash: of the many substrings that the
+//! tokeniser tries without being in the vocabulary, one in sixteen costs a read.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -32,9 +32,9 @@ pub(crate) struct Rows<const N: usize> {
 /// Origin of a file's bytes.
 #[derive(Debug)]
 enum RowSource {
-    /// Read when they are needed: a hook needs few.
+    /// Read on demand: a hook needs few.
     File(File),
-    /// Read at once: whoever embeds many texts needs them all.
+    /// Read at once, for embedding many texts, which needs all rows.
     Memory(Vec<u8>),
     /// Mapped: others need them, too.
     Mapped(Arc<MappedFile>),
@@ -120,7 +120,8 @@ impl<const N: usize> Rows<N> {
             RowSource::Memory(bytes) => self.parse(&bytes[offset as usize..][..length]),
             RowSource::Mapped(map) => self.parse(&map[offset as usize..][..length]),
             RowSource::File(file) => {
-                // The header's soundness bounds this; the buffer is on the stack for hooks.
+                // The header was validated, which bounds this; the buffer is on the stack for
+                // hooks.
                 let mut buffer = [0; N_MAX];
                 let row = &mut buffer[..length];
                 read_exact_at(file, row, offset).at(&self.path)?;
@@ -146,7 +147,7 @@ impl<const N: usize> Rows<N> {
     }
 }
 
-/// Bytes of the longest row that is read from a file.
+/// Maximum bytes of a row that is read from a file.
 const N_MAX: usize = 512;
 
 impl<const N: usize> WordPieces for Rows<N> {
@@ -170,18 +171,18 @@ impl<const N: usize> WordPieces for Rows<N> {
     }
 }
 
-/// The bucket of a hash.
+/// Returns the bucket of a hash.
 pub(crate) fn bucket(hash: u64, buckets: u32) -> u32 {
     below(hash as u32, buckets)
 }
 
-/// The row that a displacement sends a hash to.
+/// Returns the row to which a displacement maps a hash.
 pub(crate) fn slot(hash: u64, displacement: u16, slots: u32) -> u32 {
     let mixed = hash ^ u64::from(displacement).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     below((mixed.wrapping_mul(0x9fb2_1c65_1e98_df25) >> 32) as u32, slots)
 }
 
-/// The four bits of a hash that the index keeps.
+/// Returns the four bits of a hash that are stored in the index.
 pub(crate) fn fingerprint(hash: u64) -> u8 {
     (hash >> 60) as u8
 }

@@ -1,4 +1,4 @@
-//! A transformer that several threads ask: opened at the first question, and again after it was let go.
+//! A transformer shared by several threads: opened for the first query, and again after its release.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,13 +7,13 @@ use super::Transformer;
 use super::model::EmbedderModel;
 use memory_store_base::error::Result;
 
-/// The transformer of a process that answers many questions.
+/// The transformer of a long-running process.
 #[derive(Debug, Default)]
 pub struct SharedTransformer(Mutex<Option<(PathBuf, Arc<Transformer>)>>);
 
 impl SharedTransformer {
-    /// Returns the transformer of the model in `dir`; who asks while it is being opened waits for it. One that was
-    /// replaced since is opened anew.
+    /// Returns the transformer of the model in `dir`; callers wait while it is being opened. It is reopened if the
+    /// model was replaced.
     ///
     /// # Errors
     /// As [`Transformer::open`].
@@ -30,7 +30,7 @@ impl SharedTransformer {
         Ok(transformer)
     }
 
-    /// Lets it go, and returns whether it was open; who still uses it keeps it until then.
+    /// Releases it, and returns whether it was open; current users keep their reference.
     pub fn release(&self) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take().is_some()
     }

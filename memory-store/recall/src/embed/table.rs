@@ -1,4 +1,4 @@
-//! The static half of the embedder: one vector for each token, added up.
+//! The static half of the embedder: the sum of one vector for each token.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -13,14 +13,14 @@ use crate::bytes::{DIMENSIONS, Space, Vector};
 use memory_store_base::error::Result;
 use memory_store_base::layout::UserDirs;
 
-/// Tokens of a text that count: a long text says what it is about early, and a hook has a
+/// Maximum number of tokens that count: a long text states its subject early, and a hook has a
 /// millisecond.
 pub(crate) const TOKENS_MAX: usize = 256;
 
-/// A table of token vectors that were fitted to imitate the transformer, each already times the
-/// weight of its token: rare tokens say more than frequent ones ("A Simple but Tough-to-Beat
-/// Baseline for Sentence Embeddings", Arora et al. 2017). Made for a hook: opening it reads some
-/// 30 KB, and embedding reads one row for each token.
+/// A table of token vectors fitted to imitate the transformer, each multiplied by the weight of its
+/// token: rare tokens have more weight than frequent ones ("A Simple but Tough-to-Beat Baseline for
+/// Sentence Embeddings", Arora et al. 2017). Designed for hooks: opening it reads some 30 KB, and
+/// embedding reads one row for each token.
 #[derive(Debug)]
 pub struct Table(Rows<DIMENSIONS>);
 
@@ -28,12 +28,12 @@ impl Table {
     /// Opens the table of the model in `dir`.
     ///
     /// # Errors
-    /// When it is missing, damaged or of another format: then recall goes by words alone.
+    /// The table is missing, damaged or of another format; recall then uses words only.
     pub fn open(dir: &Path) -> Result<Self> {
         Self::open_file(&dir.join(EmbedderModel::read(dir)?.table))
     }
 
-    /// Opens the table that came with the programs, when there is a sound one.
+    /// Opens the table installed with the programs, if it is valid.
     pub fn installed(dirs: &UserDirs) -> Option<Self> {
         Self::open(dirs.models.as_deref()?).ok()
     }
@@ -48,18 +48,16 @@ impl Table {
         Ok(Self(Rows::load(&dir.join(EmbedderModel::read(dir)?.table), TABLE_MAGIC)?))
     }
 
-    /// The space of its vectors.
+    /// Returns the space of its vectors.
     pub fn space(&self) -> Space {
         self.0.header().space
     }
 
-    /// Returns the vector of a text, of which the first [`TOKENS_MAX`] tokens count; `None` when
-    /// the table knows none of them.
-    ///
-    /// Returns the vector of a text, identical on every machine.
+    /// Returns the vector of a text, identical on every machine, from its first [`TOKENS_MAX`]
+    /// tokens; `None` if none of them is in the table.
     ///
     /// # Errors
-    /// When the file cannot be read, or a row in it is damaged.
+    /// The file cannot be read, or a row in it is damaged.
     pub fn embed(&self, text: &str) -> Result<Option<Vector>> {
         let mut sum = [0.0f32; DIMENSIONS];
         let mut left = TOKENS_MAX;
@@ -97,13 +95,13 @@ impl Vectors for Table {
         self.space()
     }
 
-    /// A row that cannot be read costs the text its vector; words find it still.
+    /// A text with an unreadable row gets no vector; its words are still found.
     fn of(&self, text: &str) -> Option<(super::Encoder, Vector)> {
         Some((super::Encoder::Static, self.embed(text).ok()??))
     }
 }
 
-/// Breaks when nothing is left.
+/// Breaks when the count is exhausted.
 fn count_down(left: &mut usize) -> ControlFlow<()> {
     *left -= 1;
     if *left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

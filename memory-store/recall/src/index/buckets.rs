@@ -1,19 +1,19 @@
-//! Terms of passages. Most occur once or twice, so that a slot for each would be several times as long as where it
-//! occurs. Instead terms are sorted by hash into buckets, and a reader looks through one. Long lists of postings lie outside:
-//! a bucket is read for each term that is looked up, and a common word may have been in it by chance.
+//! Terms of passages. Most occur once or twice, so a slot for each would be several times as long as its postings.
+//! Instead terms are sorted by hash into buckets, and a reader scans one. Long lists of postings are stored outside: a
+//! bucket is read for each look-up, and could contain a common word by chance.
 //!
-//! A hook, which looks for memories, reads a slot in less time.
+//! Hooks search memories, for which reading a slot takes less time.
 
 use super::format::{Cursor, SectionKind, checksum, fits, put_varint};
 use super::segment::{BLOCK_BYTES_MAX, Segment, Slot};
 use super::write::Blocks;
 use memory_store_base::error::Result;
 
-/// Bytes of a term's hash in its bucket, which the highest bits choose.
+/// Bytes of a term's hash in its bucket, which is selected by the highest bits.
 const KEY: usize = 5;
-/// Terms that a bucket has about.
+/// Approximate number of terms of a bucket.
 const BUCKET: usize = 16;
-/// Bytes that a list of postings in a bucket has at most.
+/// Maximum length of a list of postings in a bucket.
 const INSIDE_MAX: u64 = 32;
 /// Bytes of the checksum behind a bucket.
 const CHECK: usize = 4;
@@ -45,7 +45,7 @@ enum BucketPlace<'a> {
     Outside { offset: u64, checksum: u32 },
 }
 
-/// Looks for a term in a bucket that starts at `start`; `None` when it makes no sense.
+/// Searches a bucket that starts at `start` for a term; `None` if it is invalid.
 fn find(bucket: &[u8], hash: u64, start: u64) -> Option<Option<Slot>> {
     let mut rest = Cursor(bucket);
     while !rest.is_empty() {
@@ -63,7 +63,7 @@ fn find(bucket: &[u8], hash: u64, start: u64) -> Option<Option<Slot>> {
                 BucketPlace::Inside { offset, postings } => (offset, checksum(postings)),
                 BucketPlace::Outside { offset, checksum } => (offset, checksum),
             };
-            // Each item has a byte at least, and readers make room for as many as are counted.
+            // Each item has at least one byte, and readers allocate memory for the counted number.
             let count = u32::try_from(count).ok().filter(|&count| u64::from(count) <= length)?;
             let length = u32::try_from(length).ok()?;
             return Some(Some(Slot { offset, length, count, checksum }));
@@ -81,7 +81,7 @@ fn key_of(hash: u64) -> [u8; KEY] {
     key
 }
 
-/// The sections of terms: bounds of buckets, and long lists of postings with the buckets behind them.
+/// Returns the sections for terms: bounds of buckets, and long lists of postings followed by the buckets.
 pub(super) fn sections(blocks: &Blocks) -> (Vec<u8>, Vec<u8>) {
     if blocks.is_empty() {
         return (Vec::new(), Vec::new());
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!((slot.offset, slot.length, slot.count), (9, 40, 20));
         assert_eq!(find(&outside[..8], hash, 0), None);
         assert_eq!(find(&item(1, 2), hash, 0).unwrap().unwrap().count, 1);
-        // No reader makes room for more items than there are bytes, nor reads past the end.
+        // Readers neither allocate memory for more items than there are bytes, nor read past the end.
         assert_eq!(find(&item(3, 2), hash, 0), None);
         assert_eq!(find(&item(1, 3), hash, 0), None);
         assert_eq!(find(&item(1, 2)[..4], hash, 0), None);

@@ -1,9 +1,8 @@
-//! Clusters of a segment's passages: codes of passages that are alike lie side by side, so that a search reads a few
-//! stretches of them and passes over the rest (an inverted file, Jégou et al., "Product Quantization for Nearest Neighbor
-//! Search", 2011).
+//! Clusters of a segment's passages: codes of similar passages are adjacent, so that a search reads a few ranges of
+//! them and skips the rest (an inverted file, Jégou et al., "Product Quantization for Nearest Neighbor Search", 2011).
 //!
-//! A hook pays for each read. A graph leads from one code to the next, each of which is a read; a cluster is one read of
-//! more than a hundred codes.
+//! A hook pays for each read. A graph leads from one code to the next, each of which is a read; a cluster is one read
+//! of more than a hundred codes.
 
 use std::cmp::Reverse;
 
@@ -15,21 +14,21 @@ use crate::bytes::kernel::{self, Fine, FineWeights};
 use crate::embed::{DIMENSIONS, Vector};
 use memory_store_base::error::Result;
 
-/// Least number of vectors for a segment to get clusters: fewer are scanned in as little time.
+/// Minimum number of vectors for clusters: scanning fewer takes as little time.
 pub const CLUSTERED_MIN: usize = 4096;
-/// Members that a cluster has on average.
+/// Average number of members of a cluster.
 const MEMBERS: usize = 128;
-/// Vectors of the sample that centres are made of, for each of these.
+/// Number of sampled vectors for each centre.
 const SAMPLED: usize = 32;
-/// Rounds in which centres are made better (Lloyd's algorithm).
+/// Number of rounds for improving the centres (Lloyd's algorithm).
 const ROUNDS: usize = 4;
-/// Bits of a member's number that are its document's; those above are its encoder's.
+/// Bits of a member's number for its document; the bits above are for its encoder.
 const DOC_BITS: u32 = 24;
 
-/// A cluster of a segment, as a query sees it.
+/// A cluster of a segment, compared with a query.
 #[derive(Clone, Copy, Debug)]
 struct Cluster {
-    /// Likeness of its centre to the query.
+    /// Similarity of its centre to the query.
     likeness: i32,
     /// Number in its segment.
     number: u32,
@@ -39,9 +38,9 @@ struct Cluster {
     count: u32,
 }
 
-/// Finds the `count` passages nearest to a query among the members of the clusters that are most like it: of so many as
-/// have `compared` members together. Returns the number of a passage's segment beside it, the nearest first. The query's
-/// vector is one of the space of all segments, each of which has clusters.
+/// Returns the `count` passages nearest to a query among the members of the most similar clusters, which together have
+/// `compared` members. Each is returned with the number of its segment, nearest first. The query's vector must be of
+/// the space of all segments, each of which has clusters.
 pub fn nearest_in_clusters(
     segments: &[&Segment],
     query: &Vector,
@@ -54,7 +53,7 @@ pub fn nearest_in_clusters(
         clusters.extend(segment.clusters(&weights)?.into_iter().map(|cluster| (place, cluster)));
     }
     keep_likest(&mut clusters, compared);
-    // In the order in which they lie in the files.
+    // In file order.
     clusters.sort_unstable_by_key(|(place, cluster)| (*place, cluster.number));
     let (mut found, mut buffer) = (Vec::new(), Vec::new());
     for of_segment in clusters.chunk_by(|a, b| a.0 == b.0) {
@@ -72,10 +71,10 @@ pub fn nearest_in_clusters(
     Ok(found)
 }
 
-/// Keeps the clusters that are most like the query, of so many as have `compared` members together.
+/// Keeps the clusters most similar to the query that together have `compared` members.
 fn keep_likest(clusters: &mut Vec<(usize, Cluster)>, compared: u32) {
     let order = |(place, it): &(usize, Cluster)| (Reverse(it.likeness), *place, it.number);
-    // Few of many are kept, and those of average size are about so many.
+    // Few of many are kept; with average sizes, about this number.
     let about = 2 * compared as usize / MEMBERS + 1;
     if about < clusters.len() {
         clusters.select_nth_unstable_by_key(about, order);
@@ -115,7 +114,7 @@ impl Segment {
             clusters.push(Cluster { likeness, number, first, count: 0 });
         })?;
         whole.ok_or_else(|| self.damaged("the sum of clusters does not fit"))?;
-        // Each ends where the next one begins.
+        // Each ends at the start of the next one.
         let members = self.length(SectionKind::Members).checked_sub(list.count * SUM as u64);
         let members = members.ok_or_else(senseless)? / ENTRY as u64;
         let mut end = u32::try_from(members).ok().filter(|&it| it <= self.docs());
@@ -155,7 +154,7 @@ impl Segment {
     }
 }
 
-/// The sections of clusters over the vectors of documents: centres, and members. Empty where there are few.
+/// Returns the sections for clusters over the vectors of documents: centres, and members. Empty for few documents.
 pub(super) fn sections(embedded: &[Option<&Embedded>]) -> (Vec<u8>, Vec<u8>) {
     let members = (0u32..).zip(embedded).filter_map(|(doc, it)| Some((doc, (*it)?)));
     let members: Vec<(u32, &Embedded)> = members.collect();
@@ -180,7 +179,7 @@ pub(super) fn sections(embedded: &[Option<&Embedded>]) -> (Vec<u8>, Vec<u8>) {
     (bytes, out)
 }
 
-/// Returns the centres of clusters: the same ones for the same vectors.
+/// Returns the centres of clusters; deterministic for equal vectors.
 fn centres(vectors: &[&Vector]) -> Vec<Vector> {
     let count = vectors.len().div_ceil(MEMBERS);
     let step = (vectors.len() / (count * SAMPLED)).max(1);
@@ -192,7 +191,7 @@ fn centres(vectors: &[&Vector]) -> Vec<Vector> {
         for vector in &sample {
             kernel::add(&mut sums[nearest(&centres, vector)], 1.0, &vector.0);
         }
-        // One that is nearest to nothing stays where it is.
+        // A centre without members is not moved.
         for (centre, sum) in centres.iter_mut().zip(&sums) {
             *centre = Vector::of(sum).unwrap_or(*centre);
         }
@@ -200,7 +199,7 @@ fn centres(vectors: &[&Vector]) -> Vec<Vector> {
     centres
 }
 
-/// Returns the number of the centre that a vector is most like.
+/// Returns the number of the centre most similar to a vector.
 fn nearest(centres: &[Vector], vector: &Vector) -> usize {
     let likeness = |centre: &Vector| kernel::dot(&centre.0, &vector.0);
     let all = centres.iter().enumerate();
@@ -219,7 +218,7 @@ pub(crate) mod tests {
     use crate::index::freeze::Frozen;
     use memory_store_base::settings::IndexSearch;
 
-    /// A segment of so many passages, one in seven without a vector.
+    /// Returns a segment of `docs` passages, one in seven without a vector.
     pub(crate) fn bytes(docs: u32) -> Vec<u8> {
         let documents = documents((0..docs).map(|doc| (doc % 7 != 3).then(|| vector(doc))));
         write::segment(Collection::Passages, &documents, &[], Some(SPACE), Frozen::default())
@@ -245,7 +244,7 @@ pub(crate) mod tests {
             let expected = segment.nearest(&query, 10, IndexSearch::Scan).unwrap();
             all += expected.len();
             found += expected.iter().filter(|&one| near.contains(&(0, *one))).count();
-            // Of two segments the better ones, whichever has them.
+            // The better ones of two segments, in either order.
             let both = nearest_in_clusters(&[&segment, &other], &query, u32::MAX, 20).unwrap();
             let of_other = other.nearest(&query, 3, IndexSearch::Scan).unwrap();
             assert!(of_other.iter().all(|one| both.contains(&(1, *one))));

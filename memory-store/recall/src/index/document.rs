@@ -1,4 +1,4 @@
-//! A memory or a passage made ready for an index: its entry, its record and its terms.
+//! Documents prepared for an index: entry, record and terms of a memory or a passage.
 
 use std::path::Path;
 
@@ -16,41 +16,40 @@ use memory_store_base::memory::{CONTRADICTS, CUES_MAX, Memory, SaidBy, Scope, St
 use memory_store_base::text::{self, term_hash};
 use memory_store_base::time::Timestamp;
 
-/// Bytes of a memory's text that an index keeps; a hook prints less.
+/// Maximum bytes of a memory's text in an index; a hook prints less.
 pub const MEMORY_BYTES_MAX: usize = 4 << 10;
-/// Bytes of a passage's text that an index keeps: those of its most characters, and some more.
+/// Maximum bytes of a passage's text in an index: those of its maximum characters, and some more.
 pub const PASSAGE_BYTES_MAX: usize = 4 << 10;
-/// Bytes of a cue that an index keeps: `CUE_CHARS_MAX` characters of up to four bytes.
+/// Maximum bytes of a cue in an index: `CUE_CHARS_MAX` characters of up to four bytes.
 const CUE_BYTES_MAX: usize = 320;
-/// Terms of a document that are counted.
+/// Maximum number of terms that are counted.
 const TERMS_MAX: usize = 4096;
 
-/// The number of the vector among the fields of a journalled document.
+/// Field number of the vector in a journalled document.
 const FIELD_VECTOR: u64 = 1;
-/// The number of the neighbouring words.
+/// Field number of the word pairs.
 const FIELD_PAIRS: u64 = 2;
-/// Bytes of that field: space, encoder, components.
+/// Bytes of the vector field: space, encoder, components.
 const VECTOR_FIELD: usize = 16 + 1 + DIMENSIONS;
 
 /// A document with everything that an index stores of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
-    /// Fields for ranking; offset, length and checksum are filled in when it is written.
+    /// Fields for ranking; offset, length and checksum are set when it is written.
     pub entry: Entry,
     /// Fields for printing.
     pub record: Record,
-    /// Frequency of each term, by the terms' hashes in rising order.
+    /// Frequency of each term, sorted by the terms' hashes.
     pub terms: Vec<(u64, u32)>,
-    /// Hashes of its neighbouring words, in rising order, each once. Passages have none: there are too
-    /// many of them.
+    /// Hashes of its word pairs, sorted and unique. Passages have none, because there would be too many.
     pub pairs: Vec<u32>,
-    /// Its vector, once something has embedded it.
+    /// Its vector, once computed.
     pub vector: Option<Embedded>,
 }
 
 impl Document {
-    /// A memory whose words were not looked at, which takes longest and is what [`Document::read`] does:
-    /// enough to tell whether an index has it as it is. `file` is as [`Record::file`] wants it.
+    /// Creates a memory without its words, whose extraction takes longest and is done by [`Document::read`]: enough to
+    /// compare it with an index. `file` has the form of [`Record::file`].
     pub fn memory(memory: &Memory, file: &Path, stamp: Stamp) -> Self {
         let record = Record {
             title: memory.title.clone(),
@@ -90,7 +89,8 @@ impl Document {
         Self::unread(memory.id, memory.kind, confidence, pinned, memory.when(), record)
     }
 
-    /// Returns the commands that a trap, a fix or a failed approach is about: a prompt that names one of them is to bring it.
+    /// Returns the commands that a trap, a fix or a failed approach is about, for matching prompts that name one of
+    /// them.
     pub(crate) fn commands(&self) -> Vec<String> {
         if !self.entry.kind_of().is_some_and(Kind::is_of_failure) {
             return Vec::new();
@@ -144,7 +144,7 @@ impl Document {
         Self { entry, record, terms: Vec::new(), pairs: Vec::new(), vector: None }
     }
 
-    /// A passage whose words were not looked at: [`Document::read_terms`] does.
+    /// Creates a passage without its words, which [`Document::read_terms`] extracts.
     pub fn passage(passage: &Passage) -> Self {
         let record = Record {
             title: passage.title.clone(),
@@ -163,7 +163,7 @@ impl Document {
         Self::unread(passage.id(), kind, 0.0, false, passage.at, record)
     }
 
-    /// A passage as an index has it, its words not looked at.
+    /// Creates a passage as stored in an index, without its words.
     pub fn stored_passage(entry: &Entry, record: Record) -> Self {
         let kind = entry.kind_of().unwrap_or(Kind::Session);
         let mut document = Self::unread(entry.id, kind, 0.0, false, entry.when, record);
@@ -171,7 +171,7 @@ impl Document {
         document
     }
 
-    /// Looks at what a memory says: which terms it has, and which of its words are neighbours.
+    /// Extracts a memory's terms and word pairs.
     pub fn read(&mut self) {
         self.read_terms();
         let mut pairs = text::pairs(&self.record.title);
@@ -182,7 +182,7 @@ impl Document {
         self.pairs = pairs;
     }
 
-    /// Looks at which terms the record has: all that a passage is found by.
+    /// Extracts the record's terms, which are all that a passage is found by.
     pub fn read_terms(&mut self) {
         let record = &self.record;
         let mut terms = Terms::default();
@@ -196,13 +196,13 @@ impl Document {
         self.terms = terms.counted();
     }
 
-    /// Gives it the best vector that can be had at once.
+    /// Adds the best vector that is available without waiting.
     pub(crate) fn embed(&mut self, vectors: &dyn Vectors) {
         let embedded = |(encoder, vector)| Embedded { space: vectors.space(), encoder, vector };
         self.vector = vectors.of(&self.record.embedding_text()).map(embedded);
     }
 
-    /// Returns how many terms it has, repeated ones counted.
+    /// Returns the number of its terms, with repetitions.
     pub(crate) fn length(&self) -> u32 {
         self.terms.iter().map(|&(_, count)| count).sum()
     }
@@ -212,7 +212,7 @@ impl Document {
         self.terms.binary_search_by_key(&term, |&(hash, _)| hash).map_or(0, |at| self.terms[at].1)
     }
 
-    /// Appends the document, as a journal frame holds it.
+    /// Appends the document in the format of a journal frame.
     pub fn encode(&self, out: &mut Vec<u8>) {
         self.entry.encode(out);
         let mut record = Vec::new();
@@ -240,7 +240,7 @@ impl Document {
         }
     }
 
-    /// Reads a field that was added after the first version; those of later versions are skipped.
+    /// Reads a field added after the first version; those of later versions are skipped.
     fn field(&mut self, field: u64, value: &[u8]) -> Option<()> {
         if field == FIELD_PAIRS {
             let pairs = value.as_chunks().0.iter().take(TERMS_MAX);
@@ -274,47 +274,47 @@ impl Document {
     }
 }
 
-/// A passage of a session, redacted, as it is indexed.
+/// A redacted passage of a session for indexing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Passage {
-    /// The session.
+    /// Id of the session.
     pub session: String,
-    /// The subagent, if it is one's.
+    /// Id of the subagent, if any.
     pub agent: Option<String>,
     /// Number of its turn in the session, from 0.
     pub turn: u32,
     /// Its number in the turn, from 0.
     pub place: u16,
-    /// When the turn was opened.
+    /// Start time of the turn.
     pub at: Timestamp,
-    /// Title of the session: of its first passage alone, where the passage does not have the same words.
+    /// Title of the session, in its first passage only, and only if the passage does not have the same words.
     pub title: String,
-    /// The words.
+    /// Text.
     pub text: String,
-    /// True if it is a failure with its cure.
+    /// True for a failure with its cure.
     pub is_cure: bool,
     /// Speaker.
     pub said_by: Option<SaidBy>,
-    /// Files it is about, relative to the working tree where they lie in it.
+    /// Files it is about, relative to the working tree if inside.
     pub paths: Vec<String>,
-    /// Signatures of the errors that it tells of.
+    /// Signatures of the errors that it is about.
     pub errors: Vec<String>,
-    /// Files that its turn touched, as `paths`: of the first passage of a turn alone.
+    /// Files that its turn touched, as `paths`; in the first passage of a turn only.
     pub touched: Vec<String>,
 }
 
-/// Bytes of a passage's id that are those of its session.
+/// Bytes of a passage's id that identify its session.
 pub(crate) const SESSION_BYTES: usize = 10;
 
 impl Passage {
-    /// Its name in the index: 80 bits for the session, 32 for the turn and 16 for the place in it, so that neighbours
-    /// lie side by side.
+    /// Returns its id in the index: 80 bits for the session, 32 for the turn and 16 for the place in it, so that
+    /// neighbours are adjacent.
     pub fn id(&self) -> MemoryId {
         passage_id(session_bits(&self.session, self.agent.as_deref()), self.turn, self.place)
     }
 }
 
-/// Returns the id of a passage by the bits of its session.
+/// Returns the id of a passage from the bits of its session.
 pub fn passage_id(session: [u8; SESSION_BYTES], turn: u32, place: u16) -> MemoryId {
     let mut id = [0; 16];
     id[..SESSION_BYTES].copy_from_slice(&session);
@@ -323,7 +323,7 @@ pub fn passage_id(session: [u8; SESSION_BYTES], turn: u32, place: u16) -> Memory
     MemoryId(id)
 }
 
-/// Returns the session's bits and the turn in the id of a passage.
+/// Returns the session's bits and the turn from the id of a passage.
 pub fn turn_in_id(id: MemoryId) -> ([u8; SESSION_BYTES], u32) {
     let [a, b, c, d, e, f, g, h, i, j, turn @ .., _, _] = id.0;
     ([a, b, c, d, e, f, g, h, i, j], u32::from_be_bytes(turn))
@@ -344,7 +344,7 @@ fn cut(text: &str, bytes_max: usize) -> String {
     text[..text.floor_char_boundary(bytes_max)].to_owned()
 }
 
-/// Terms of a document while they are collected.
+/// Terms of a document during extraction.
 #[derive(Default)]
 struct Terms(Vec<u64>);
 
@@ -370,22 +370,22 @@ impl Terms {
     }
 }
 
-/// The key of a memory's path in a path map: that of its name, or [`GLOB_KEY`] for a glob.
+/// Returns the key of a memory's path in a path map: that of its name, or [`GLOB_KEY`] for a glob.
 pub(crate) fn path_key(path: &str) -> u64 {
     if is_glob(path) { GLOB_KEY } else { name_key(path) }
 }
 
-/// The key of a file's name in a path map: its last step, in lower case.
+/// Returns the key of a file's name in a path map: its last component, in lower case.
 pub(crate) fn name_key(path: &str) -> u64 {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     term_hash(&name.to_lowercase())
 }
 
-/// Returns whether a memory's path is a glob. `[` is none of its signs: it stands in the names of routes,
+/// Returns whether a memory's path is a glob. `[` does not count, because it occurs in the names of routes:
 /// `app/[id]/page.tsx`.
 pub fn is_glob(path: &str) -> bool {
     path.contains(['*', '?'])
 }
 
-/// The key under which a path map keeps globs.
+/// Key of globs in a path map.
 pub(crate) const GLOB_KEY: u64 = 1;

@@ -1,4 +1,4 @@
-//! Freezes a graph: from lists of neighbours to the sections that [`super::graph`] and [`super::links`] search.
+//! Freezing of a graph: converts lists of neighbours to the sections that [`super::graph`] and [`super::links`] search.
 
 use super::document::Document;
 use super::format::SectionKind;
@@ -11,32 +11,32 @@ use crate::bytes::kernel::{self, FINE, Fine};
 use crate::embed::{Space, Vector};
 use memory_store_base::error::Result;
 
-/// One node in this many is a seed.
+/// One in this many nodes is a seed.
 const SEED_EVERY: usize = 128;
-/// Neighbours that a node has room for beyond those that it is given. Vectors far from all others name
-/// neighbours but are nobody's: where all lists were full, each of them would have to be a seed, and a
-/// search looks at all seeds. Of 100,000 texts without meaning one in nine was.
+/// Spare neighbour slots of a node. Outlying vectors have neighbours but are no neighbour of any node: with all lists
+/// full, each of them would have to be a seed, and a search compares all seeds. In 100,000 texts without meaning one
+/// node in nine was such a seed.
 const ROOM: usize = 2;
-/// Marks what was not reached.
+/// Marks unreached nodes.
 const NONE: u32 = u32::MAX;
-/// A graph is made anew when more than one in this many of its nodes stands for no document, or as many
-/// documents are no node: until then these are found, but cost more.
+/// A graph is rebuilt when more than one in this many of its nodes has no document, or as many documents have no node.
+/// Until then such documents are found at a higher cost.
 const CARRIED_SHARE: usize = 4;
 
-/// The sections of a graph; empty when there is none.
+/// The sections of a graph; empty if there is none.
 #[derive(Debug, Default, PartialEq)]
 pub struct Frozen {
     /// Entry points of the graph.
     pub(crate) seeds: Vec<u8>,
-    /// Its nodes.
+    /// Nodes of the graph.
     pub(crate) graph: Vec<u8>,
-    /// Documents with a vector that are no node.
+    /// Documents with a vector but without a node.
     pub(crate) unlinked: Vec<u8>,
 }
 
-/// Returns the graph over the vectors of documents, which are in the order of their ids; none for fewer than
-/// `vectors_min` vectors. That of an older segment is kept while most of it still holds, for to make one takes a
-/// millisecond for each vector: `link` returns for each vector the numbers of its neighbours, the nearest first.
+/// Returns the graph over the vectors of documents, which are sorted by id; none for fewer than `vectors_min` vectors.
+/// The graph of an older segment is kept while most of it is valid, because a new one takes a millisecond for each
+/// vector: `link` returns for each vector the numbers of its neighbours, nearest first.
 pub fn graph(
     old: impl FnOnce() -> Option<Segment>,
     documents: &[Document],
@@ -55,7 +55,7 @@ pub fn graph(
     })
 }
 
-/// The documents that have a vector of a space, and their vectors.
+/// Returns the documents that have a vector of a space, with their vectors.
 pub(super) fn vectored(documents: &[Document], space: Space) -> Vec<(u32, &Vector)> {
     let embedded = (0..).zip(documents).filter_map(|(doc, document)| {
         Some((doc, document.vector.as_ref().filter(|embedded| embedded.space == space)?))
@@ -63,8 +63,8 @@ pub(super) fn vectored(documents: &[Document], space: Space) -> Vec<(u32, &Vecto
     embedded.map(|(doc, embedded)| (doc, &embedded.vector)).collect()
 }
 
-/// Freezes a graph over vectors, each of which belongs to a document. `links` are the numbers of
-/// each vector's neighbours, the nearest first.
+/// Freezes a graph over vectors, each of which belongs to a document. `links` contains the numbers of each vector's
+/// neighbours, nearest first.
 pub(super) fn freeze(vectors: &[(u32, &Vector)], links: Vec<Vec<u32>>) -> Frozen {
     if vectors.is_empty() || links.len() != vectors.len() {
         return Frozen::default();
@@ -94,7 +94,7 @@ pub(super) fn freeze(vectors: &[(u32, &Vector)], links: Vec<Vec<u32>>) -> Frozen
     Frozen { seeds, graph, unlinked: Vec::new() }
 }
 
-/// The section of the seeds of a graph.
+/// Encodes the seeds section of a graph.
 fn seeds_section(nodes: usize, degree: usize, seeds: &[(u32, Fine)], linked: usize) -> Vec<u8> {
     let mut out = Vec::new();
     for head in [nodes, degree, seeds.len(), linked] {
@@ -105,8 +105,8 @@ fn seeds_section(nodes: usize, degree: usize, seeds: &[(u32, Fine)], linked: usi
     out
 }
 
-/// Freezes a graph over the vectors of some of `docs` passages, in the form that [`super::links`] searches. None for
-/// more passages than its numbers can tell apart.
+/// Freezes a graph over the vectors of some of `docs` passages, in the format that [`super::links`] searches. None if
+/// there are more passages than its numbers can represent.
 pub(super) fn freeze_passages(
     vectors: &[(u32, &Vector)],
     links: Vec<Vec<u32>>,
@@ -116,12 +116,12 @@ pub(super) fn freeze_passages(
         return Frozen::default();
     }
     let mut links = clean(links);
-    // All the room that there is: where nodes that nobody names found none, one in six would be a seed.
+    // Maximum degree: without room for nodes that have no incoming link, one in six would be a seed.
     let degree = links::DEGREE_MAX;
     links.iter_mut().for_each(|list| list.truncate(degree));
     let (seeds, _) = reach(&mut links, degree);
     let doc = |vector: u32| vectors[vector as usize].0;
-    // Where a document has no vector, and where a list is shorter, a node names itself.
+    // Documents without a vector and short lists are filled with the node's own number.
     let mut neighbours: Vec<Vec<u32>> = (0..docs).map(|own| vec![own; degree]).collect();
     for (vector, list) in (0..).zip(&links) {
         for (place, &other) in neighbours[doc(vector) as usize].iter_mut().zip(list) {
@@ -140,10 +140,10 @@ pub(super) fn freeze_passages(
     Frozen { seeds, graph, unlinked: Vec::new() }
 }
 
-/// The graph of an older segment for the documents of a new one, which are in the order of their ids.
-/// Nodes whose document is gone or has another vector stay, for others are reached through them, and
-/// stand for no document; documents that no node stands for are listed beside the graph. `None` when
-/// there is no graph of this space, or one had better be made.
+/// Carries the graph of an older segment over to the documents of a new one, which are sorted by id. Nodes whose
+/// document was removed or has another vector stay without a document, because others are reached through them;
+/// documents without a node are listed beside the graph. `None` if there is no graph of this space, or a rebuild is
+/// preferable.
 pub(super) fn carry(old: &Segment, documents: &[Document], space: Space) -> Result<Option<Frozen>> {
     if !old.has_graph() || old.space()? != Some(space) {
         return Ok(None);
@@ -151,7 +151,7 @@ pub(super) fn carry(old: &Segment, documents: &[Document], space: Space) -> Resu
     let whole = |kind| old.read(kind, 0, old.length(kind)).map(std::borrow::Cow::into_owned);
     let (mut seeds, mut graph) = (whole(SectionKind::Seeds)?, whole(SectionKind::Graph)?);
     let (nodes, degree) = old.graph_size()?;
-    // By old document the new one with the same vector.
+    // Maps old documents to new ones with the same vector.
     let mut numbers = vec![NO_DOCUMENT; old.docs() as usize];
     let mut places = (0u32..).zip(documents).peekable();
     for doc in 0..old.docs() {
@@ -196,26 +196,26 @@ pub(super) fn carry(old: &Segment, documents: &[Document], space: Space) -> Resu
     Ok(Some(Frozen { seeds, graph, unlinked }))
 }
 
-/// Writes the sum at the end of what has one anew.
+/// Recomputes the checksum at the end of a record.
 fn seal(bytes: &mut [u8]) {
     if let Some((body, sum)) = bytes.split_last_chunk_mut::<8>() {
         *sum = kernel::sum(body).to_le_bytes();
     }
 }
 
-/// Appends the sum of what was appended since `start`.
+/// Appends the checksum of the bytes appended since `start`.
 fn guard(out: &mut Vec<u8>, start: usize) {
     let sum = kernel::sum(&out[start..]);
     out.extend_from_slice(&sum.to_le_bytes());
 }
 
-/// Returns how many neighbours each node has room for.
+/// Returns the number of neighbour slots of each node.
 fn degree(links: &[Vec<u32>]) -> usize {
     let most = links.iter().map(Vec::len).max().unwrap_or(0);
     (most + ROOM).min(DEGREE_MAX as usize)
 }
 
-/// Drops what is no neighbour: numbers of nothing, itself, what was named before.
+/// Removes invalid neighbours: unknown numbers, the node itself, duplicates.
 fn clean(mut links: Vec<Vec<u32>>) -> Vec<Vec<u32>> {
     let count = links.len() as u32;
     for (own, list) in (0..).zip(&mut links) {
@@ -226,10 +226,9 @@ fn clean(mut links: Vec<Vec<u32>>) -> Vec<Vec<u32>> {
     links
 }
 
-/// Chooses the seeds and sees to it that every node can be reached from them: one that cannot becomes
-/// the neighbour of one of its own neighbours that has room, or else a seed. Returns the seeds and
-/// the order in which nodes are stored: those near the same seed lie together, so that a search
-/// touches few pages.
+/// Chooses the seeds and makes every node reachable from them: an unreachable node becomes the neighbour of one of its
+/// own neighbours that has room, or else a seed. Returns the seeds and the order in which nodes are stored: those near
+/// the same seed are adjacent, so that a search touches few pages.
 fn reach(links: &mut [Vec<u32>], degree: usize) -> (Vec<u32>, Vec<u32>) {
     let mut seeds: Vec<u32> = (0..links.len() as u32).step_by(SEED_EVERY).collect();
     let mut reached = vec![false; links.len()];
@@ -252,7 +251,7 @@ fn reach(links: &mut [Vec<u32>], degree: usize) -> (Vec<u32>, Vec<u32>) {
     (seeds, order)
 }
 
-/// Marks all that can be reached.
+/// Marks all reachable nodes.
 fn walk(links: &[Vec<u32>], starts: &[u32], reached: &mut [bool]) {
     let mut open = starts.to_vec();
     while let Some(node) = open.pop() {
@@ -262,7 +261,7 @@ fn walk(links: &[Vec<u32>], starts: &[u32], reached: &mut [bool]) {
     }
 }
 
-/// All nodes, by the seed that they are the fewest steps from, and by the number of steps.
+/// Returns all nodes, sorted by nearest seed and number of steps to it.
 fn order(links: &[Vec<u32>], seeds: &[u32]) -> Vec<u32> {
     let mut nearest = vec![NONE; links.len()];
     for (seed, &node) in (0..).zip(seeds) {
@@ -279,7 +278,7 @@ fn order(links: &[Vec<u32>], seeds: &[u32]) -> Vec<u32> {
             }
         }
     }
-    // The sort keeps the order of steps among those of one seed.
+    // The stable sort keeps the order of steps among the nodes of one seed.
     steps.sort_by_key(|&node| nearest[node as usize]);
     steps
 }
@@ -309,7 +308,7 @@ mod tests {
 
     #[test]
     fn those_that_nobody_links_to_find_room_beside_their_neighbours() {
-        // Odd nodes are nobody's neighbours, and no list is shorter than another.
+        // Odd nodes are no neighbour of any node, and all lists have the same length.
         let mut links: Vec<Vec<u32>> =
             (0..1000).map(|node| vec![(node / 2 * 2 + 2) % 1000]).collect();
         let degree = degree(&links);

@@ -1,10 +1,9 @@
-//! The graph over a segment's vectors: which documents are near a query, without looking at most.
+//! The graph over a segment's vectors: finds the documents near a query while reading only a few.
 //!
-//! It is built elsewhere (an HNSW graph), and frozen into records of one size: a node with the
-//! numbers and the fine codes of its neighbours, so that one read says how promising all of them
-//! are. There are no upper levels: the search starts from a pool of seeds, every so many nodes one,
-//! which are all compared at first. A frozen graph with one entry point finds far less on
-//! clustered vectors.
+//! It is built elsewhere (an HNSW graph), and frozen into fixed-size records: a node with the numbers and the fine
+//! codes of its neighbours, so that one read estimates the similarity of all of them. There are no upper levels: the
+//! search starts from a pool of seeds, one in so many nodes, which are all compared first. A frozen graph with one
+//! entry point finds far less on clustered vectors.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,28 +16,27 @@ use crate::bytes::kernel::{FINE, FineWeights};
 use crate::embed::Vector;
 use memory_store_base::error::Result;
 
-/// Bytes before the seeds: nodes, degree, number of seeds, nodes that stand for a document; the sum of
-/// these.
+/// Bytes before the seeds: nodes, degree, number of seeds, nodes with a document, and their checksum.
 pub(super) const SEEDS_HEAD: usize = 24;
-/// Stand-in for a neighbour whose document is gone, or has another vector now.
+/// Placeholder number of a neighbour whose document was removed, or has another vector now.
 pub(super) const NO_DOCUMENT: u32 = u32::MAX;
-/// Neighbours that a node may have.
+/// Maximum number of neighbours of a node.
 pub(super) const DEGREE_MAX: u32 = 256;
-/// Seeds that a search goes on from.
+/// Number of seeds from which a search continues.
 const STARTS: usize = 16;
 
-/// Returns how many nodes a search keeps to find the `count` nearest, each of which it reads. `scripts/bench index`
-/// measures what is found with this many and with those below.
+/// Returns the number of nodes that a search keeps to find the `count` nearest; each is read. `scripts/bench index`
+/// measures recall by this number and those below.
 fn breadth(count: usize) -> usize {
     count.saturating_add(150)
 }
 
-/// Returns how many vectors it reads of these.
+/// Returns the number of vectors that are read for these.
 fn rescored(count: usize) -> usize {
     count.saturating_add(50)
 }
 
-/// Bytes of a node: document, number of neighbours, their numbers, their codes, the sum.
+/// Returns the bytes of a node: document, number of neighbours, their numbers, their codes, the checksum.
 pub(super) fn stride(degree: usize) -> usize {
     4 + 4 + degree * (4 + FINE) + 8
 }
@@ -49,7 +47,7 @@ pub(super) struct GraphHead {
     pub nodes: u32,
     pub degree: usize,
     seeds: u32,
-    /// Nodes that stand for a document.
+    /// Number of nodes with a document.
     linked: u32,
 }
 
@@ -92,7 +90,7 @@ impl Segment {
         self.length(SectionKind::Seeds) > 0
     }
 
-    /// Returns how many nodes the graph has, and for how many neighbours each has room.
+    /// Returns the number of nodes of the graph, and their neighbour slots.
     pub(super) fn graph_size(&self) -> Result<(u32, usize)> {
         let head = self.graph_head(SectionKind::Graph, stride)?;
         Ok((head.nodes, head.degree))
@@ -102,7 +100,7 @@ impl Segment {
     pub(super) fn nearest_by_graph(&self, query: &Vector, count: usize) -> Result<Vec<Near>> {
         let head = self.graph_head(SectionKind::Graph, stride)?;
         let weights = FineWeights::of(query);
-        // Nodes of replaced documents still lead on, and take up places.
+        // Nodes of replaced documents are still traversed, and take up places.
         let places = breadth(count) as u64 * u64::from(head.nodes) / u64::from(head.linked);
         let mut search = GraphSearch::new(head.nodes, places.min(u64::from(head.nodes)) as usize);
         for (likeness, Reverse(number)) in self.starts(&head, &weights)? {
@@ -143,7 +141,7 @@ impl Segment {
         Ok(self.cosines(query, &docs)?.into_iter().flatten().collect())
     }
 
-    /// Adds the best documents that are no node of the graph, at most `most`: all are looked at.
+    /// Adds the best documents without a node, at most `most`; all of them are compared.
     fn add_unlinked(
         &self,
         weights: &FineWeights,
@@ -193,7 +191,7 @@ impl Segment {
         self.best_listed(list, weights, STARTS)
     }
 
-    /// Reads the header of a graph whose nodes lie in a section, each with so many bytes for a degree.
+    /// Reads the header of a graph whose nodes are in a section, with `stride` bytes for a degree.
     pub(super) fn graph_head(
         &self,
         nodes_in: SectionKind,
@@ -212,9 +210,9 @@ impl Segment {
     }
 }
 
-/// A search that is under way.
+/// A search in progress.
 pub(super) struct GraphSearch {
-    /// One bit a node.
+    /// One bit for each node.
     seen: Vec<u64>,
     nodes: u32,
     places: usize,
@@ -235,8 +233,7 @@ impl GraphSearch {
         }
     }
 
-    /// Takes a node in, unless it was seen before or others are better; false when there is none of
-    /// this number.
+    /// Adds a node, unless it was visited before or others are better; false if the number is invalid.
     fn see(&mut self, number: u32, likeness: impl FnOnce() -> i32) -> bool {
         match self.meet(number) {
             Some(true) => self.take_in(number, likeness()),
@@ -246,7 +243,7 @@ impl GraphSearch {
         true
     }
 
-    /// Marks a node as seen. Returns whether it was not; `None` when there is none of this number.
+    /// Marks a node as visited. Returns whether it was not; `None` if the number is invalid.
     pub(super) fn meet(&mut self, number: u32) -> Option<bool> {
         let (word, bit) = (number as usize / 64, 1 << (number % 64));
         let seen = (number < self.nodes).then(|| &mut self.seen[word])?;
@@ -255,7 +252,7 @@ impl GraphSearch {
         Some(is_new)
     }
 
-    /// Takes a node in, unless others are better.
+    /// Adds a node, unless others are better.
     pub(super) fn take_in(&mut self, number: u32, likeness: i32) {
         if self.kept.len() >= self.places {
             if likeness <= self.worst() {
@@ -268,13 +265,13 @@ impl GraphSearch {
         self.open.push(seen);
     }
 
-    /// The next node to be read; `None` when no better one can be found.
+    /// Returns the next node to read; `None` if no better one can be found.
     pub(super) fn next(&mut self) -> Option<(i32, u32)> {
         let (likeness, Reverse(number)) = self.open.pop()?;
         (likeness >= self.worst()).then_some((likeness, number))
     }
 
-    /// Returns how like the query the worst node is that is kept.
+    /// Returns the similarity of the worst kept node.
     fn worst(&self) -> i32 {
         self.kept.peek().map_or(i32::MIN, |Reverse((likeness, _))| *likeness)
     }
@@ -332,11 +329,11 @@ pub(super) mod tests {
             all += expected.len();
             found += expected.iter().filter(|&one| near.contains(one)).count();
         }
-        // The groups lie anywhere, so that nothing but luck leads from one to another.
+        // The groups are placed at random, so that only chance leads from one to another.
         assert!(found * 100 >= all * 94, "{found} of {all}");
     }
 
-    /// The documents of these numbers, the vectors of some others than before.
+    /// Returns documents of these numbers; `changed` ones have other vectors.
     fn of_numbers(numbers: &[u32], changed: &dyn Fn(u32) -> bool) -> Vec<Document> {
         let vectors = numbers.iter().map(|&number| {
             let other = if changed(number) { number + 5000 } else { number };
@@ -349,7 +346,7 @@ pub(super) mod tests {
         documents
     }
 
-    /// A segment of these documents and the graph of `old`, where it serves.
+    /// Returns a segment of these documents with the graph of `old`, if it can be carried.
     fn carried(old: &Segment, documents: &[Document]) -> Option<(Vec<u8>, u32)> {
         let graph = carry(old, documents, SPACE).unwrap()?;
         let bytes = write::segment(Collection::Memories, documents, &[], Some(SPACE), graph);
@@ -359,7 +356,7 @@ pub(super) mod tests {
     #[test]
     fn a_graph_is_carried_along_while_most_of_it_holds() {
         let old = open(bytes(900, 24), &[]).unwrap();
-        // Some are gone, some are new in between and at the end, some have another vector.
+        // Some are removed, some are new in between and at the end, some have another vector.
         let kept = |number: &u32| number % 20 != 4 && !(800..860).contains(number);
         let mut numbers: Vec<u32> = (0..1000).filter(kept).collect();
         let changed = |number: u32| number % 30 == 11;
@@ -424,7 +421,7 @@ pub(super) mod tests {
             })?;
         }
 
-        /// Sums that fit say nothing about who made them.
+        /// Matching checksums do not prove the origin of the data.
         #[test]
         fn any_numbers_with_sums_that_fit_are_survived(
             head in prop::collection::vec(0u32..6, 4),

@@ -1,7 +1,7 @@
-//! Whether an index is whole, for whoever can make it again.
+//! Checks whether an index is intact, for callers that can rebuild it.
 //!
-//! Readers notice damage only where they read, and a file that rotted has its old length and time. So a sync
-//! looks at all files: at their headers always, and at every byte where there is time for it.
+//! Readers detect damage only where they read, and a corrupted file may have its old length and time. A sync therefore
+//! checks all files: their headers always, and every byte if there is time.
 
 use std::path::Path;
 
@@ -10,10 +10,10 @@ use super::segment::Segment;
 use super::{Index, format, read_manifest};
 use memory_store_base::error::{Error, Result};
 
-/// Depth of a look at an index.
+/// Depth of a check of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
-    /// The manifest, the journal, and of each segment its length, header and section table.
+    /// The manifest, the journal, and for each segment its length, header and section table.
     Headers,
     /// Checksums and every byte of the segments.
     Bytes,
@@ -29,18 +29,18 @@ pub struct Health {
 }
 
 impl Health {
-    /// Returns the first damage of all of it.
+    /// Returns the first damage.
     pub fn damage(self) -> Option<Error> {
         self.memories.or(self.passages)
     }
 }
 
-/// Looks at the index in `dir`. One that is not there has nothing that can be read.
+/// Checks the index in `dir`. A missing index has no damage.
 pub fn inspect(dir: &Path, depth: Depth) -> Health {
     let generation = || read_manifest(dir).ok().flatten().map(|manifest| manifest.generation);
     let before = generation();
     let health = look(dir, depth);
-    // A publisher takes files away: then there is a newer generation, and that one counts.
+    // A publisher removes files: then there is a newer generation, which is checked instead.
     let is_sound = health.memories.is_none() && health.passages.is_none();
     if is_sound || generation() == before { health } else { look(dir, depth) }
 }

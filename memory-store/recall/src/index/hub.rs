@@ -1,9 +1,8 @@
-//! How near a memory is to whatever is near it.
+//! Hub values: the mean similarity of a memory to its nearest neighbours.
 //!
-//! Some vectors are near to every query, because they lie where many do: *hubs*. The mean cosine
-//! of a memory to the nearest others tells how much of its nearness to a query is only that.
-//! Subtracting it is one half of cross-domain similarity local scaling (Conneau et al., "Word
-//! translation without parallel data", 2018).
+//! Some vectors are near to every query, because they are in a dense region: *hubs*. The mean cosine of a memory to its
+//! nearest neighbours measures this part of its similarity to a query. Subtracting it is one half of cross-domain
+//! similarity local scaling (Conneau et al., "Word translation without parallel data", 2018).
 
 use crate::bytes::kernel;
 use crate::embed::Vector;
@@ -12,18 +11,18 @@ use crate::embed::Vector;
 /// store.
 pub(crate) const USUAL: f32 = 0.5;
 
-/// Number of nearest others that count.
+/// Number of nearest neighbours.
 const NEAREST: usize = 10;
-/// Memories that the others are compared with; of more, every so manieth. Keeps what it costs to
-/// publish proportional to the number of memories.
+/// Maximum number of memories that all others are compared with; of more, an even sample. Keeps the cost of publishing
+/// proportional to the number of memories.
 const SAMPLE_MAX: usize = 1024;
 
-/// The number that a byte stands for.
+/// Decodes a hub value.
 pub(crate) fn of_byte(byte: u8) -> f32 {
     f32::from(byte) / 255.0
 }
 
-/// For each memory the mean cosine to the nearest others, as 255ths, negative ones as 0.
+/// Returns for each memory the mean cosine to its nearest neighbours, as 255ths, negative ones as 0.
 pub(crate) fn bytes(vectors: &[Option<&Vector>]) -> Vec<u8> {
     let every = vectors.len().div_ceil(SAMPLE_MAX).max(1);
     let length = |of: &Vector| (kernel::dot(&of.0, &of.0) as f32).sqrt();
@@ -65,7 +64,7 @@ mod tests {
         Vector::of(&std::array::from_fn(components)).unwrap()
     }
 
-    /// One axis of 16 for each number.
+    /// Returns one axis of 16 for each number.
     fn axis(number: usize) -> Vector {
         vector(|at| f32::from(u8::from(at / 16 == number)))
     }

@@ -1,9 +1,9 @@
-//! The journal: what was added, changed or removed since the segments were written. One appended
-//! frame each, visible to the next hook; the next published generation takes it in.
+//! The journal: changes since the segments were written, one appended frame each. They are visible to the next hook,
+//! and folded into the next published generation.
 //!
 //! A frame is `TLJ1`, the length of the payload, its crc32c, the payload. Frames are written by one `write` to a file
-//! opened for appending, so they never mix. A frame that a crash cut off is skipped: reading goes on at the next frame
-//! whose checksum fits.
+//! opened for appending, so they never mix. A frame truncated by a crash is skipped: reading continues at the next
+//! frame whose checksum matches.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -22,7 +22,7 @@ use memory_store_base::fs::disk::{read_at, read_exact_at};
 use memory_store_base::fs::file_stamp::file_number;
 use memory_store_base::id::MemoryId;
 
-/// Bytes of a journal that are read; a longer one is overdue for folding.
+/// Maximum number of bytes read of a journal; a longer one is overdue for folding.
 pub const BYTES_MAX: u64 = 16 << 20;
 
 const FRAME_HEADER: usize = 12;
@@ -30,9 +30,9 @@ const FRAME_HEADER: usize = 12;
 /// One change.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Entry {
-    /// A memory is new or changed.
+    /// A new or changed memory.
     Put(Arc<Document>),
-    /// A memory is gone.
+    /// A removed memory.
     Remove(MemoryId),
 }
 
@@ -41,13 +41,13 @@ pub enum Entry {
 pub struct Journal {
     /// The changes, oldest first.
     pub entries: Vec<Entry>,
-    /// True if something in it could not be read.
+    /// True if part of it could not be read.
     pub damaged: bool,
 }
 
 impl Journal {
-    /// Reads the journal that a manifest names; a missing one that nothing was taken from is empty. Of one that is known
-    /// already only what was appended since is read.
+    /// Reads the journal that a manifest names; a missing journal of which nothing was folded is empty. Of an already
+    /// known journal, only the appended bytes are read.
     pub(crate) fn read(
         dir: &Path,
         manifest: &Manifest,
@@ -57,7 +57,7 @@ impl Journal {
         let file = match File::open(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                // One that was begun and is gone may have held more than the segments do.
+                // A missing journal that was partly folded may have had more entries than the segments.
                 let damaged = manifest.journal_start > 0;
                 return Ok(Self { damaged, ..Self::default() });
             }
@@ -69,18 +69,18 @@ impl Journal {
         }
     }
 
-    /// Reads all of a journal that the segments do not hold, and tells where it ends.
+    /// Reads the part of a journal that the segments do not contain, and returns its end.
     fn read_whole(path: &Path, file: &File, start: u64) -> Result<(Self, u64)> {
         let mut bytes = Vec::new();
         file.take(BYTES_MAX).read_to_end(&mut bytes).at(path)?;
         let start = usize::try_from(start).unwrap_or(usize::MAX);
         let mut journal = Self::decode(bytes.get(start..).unwrap_or_default());
-        // A journal shorter than what was folded lost its end, and with it later entries perhaps.
+        // A journal shorter than its folded part lost its end, possibly with later entries.
         journal.damaged |= start > bytes.len();
         Ok((journal, bytes.len() as u64))
     }
 
-    /// Reads frames; damaged stretches are skipped.
+    /// Decodes frames; damaged stretches are skipped.
     pub fn decode(mut bytes: &[u8]) -> Self {
         let mut journal = Self::default();
         while !bytes.is_empty() {
@@ -97,40 +97,40 @@ impl Journal {
     }
 }
 
-/// Journals as a process read them last, one for each folder of an index. They are appended to and never changed, so a
-/// server that is asked again reads and decodes only what is new. Files are read outside of the lock: a file system that
-/// hangs keeps nobody waiting who asks for another index.
+/// Cache of journals, one for each folder of an index. Journals are only appended to, so a server reads and decodes
+/// only the new part. Files are read outside of the lock: a hanging file system does not block queries of other
+/// indexes.
 #[derive(Debug, Default)]
 pub struct KnownJournals(Mutex<HashMap<PathBuf, Arc<KnownJournal>>>);
 
-/// Bytes of all journals that a process keeps decoded, as they lie on disk.
+/// Maximum number of encoded bytes of all cached journals.
 const KNOWN_BYTES_MAX: u64 = 16 << 20;
 
-/// A journal without damage, up to where it was read.
+/// A journal without damage, up to the end of the last read.
 #[derive(Debug)]
 struct KnownJournal {
     path: PathBuf,
-    /// Device and number of its file: a restored one may have the name of another.
+    /// Device and inode of its file: a restored file may have the name of another.
     file: (u64, u64),
     start: u64,
     /// End of the last frame that was read.
     end: u64,
-    /// The bytes before it, by which a file that was written anew is told.
+    /// The bytes before that end, which reveal a rewritten file.
     last: [u8; LAST_BYTES],
     entries: Vec<Entry>,
 }
 
-/// Bytes before the end of what was read that must still be there. The last frame with its checksum is usually in them:
-/// two that save one text with other labels end alike.
+/// Bytes before the end of the last read that must be unchanged. They usually include the last frame with its checksum;
+/// the ends of two frames are equal if they save one text with different labels.
 const LAST_BYTES: usize = 4 << 10;
 
 impl KnownJournals {
-    /// Lets go of all of them.
+    /// Drops all of them.
     pub fn release(&self) {
         *self.all() = HashMap::new();
     }
 
-    /// Locks the map. Nothing is read from disk while it is held.
+    /// Locks the map. No file is read while the lock is held.
     fn all(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<KnownJournal>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -163,8 +163,8 @@ impl KnownJournals {
         Ok(journal)
     }
 
-    /// Keeps a journal in place of the one that was known in its folder, which was of an earlier generation, or shorter.
-    /// With more than [`KNOWN_BYTES_MAX`] the others go, and are read whole when they are asked for again.
+    /// Replaces the cached journal of a folder, which was of an earlier generation, or shorter. Above
+    /// [`KNOWN_BYTES_MAX`] the others are dropped, and read in full by their next query.
     fn keep(&self, folder: PathBuf, journal: Arc<KnownJournal>) {
         let mut all = self.all();
         let others = all.iter().filter(|(other, _)| **other != folder);
@@ -177,17 +177,17 @@ impl KnownJournals {
 }
 
 impl KnownJournal {
-    /// Returns the bytes that were read of it.
+    /// Returns the number of bytes read.
     fn bytes(&self) -> u64 {
         self.end - self.start
     }
 
-    /// Returns the journal with what was appended. `None` where the file is not what it was, or has a frame that cannot
-    /// be read: one that is being written may be whole the next time.
+    /// Returns the journal with the appended frames; `None` if the file was replaced or has an unreadable frame, which
+    /// may be complete at the next read.
     fn follow(self: Arc<Self>, file: &File) -> std::io::Result<Option<Arc<Self>>> {
         let from = self.end - LAST_BYTES as u64;
         let room = usize::try_from(BYTES_MAX.saturating_sub(from)).unwrap_or_default();
-        // One read is enough for what a call or two appended.
+        // One read suffices for the frames of one or two calls.
         let mut bytes = vec![0; FOLLOWED_BYTES.min(room)];
         let count = read_at(file, &mut bytes, from)?;
         bytes.truncate(count);
@@ -220,10 +220,10 @@ impl KnownJournal {
     }
 }
 
-/// Bytes that are read at first of what was appended.
+/// Size of the first read of appended bytes.
 const FOLLOWED_BYTES: usize = 16 << 10;
 
-/// Reads the frame at the start. A change of a later version is skipped.
+/// Reads the frame at the start. Changes of later versions are skipped.
 fn frame(bytes: &[u8]) -> Option<(Option<Entry>, &[u8])> {
     let mut cursor = Cursor(bytes);
     if cursor.array()? != FRAME_MAGIC {
@@ -244,7 +244,7 @@ fn frame(bytes: &[u8]) -> Option<(Option<Entry>, &[u8])> {
 }
 
 impl Entry {
-    /// Adds the vector of what was saved.
+    /// Adds the vector of a saved memory.
     pub fn embedded(mut self, vectors: &dyn Vectors) -> Self {
         if let Self::Put(document) = &mut self {
             Arc::make_mut(document).embed(vectors);
@@ -252,7 +252,7 @@ impl Entry {
         self
     }
 
-    /// Returns the frame of this change.
+    /// Encodes the change as a frame.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = vec![0; FRAME_HEADER];
         match self {
@@ -321,7 +321,7 @@ mod tests {
             numbers.flat_map(|number| put(number).encode()).collect()
         };
         let puts = |numbers: std::ops::Range<u8>| numbers.map(put).collect::<Vec<_>>();
-        // Once nothing, a little, more than one read takes, and all that there may be.
+        // Nothing, a little, more than one read, and the maximum.
         for end in [0, 1, 1, 3, 250] {
             std::fs::write(&path, frames(0..end)).unwrap();
             assert_eq!(read(), Journal { entries: puts(0..end), damaged: false }, "{end}");
@@ -336,7 +336,7 @@ mod tests {
             read(),
             Journal { entries: [puts(0..250), vec![put(251)]].concat(), damaged: false }
         );
-        // Written anew, longer and shorter.
+        // Rewritten, longer and shorter.
         std::fs::write(&path, frames(1..255)).unwrap();
         assert_eq!(read().entries, puts(1..255));
         std::fs::write(&path, frames(5..7)).unwrap();
@@ -374,7 +374,7 @@ mod tests {
         read("b", "1", 1);
         read("a", "2", 1);
         assert_eq!(names(), [Path::new("a/2"), Path::new("b/1")]);
-        // Half a bound each: with a third one nothing else has room.
+        // Half of the limit each: a third one exceeds it.
         let half = KNOWN_BYTES_MAX as usize / frames.len() / 2;
         read("a", "3", half);
         read("b", "2", half);
@@ -395,7 +395,7 @@ mod tests {
             let (opened, is_open) = std::sync::mpsc::channel();
             let (known, pipe) = (&known, &pipe);
             scope.spawn(move || {
-                // Open for reading and writing, so that reading waits for ever.
+                // Opened for reading and writing so that reading blocks forever.
                 let file = File::options().read(true).write(true).open(pipe).unwrap();
                 opened.send(file.try_clone().unwrap()).unwrap();
                 known.read(pipe.clone(), &file, 0)
@@ -408,7 +408,7 @@ mod tests {
                 assert_eq!(journal.entries, [put(1)]);
                 std::thread::yield_now();
             }
-            // Ends the reading at its bound.
+            // Makes the read reach its limit.
             let zeros = vec![0; BYTES_MAX as usize];
             std::io::Write::write_all(&mut &writer, &zeros).unwrap();
         });

@@ -1,8 +1,8 @@
-//! The graph over a segment's passages: which are near a query, without a look at most.
+//! The graph over a segment's passages: finds the passages near a query while reading only a few.
 //!
-//! A graph of memories has the codes of neighbours beside their numbers ([`super::graph`]), which is fast and large.
-//! Passages are many and hooks look at few of them, so theirs has numbers only: two bytes each. A search reads each code
-//! that it compares from the list of fine codes, with the small group that it lies in. Nodes are documents.
+//! A graph of memories stores the codes of neighbours beside their numbers ([`super::graph`]), which is fast and large.
+//! Passages are numerous and hooks read few of them, so their graph has only numbers, two bytes each. A search reads
+//! each code that it compares from the list of fine codes, with the small group around it. Nodes are documents.
 
 use std::cmp::Reverse;
 
@@ -14,21 +14,22 @@ use crate::bytes::kernel::FineWeights;
 use crate::embed::Vector;
 use memory_store_base::error::Result;
 
-/// Passages that a segment with a graph may have: their numbers have two bytes.
+/// Maximum number of passages of a segment with a graph: their numbers have two bytes.
 pub(super) const DOCS_MAX: u32 = 1 << 16;
-/// Neighbours that a node may have: with its other bytes and the seeds a passage has less than 100 bytes of a graph.
+/// Maximum number of neighbours of a node: with its other bytes and the seeds, the graph takes less than 100 bytes for
+/// each passage.
 pub(super) const DEGREE_MAX: usize = 44;
 /// Steps of a cosine, as a search compares them.
 const STEPS: f32 = (1 << 24) as f32;
 
-/// Bytes of a node: its neighbours, the sum.
+/// Returns the bytes of a node: its neighbours, the checksum.
 pub(super) fn stride(degree: usize) -> usize {
     degree * 2 + 8
 }
 
 impl Segment {
-    /// Searches the graph best-first, with so many nodes kept; returns all documents that were compared.
-    /// `scripts/bench index --passages` measures what is found with how many.
+    /// Searches the graph best-first, keeping `places` nodes; returns all compared documents.
+    /// `scripts/bench index --passages` measures recall by this number.
     pub(super) fn nearest_by_links(&self, query: &Vector, places: usize) -> Result<Vec<Near>> {
         let head = self.graph_head(SectionKind::Links, stride)?;
         let weights = FineWeights::of(query);
@@ -79,7 +80,7 @@ pub(crate) mod tests {
     use super::*;
     use memory_store_base::settings::IndexSearch;
 
-    /// A segment of so many passages, one in seven without a vector, and the graph over them.
+    /// Returns a segment of `docs` passages, one in seven without a vector, with the graph over them.
     pub(crate) fn bytes(docs: u32, degree: usize) -> Vec<u8> {
         let documents = documents((0..docs).map(|doc| (doc % 7 != 3).then(|| vector(doc))));
         let vectors = vectored(&documents, SPACE);
@@ -93,7 +94,7 @@ pub(crate) mod tests {
         let segment = testing::open(Collection::Passages, bytes(900, 24), 900, &dead).unwrap();
         let (mut found, mut all) = (0, 0);
         for number in (0..900).step_by(37) {
-            // The groups lie anywhere, so that nothing but many nodes leads from one to another.
+            // The groups are placed at random, so that only many nodes lead from one to another.
             let near = |search| segment.nearest(&vector(number), 160, search).unwrap();
             let first = |search| near(search).into_iter().take(10).collect::<Vec<_>>();
             let (near, expected) = (near(IndexSearch::Graph), first(IndexSearch::Scan));

@@ -1,6 +1,6 @@
-//! Lists of numbers with their fine codes: what leads into a graph, what lies beside it, and centres of clusters. They
-//! are guarded group by group, so that a reader needs a small buffer only, which it uses again: to touch memory for the
-//! first time costs a hook more than to fill it.
+//! Lists of numbers with their fine codes: seeds of a graph, documents beside it, and centres of clusters. Each group
+//! has a checksum, so that a reader needs only a small buffer, which it reuses: the first access to memory costs a hook
+//! more than filling it.
 
 use super::format::SectionKind;
 use super::segment::Segment;
@@ -10,30 +10,30 @@ use memory_store_base::error::Result;
 
 /// Bytes of an entry: its number and its code.
 pub(super) const ENTRY: usize = 4 + FINE;
-/// Bytes of the sum of a group.
+/// Bytes of the checksum of a group.
 pub(super) const SUM: usize = 8;
-/// Bytes that are read at once: so many groups as fit.
+/// Bytes per read: as many groups as fit.
 const BUFFER: usize = Group::LARGE.bytes();
 
-/// Number of entries that one sum guards.
+/// Number of entries covered by one checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Group(usize);
 
 impl Group {
-    /// Group of a list that is always read as a whole.
+    /// Group size for a list that is always read as a whole.
     pub(super) const LARGE: Self = Self(240);
 
-    /// Length of a whole group.
+    /// Returns the length of a whole group.
     const fn bytes(self) -> usize {
         self.0 * ENTRY + SUM
     }
 
-    /// Length of a list of so many entries.
+    /// Returns the length of a list of `count` entries.
     pub(super) fn list_bytes(self, count: u64) -> u64 {
         count * ENTRY as u64 + count.div_ceil(self.0 as u64) * SUM as u64
     }
 
-    /// Returns how many entries a list of this length has; `None` when none has this length.
+    /// Returns the number of entries of a list of this length; `None` if the length is invalid.
     pub(super) fn count(self, length: u64) -> Option<u64> {
         let groups = length.div_ceil(self.bytes() as u64);
         let count = length.checked_sub(groups * SUM as u64)? / ENTRY as u64;
@@ -60,16 +60,16 @@ pub(super) fn put_group(out: &mut Vec<u8>, group: &[(u32, Fine)]) {
 pub(super) struct GroupList {
     /// The section that it is in.
     pub kind: SectionKind,
-    /// Where in the section it starts.
+    /// Start within the section.
     pub offset: u64,
-    /// The number of its entries.
+    /// Number of entries.
     pub count: u64,
-    /// Its groups.
+    /// Group size.
     pub group: Group,
 }
 
 impl Segment {
-    /// Calls `each` with the number of every entry of a list, and with its code. `None` when a sum does not fit.
+    /// Calls `each` with the number and code of every entry of a list. `None` if a checksum does not match.
     pub(super) fn each_listed(
         &self,
         list: GroupList,
@@ -94,7 +94,7 @@ impl Segment {
     }
 }
 
-/// Calls `each` with the entries of one group. `None` when its sum does not fit.
+/// Calls `each` with the entries of one group. `None` if its checksum does not match.
 pub(super) fn in_group(group: &[u8], each: &mut dyn FnMut(u32, &[u8; FINE])) -> Option<()> {
     let body = guarded(group)?;
     let (numbers, codes) = body.split_at(body.len() / ENTRY * 4);

@@ -1,5 +1,5 @@
-//! The manifest: which files make up the index, the settings in effect and the gate's threshold.
-//! It is small, read whole by every hook, and replaced by rename.
+//! The manifest: the files of the index, the settings in effect and the gate's threshold. It is small, read whole by
+//! every hook, and replaced by rename.
 
 use std::path::{Path, PathBuf};
 
@@ -9,32 +9,32 @@ use memory_store_base::fs::file_stamp::Stamp;
 use memory_store_base::settings::Settings;
 use memory_store_base::time::Timestamp;
 
-/// The manifest's name in an index.
+/// File name of the manifest in an index.
 pub const FILE_NAME: &str = "MANIFEST";
 
-/// Bytes that a manifest may have.
+/// Maximum length of a manifest.
 pub(crate) const BYTES_MAX: usize = 1 << 20;
 
-/// The first minor version that says what the user's settings file was like.
+/// First version with the stamp of the user's settings file.
 const CONFIG_VERSION: (u16, u16) = (1, 4);
 
-/// The first minor version that says what the project is called.
+/// First version with the project's names.
 const NAMES_VERSION: (u16, u16) = (2, 1);
 
-/// The first version with a gate for passages; until then there were turns, which are passed over.
+/// First version with a gate for passages; earlier ones had turns, which are skipped.
 const PASSAGES_VERSION: (u16, u16) = (3, 0);
 
-/// The first version whose passages lie in clusters, with long lists of postings outside the buckets of terms; earlier ones
-/// are passed over.
+/// First version whose passages are clustered, with long lists of postings outside the buckets of terms; passages of
+/// earlier versions are skipped.
 const CLUSTERED_VERSION: (u16, u16) = (3, 2);
 
 /// Number of the collection of turns in manifests before [`PASSAGES_VERSION`].
 const TURNS: u8 = 2;
 
-/// Segments that a manifest may name.
+/// Maximum number of segments.
 const SEGMENTS_MAX: u32 = 1024;
 
-/// The default settings as JSON. Most manifests hold them, and what is known by sight is not parsed.
+/// Default settings as JSON. Most manifests contain them, and this text is compared before parsing.
 const DEFAULTS: &str = concat!(
     r#"{"start_tokens":300,"prompt_tokens":600,"prompt_memories":5,"tool_tokens":260,"#,
     r#""tool_memories":3,"alpha":0.05,"due_minutes":5,"notice":"first","#,
@@ -42,12 +42,12 @@ const DEFAULTS: &str = concat!(
     r#""ignore_paths":[],"kinds":[],"half_life_days":{},"index":{"search":"auto"},"llm":null}"#,
 );
 
-/// Returns settings as an index has them.
+/// Returns settings as stored in an index.
 fn text_of(settings: &Settings) -> serde_json::Result<String> {
     serde_json::to_string(settings)
 }
 
-/// Kind of documents that a segment holds.
+/// Kind of documents in a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Collection {
@@ -81,51 +81,51 @@ pub struct SegmentRef {
     pub collection: Collection,
     /// The generation that wrote it; names the file.
     pub generation: u64,
-    /// Length of the file.
+    /// Length of the file, in bytes.
     pub bytes: u64,
-    /// Documents in it.
+    /// Number of documents.
     pub docs: u32,
-    /// Documents in it that a later segment replaced, in rising order.
+    /// Documents replaced by later segments, in ascending order.
     pub dead: Vec<u32>,
 }
 
 impl SegmentRef {
-    /// The segment's file.
+    /// Returns the path of the segment's file.
     pub fn path(&self, dir: &Path) -> PathBuf {
         dir.join(format!("{}-{:016x}.seg", self.collection.name(), self.generation))
     }
 }
 
-/// The gate of this store, calibrated when it was published.
+/// The gate of this store, calibrated at publication.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gate {
     /// Score that a memory must exceed for a prompt of one paragraph; see `recall::gate`.
     pub threshold: f32,
     /// Mean of the best scores of background prompts.
     pub mean: f32,
-    /// Their standard deviation; with the mean it gives thresholds for rarer false fires.
+    /// Their standard deviation; mean and deviation yield thresholds for lower rates of false positives.
     pub deviation: f32,
-    /// The share it was calibrated for.
+    /// Rate of false positives of the calibration.
     pub alpha: f32,
-    /// Which way of scoring it was calibrated for; a threshold means nothing for another.
+    /// Version of the scoring used for calibration; thresholds of other versions are invalid.
     pub scale: u32,
 }
 
-/// The gate for passages, calibrated when the index was settled last.
+/// The gate for passages, calibrated when the index was last settled.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PassageGate {
     /// Score that a query must exceed; see `recall::passages::gate`.
     pub threshold: f32,
-    /// Which way of scoring it was calibrated for.
+    /// Version of the scoring used for calibration.
     pub scale: u32,
-    /// Number of passages that it was calibrated with.
+    /// Number of passages at calibration.
     pub docs: u32,
-    /// Number of these whose vectors the transformer had made.
+    /// Number of those whose vectors were made by the transformer.
     pub transformed: u32,
 }
 
 impl PassageGate {
-    /// Bytes in a manifest; all zero where there is none.
+    /// Bytes in a manifest; all zero if there is none.
     const BYTES: usize = 16;
 
     fn encode(gate: Option<Self>) -> [u8; Self::BYTES] {
@@ -153,13 +153,13 @@ impl PassageGate {
 /// Contents of a manifest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Manifest {
-    /// Its number; each published manifest has the next one.
+    /// Generation number, incremented with each published manifest.
     pub generation: u64,
-    /// When it was published.
+    /// Publication time.
     pub published: Timestamp,
     /// The generation that started the journal; names the file.
     pub journal: u64,
-    /// Bytes at the start of the journal that the segments already hold.
+    /// Bytes at the start of the journal that are already in the segments.
     pub journal_start: u64,
     /// Digest of the segments' source: blake3, first 16 bytes.
     pub digest: [u8; 16],
@@ -169,19 +169,19 @@ pub struct Manifest {
     pub segments: Vec<SegmentRef>,
     /// The settings in effect.
     pub settings: Settings,
-    /// Hashes of the project's names, in rising order; see `recall::project_name`.
+    /// Hashes of the project's names, in ascending order; see `recall::project_name`.
     pub names: Vec<u64>,
-    /// The gate for passages; `None` until it was calibrated.
+    /// The gate for passages; `None` before its calibration.
     pub passage_gate: Option<PassageGate>,
 }
 
 impl Manifest {
-    /// The journal's file.
+    /// Returns the path of the journal's file.
     pub fn journal_path(&self, dir: &Path) -> PathBuf {
         dir.join(format!("journal-{:016x}.log", self.journal))
     }
 
-    /// Returns whether one of its segments is gone or has another length.
+    /// Returns whether one of its segments is missing or has another length.
     pub(crate) fn lacks_segments(&self, dir: &Path) -> bool {
         let length =
             |segment: &SegmentRef| std::fs::metadata(segment.path(dir)).map(|file| file.len());
@@ -190,10 +190,10 @@ impl Manifest {
             .any(|segment| !length(segment).is_ok_and(|length| length == segment.bytes))
     }
 
-    /// Returns the bytes of the file.
+    /// Encodes the manifest as file contents.
     ///
     /// # Errors
-    /// Says what of it is more than a reader takes: segments, or bytes in all.
+    /// Returns a message naming the exceeded limit of readers: number of segments, or total bytes.
     pub fn encode(&self) -> std::result::Result<Vec<u8>, String> {
         let settings = text_of(&self.settings).map_err(|error| error.to_string())?.into_bytes();
         if self.segments.len() > SEGMENTS_MAX as usize {
@@ -238,7 +238,7 @@ impl Manifest {
         Ok(out)
     }
 
-    /// Reads the bytes of the file `path`, which the message of an error names.
+    /// Decodes the contents of the file `path`, which is named in error messages.
     pub fn decode(path: &Path, bytes: &[u8]) -> Result<Self> {
         let Some((body, check)) = bytes.split_last_chunk::<4>() else {
             return Err(damaged(path, "the manifest is cut off"));
@@ -247,7 +247,7 @@ impl Manifest {
         if head.array() != Some(MANIFEST_MAGIC) {
             return Err(damaged(path, "this is no manifest"));
         }
-        // The version comes before the checksum: later versions may be laid out otherwise.
+        // The version precedes the checksum: later versions may have another layout.
         let major = head.u16().unwrap_or(0);
         check_major(path, major)?;
         if !fits(body, u32::from_le_bytes(*check)) {
@@ -305,7 +305,7 @@ impl Manifest {
     }
 }
 
-/// Stands for a settings file that is not there.
+/// Stamp of a missing settings file.
 const NO_FILE: Stamp = Stamp { bytes: 0, modified_ns: 0 };
 
 /// Reads the stamp of the user's settings file.
@@ -320,7 +320,7 @@ fn names(cursor: &mut Cursor<'_>) -> Option<Vec<u64>> {
     Some(bytes.chunks_exact(8).filter_map(|name| Cursor(name).u64()).collect())
 }
 
-/// Reads a segment; one of turns, where there may be such, is none of ours.
+/// Reads a segment; returns `Some(None)` for the collection `passed_over`.
 fn segment(cursor: &mut Cursor<'_>, passed_over: Option<u8>) -> Option<Option<SegmentRef>> {
     let [collection, ..] = cursor.array::<4>()?;
     let docs = cursor.u32()?;
@@ -387,7 +387,7 @@ mod tests {
         let settings = Settings { config, ..manifest().settings };
         let with = Manifest { settings, ..manifest() };
         assert_eq!(with.encode().unwrap().len(), manifest().encode().unwrap().len());
-        // As another version wrote it, with `more` at its end, or less.
+        // Encoded as by another version, with `more` bytes at its end, or fewer.
         let of_version = |(major, minor): (u16, u16), more: isize| {
             let mut bytes = with.encode().unwrap();
             bytes[8..10].copy_from_slice(&major.to_le_bytes());

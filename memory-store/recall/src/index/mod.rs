@@ -1,8 +1,8 @@
-//! The index: what is derived from memories and passages so that a hook can answer in a millisecond.
+//! The index: data derived from memories and passages, with which a hook answers in a millisecond.
 //!
 //! A `MANIFEST` names immutable segments and one journal; `FORMAT.md` describes every byte. A
-//! reader opens one generation and keeps it, takes no lock and believes nothing whose checksum
-//! does not fit. Everything here can be deleted: it is made again from the files.
+//! reader opens one generation and keeps it, takes no lock, and rejects data whose checksum does
+//! not match. An index can be deleted: it is rebuilt from the files.
 
 mod buckets;
 pub mod clusters;
@@ -38,9 +38,9 @@ use segment::Segment;
 pub struct Index {
     /// Folder of the index.
     pub dir: PathBuf,
-    /// The manifest in force.
+    /// The current manifest.
     pub manifest: Manifest,
-    /// The memories; `None` when there are none, or when their segment is damaged.
+    /// The segment of memories; `None` if there are none, or if it is damaged.
     pub memories: Option<Segment>,
     /// Changes since the segments were written.
     pub journal: Journal,
@@ -49,17 +49,18 @@ pub struct Index {
 }
 
 impl Index {
-    /// Opens the index in `dir`. `None` when there is none; an error when its manifest cannot be
-    /// read. A damaged segment or journal is told in [`Index::damage`], and the rest is used.
+    /// Opens the index in `dir`. Returns `None` if there is none, and an error if its manifest
+    /// cannot be read. A damaged segment or journal is reported in [`Index::damage`], and the rest
+    /// is used.
     pub fn open(dir: &Path) -> Result<Option<Self>> {
         Self::open_with(dir, None)
     }
 
-    /// Opens it as [`Index::open`] does, with the journals that this process knows already.
+    /// Opens it as [`Index::open`] does, with the process's cached journals.
     pub(crate) fn open_with(dir: &Path, known: Option<&KnownJournals>) -> Result<Option<Self>> {
         let mut last = None;
-        // A publisher may remove a segment between our reading of the manifest and of the
-        // segment. Then there is a newer manifest.
+        // A publisher may remove a segment between our reads of the manifest and of the segment.
+        // Then there is a newer manifest.
         for _ in 0..2 {
             let Some(manifest) = read_manifest(dir)? else { return Ok(None) };
             let index = Self::of_manifest(dir, manifest, known);
@@ -91,7 +92,8 @@ impl Index {
         Self { dir: dir.to_owned(), manifest, memories, journal, damage }
     }
 
-    /// Opens the segments of passages, oldest first. Damaged ones are left out and told.
+    /// Opens the segments of passages, oldest first. Damaged ones are skipped; the first error is
+    /// returned.
     pub fn passages(&self) -> (Vec<Segment>, Option<Error>) {
         let mut damage = None;
         let passages = self
@@ -107,7 +109,7 @@ impl Index {
     }
 }
 
-/// Reads the manifest of the index in `dir`; `None` when there is none.
+/// Reads the manifest of the index in `dir`; `None` if there is none.
 pub fn read_manifest(dir: &Path) -> Result<Option<Manifest>> {
     let path = dir.join(manifest::FILE_NAME);
     let file = match std::fs::File::open(&path) {

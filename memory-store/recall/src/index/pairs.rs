@@ -1,8 +1,8 @@
-//! Which memories have two words side by side: what tells "the port of the proxy" from "a proxy for
-//! the port".
+//! Word pairs: the memories with two words side by side, to distinguish "the port of the proxy"
+//! from "a proxy for the port".
 //!
 //! Most pairs occur once, so a slot for each would be most of the index. Instead they are sorted by
-//! hash into buckets of some sixteen, and a reader looks through one.
+//! hash into buckets of some sixteen, and a reader scans one.
 
 use super::format::checksum;
 use super::format::{SectionKind, fits};
@@ -13,9 +13,9 @@ use memory_store_base::error::Result;
 const ITEM: usize = 8;
 /// Bytes of the checksum behind a bucket.
 const CHECK: usize = 4;
-/// Items that a bucket has about.
+/// Approximate number of items of a bucket.
 const BUCKET: usize = 16;
-/// Items that a bucket has at most, or something is damaged.
+/// Maximum number of items of a valid bucket.
 const BUCKET_MAX: u32 = 1 << 20;
 
 impl Segment {
@@ -25,7 +25,7 @@ impl Segment {
         if buckets == 0 {
             return Ok(());
         }
-        // The highest bits choose, so that a bucket's pairs lie side by side.
+        // The highest bits select the bucket, so that a bucket's pairs are adjacent.
         let bucket = (u64::from(pair) * buckets) >> 32;
         let bounds = self.read(SectionKind::PairBuckets, bucket * 4, 8)?;
         let bound = |at: usize| {
@@ -53,7 +53,8 @@ impl Segment {
     }
 }
 
-/// The sections of the pairs of documents, given in rising order: bounds of buckets, and buckets.
+/// Returns the sections for the pairs of documents in ascending order: bounds of buckets, and
+/// buckets.
 pub(super) fn sections<'a>(pairs: impl Iterator<Item = &'a [u32]>) -> (Vec<u8>, Vec<u8>) {
     let mut items: Vec<(u32, u32)> = (0..)
         .zip(pairs)
@@ -120,7 +121,7 @@ mod tests {
         Ok(docs)
     }
 
-    /// Few of them, spread over all buckets.
+    /// Generates few pairs, spread over all buckets.
     fn any_pair() -> impl Strategy<Value = u32> {
         (0u32..40).prop_map(|number| number.wrapping_mul(0x9e37_79b9))
     }

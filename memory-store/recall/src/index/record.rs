@@ -1,5 +1,5 @@
-//! A document of an index: a fixed-size entry that ranking needs, and a packed record that
-//! printing needs. A record is a list of tagged fields, so that later versions can add some.
+//! Documents of an index: a fixed-size entry for ranking, and a packed record for printing. A record is a list of
+//! tagged fields, so that later versions can add fields.
 
 use std::path::PathBuf;
 
@@ -11,57 +11,57 @@ use memory_store_base::kind::Kind;
 use memory_store_base::memory::{CUES_MAX, SaidBy, Scope, Status};
 use memory_store_base::time::Timestamp;
 
-/// Fields of one kind that a record keeps.
+/// Maximum number of repeated fields of one kind in a record.
 pub const REPEATED_MAX: usize = 64;
 
-/// Another memory replaces it.
+/// The memory is superseded.
 pub const FLAG_SUPERSEDED: u8 = 1;
-/// A person pinned it.
+/// The memory is pinned by a person.
 pub(crate) const FLAG_PINNED: u8 = 2;
-/// It waits for review.
+/// The memory is pending review.
 pub const FLAG_DRAFT: u8 = 4;
-/// It has error signatures.
+/// The memory has error signatures.
 pub(crate) const FLAG_SIGNATURES: u8 = 8;
-/// It is about certain paths only.
+/// The memory applies to certain paths only.
 pub(crate) const FLAG_PATHS_ONLY: u8 = 16;
 
-/// Claude Code tells it to every session anyway.
+/// Claude Code already adds the memory to every session.
 pub const FLAG_SAID: u8 = 32;
-/// It is in quarantine: not given unless somebody asks for it.
+/// The memory is in quarantine: returned only by an explicit request.
 pub const FLAG_HELD: u8 = 64;
-/// Its files changed much since it was learned.
+/// The memory's files changed much since it was learned.
 pub const FLAG_STALE: u8 = 128;
 
-/// The most that an entry tells of the documents before it, and of those after it.
+/// Maximum value of an entry's `before` and `after` counts.
 pub(crate) const BESIDE_MAX: u8 = 15;
 
 /// Fields of a document for ranking.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Entry {
-    /// Of a memory its id; of a passage the session's hash, the turn's number and its place there.
+    /// For a memory, its id; for a passage, the session's hash, the turn's number and its position there.
     pub id: MemoryId,
     /// Start of the record in its section.
     pub offset: u64,
-    /// Its length.
+    /// Length of the record.
     pub length: u32,
-    /// Its checksum.
+    /// Checksum of the record.
     pub checksum: u32,
-    /// When what it says happened, or was last renewed.
+    /// Time of the event, or of its last confirmation.
     pub when: Timestamp,
     /// Confidence, 0 to 255.
     pub confidence: u8,
-    /// The number of its kind.
+    /// Number of the kind.
     pub kind: u8,
     /// See the `FLAG_` constants.
     pub flags: u8,
-    /// Number of documents of its session right before it in its segment, at most [`BESIDE_MAX`].
+    /// Number of documents of the same session directly before it in the segment, at most [`BESIDE_MAX`].
     pub before: u8,
-    /// Number of those right after it.
+    /// Number of documents of the same session directly after it.
     pub after: u8,
 }
 
 impl Entry {
-    /// Returns the kind of the statement, if this version knows it.
+    /// Returns the kind of the statement; `None` for kinds of later versions.
     pub(crate) fn kind_of(&self) -> Option<Kind> {
         Kind::ALL.get(usize::from(self.kind)).copied()
     }
@@ -94,7 +94,7 @@ impl Entry {
         out.extend_from_slice(&check.to_le_bytes());
     }
 
-    /// Reads an entry; `None` when its checksum does not fit.
+    /// Reads an entry; `None` if its checksum does not match.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let mut cursor = Cursor(bytes.get(..DOC_ENTRY)?);
         let id = MemoryId(cursor.array()?);
@@ -121,63 +121,63 @@ impl Entry {
 /// Fields of a document for printing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Record {
-    /// The title; of the first passage of a session that session's, of other passages empty.
+    /// The title. The first passage of a session has the session's title, other passages none.
     pub title: String,
-    /// The text below it, perhaps cut.
+    /// The body text, possibly cut.
     pub text: String,
-    /// The memory file, relative to the working tree's root where it lies below it.
+    /// Path of the memory file, relative to the root of the working tree if it is inside.
     pub file: PathBuf,
-    /// When the file was last changed, in nanoseconds since 1970.
+    /// Modification time of the file, in nanoseconds since 1970.
     pub modified_ns: i64,
-    /// Its length.
+    /// Length of the file.
     pub file_bytes: u64,
-    /// The files it is about.
+    /// Files that the memory is about.
     pub paths: Vec<String>,
     /// Search words.
     pub tags: Vec<String>,
-    /// Ways in which somebody will ask for it: searched, never shown.
+    /// Expected phrasings of questions: searched, never shown.
     pub cues: Vec<String>,
     /// Error signatures.
     pub signatures: Vec<String>,
-    /// When it was written.
+    /// Creation time.
     pub created: Timestamp,
-    /// When what it says happened.
+    /// Time of the event.
     pub occurred: Option<Timestamp>,
-    /// From when on it holds.
+    /// Start of validity.
     pub valid_from: Option<Timestamp>,
-    /// Until when it holds.
+    /// End of validity.
     pub valid_until: Option<Timestamp>,
     /// Scope.
     pub scope: Scope,
-    /// State: memory or draft.
+    /// Status: memory or draft.
     pub status: Status,
     /// Speaker of the statement.
     pub said_by: Option<SaidBy>,
     /// True if a model chose to save it.
     pub noted: bool,
-    /// Name of the writer.
+    /// Name of the author.
     pub author: Option<String>,
-    /// The memory that replaces it.
+    /// Id of the successor.
     pub superseded_by: Option<MemoryId>,
-    /// The memories that it replaces.
+    /// Ids of the memories that it supersedes.
     pub supersedes: Vec<MemoryId>,
-    /// The session it comes from.
+    /// Source session.
     pub session: Option<String>,
-    /// Of a passage: the subagent.
+    /// For a passage: the subagent.
     pub agent: Option<String>,
-    /// Of a passage: the number of its turn in the session.
+    /// For a passage: the number of its turn in the session.
     pub turn: u32,
-    /// Of the first passage of a turn: files that the turn touched. They are no terms.
+    /// For the first passage of a turn: the files that the turn touched. They are not indexed as terms.
     pub touched: Vec<String>,
-    /// Change of its files since it was learned, where that is much.
+    /// Change of its files since it was learned, if considerable.
     pub staleness: Option<Staleness>,
     /// True if this machine did not derive, write or release it.
     pub from_repository: bool,
-    /// The earlier memories that it differs from, as long as nobody decided which is true.
+    /// Earlier memories that it contradicts, until a user decides which is true.
     pub differs_from: Vec<MemoryId>,
 }
 
-/// The numbers of the fields. They are never used for anything else again.
+/// Field numbers. They are never reused.
 mod tag {
     pub(crate) const TITLE: u64 = 1;
     pub(crate) const TEXT: u64 = 2;
@@ -209,25 +209,25 @@ mod tag {
 }
 
 impl Record {
-    /// The date that people are shown.
+    /// Returns the date shown to users.
     pub(crate) fn date(&self) -> Timestamp {
         self.occurred.unwrap_or(self.created)
     }
 
-    /// Returns whether the time is over until which it holds.
+    /// Returns whether its validity has ended.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.valid_until.is_some_and(|until| until < now)
     }
 
-    /// Returns whether it is given in the place of an earlier memory that it differs from. What the user said stays in
-    /// force beside what Claude noted, and a memory from the repository takes the place of none that is not.
+    /// Returns whether it is returned instead of an earlier memory that it contradicts. A user's statement stays in
+    /// force beside a note of Claude, and a memory from the repository displaces only others from the repository.
     pub fn displaces(&self, older: &Self) -> bool {
         let is_users =
             |record: &Self| !record.noted && matches!(record.said_by, None | Some(SaidBy::User));
         (is_users(self) || !is_users(older)) && (!self.from_repository || older.from_repository)
     }
 
-    /// The text whose vector stands for the document.
+    /// Returns the text from which the document's vector is made.
     pub fn embedding_text(&self) -> String {
         let mut text = match self.title.as_str() {
             "" => self.text.clone(),
@@ -301,7 +301,7 @@ impl Record {
         Some(record)
     }
 
-    /// Reads of a record its file alone, and how that was when it was read.
+    /// Reads only a record's file path and the file's stamp.
     pub(crate) fn decode_file(bytes: &[u8]) -> Option<Self> {
         let mut record = Self::default();
         let mut cursor = Cursor(bytes);
@@ -354,7 +354,7 @@ fn put_field(out: &mut Vec<u8>, tag: u64, value: &[u8]) {
     put_bytes(out, value);
 }
 
-/// Empty text and the number 0 are what a missing field means.
+/// Writes a text field. Empty text and the number 0 are omitted: they are the defaults of missing fields.
 fn put_text(out: &mut Vec<u8>, tag: u64, value: &str) {
     if !value.is_empty() {
         put_field(out, tag, value.as_bytes());

@@ -1,5 +1,5 @@
-//! Reads a segment: an immutable file of documents with what finds them. Nothing in it is believed
-//! before its checksum fits, and only what a query needs is read.
+//! Reading of segments: immutable files of documents with their search structures. Nothing is used before its checksum
+//! was verified, and only the parts needed by a query are read.
 
 use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
@@ -19,26 +19,26 @@ use memory_store_base::error::{At, Error, Result};
 use memory_store_base::fs::disk::read_exact_at;
 use memory_store_base::id::MemoryId;
 
-/// A segment up to this size is read whole: one call is cheaper than many.
+/// Maximum size of a segment that is read whole: one call is cheaper than many.
 const WHOLE_BYTES_MAX: u64 = 48 * 1024;
 /// First read of a larger segment: header and section table.
 const HEAD_BYTES: usize = SEGMENT_HEADER + 16 * TABLE_ENTRY;
-/// Bytes of entries that are read at once: often the next one is among them, and a page of them takes hardly longer
-/// to read than one.
+/// Bytes of entries per read: often the next one is among them, and reading a page of them takes hardly longer than
+/// reading one.
 const ENTRIES_BYTES: usize = 4096;
-/// Entries between two that are read with them: to read so many takes as long as to ask for another one.
+/// Maximum number of unneeded entries within one read: reading this many takes as long as another read.
 const ENTRIES_BETWEEN: u32 = 16;
-/// Message about an entry whose checksum does not fit.
+/// Message about an entry with a wrong checksum.
 const WRONG_ENTRY: &str = "an entry's checksum does not fit";
-/// Entries that are read at once where only their ids are compared.
+/// Entries per read if only their ids are compared.
 const IDS_AT_ONCE: u32 = 512;
-/// Slots read at a time; at half load most keys are found or missed in one go.
+/// Slots per read; at half load most keys are found or missed in one read.
 const SLOTS_AT_ONCE: u64 = 4;
-/// Slots that are probed for one key.
+/// Maximum number of slots probed for one key.
 const PROBES_MAX: u64 = 256;
-/// Bytes of a file that are in memory at a time when all of it is compared with its hash.
+/// Bytes per read when a whole file is hashed.
 const VERIFY_BYTES: usize = 256 << 10;
-/// Bytes that one block may have.
+/// Maximum number of bytes of one block.
 pub(super) const BLOCK_BYTES_MAX: u32 = 64 << 20;
 
 /// Place of a section.
@@ -64,7 +64,7 @@ pub struct Segment {
     dead: Vec<u32>,
 }
 
-/// The entries that were read last.
+/// Cache of the last read entries.
 #[derive(Debug, Default)]
 struct Entries {
     first: u32,
@@ -88,7 +88,7 @@ pub(crate) struct Slot {
     pub(super) checksum: u32,
 }
 
-/// The documents that have a term, as they lie in the file.
+/// Encoded postings of a term.
 #[derive(Debug)]
 pub(crate) struct TermBlock<'a> {
     bytes: Cow<'a, [u8]>,
@@ -102,7 +102,7 @@ impl TermBlock<'_> {
         self.count as usize
     }
 
-    /// Walks through the documents.
+    /// Iterates over the documents.
     pub(crate) fn postings(&self) -> Postings<'_> {
         let mut postings =
             Postings { rest: Cursor(&self.bytes), left: self.count, doc: 0, docs: self.docs };
@@ -111,21 +111,21 @@ impl TermBlock<'_> {
     }
 }
 
-/// A walk through the documents that have a term, in rising order.
+/// Iterator over the documents of a term in ascending order.
 #[derive(Debug)]
 pub(crate) struct Postings<'a> {
-    /// Bytes behind the number of the next document.
+    /// Bytes after the number of the next document.
     rest: Cursor<'a>,
-    /// Documents to come.
+    /// Number of remaining documents.
     left: u32,
-    /// The next one; [`u32::MAX`] where the list makes no sense.
+    /// Next document; [`u32::MAX`] if the list is invalid.
     doc: u32,
     docs: u32,
 }
 
 impl Postings<'_> {
-    /// Calls `each` with the documents to come that lie below `end`, and with the term's weight in
-    /// them; `None` when the list makes no sense from here on.
+    /// Calls `each` with the remaining documents below `end`, and the term's weight in each; `None` if the list is
+    /// invalid from here on.
     pub(crate) fn below(&mut self, end: u32, mut each: impl FnMut(u32, u8)) -> Option<()> {
         while self.left > 0 && self.doc < end {
             let impact = self.rest.byte()?;
@@ -151,7 +151,7 @@ impl Segment {
     pub fn open(dir: &Path, reference: &SegmentRef) -> Result<Self> {
         let path = reference.path(dir);
         let file = File::open(&path).at(&path)?;
-        // One call, and a file that lost its end is known before anything is asked of it.
+        // One call detects a truncated file before it is used.
         if file.metadata().at(&path)?.len() != reference.bytes {
             return Err(damaged(&path, "the file has another length than the manifest says"));
         }
@@ -238,12 +238,12 @@ impl Segment {
         self.docs
     }
 
-    /// Returns how many terms all its documents have, repeated ones counted.
+    /// Returns the number of terms of all its documents, with repetitions.
     pub(super) fn terms(&self) -> u64 {
         self.terms
     }
 
-    /// The mean number of terms of its documents.
+    /// Returns the mean number of terms of its documents.
     pub(crate) fn average_length(&self) -> f32 {
         if self.docs == 0 { 0.0 } else { self.terms as f32 / self.docs as f32 }
     }
@@ -258,7 +258,7 @@ impl Segment {
         self.dead.binary_search(&doc).is_ok()
     }
 
-    /// Reads the entry of a document. Entries of neighbouring documents are best read in a row.
+    /// Reads the entry of a document. Neighbouring documents are best read in order.
     pub fn entry(&self, doc: u32) -> Result<Entry> {
         let at_once = (ENTRIES_BYTES / self.row()) as u32;
         let first = doc / at_once * at_once;
@@ -278,8 +278,8 @@ impl Segment {
         entry.ok_or_else(|| self.damaged(WRONG_ENTRY))
     }
 
-    /// Reads the entries of documents, given in rising order. Those that lie near one another are read together, and
-    /// nothing else: of a large segment few are near. Their codes, which are compared next, are kept.
+    /// Reads the entries of documents in ascending order. Adjacent ones are read together, without others: in a large
+    /// segment few are adjacent. Their codes, which are compared next, are kept.
     pub(crate) fn entries(&self, docs: &[u32]) -> Result<Vec<Entry>> {
         let (mut entries, mut bytes) = (Vec::with_capacity(docs.len()), Vec::new());
         let (row, mut codes) = (self.row(), self.codes.borrow_mut());
@@ -298,14 +298,14 @@ impl Segment {
         Ok(entries)
     }
 
-    /// Returns the length of a document's part in the table of documents: its entry, and of passages with vectors its code.
+    /// Returns the bytes of a document in the table of documents: its entry, and for passages with vectors its code.
     pub(super) fn row(&self) -> usize {
         let coded = DOC_ENTRY + ROW_CODE;
         let is_coded = self.length(SectionKind::Docs) == u64::from(self.docs) * coded as u64;
         if is_coded && self.docs > 0 { coded } else { DOC_ENTRY }
     }
 
-    /// Finds the document with an id; documents are in the order of their ids.
+    /// Returns the document with an id; documents are sorted by id.
     pub fn find(&self, id: MemoryId) -> Result<Option<(u32, Entry)>> {
         let doc = self.first_from(id)?;
         if doc == self.docs {
@@ -315,7 +315,7 @@ impl Segment {
         Ok((entry.id == id).then_some((doc, entry)))
     }
 
-    /// Returns the first document whose id is this one or a higher one; the number of documents where there is none.
+    /// Returns the first document with this id or a higher one; the number of documents if there is none.
     pub fn first_from(&self, id: MemoryId) -> Result<u32> {
         let (mut low, mut high) = (0, self.docs);
         while low < high {
@@ -329,8 +329,8 @@ impl Segment {
         Ok(low)
     }
 
-    /// Returns the documents whose ids have these bits, as far as an id can be believed before its entry's checksum was
-    /// compared: that is done for few of many, by whoever reads the entries of these.
+    /// Returns the documents whose ids have these bits. The checksums of their entries are not verified yet: the caller
+    /// reads the entries of the few that it needs.
     pub(crate) fn docs_of_ids(&self, bits: u128, mask: u128) -> Result<Vec<u32>> {
         let mut docs = Vec::new();
         let row = self.row();
@@ -348,12 +348,12 @@ impl Segment {
         Ok(docs)
     }
 
-    /// Reads the record that an entry points at.
+    /// Reads the record of an entry.
     pub fn record(&self, entry: &Entry) -> Result<Record> {
         self.record_with(entry, Record::decode)
     }
 
-    /// Reads a record's file alone, and how that was when it was read.
+    /// Reads only a record's file path and the file's stamp.
     pub(crate) fn record_file(&self, entry: &Entry) -> Result<Record> {
         self.record_with(entry, Record::decode_file)
     }
@@ -377,7 +377,7 @@ impl Segment {
         }
     }
 
-    /// Reads where a term occurs.
+    /// Reads the postings of a term.
     pub(crate) fn term_block(&self, slot: &Slot) -> Result<TermBlock<'_>> {
         let bytes = self.block(SectionKind::TermBlocks, slot)?;
         Ok(TermBlock { bytes, count: slot.count, docs: self.docs })
@@ -388,7 +388,7 @@ impl Segment {
         self.term_block(slot)?.postings().below(self.docs, each).ok_or_else(|| self.no_postings())
     }
 
-    /// Returns the error for a senseless list, as [`Postings::below`] finds it.
+    /// Returns the error for an invalid list, as [`Postings::below`] detects it.
     pub(crate) fn no_postings(&self) -> Error {
         self.damaged("a list of postings makes no sense")
     }
@@ -474,7 +474,7 @@ impl Segment {
         if fits { Ok(()) } else { Err(self.damaged("the file's hash does not fit")) }
     }
 
-    /// Adds a rising number to the last document's; `None` outside the segment.
+    /// Adds an increment to the last document's number; `None` outside the segment.
     fn next_doc(&self, cursor: &mut Cursor<'_>, doc: &mut u32) -> Option<u32> {
         let delta = u32::try_from(cursor.varint()?).ok()?;
         *doc = doc.checked_add(delta).filter(|&doc| doc < self.docs)?;
@@ -520,7 +520,7 @@ impl Segment {
             fits(&bytes[..SLOT - 4], cursor.u32()?).then_some((hash, slot))
         })();
         match decoded {
-            // Each item has a byte at least, and readers make room for as many as are counted.
+            // Each item has at least one byte, and readers allocate memory for the counted number.
             Some((_, slot)) if slot.count > slot.length => {
                 Err(self.damaged("a slot counts more items than its block has bytes"))
             }
@@ -541,7 +541,7 @@ impl Segment {
         }
     }
 
-    /// Where the graph of passages lies in the file.
+    /// Returns the place of the graph of passages in the file.
     #[cfg(test)]
     pub(crate) fn place_of_links(&self) -> std::ops::Range<usize> {
         let Section { offset, length } = self.section(SectionKind::Links);
@@ -552,7 +552,7 @@ impl Segment {
         self.sections[kind as usize]
     }
 
-    /// Length of a section, 0 when there is none.
+    /// Returns the length of a section, 0 if there is none.
     pub(super) fn length(&self, kind: SectionKind) -> u64 {
         self.section(kind).length
     }
@@ -578,7 +578,7 @@ impl Segment {
         }
     }
 
-    /// Reads a part of a section into a buffer that is used again.
+    /// Reads a part of a section into a reused buffer.
     pub(super) fn read_into(
         &self,
         kind: SectionKind,
@@ -596,7 +596,7 @@ impl Segment {
         }
     }
 
-    /// Returns where in the file a part of a section starts.
+    /// Returns the file offset of a part of a section.
     fn place(&self, kind: SectionKind, offset: u64, length: u64) -> Result<u64> {
         let section = self.section(kind);
         match offset.checked_add(length).filter(|&end| end <= section.length) {
@@ -698,7 +698,7 @@ mod tests {
     use memory_store_base::kind::Kind;
     use memory_store_base::time::Timestamp;
 
-    /// `fuzz/corpus/index/items`: readers made room for as many postings as a slot counted.
+    /// `fuzz/corpus/index/items`: readers allocated memory for as many postings as a slot counted.
     #[test]
     fn a_slot_counts_no_more_items_than_its_block_can_hold() {
         const LENGTH_AT: usize = 16;

@@ -1,4 +1,4 @@
-//! Helpers for tests of several sections: segments in memory, and bytes that change.
+//! Helpers for tests of several sections: segments in memory, and altered bytes.
 
 use std::fmt::Debug;
 use std::path::Path;
@@ -11,13 +11,13 @@ use super::segment::Segment;
 use super::{freeze, write};
 use memory_store_base::error::Result;
 
-/// The bytes of a segment of memories.
+/// Returns a segment of memories.
 pub(crate) fn segment_bytes(documents: &[Document]) -> Vec<u8> {
     let space = documents.iter().find_map(|document| Some(document.vector?.space));
     write::segment(Collection::Memories, documents, &[], space, freeze::Frozen::default())
 }
 
-/// The bytes of a segment of passages that say these texts, in this order.
+/// Returns a segment of passages with these texts in order.
 pub(crate) fn passages(texts: &[String]) -> Vec<u8> {
     let document = |(number, text): (u32, &String)| {
         let mut document = Document::passage(&Passage { turn: number, ..Passage::default() });
@@ -34,7 +34,7 @@ pub(crate) fn open_passages(bytes: Vec<u8>, docs: u32) -> Result<Segment> {
     open(Collection::Passages, bytes, docs, &[])
 }
 
-/// Opens a segment that lies in memory.
+/// Opens a segment in memory.
 pub(crate) fn open(
     collection: Collection,
     bytes: Vec<u8>,
@@ -47,7 +47,7 @@ pub(crate) fn open(
     Segment::from_bytes(Path::new("test.seg"), bytes, &reference)
 }
 
-/// Holds that a changed byte is an error, or changes nothing of what is answered.
+/// Asserts that a changed byte is an error, or does not change the result.
 pub(crate) fn notice_a_changed_byte<T: PartialEq + Debug>(
     mut bytes: Vec<u8>,
     at: prop::sample::Index,

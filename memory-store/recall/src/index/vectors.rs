@@ -1,11 +1,9 @@
-//! Vectors of a segment's documents, and which of them are nearest to a query's.
+//! Vectors of a segment's documents, and the search for the nearest to a query's.
 //!
-//! Few vectors are compared one by one. Of more, the sign codes are read first, an eighth of the
-//! bytes, and in three steps fewer and fewer documents are compared better and better: code with
-//! code, the query's vector with the codes that differ least, and vector with vector. Nothing is
-//! mapped: a page fault costs ten times what reading a vector does. And nothing is read into more
-//! memory than a small buffer, which is used again: to touch a page for the first time costs a hook
-//! more than to fill it from a file.
+//! Few vectors are compared one by one. For more, the sign codes are read first, an eighth of the bytes, and three
+//! steps compare fewer and fewer documents more and more precisely: code with code, the query's vector with the codes
+//! that differ least, and vector with vector. Nothing is mapped: a page fault costs ten times the read of a vector.
+//! Reads reuse a small buffer: the first access to a memory page costs a hook more than filling it from a file.
 
 use super::format::{Cursor, DOC_ENTRY, SectionKind, is_believed};
 use super::hub;
@@ -18,63 +16,64 @@ use memory_store_base::settings::IndexSearch;
 
 /// Bytes of the head.
 pub(super) const HEAD: usize = 40;
-/// Bytes of a document's vector with what is known of it.
+/// Bytes of a document's vector with its metadata.
 pub(super) const STRIDE: usize = DIMENSIONS + 16;
-/// Bytes of a passage's code behind its entry: the number of the encoder, the fine code, the sum of both.
+/// Bytes of a passage's code behind its entry: the number of the encoder, the fine code, their checksum.
 pub(super) const ROW_CODE: usize = ENTRY + SUM;
 /// A passage's code as it is stored.
 pub(super) type RowCode = [u8; ROW_CODE];
-/// Rows of passages, entries with codes, that are read at once.
+/// Rows of passages (entries with codes) per read.
 const ROWS_AT_ONCE: u32 = 128;
-/// Codes that are guarded by one sum.
+/// Codes covered by one checksum.
 pub(super) const CODES_GUARDED: usize = 8192;
 /// Codes read at once.
 const CODES_AT_ONCE: usize = 1024;
-/// Vectors read at once when all are compared: few enough for a hook to read them, and keep what it finds of a
-/// thousand, in the memory that the index of the embedder's table had before, which is 28 kB.
+/// Vectors per read when all are compared: few enough for a hook to fit them and the results of a thousand in the
+/// memory used before by the index of the embedder's table, which is 28 kB.
 const VECTORS_AT_ONCE: usize = 40;
-/// Up to so many, vectors are compared one by one: beyond, to read those whose codes are most alike
-/// takes less time.
+/// Maximum number of vectors that are compared one by one: beyond, reading only those with the most similar codes takes
+/// less time.
 const EXACT_MAX: u32 = 2500;
-/// From so many vectors on the graph is searched, where nothing else is asked for.
+/// Minimum number of vectors for searching the graph, unless requested otherwise.
 const GRAPH_MIN: u32 = 50_000;
-/// And when the transformer made so many hundredths of their vectors: among the table's, which lie closer
-/// together, a graph finds less than a scan does in little more time. `scripts/bench index` compares the two.
+/// Minimum share of vectors by the transformer for searching the graph, in hundredths: among the table's vectors, which
+/// are closer together, a graph finds less than a scan does in little more time. `scripts/bench index` compares the
+/// two.
 const GRAPH_TRANSFORMED_MIN: u64 = 75;
 /// Number of codes compared with the query's vector for each vector that is read.
 const WEIGHED: usize = 5;
 
-/// The cosine of a vector and the levels of its fine code, as it is with normally distributed components. The code's
-/// with others is so much smaller than the vector's.
+/// Cosine of a vector and the levels of its fine code, for normally distributed components. The code's cosines with
+/// other vectors are smaller than the vector's by this factor.
 const FINE_COSINE: f32 = 0.94;
 
-/// Returns how many vectors are read to find the `count` nearest. `scripts/bench index` measures what is found with
-/// this many.
+/// Returns the number of vectors read to find the `count` nearest. `scripts/bench index` measures recall by this
+/// number.
 fn rescored(count: usize) -> usize {
     count.saturating_add(64)
 }
 
-/// A vector, and what it is of.
+/// A vector with its space and encoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Embedded {
-    /// The space it lies in.
+    /// Space of the vector.
     pub space: Space,
-    /// Which encoder made it.
+    /// Encoder of the vector.
     pub encoder: Encoder,
     /// The vector.
     pub vector: Vector,
 }
 
-/// A document that is near a query.
+/// A document near a query.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Near {
     /// The document.
     pub doc: u32,
     /// The cosine of the angle between its vector and the query's, -1 to 1.
     pub cosine: f32,
-    /// Which encoder made its vector.
+    /// Encoder of its vector.
     pub encoder: Encoder,
-    /// Hub value: nearness to whatever is near it, see [`super::hub`].
+    /// Hub value: mean similarity to its nearest neighbours, see [`super::hub`].
     pub hub: f32,
 }
 
@@ -85,7 +84,7 @@ pub struct VectorHead {
     pub space: Space,
     /// Number of documents with a vector.
     pub count: u32,
-    /// Number of vectors that the transformer made.
+    /// Number of vectors made by the transformer.
     pub transformed: u32,
 }
 
@@ -101,7 +100,7 @@ impl VectorHead {
         out
     }
 
-    /// Returns whether so many vectors of this kind are better searched by a graph.
+    /// Returns whether a graph is the better search for this number and kind of vectors.
     fn is_for_graph(&self) -> bool {
         self.count >= GRAPH_MIN && self.is_transformed()
     }
@@ -119,7 +118,7 @@ impl VectorHead {
     }
 }
 
-/// A document's vector as it is stored.
+/// A document's stored vector.
 struct Item<'a> {
     encoder: Option<Encoder>,
     hub: f32,
@@ -128,7 +127,7 @@ struct Item<'a> {
     components: &'a [u8; DIMENSIONS],
 }
 
-/// Appends what is stored for a document.
+/// Appends the stored vector of a document.
 pub(super) fn put_item(out: &mut Vec<u8>, embedded: Option<&Embedded>, hub: u8) {
     let start = out.len();
     match embedded {
@@ -145,7 +144,7 @@ pub(super) fn put_item(out: &mut Vec<u8>, embedded: Option<&Embedded>, hub: u8) 
 }
 
 impl<'a> Item<'a> {
-    /// Reads an item; `None` when its sum does not fit.
+    /// Reads an item; `None` if its checksum does not match.
     fn decode(bytes: &'a [u8]) -> Option<Self> {
         let bytes = guarded(bytes.get(..STRIDE)?)?;
         let (components, rest) = bytes.split_first_chunk()?;
@@ -166,7 +165,7 @@ pub(super) fn guarded(bytes: &[u8]) -> Option<&[u8]> {
     (kernel::sum(body) == u64::from_le_bytes(*sum) || is_believed()).then_some(body)
 }
 
-/// A query's vector, and its length.
+/// A query's vector with its length.
 pub(super) struct QueryVector<'a> {
     vector: &'a Vector,
     length: f32,
@@ -177,7 +176,7 @@ impl<'a> QueryVector<'a> {
         Self { vector, length: (kernel::dot(&vector.0, &vector.0) as f32).sqrt() }
     }
 
-    /// The cosine of the vector that a fine code stands for.
+    /// Returns the cosine with the vector represented by a fine code.
     pub(super) fn fine_cosine(&self, weights: &FineWeights, code: &[u8; FINE]) -> f32 {
         let lengths = self.length * (Fine::square(code) as f32).sqrt() * FINE_COSINE;
         let cosine = if lengths > 0.0 { weights.dot(code) as f32 / lengths } else { 0.0 };
@@ -218,12 +217,12 @@ impl Segment {
         Ok(Some(*self.vector_head.get_or_init(|| head)))
     }
 
-    /// The space that the vectors lie in.
+    /// Returns the space of the vectors.
     pub(crate) fn space(&self) -> Result<Option<Space>> {
         Ok(self.vector_head()?.map(|head| head.space))
     }
 
-    /// Returns whether there are fine codes in place of vectors.
+    /// Returns whether the segment has fine codes instead of vectors.
     pub(super) fn has_fine_codes(&self) -> bool {
         self.row() > DOC_ENTRY
     }
@@ -244,7 +243,7 @@ impl Segment {
         whole.and(found).ok_or_else(|| self.no_codes())
     }
 
-    /// Reads the vector of a document, or what its fine code stands for.
+    /// Reads the vector of a document, or an approximation from its fine code.
     pub fn vector(&self, doc: u32) -> Result<Option<Embedded>> {
         let Some(head) = self.vector_head()? else { return Ok(None) };
         if self.has_fine_codes() {
@@ -263,8 +262,8 @@ impl Segment {
         Ok(embedded)
     }
 
-    /// The documents that have no vector of a space by the transformer, but one that could be
-    /// better: all, where the segment is of another space or of none.
+    /// Returns the documents whose vector was not made by the transformer; all, if the segment is of another space or
+    /// of none.
     pub fn waiting(&self, space: Space) -> Result<Vec<u32>> {
         if self.space()? != Some(space) {
             return Ok((0..self.docs()).filter(|&doc| !self.is_dead(doc)).collect());
@@ -283,8 +282,8 @@ impl Segment {
         Ok(waiting)
     }
 
-    /// The cosines of some documents; `None` for those without a vector. The query's vector is one
-    /// of the space of [`Segment::space`].
+    /// Returns the cosines of some documents; `None` for those without a vector. The query's vector must be of the
+    /// space [`Segment::space`].
     pub(crate) fn cosines(&self, query: &Vector, docs: &[u32]) -> Result<Vec<Option<Near>>> {
         if self.vector_head()?.is_none() {
             return Ok(vec![None; docs.len()]);
@@ -319,15 +318,15 @@ impl Segment {
         Ok(encoder.map(|encoder| Near { doc, cosine, encoder, hub: 0.0 }))
     }
 
-    /// Compares all documents, in their order, when they are so few that nothing less would be
-    /// faster; dead ones are left out. The query's vector is one of the space of [`Segment::space`].
+    /// Compares all documents in order if no other search would be faster; dead ones are skipped. The query's vector
+    /// must be of the space [`Segment::space`].
     pub(crate) fn nearness(
         &self,
         query: &Vector,
         search: IndexSearch,
     ) -> Result<Option<Vec<Near>>> {
         let by_graph = search == IndexSearch::Graph && self.has_graph();
-        // Passages are many: to keep what all of them are like takes a hook longer than to read some again.
+        // Passages are numerous: storing all similarities takes a hook longer than reading some again.
         let few = self.docs() <= EXACT_MAX && !self.has_fine_codes();
         if by_graph || !few || self.vector_head()?.is_none() {
             return Ok(None);
@@ -335,8 +334,8 @@ impl Segment {
         self.nearness_of_all(query).map(Some)
     }
 
-    /// The `count` documents that are nearest to a query, the nearest first, equal ones in their
-    /// order; dead ones are left out. The query's vector is one of the space of [`Segment::space`].
+    /// Returns the `count` documents nearest to a query, nearest first, equal ones in document order; dead ones are
+    /// skipped. The query's vector must be of the space [`Segment::space`].
     pub fn nearest(&self, query: &Vector, count: usize, search: IndexSearch) -> Result<Vec<Near>> {
         let Some(head) = self.vector_head()? else { return Ok(Vec::new()) };
         if head.count == 0 || count == 0 {
@@ -347,7 +346,7 @@ impl Segment {
         }
         if self.has_fine_codes() {
             return match search == IndexSearch::Graph && self.has_graph() {
-                // To keep more costs a read for each code: the bench has what it finds.
+                // Keeping more would cost a read for each code: `scripts/bench index` measures recall.
                 true => Ok(nearest(&self.nearest_by_links(query, count)?, count)),
                 false => self.nearest_by_fine_code(query, count),
             };
@@ -382,20 +381,19 @@ impl Segment {
             let Some(encoder) = encoder else { return };
             let cosine = query.fine_cosine(&weights, code);
             if best.may_be(cosine) && !self.is_dead(doc) {
-                // How near a passage is to whatever is near it is not known.
+                // Hub values of passages are unknown.
                 best.add(Near { doc, cosine, encoder, hub: 0.0 });
             }
         })?;
         Ok(best.sorted())
     }
 
-    /// Compares the codes of all documents, and the vectors of those whose codes are most like the
-    /// query.
+    /// Compares the codes of all documents, and the vectors of those with the codes most similar to the query.
     fn nearest_by_code(&self, query: &Vector, count: usize) -> Result<Vec<Near>> {
         let (code, weights) = (Code::of(query), KernelWeights::of(query));
         let rescored = rescored(count);
         let mut least = Least::new(rescored.saturating_mul(WEIGHED));
-        // The best so far, and some more before they are sorted out.
+        // Room for the best so far, and some more before they are pruned.
         let room = rescored.saturating_mul(4).min(self.docs() as usize);
         let mut weighed: Vec<(i32, u32)> = Vec::with_capacity(room);
         let keep_best = |weighed: &mut Vec<(i32, u32)>| {
@@ -424,7 +422,7 @@ impl Segment {
         Ok(self.cosines(query, &docs)?.into_iter().flatten().collect())
     }
 
-    /// Calls `each` with the first document of some, and with their codes. The codes passed to it may turn out to be
+    /// Calls `each` with ranges of codes and the first document of each. The codes passed to it may turn out to be
     /// damaged at the end.
     fn each_code(&self, each: &mut dyn FnMut(u32, &[[u8; CODE]])) -> Result<()> {
         let mut buffer = vec![0; CODES_AT_ONCE * CODE];
@@ -499,7 +497,7 @@ impl Segment {
     }
 }
 
-/// The encoder with this number.
+/// Returns the encoder with this number.
 pub(super) fn coder(number: u32) -> Option<Encoder> {
     u8::try_from(number).ok().and_then(Encoder::from_number)
 }
@@ -509,7 +507,7 @@ fn codes_bytes(docs: u64) -> u64 {
     docs * CODE as u64 + docs.div_ceil(CODES_GUARDED as u64) * 8
 }
 
-/// The `count` nearest of some, the nearest first, equal ones in their order.
+/// Returns the `count` nearest of some, nearest first, equal ones in document order.
 pub(crate) fn nearest(all: &[Near], count: usize) -> Vec<Near> {
     let mut best = NearestSoFar::new(count, all.len());
     for &near in all.iter() {
@@ -520,17 +518,17 @@ pub(crate) fn nearest(all: &[Near], count: usize) -> Vec<Near> {
     best.sorted()
 }
 
-/// The nearest documents of those seen so far, and some more before these are sorted out.
+/// The nearest documents so far, and some more before they are pruned.
 pub(super) struct NearestSoFar {
     count: usize,
     room: usize,
     list: Vec<Near>,
-    /// Cosine below which a document is none of them.
+    /// Minimum cosine of a further document.
     floor: f32,
 }
 
 impl NearestSoFar {
-    /// Begins to look for the `count` nearest of `all` documents.
+    /// Creates a list for the `count` nearest of `all` documents.
     pub(super) fn new(count: usize, all: usize) -> Self {
         let room = count.saturating_mul(4).min(all);
         Self { count, room, list: Vec::with_capacity(room), floor: f32::NEG_INFINITY }
@@ -562,7 +560,7 @@ impl NearestSoFar {
         b.cosine.total_cmp(&a.cosine).then(a.doc.cmp(&b.doc))
     }
 
-    /// The nearest first, equal ones in their order.
+    /// Returns the nearest first, equal ones in document order.
     pub(super) fn sorted(mut self) -> Vec<Near> {
         self.keep_best();
         self.list.sort_unstable_by(Self::order);
@@ -570,7 +568,7 @@ impl NearestSoFar {
     }
 }
 
-/// Greatest difference of codes among those that differ least of all seen so far.
+/// Upper bound for the differing bits of the nearest codes so far.
 struct Least {
     count: usize,
     histogram: [usize; DIMENSIONS + 1],
@@ -581,8 +579,8 @@ impl Least {
         Self { count, histogram: [0; DIMENSIONS + 1] }
     }
 
-    /// Takes in further codes; returns the number of differing bits up to which at least `count` of
-    /// all have been seen. It only ever falls.
+    /// Adds further codes; returns the number of differing bits within which at least `count` of all codes are. It
+    /// never increases.
     fn limit(&mut self, differing: &[u16]) -> u16 {
         differing.iter().for_each(|&bits| self.histogram[usize::from(bits)] += 1);
         let mut seen = 0;
@@ -609,14 +607,14 @@ pub(super) mod tests {
 
     pub(crate) const SPACE: Space = Space([3; 16]);
 
-    /// Numbers between -0.5 and 0.5 that look random.
+    /// Returns pseudo-random numbers between -0.5 and 0.5.
     fn noise(seed: u32, place: usize) -> f32 {
         let mut mixed = (u64::from(seed) << 20 | place as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         ((mixed ^ mixed >> 31) >> 40) as f32 / (1u64 << 24) as f32 - 0.5
     }
 
-    /// A vector of a group of 25, somewhat unlike the others of it.
+    /// Returns a vector of a group of 25, slightly different from the others of the group.
     pub(crate) fn vector(number: u32) -> Vector {
         let component = |at| noise(number / 25, at) + 0.7 * noise(number | 1 << 20, at);
         Vector::of(&std::array::from_fn(component)).unwrap()
@@ -787,7 +785,7 @@ pub(super) mod tests {
             })?;
         }
 
-        /// Sums that fit say nothing about who made them.
+        /// Matching checksums do not prove the origin of the data.
         #[test]
         fn any_numbers_with_sums_that_fit_are_survived(
             head in prop::collection::vec(any::<u8>(), HEAD - 8),

@@ -1,4 +1,4 @@
-//! Lays out the bytes of a segment.
+//! Encoding of segments.
 
 use std::collections::BTreeMap;
 
@@ -24,8 +24,8 @@ use crate::signature::{command_hash, signature_hash};
 use memory_store_base::error::Result;
 use memory_store_base::id::MemoryId;
 
-/// Returns the bytes of a segment of these documents, which are in the order of their ids and of which no two have the
-/// same. Equal documents give equal bytes. Vectors of another space than `space` are left out.
+/// Encodes a segment of these documents, which are sorted by unique id. Equal documents yield equal bytes. Vectors of
+/// another space than `space` are dropped.
 pub fn segment(
     collection: Collection,
     documents: &[Document],
@@ -37,7 +37,7 @@ pub fn segment(
     let average = if documents.is_empty() { 0.0 } else { terms as f32 / documents.len() as f32 };
     let (docs, records) = docs_and_records(documents);
     let postings = postings(documents, average);
-    // Hooks look for memories, and have no time to inflate a page or to look through a bucket.
+    // Hooks search memories, and have no time to decompress a page or to scan a bucket.
     let (term_heads, (term_starts, term_blocks), (record_pages, records)) = match collection {
         Collection::Memories => {
             (SectionKind::TermSlots, hashed_map(&postings), (Vec::new(), records))
@@ -78,7 +78,7 @@ pub fn segment(
     assemble(collection, documents.len() as u32, terms, &sections)
 }
 
-/// Sections that have nothing to do with vectors.
+/// Sections unrelated to vectors.
 const OF_WORDS: [SectionKind; 12] = [
     SectionKind::TermSlots,
     SectionKind::TermBuckets,
@@ -101,7 +101,7 @@ const OF_GRAPH: [SectionKind; 2] = [SectionKind::Seeds, SectionKind::Links];
 const OF_VECTORS: [SectionKind; 4] =
     [SectionKind::Docs, SectionKind::VectorHead, SectionKind::Clusters, SectionKind::Members];
 
-/// Section of a graph's nodes.
+/// Returns the section of a graph's nodes.
 fn nodes_in(collection: Collection) -> SectionKind {
     match collection {
         Collection::Memories => SectionKind::Graph,
@@ -109,9 +109,8 @@ fn nodes_in(collection: Collection) -> SectionKind {
     }
 }
 
-/// Returns the bytes of a segment of passages that has other vectors, by document, and is the same
-/// otherwise: nothing that has to do with words is looked at. Its graph stays `with_graph`, which finds as much while few
-/// vectors are others: a search compares the new ones.
+/// Returns a segment of passages with other vectors, by document. The sections of words are copied unread. Its graph is
+/// kept if `with_graph`; it finds as much while few vectors are new, because a search compares these.
 pub fn with_vectors(
     segment: &Segment,
     embedded: &[Option<Embedded>],
@@ -130,8 +129,8 @@ pub fn with_vectors(
     rewritten(segment, new, if with_graph { &OF_GRAPH } else { &[] })
 }
 
-/// Returns the bytes of a segment of passages with a graph over its vectors, and the same otherwise. `link` returns for
-/// each vector the numbers of its neighbours, the nearest first.
+/// Returns a segment of passages with a new graph over its vectors. `link` returns for each vector the numbers of its
+/// neighbours, nearest first.
 pub fn with_graph(
     segment: &Segment,
     link: &dyn Fn(&[&Vector]) -> Vec<Vec<u32>>,
@@ -142,7 +141,7 @@ pub fn with_graph(
     let vectored: Vec<(u32, &Vector)> = vectored.collect();
     let vectors: Vec<&Vector> = vectored.iter().map(|&(_, vector)| vector).collect();
     let links = link(&vectors);
-    // Without a graph the segment would be due for one again, without end.
+    // Otherwise the segment would be without a graph, and due for one again and again.
     if links.len() != vectors.len() {
         let (lists, vectors) = (links.len(), vectors.len());
         let message = format!("a graph of {vectors} vectors was linked with {lists} lists");
@@ -153,7 +152,7 @@ pub fn with_graph(
     rewritten(segment, new, &OF_VECTORS)
 }
 
-/// Returns the bytes of a segment of passages of the sections of words, of `kept` ones and of new ones.
+/// Returns a segment of passages with its sections of words, `kept` sections and new ones.
 fn rewritten(
     segment: &Segment,
     mut sections: Vec<(SectionKind, Vec<u8>)>,
@@ -165,7 +164,7 @@ fn rewritten(
     Ok(assemble(Collection::Passages, segment.docs(), segment.terms(), &sections))
 }
 
-/// Puts header, section table and sections together.
+/// Joins header, section table and sections.
 fn assemble(
     collection: Collection,
     docs: u32,
@@ -215,7 +214,7 @@ fn docs_and_records(documents: &[Document]) -> (Vec<u8>, Vec<u8>) {
     (docs, records)
 }
 
-/// Returns how many of these documents, which stand beside one, are of its session.
+/// Returns the number of consecutive neighbours from a document's session.
 fn beside<'a>(document: &Document, others: impl IntoIterator<Item = &'a Document>) -> u8 {
     let (session, agent) = (&document.record.session, &document.record.agent);
     let same = |other: &&Document| {
@@ -224,10 +223,10 @@ fn beside<'a>(document: &Document, others: impl IntoIterator<Item = &'a Document
     others.into_iter().take(usize::from(BESIDE_MAX)).take_while(same).count() as u8
 }
 
-/// Blocks of a hashed map by key: the number of items, and the items one after another.
+/// Blocks of a hashed map by key: the number of items, and the encoded items.
 pub(super) type Blocks = BTreeMap<u64, (u32, Vec<u8>)>;
 
-/// Adds items to blocks, each with the distance of its document from the one before.
+/// Adds items to blocks, each with the difference of its document from the previous one.
 #[derive(Default)]
 struct BlockWriter {
     blocks: Blocks,
@@ -279,8 +278,7 @@ fn errors(documents: &[Document]) -> Blocks {
     writer.blocks
 }
 
-/// Lays out a hashed map: at most half its slots are used, so that a key is found or missed within
-/// a few.
+/// Encodes a hashed map: at most half of its slots are used, so that a key is found or missed within a few probes.
 fn hashed_map(blocks: &Blocks) -> (Vec<u8>, Vec<u8>) {
     if blocks.is_empty() {
         return (Vec::new(), Vec::new());
@@ -307,7 +305,7 @@ fn hashed_map(blocks: &Blocks) -> (Vec<u8>, Vec<u8>) {
     (slots, out)
 }
 
-/// The sections of vectors; all empty when no document has one.
+/// Returns the sections of vectors; all empty if no document has one.
 #[derive(Default)]
 struct VectorSections {
     head: Vec<u8>,
@@ -352,7 +350,7 @@ fn vectors(collection: Collection, embedded: &[Option<&Embedded>], space: Space)
     VectorSections { head, codes, items, ..VectorSections::default() }
 }
 
-/// Keeps of vectors their fine codes: passages are many, and found as well by these.
+/// Encodes vectors as fine codes only: passages are numerous, and the codes find as much.
 fn fine(embedded: &[Option<&Embedded>]) -> Vec<u8> {
     let code = |embedded: &Option<&Embedded>| match embedded {
         Some(embedded) => (embedded.encoder as u32, Fine::of(&embedded.vector)),
@@ -363,7 +361,7 @@ fn fine(embedded: &[Option<&Embedded>]) -> Vec<u8> {
     out
 }
 
-/// The table of documents: entries from rows of some length, each with its code behind it. Without codes entries alone.
+/// Returns the table of documents: entries from rows of `row` bytes, each followed by its code, if there are codes.
 fn with_codes(rows: &[u8], row: usize, codes: &[u8]) -> Vec<u8> {
     let mut codes = codes.chunks_exact(ROW_CODE);
     let mut out = Vec::new();

@@ -1,7 +1,7 @@
-//! Passages about an error: the words that an earlier session had for the same one.
+//! Passages about an error: text of earlier sessions about the same error.
 //!
-//! First those of an error with the very same signature, of whose turn only a passage that talks about it is given; then
-//! those that have the words of one of its lines.
+//! Passages of a turn with the same signature are first, and only if they discuss the error; then passages with the
+//! words of one of its lines.
 
 use super::passage::hit;
 use super::rank::{RankedPassage, RankedPassages};
@@ -16,19 +16,18 @@ use memory_store_base::id::MemoryId;
 use memory_store_base::memory::SaidBy;
 use memory_store_base::text::{self, rarity, term_hash};
 
-/// Passages with the signature that are read of each segment, newest first.
+/// Maximum number of passages with the signature that are read of each segment, newest first.
 const READ_MAX: usize = 16;
-/// Words of the error that a passage must have at least to talk about it.
+/// Minimum number of shared words for a passage that discusses the error.
 const SHARED_MIN: usize = 2;
-/// Least rarity of these words together: two that are common everywhere do not reach it.
+/// Minimum total rarity of these words: two common words do not reach it.
 const MASS_MIN: f32 = rarity::IDF_MAX;
-/// Words of a line of the error by which a passage is found.
+/// Minimum number of words of an error line for finding a passage.
 const LINE_WORDS_MIN: usize = 2;
-/// Share of the line's rarity that such a passage must have.
+/// Minimum share of the line's rarity in such a passage.
 const LINE_SHARE_MIN: f32 = 0.7;
 
-/// The newest passage that talks about this error, one that tells what cured it before all others; `skip` says which
-/// passages may not answer.
+/// Returns the newest passage that discusses this error, preferring one that records a cure. `skip` excludes passages.
 pub(crate) fn of_error(
     passages: &Sources,
     query: &Query,
@@ -47,7 +46,7 @@ pub(crate) fn of_error(
             Err(error) => passages.note(&error),
         }
     }
-    // A failure that a tool recorded is kept with its cure.
+    // A failure that a tool recorded is stored with its cure.
     let is_cure = |hit: &Hit| hit.said_by == Some(SaidBy::Tool);
     found.sort_by(|a, b| {
         is_cure(b).cmp(&is_cure(a)).then(b.date.cmp(&a.date)).then(a.id.cmp(&b.id))
@@ -72,7 +71,7 @@ pub(crate) fn keep_quoting(query: &Query, ranked: &mut RankedPassages) -> bool {
     any
 }
 
-/// The share of a line's rarity that a passage has; none of a line that says little.
+/// Returns a passage's share of a line's rarity; none for a line of too few words.
 fn share_of(line: &[u16], passage: &RankedPassage, query: &Query, counted: &[bool]) -> f32 {
     let rarity_of = |numbers: &mut dyn Iterator<Item = &u16>| -> f32 {
         numbers.map(|&number| query.terms[usize::from(number)].background.powi(2)).sum()
@@ -87,7 +86,7 @@ fn share_of(line: &[u16], passage: &RankedPassage, query: &Query, counted: &[boo
     rarity_of(&mut line.iter().filter(counts).filter(|number| shared.contains(number))) / all
 }
 
-/// The newest passages of a segment that tell of an error.
+/// Returns the newest passages of a segment about an error.
 fn with_signature(
     segment: &Segment,
     hash: u64,
@@ -106,7 +105,7 @@ fn with_signature(
     entries.iter().take(READ_MAX).map(|entry| Ok(hit(entry, segment.record(entry)?, 0.0))).collect()
 }
 
-/// Returns whether a text shares enough words with the error to talk about it.
+/// Returns whether a text shares enough words with the error to be about it.
 fn shares(query: &Query, text: &str) -> bool {
     let mut shared: Vec<usize> = Vec::new();
     text::each_term(text, &mut |term, _| {

@@ -1,9 +1,9 @@
-//! The gate for passages: one decision for each query, whether the passages of a project have to do with it.
+//! The gate for passages: decides for each query whether the passages of a project are related to it.
 //!
-//! A passage that was given for a prompt which asks for nothing known is noise, and most prompts of a project are like
-//! that: "commit this" shares words with hundreds of passages. So the gate looks at the query as a whole: how much the
-//! best passages have in common with it, how far they stand out from the rest, and how much the query says. No word is
-//! told from another by a list: rarity in technical text at large, and in this index, is all that counts.
+//! A passage for a prompt without a known subject is noise, and most prompts of a project are of that kind: "commit
+//! this" shares words with hundreds of passages. The gate therefore judges the query as a whole: the overlap of the
+//! best passages with it, their distance from the rest, and the information in the query. There is no word list: only
+//! rarity in technical text at large, and in this index, is used.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ const fn feature(name: &'static str, weight: f32, mean: f32, deviation: f32) -> 
     Feature { name, weight, mean, deviation }
 }
 
-/// The features in their order, with what `scripts/fit-passages` fitted.
+/// The features in their order, with the parameters fitted by `scripts/fit-passages`.
 const TABLE: [Feature; FEATURES] = [
     feature("near", 0.50, 0.313, 0.155),
     feature("covered", 0.25, 0.434, 0.291),
@@ -52,36 +52,36 @@ const TABLE: [Feature; FEATURES] = [
     feature("gathered", 0.66, 0.497, 0.233),
 ];
 
-/// Place in the table of the share of the query's rarity that a passage covers.
+/// Index of the share of the query's rarity that a passage covers.
 pub(crate) const COVERED: usize = 1;
-/// Places in the table of the features that follow from vectors.
+/// Indexes of the features computed from vectors.
 const NEAR: usize = 0;
 const SPREAD: usize = 10;
-/// Places of those that compare the best passage with the rest, and of the share that one session has.
+/// Indexes of the features that compare the best passage with the rest, and of one session's share.
 const LEAD: usize = 4;
 const LEAD_MEDIAN: usize = 5;
 const SESSION_SHARE: usize = 11;
 
-/// Score that a query must exceed where the index was never calibrated: rather silent.
+/// Threshold of an uncalibrated index: strict.
 const UNCALIBRATED: f32 = 1.0;
 /// Distance of a project's threshold from the score that few of its background prompts exceed: a project's own prompts
-/// that ask for nothing known score higher than these. The least with which at most 2 of 25 foreign prompts pass in both
-/// projects of `scripts/fit-passages`; up to it no query was lost.
+/// without a known subject score higher than these. The lowest value for which at most 2 of 25 foreign prompts pass in
+/// both projects of `scripts/fit-passages`; up to it no query was lost.
 const MARGIN: f32 = 0.4;
 
-/// The number of this way of scoring: to be raised with every change of a weight or a feature.
+/// Version of the scoring: to be incremented with every change of a weight or a feature.
 pub(crate) const SCALE: u32 = 2;
 
-/// The passage that counts as the last of the leading ones.
+/// Rank of the last passage that counts as leading.
 const LEADING: usize = 20;
-/// Passages that may be given: how near they are counts.
+/// Number of passages that may be returned; their similarity counts.
 const FIRST: usize = 3;
-/// Passages at the top that are many of one session where it was about the subject.
+/// Number of top passages of which one session has many if it was about the subject.
 const GATHERED: usize = 10;
-/// Passages whose nearness stands out, if anything's does.
+/// Number of passages whose similarity is compared with the rest.
 const NEAREST: usize = 5;
 
-/// The gate's view of a query.
+/// Evaluation of a query by the gate.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PassageJudgement {
     /// The features, in the order of [`names`](Self::names).
@@ -105,7 +105,7 @@ impl PassageJudgement {
     }
 }
 
-/// Returns the threshold of an index: its own, or the one of an index that was never calibrated.
+/// Returns the threshold of an index, or the default of an uncalibrated one.
 pub(crate) fn threshold(gate: Option<PassageGate>) -> f32 {
     let gate = gate.filter(|gate| gate.scale == SCALE);
     gate.map_or(UNCALIBRATED, |gate| gate.threshold)
@@ -129,13 +129,13 @@ pub(crate) fn judge(
     let mean = |some: &[f32]| some.iter().sum::<f32>() / some.len().max(1) as f32;
     let first = passages.iter().take(FIRST).filter_map(|passage| passage.cosine);
     let first: Vec<f32> = first.collect();
-    // Without vectors nothing is known of these: they speak neither for nor against.
+    // These are unknown without vectors and take their mean, which is neutral.
     let near = if first.is_empty() { TABLE[NEAR].mean } else { mean(&first) };
     let spread = match cosines.is_empty() {
         true => TABLE[SPREAD].mean,
         false => mean(&cosines[..cosines.len().min(NEAREST)]) - mean(&cosines),
     };
-    // Few passages do not show how far the best ones lead, or whether chance picked them.
+    // Few passages do not show the distance of the best ones, or whether they match by chance.
     let (lead, lead_median, gathered) = match passages.len() < GATHERED {
         true => (TABLE[LEAD].mean, TABLE[LEAD_MEDIAN].mean, TABLE[SESSION_SHARE].mean),
         false => (
@@ -162,8 +162,8 @@ pub(crate) fn judge(
     ])
 }
 
-/// Returns the highest share of the first passages that one session has: a subject that came up before was talked about,
-/// while chance picks from everywhere.
+/// Returns the highest share of a single session among the first passages: a known subject was discussed in few
+/// sessions, while chance matches are spread over all.
 fn gathered(passages: &[RankedPassage]) -> f32 {
     let mut counts: BTreeMap<[u8; SESSION_BYTES], usize> = BTreeMap::new();
     for passage in passages.iter().take(GATHERED) {
@@ -172,11 +172,10 @@ fn gathered(passages: &[RankedPassage]) -> f32 {
     counts.into_values().max().unwrap_or_default() as f32 / GATHERED as f32
 }
 
-/// An index changed so much that its gate is to be calibrated anew once one in this many of its passages is new, or has
-/// another kind of vector.
+/// The gate is recalibrated once one in this many of the passages is new, or has another kind of vector.
 const RECALIBRATED_SHARE: u32 = 4;
 
-/// Returns the gate for the passages in these segments: the one that `known` is, where it is still good, or a new one.
+/// Returns the gate for the passages in these segments: `known` if it is still valid, or a new one.
 pub fn calibrated(
     segments: Vec<Segment>,
     known: Option<PassageGate>,
@@ -199,8 +198,8 @@ pub fn calibrated(
     })
 }
 
-/// Asks an index the background prompts, as a hook would, and returns its threshold: [`MARGIN`] above the score that the
-/// share `settings.alpha` of them exceeds.
+/// Runs the background prompts on an index, as a hook would, and returns its threshold: [`MARGIN`] above the score that
+/// the share `settings.alpha` of them exceeds.
 fn calibrate(segments: Vec<Segment>, settings: &Settings, vectors: Option<&dyn Vectors>) -> f32 {
     let effort = Effort::PASSAGES;
     let sources = Sources { effort, ..Sources::of_passages(segments, settings) };

@@ -1,4 +1,4 @@
-//! Passages that a hook gives: for a prompt that memories do not answer, a file or an error.
+//! Passages returned to hooks: for a prompt that memories do not answer, a file or an error.
 
 use std::collections::BTreeSet;
 
@@ -16,29 +16,29 @@ use memory_store_base::id::MemoryId;
 use memory_store_base::text::excerpt;
 use memory_store_base::time::Timestamp;
 
-/// Memories that answer a prompt well enough for no passage to be given.
+/// Number of memories that answer a prompt well enough to omit passages.
 pub const MEMORIES_ENOUGH: usize = 2;
-/// Passages that are given with a prompt.
+/// Maximum number of passages for a prompt.
 const PLACES: usize = 3;
-/// Characters of each around the words of the prompt: as many as leave room for all.
+/// Maximum length of each passage, in characters around the words of the prompt: leaves room for all.
 const GIVEN_CHARS_MAX: usize = 400;
-/// Passages that are read in search of these.
+/// Maximum number of passages read to find these.
 const READ_MAX: usize = 12;
-/// The share of the best score by which a further passage may lie below it.
+/// Maximum distance from the best score, as a share of it.
 const CUT: f32 = 0.25;
 
-/// What a session has, and is not given again.
+/// Content that a session already has and does not get again.
 pub struct Already<'a> {
-    /// Tells whether it was given a memory or passage of this id.
+    /// Returns whether the session was given the memory or passage of this id.
     pub has: &'a dyn Fn(MemoryId) -> bool,
-    /// Memories that it was given: what was said when they were learned is not given beside them.
+    /// Memories given to the session: the turns they were learned from are not repeated.
     pub memories: &'a [MemoryId],
-    /// Beginning of the ids of its own passages, which are still in its context.
+    /// Prefix of the ids of its own passages, which are still in its context.
     pub own: [u8; 10],
 }
 
 impl Already<'_> {
-    /// A session that has nothing.
+    /// A session without content.
     pub const NOTHING: Already<'static> = Already { has: &|_| false, memories: &[], own: [0; 10] };
 
     fn is_new(&self, id: MemoryId) -> bool {
@@ -47,7 +47,7 @@ impl Already<'_> {
 }
 
 impl Recall {
-    /// Finds the passages that help with a prompt which memories do not answer.
+    /// Finds the passages for a prompt that memories do not answer.
     pub fn passages(&self, text: &str, now: Timestamp, already: &Already<'_>) -> Vec<Hit> {
         let query = Query::prompt(text);
         if query.only_acknowledges || query.terms.is_empty() {
@@ -80,8 +80,8 @@ impl Recall {
         (ranked, hits)
     }
 
-    /// Finds the passage that helps against the error of a command: one that tells of the very same error, what cured it
-    /// first, or else one that quotes a line of it; or the best one, where the gate opens.
+    /// Finds the passage for a command's error: one about the same error, preferably with its cure; otherwise one that
+    /// quotes a line of it; otherwise the best one, if the gate opens.
     pub fn passage_of_error(
         &self,
         command: &str,
@@ -109,7 +109,7 @@ impl Recall {
         hit
     }
 
-    /// Finds the passage that names a file, given relative to the tree's root with `/`: one in a session.
+    /// Finds the passage about a file; `path` is relative to the tree's root with `/`. At most one for each session.
     pub fn passage_of_file(
         &self,
         path: &str,
@@ -129,7 +129,7 @@ impl Recall {
             passage.names_file || passage.candidate.shared.iter().any(|&term| term < query.names)
         };
         ranked.passages.retain(names);
-        // Where the best one was given, the file was touched before.
+        // If the best one was given, the file was touched before.
         let is_first = ranked.passages.first().is_some_and(|best| already.is_new(best.id()));
         let hit = is_first
             .then(|| self.given(&passages, &query, &ranked, already, 1, None).pop())
@@ -166,7 +166,7 @@ impl Recall {
         let mut hits: Vec<Hit> = Vec::new();
         let mut kept = Kept::default();
         let mut told = None;
-        // What was given before counts, so that a prompt which is asked again does not bring ever weaker ones.
+        // Passages given before count, so that a repeated prompt does not return ever weaker ones.
         let given = ranked.left_out.iter().filter(|(id, _)| (already.has)(*id));
         let mut best: Option<f32> = given.map(|&(_, score)| score).max_by(f32::total_cmp);
         for passage in ranked.passages.iter().take(READ_MAX) {
@@ -204,7 +204,7 @@ impl Recall {
         hits
     }
 
-    /// The turns that memories were learned from, as far as their times tell.
+    /// Returns the turns from which memories were learned, by their times.
     fn turns_told(&self, passages: &Sources, memories: &[MemoryId]) -> BTreeSet<([u8; 10], u32)> {
         let mut told = BTreeSet::new();
         for &id in memories {

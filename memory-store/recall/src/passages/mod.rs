@@ -1,8 +1,8 @@
-//! Passages of sessions: what was said or done, word for word, or what the model thought.
+//! Passages of sessions: verbatim statements and actions, or the model's thinking.
 //!
-//! Passages are many and nobody judged them. So one decision is made for each query ([`gate`]) before the best few are
-//! given, as dated quotations; an error brings what cured it before ([`error`]); and who asks explicitly gets what fits
-//! best ([`search`]).
+//! Passages are numerous and unreviewed. One decision is therefore made for each query ([`gate`]) before the best few
+//! are returned as dated quotations. An error returns its earlier cure ([`error`]), and explicit search returns the
+//! best matches ([`search`]).
 
 pub(crate) mod error;
 pub(crate) mod gate;

@@ -1,4 +1,4 @@
-//! Segments of passages, and a passage as an answer.
+//! Segments of passages, and conversion of passages to hits.
 
 use crate::index::Index;
 use crate::index::record::{Entry, FLAG_HELD, Record};
@@ -11,13 +11,13 @@ use memory_store_base::kind::Kind;
 use memory_store_base::layout::TreeDir;
 use memory_store_base::text::placeholder::hides_secret;
 
-/// The segments of passages, or of what the model thought; what cannot be read is noted.
+/// Returns the segments of passages, or of the model's thinking; read errors are noted.
 pub(crate) fn segments(sources: &Sources, thinking: bool) -> Vec<Segment> {
     let Some(index) = sources.list.iter().find_map(|source| source.index.as_ref()) else {
         return Vec::new();
     };
     let (segments, damage) = if thinking {
-        // Beside the index, and in no hook's way.
+        // Stored beside the index, so that hooks do not open it.
         let folder = index.dir.parent().map(|state| TreeDir::at(state.to_owned()).thinking);
         match folder.map(|folder| Index::open(&folder)) {
             Some(Ok(Some(index))) => index.passages(),
@@ -33,7 +33,7 @@ pub(crate) fn segments(sources: &Sources, thinking: bool) -> Vec<Segment> {
     segments
 }
 
-/// Returns whether a passage of this id is there and may be given by hooks.
+/// Returns whether a passage of this id exists and may be returned by hooks.
 pub(crate) fn is_there(sources: &Sources, id: MemoryId) -> bool {
     let is_in = |segment: &Segment| match segment.find(id) {
         Ok(found) => {
@@ -47,14 +47,14 @@ pub(crate) fn is_there(sources: &Sources, id: MemoryId) -> bool {
     segments(sources, false).iter().any(is_in)
 }
 
-/// Returns whether a hook may give a passage. It is judged when it is indexed, and marked by [`FLAG_HELD`] if not: a
-/// hook would read the rules for longer than it does everything else.
+/// Returns whether a hook may return a passage. This is computed at indexing and stored as [`FLAG_HELD`] if not:
+/// reading the rules takes longer than all else a hook does.
 pub fn may_be_given(text: &str) -> bool {
     // Where one secret was hidden, another that looks like none may stand beside it.
     suspicion("", text, TextOrigin::Own).is_none() && !hides_secret(text)
 }
 
-/// A passage as an answer.
+/// Converts a passage to a hit.
 pub(crate) fn hit(entry: &Entry, record: Record, score: f32) -> Hit {
     Hit {
         title: record.title,

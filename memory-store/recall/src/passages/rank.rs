@@ -1,7 +1,7 @@
-//! Ranks passages for a prompt: by words, meaning, length, age and files in common.
+//! Ranking of passages for a prompt: by words, meaning, length, age and shared files.
 //!
-//! Ranking for a hook leaves out what must not be given before anything is compared: what the session itself said minutes
-//! ago, and an earlier prompt in the same words, fit better than all else and would open the gate for their followers.
+//! Ranking for a hook first excludes passages that must not be returned: recent text of the session itself, and an
+//! earlier prompt in the same words, match better than all others and would open the gate for the next ones.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -18,46 +18,46 @@ use crate::search::sources::{At, Sources};
 use memory_store_base::id::MemoryId;
 use memory_store_base::time::{DAY_MS, Timestamp};
 
-/// Passages that are ranked: the gate compares the best with the median of these.
+/// Maximum number of ranked passages: the gate compares the best with the median of these.
 pub(crate) const RANKED_MAX: usize = 60;
-/// Passages that are scored to find these: a session may contain many about its own subject.
+/// Maximum number of passages scored to find these: a session may contain many about its own subject.
 const FOUND_MAX: usize = 2 * RANKED_MAX;
-/// Passages at the top that may repeat the query.
+/// Number of top passages that may repeat the query.
 const ECHOES_MAX: usize = 12;
-/// Share of the query's rarity that a passage which repeats it has at least; others are not read.
+/// Minimum share of the query's rarity for a passage that repeats it; others are not read.
 const ECHO_SHARE_MIN: f32 = 0.7;
 
-/// Weights of what a passage is ranked by, beside the share of the words' best possible score, which counts 1. Fitted by
-/// `scripts/fit-passages`. This one is of its words beside those of the passage that has the best ones.
+/// Weights for ranking passages, relative to the share of the words' maximum score, which counts 1. Fitted by
+/// `scripts/fit-passages`. This weight applies to words relative to the passage with the best ones.
 const BEST_WORDS: f32 = 0.7;
-/// See [`BEST_WORDS`]: of nearness in meaning.
+/// See [`BEST_WORDS`]: weight of similarity in meaning.
 const MEANING: f32 = 1.7;
-/// See [`BEST_WORDS`]: of the logarithm of its length, up to [`LONG_BYTES`].
+/// See [`BEST_WORDS`]: weight of the logarithm of its length, up to [`LONG_BYTES`].
 const LENGTH: f32 = 0.35;
-/// See [`BEST_WORDS`]: of its age, halved every [`HALF_LIFE_DAYS`].
+/// See [`BEST_WORDS`]: weight of freshness, halved every [`HALF_LIFE_DAYS`].
 const FRESHNESS: f32 = 0.3;
-/// See [`BEST_WORDS`]: of a file that both name. Few prompts of the sets name one, so it was set by hand.
+/// See [`BEST_WORDS`]: weight of a file that both name. Few prompts of the sets name one, so it was set by hand.
 const FILE: f32 = 0.1;
 
-/// Nearness that is assumed where there is no vector: about that of the nearest passage to a prompt.
+/// Cosine assumed without a vector: about that of the nearest passage to a prompt.
 const USUAL_COSINE: f32 = 0.4;
 /// Bytes from which a passage counts as long.
 const LONG_BYTES: f32 = 400.0;
 /// Days in which freshness halves.
 const HALF_LIFE_DAYS: f32 = 30.0;
 
-/// A passage that was ranked.
+/// A ranked passage.
 #[derive(Clone, Debug)]
 pub struct RankedPassage {
     /// The document.
     pub(crate) candidate: Candidate,
-    /// What it is ranked by.
+    /// Score for ranking.
     pub score: f32,
-    /// Share of the words' best possible score.
+    /// Share of the words' maximum score.
     pub words: f32,
-    /// Nearness in meaning, where both have a vector.
+    /// Cosine, if both have a vector.
     pub cosine: Option<f32>,
-    /// Bytes of its record.
+    /// Length of its record, in bytes.
     pub bytes: u32,
     /// Days since its turn.
     pub age_days: f32,
@@ -65,18 +65,18 @@ pub struct RankedPassage {
     pub names_file: bool,
 }
 
-/// Returns what the length of a passage adds to its score.
+/// Returns the term of the score for a passage's length.
 fn length_gain(bytes: u32) -> f32 {
     LENGTH * (bytes as f32 / LONG_BYTES).clamp(0.05, 1.0).ln()
 }
 
 impl RankedPassage {
-    /// Returns its score where its length does not count: an answer of many passages has room for short ones.
+    /// Returns its score without the length term: an answer of many passages has room for short ones.
     pub(crate) fn score_at_any_length(&self) -> f32 {
         self.score - length_gain(self.bytes)
     }
 
-    /// Returns what it has in common with a query: a file that both name, words, or else the meaning.
+    /// Returns its shared feature with a query: a file, words, or otherwise the meaning.
     pub(crate) fn why(&self, query: &Query) -> String {
         match query.paths.first().filter(|_| self.names_file) {
             Some(path) => format!("file {path}"),
@@ -84,18 +84,18 @@ impl RankedPassage {
         }
     }
 
-    /// Its id.
+    /// Returns its id.
     pub(crate) fn id(&self) -> MemoryId {
         self.candidate.entry.id
     }
 }
 
-/// Passages for a query, best first, and what the gate makes of it.
+/// Passages for a query, best first, with the gate's judgement.
 #[derive(Clone, Debug, Default)]
 pub struct RankedPassages {
     /// The passages.
     pub passages: Vec<RankedPassage>,
-    /// Which terms of the query are looked for: not those that many passages have.
+    /// Terms of the query that are counted: not those that many passages have.
     pub(crate) counted: Vec<bool>,
     /// The gate's view of the query.
     pub judgement: PassageJudgement,
@@ -103,8 +103,8 @@ pub struct RankedPassages {
     pub(crate) left_out: Vec<(MemoryId, f32)>,
 }
 
-/// Ranks the passages that share words with a query or are near it in meaning, for a hook: those that `may_be_given`, and
-/// that add something to what was asked.
+/// Ranks the passages that share words with a query or are similar in meaning, for a hook: those that `may_be_given`,
+/// and that add content to the query.
 pub(crate) fn rank(
     sources: &Sources,
     query: &Query,
@@ -143,7 +143,7 @@ fn judged(query: &Query, found: &FoundTerms<'_>, passages: Vec<RankedPassage>) -
     RankedPassages { passages, counted, judgement, left_out: Vec::new() }
 }
 
-/// Scores candidates and puts them in order.
+/// Scores and sorts candidates.
 fn ordered(
     sources: &Sources,
     query: &Query,
@@ -177,7 +177,7 @@ fn ordered(
     passages
 }
 
-/// Removes passages at the top that repeat the query. They are read; few have most of its rare words.
+/// Removes top passages that repeat the query. They are read; few have most of its rare words.
 fn remove_echoes(
     sources: &Sources,
     query: &Query,
@@ -196,12 +196,12 @@ fn remove_echoes(
     });
 }
 
-/// Returns whether a passage adds nothing to a prompt, which is in front of the model already.
+/// Returns whether a passage adds nothing to a prompt, which is already in the model's context.
 pub(super) fn is_echo(passage: &str, prompt: &str) -> bool {
     share_in(passage, prompt) >= SAME
 }
 
-/// Best first; equal ones by id, so that the order is always the same.
+/// Orders by score, equal ones by id, so that the order is deterministic.
 fn order(a: &RankedPassage, b: &RankedPassage) -> Ordering {
     b.score.total_cmp(&a.score).then(a.id().cmp(&b.id()))
 }

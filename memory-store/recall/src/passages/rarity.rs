@@ -1,9 +1,9 @@
-//! Rarity of the words of a query in technical text at large, and the share of it that passages have.
+//! Rarity of a query's words in technical text at large, and the share of it in passages.
 
 use crate::query::Query;
 use crate::rank::lexical::FoundTerms;
 
-/// Rarity of the query's terms that count, squared, so that one rare word weighs more than some common ones.
+/// Squared rarities of the query's counted terms; squaring gives one rare word more weight than several common ones.
 pub(crate) struct Rarity<'a> {
     query: &'a Query,
     found: &'a FoundTerms<'a>,
@@ -17,23 +17,23 @@ impl<'a> Rarity<'a> {
         Self { all, ..rarity }
     }
 
-    /// Numbers of the terms that count.
+    /// Returns the numbers of the counted terms.
     pub(crate) fn terms(&self) -> impl Iterator<Item = usize> {
         (0..self.query.terms.len()).filter(|&number| !self.found.uncounted[number])
     }
 
-    /// Those of a passage's terms that count.
+    /// Returns the counted terms of a passage.
     pub(crate) fn counted(&self, shared: &[u16]) -> impl Iterator<Item = usize> {
         let numbers = shared.iter().map(|&number| usize::from(number));
         numbers.filter(|&number| !self.found.uncounted[number])
     }
 
-    /// The rarity of a term.
+    /// Returns the rarity of a term.
     pub(crate) fn of(&self, number: usize) -> f32 {
         self.query.terms[number].background
     }
 
-    /// Returns the share of the query's rarity that different terms have, 0 to 1.
+    /// Returns the share of the query's rarity in distinct terms, 0 to 1.
     pub(crate) fn share(&self, shared: &[u16]) -> f32 {
         let some: f32 = self.counted(shared).map(|number| self.squared(number)).sum();
         if self.all > 0.0 { some / self.all } else { 0.0 }

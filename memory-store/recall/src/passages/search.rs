@@ -1,5 +1,5 @@
-//! Explicit search in passages, and reading of turns. Passages are ranked as for a prompt. An answer has those that lie
-//! near the best one, those of a turn together, or none where nothing has to do with the search.
+//! Explicit search of passages, and reading of turns. Passages are ranked as for a prompt. An answer contains those
+//! with a score near the best, grouped by turn, or none if no passage is related to the search.
 
 use super::gate;
 use super::passage::{hit, segments};
@@ -24,22 +24,23 @@ use memory_store_base::layout::TreeDir;
 use memory_store_base::thinking;
 use memory_store_base::time::Timestamp;
 
-/// Passages that are read, the newest segments first, in search of what a mistyped word means.
+/// Maximum number of passages read for correcting mistyped words, the newest segments first.
 const READ_MAX: u32 = 100_000;
 
 /// Distance below the gate's threshold at which a search is still answered: a person who searches expects a result.
-/// With this one and the next two, 60 of 60 questions on two projects are answered, and one in five background prompts.
+/// With this and the next two constants, 60 of 60 questions on two projects are answered, and one in five background
+/// prompts.
 const SEARCH_EASE: f32 = 0.85;
-/// The share of a search's rarity from which a passage that has it answers, whatever the gate makes of it.
+/// Share of a search's rarity for which a passage is returned whatever its gate score.
 const COVERED_ENOUGH: f32 = 0.6;
-/// Nearness in meaning from which a passage answers, too.
+/// Similarity in meaning for which a passage is returned too.
 const NEAR_ENOUGH: f32 = 0.42;
-/// Least nearness in meaning of a passage that shares no word: something is always the nearest.
+/// Minimum similarity in meaning of a passage without a shared word: there is always a nearest one.
 const NEAR_MIN: f32 = 0.28;
-/// Hits that are put together by turn, whatever the limit: the next page must not be another order.
+/// Number of hits that are grouped by turn, whatever the limit: the next page must continue the same order.
 const GROUPED_MAX: usize = 100;
-/// The share of the best score by which a passage may lie below it. Of 60 questions on two projects, a passage further
-/// down answered none.
+/// Maximum distance from the best score, as a share of it. Of 60 questions on two projects, a lower passage answered
+/// none.
 const CUT: f32 = 0.42;
 
 /// Finds passages.
@@ -81,7 +82,7 @@ pub(crate) fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recall
     recalled
 }
 
-/// Says so where what the model thought is not indexed.
+/// Adds a note if the model's thinking is not indexed.
 fn look_for_thinking(recall: &Recall) {
     let index = recall.sources.list.iter().find_map(|source| source.index.as_ref());
     let Some(tree) = index.and_then(|index| index.dir.parent()) else { return };
@@ -93,7 +94,7 @@ fn look_for_thinking(recall: &Recall) {
     }
 }
 
-/// Finds passages, those of a turn together.
+/// Finds passages, grouped by turn.
 fn found(
     recall: &Recall,
     search: &Search,
@@ -108,7 +109,7 @@ fn found(
         recall.open_transformer(passages);
         query = recall.with_vector(query, passages);
     }
-    // Operators list what satisfies them, ranked as memories are; the rest is ranked as passages below.
+    // Searches with operators are ranked as memories are; the rest is ranked as passages below.
     let ranks = !query.terms.is_empty() && !wanted.operators;
     let mut listed = match ranks {
         true => unranked(passages, &query, wanted, RANKED_MAX),
@@ -125,7 +126,7 @@ fn found(
     // A document that satisfies operators needs no other evidence.
     let ranked = listed.found.as_ref().filter(|_| ranks).map(|found| {
         let ranked = rank_candidates(passages, &query, found, listed.candidates.split_off(0), now);
-        // A filter removes the passages by which the gate judges whether the subject is indexed.
+        // A filter removes passages that the gate needs to decide whether the subject is indexed.
         let is_known = !wanted.must.is_empty() || is_known(&ranked, recall.passage_threshold());
         if is_known { in_order(ranked, &wanted.words, now) } else { Vec::new() }
     });
@@ -138,7 +139,7 @@ fn found(
         if hits.len() >= search.limit().max(GROUPED_MAX) || is_below {
             break;
         }
-        // A list without words is one of turns.
+        // A list without words contains one passage per turn.
         let is_new = |known: &Hit| turn_in_id(known.id) != turn_in_id(candidate.entry.id);
         if listed.found.is_none() && !hits.iter().all(is_new) {
             continue;
@@ -166,12 +167,12 @@ fn found(
     hits
 }
 
-/// Adds to the files of a passage those that it names in its text, and those that its turn touched.
+/// Adds to the files of a passage those named in its text, and those that its turn touched.
 fn with_all_files(passages: &Sources, mut hit: Hit) -> Hit {
     let is_around = |c: char| c.is_whitespace() || "`\"'()[]{}<>,;|".contains(c);
     let words = hit.text.split(is_around).map(|word| {
         let word = word.trim_end_matches(['.', ':', '!', '?']);
-        // A name may have a line and a column behind it.
+        // A line and a column may follow a name.
         let end =
             word.find(':').filter(|&at| word[at + 1..].starts_with(|c: char| c.is_ascii_digit()));
         &word[..end.unwrap_or(word.len())]
@@ -212,7 +213,7 @@ fn in_order(ranked: RankedPassages, words: &str, now: Timestamp) -> Vec<Candidat
     candidates
 }
 
-/// Puts the passages of a turn behind its best one, in their order.
+/// Moves the passages of a turn behind its best one, in their order.
 fn by_turn(hits: Vec<Hit>) -> Vec<Hit> {
     let mut turns: Vec<Vec<Hit>> = Vec::new();
     for hit in hits {
@@ -226,11 +227,11 @@ fn by_turn(hits: Vec<Hit>) -> Vec<Hit> {
     turns.into_iter().flatten().collect()
 }
 
-/// Words between a question and the beginning of its answer in one passage.
+/// Separator between a question and the start of its answer in one passage.
 const ANSWER: &str = "\nClaude: ";
 
-/// Leaves out passages of which another one of the turn has all words, and the beginning of an answer where the answer
-/// itself is among the hits.
+/// Removes passages whose words are all in another passage of the turn, and the start of an answer if the answer itself
+/// is among the hits.
 fn without_repetitions(mut hits: Vec<Hit>) -> Vec<Hit> {
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let same_turn = |a: &Hit, b: &Hit| turn_in_id(a.id) == turn_in_id(b.id);
@@ -255,14 +256,14 @@ fn without_repetitions(mut hits: Vec<Hit>) -> Vec<Hit> {
     kept
 }
 
-/// Fewest characters of a session's id by which it is found.
+/// Minimum number of characters of a session id prefix.
 pub const SESSION_CHARS_MIN: usize = 4;
 
-/// Turns in a row that may be missing before a session counts as over: those that said nothing are not indexed.
+/// Maximum number of missing turns within a session: turns without text are not indexed.
 const GAP_MAX: u32 = 64;
 
 impl Recall {
-    /// The id of the session that begins like this, by its passages in the index; of several the one that went on last.
+    /// Returns the id of the session with this prefix, by its indexed passages; the most recent of several.
     pub fn session_named(&self, start: &str) -> Option<String> {
         let start = start.trim();
         if start.len() < SESSION_CHARS_MIN {
@@ -281,7 +282,7 @@ impl Recall {
         self::search(self, &search, Timestamp(i64::MAX)).hits.into_iter().next()?.session
     }
 
-    /// Whether a session, by its whole id, goes on from a turn of this number, from 0.
+    /// Returns whether a session, by its whole id, continues at or after this turn, from 0.
     pub fn goes_on_at(&self, session: &str, number: u32) -> bool {
         let passages = self.open_passages();
         let numbers = number..=number.saturating_add(GAP_MAX);
@@ -289,7 +290,7 @@ impl Recall {
         numbers.into_iter().any(|number| passages.find(passage_id(bits, number, 0)).is_some())
     }
 
-    /// The turn of the passage of this id: its passages as one text.
+    /// Returns the turn of a passage, its passages joined to one text.
     pub fn turn_of(&self, passage: MemoryId) -> Option<Hit> {
         let passages = self.open_passages();
         passages.find(passage)?;
@@ -297,7 +298,7 @@ impl Recall {
         read_turn(&passages, session, number)
     }
 
-    /// The turns of a session, by its whole id, from one number to another, both from 0: of each its passages as one text.
+    /// Returns the turns `first` to `last` of a session, by its whole id and from 0, each as one text.
     pub fn turns_of(&self, session: &str, first: u32, last: u32) -> Vec<Hit> {
         let passages = self.open_passages();
         let bits = session_bits(session, None);
@@ -318,12 +319,12 @@ impl Recall {
     }
 }
 
-/// The passage of this name, in the index of the project.
+/// Returns the passage of this id in the index of the project.
 pub(crate) fn passage(sources: &Sources, id: MemoryId) -> Option<Hit> {
     read_one(&Sources::of_passages(segments(sources, false), &sources.settings), id)
 }
 
-/// The turn of a session in which something happened at a time: the last one that had begun by then.
+/// Returns the turn of a session at a time: the last one begun before it.
 pub(crate) fn turn_at(passages: &Sources, session: &str, at: Timestamp) -> Option<([u8; 10], u32)> {
     let bits = session_bits(session, None);
     let mut last = None;
@@ -337,7 +338,7 @@ pub(crate) fn turn_at(passages: &Sources, session: &str, at: Timestamp) -> Optio
     last.map(|turn| (bits, turn))
 }
 
-/// The last turn of a session in a segment that had begun at a time.
+/// Returns the last turn of a session in a segment that was begun before a time.
 fn begun_by(segment: &Segment, session: [u8; 10], at: Timestamp) -> Result<Option<u32>> {
     let mut last = None;
     for doc in segment.first_from(passage_id(session, 0, 0))?..segment.docs() {
@@ -351,7 +352,7 @@ fn begun_by(segment: &Segment, session: [u8; 10], at: Timestamp) -> Result<Optio
     Ok(last)
 }
 
-/// The passages of a turn as one text; `None` where it has none.
+/// Returns the passages of a turn as one text; `None` if it has none.
 fn read_turn(passages: &Sources, session: [u8; 10], number: u32) -> Option<Hit> {
     let mut turn = read_one(passages, passage_id(session, number, 0))?;
     for place in 1..=u16::MAX {
@@ -369,7 +370,7 @@ fn read_one(passages: &Sources, id: MemoryId) -> Option<Hit> {
     Some(hit(&entry, record, 0.0))
 }
 
-/// Shows the texts of passages, the newest segments first.
+/// Passes the texts of passages to the correction, the newest segments first.
 fn read_all(recall: &Recall, passages: &Sources, typos: &mut Typos) {
     let mut left = READ_MAX;
     for segment in passages.list.iter().rev().filter_map(IndexSource::segment) {

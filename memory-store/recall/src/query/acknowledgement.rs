@@ -1,7 +1,7 @@
-//! Words of assent and going on: they say nothing of a subject.
+//! Words of assent and continuation, which carry no subject.
 
-/// Sorted, for a binary search, and in the form of terms. No word of work is among them: "commit" is
-/// a request; but who says "run it again" names nothing.
+/// Sorted for binary search, in the form of terms. Words of work are excluded: "commit" is a request, while "run it
+/// again" names no subject.
 const WORDS: &[&str] = &[
     "absolut",
     "ack",
@@ -146,7 +146,7 @@ const WORDS: &[&str] = &[
     "yup",
 ];
 
-/// Returns whether a term says nothing of a subject: a word of assent, or a small number, which may choose.
+/// Returns whether a term carries no subject: a word of assent, or a small number, which may choose an option.
 pub(crate) fn is_acknowledgement(term: &str) -> bool {
     term.bytes().all(|b| b.is_ascii_digit()) && term.len() <= 2
         || WORDS.binary_search(&term).is_ok()

@@ -1,52 +1,51 @@
 //! Syntax of an explicit search beyond plain words.
 //!
 //! ```text
-//! parser comments                 either word; the more the better
+//! parser comments                 either word; more matches rank higher
 //! "keeps comments" parser         these words in this order; `parser` only ranks
-//! parser -lexer                   not where `lexer` is said
-//! parser AND (comments OR NOT x)  all of this must hold; words beside each other too
+//! parser -lexer                   documents without `lexer`
+//! parser AND (comments OR NOT x)  all conditions must match; adjacent words are joined by AND too
 //! kind:fix tag:ci path:src/a.rs since:2026-10-01 before:"last week" session:3f2a parser
 //! ```
 //!
-//! Operators are in capitals, so that prose is not taken for them.
+//! Operators are in capitals, to distinguish them from prose.
 
 use crate::query::time_expression::{self, Span};
 use memory_store_base::kind::Kind;
 use memory_store_base::time::Timestamp;
 
-/// Characters of a text in which operators are looked for: what is longer is an error message or
-/// prose.
+/// Maximum length of a text with operators, in characters: longer texts are error messages or prose.
 const CHARS_MAX: usize = 600;
 /// Greatest depth of parentheses.
 const DEPTH_MAX: usize = 16;
 
-/// A search, taken apart.
+/// A parsed search.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Expression {
-    /// The words that rank, without those that must not occur.
+    /// Words for ranking, without those that must not occur.
     pub words: String,
     /// Further conditions.
     pub must: Vec<Node>,
-    /// True if AND, OR or NOT join them, so that something without any of the words may be meant.
+    /// True if conditions are joined by AND, OR or NOT, so that a document without any of the words may match.
     pub operators: bool,
-    /// Words that look like a filter whose name was mistyped.
+    /// Words that resemble a filter with a mistyped name.
     pub mistyped: Vec<String>,
 }
 
-/// Something that a document satisfies or not.
+/// A condition on a document.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Node {
-    /// It has this word.
+    /// The document has this word.
     Word(String),
-    /// It has these words in this order, as they are written.
+    /// The document has these words verbatim in this order.
     Phrase(String),
-    /// It passes.
+    /// The document passes the filter.
     Filter(Filter),
-    /// It does not satisfy this.
+    /// The document does not satisfy the condition.
     Not(Box<Node>),
-    /// It satisfies all of these.
+    /// The document satisfies all conditions.
     All(Vec<Node>),
-    /// It satisfies one of these.
+    /// The document satisfies one of the conditions.
     Any(Vec<Node>),
 }
 
@@ -57,27 +56,28 @@ pub(crate) enum Filter {
     Kind(Kind),
     /// One of its tags.
     Tag(String),
-    /// A file that it is about.
+    /// File that it is about.
     Path(String),
-    /// The session that it is from, by the start of its id.
+    /// Source session, by the start of its id.
     Session(String),
-    /// When it happened.
+    /// Time of the event.
     When(Span),
-    /// It happened before (or after) the memory that answers this best.
+    /// Before (or after) the memory that best matches the words.
     Event {
-        /// Words that find the memory.
+        /// Search words for the memory.
         words: String,
-        /// True if it happened before it.
+        /// True for before.
         before: bool,
     },
 }
 
-/// Takes a search apart. `exact` says that it is written as above. Text that may be an error message is full of flags,
-/// quotes and shouted words: there dashes exclude nothing, quotes demand nothing, and `NOT NULL` is no operator.
+/// Parses a search. `exact` enables the syntax above for all text. Text that may be an error message is full of flags,
+/// quotes and words in capitals: without `exact`, dashes exclude nothing, quotes require nothing, and `NOT NULL` is no
+/// operator.
 ///
 /// # Errors
 ///
-/// A sentence for the person, when a filter's value makes no sense.
+/// Returns a sentence for the user if a filter's value is invalid.
 pub(crate) fn parse(text: &str, now: Timestamp, exact: bool) -> Result<Expression, String> {
     if text.chars().nth(CHARS_MAX).is_some() {
         return Ok(Expression { words: text.to_owned(), ..Expression::default() });
@@ -91,7 +91,7 @@ pub(crate) fn parse(text: &str, now: Timestamp, exact: bool) -> Result<Expressio
         let mut reader = ExpressionReader { pieces: &pieces, at: 0, depth: 0 };
         let mut all = Vec::new();
         while reader.at < pieces.len() {
-            // A parenthesis too many is passed over.
+            // A superfluous parenthesis is skipped.
             let before = reader.at;
             all.extend(reader.any());
             reader.at = reader.at.max(before + 1);
@@ -121,7 +121,7 @@ impl Node {
         }
     }
 
-    /// Returns whether it is about properties alone and not about words.
+    /// Returns whether it contains filters only, and no words.
     pub(crate) fn is_filter(&self) -> bool {
         match self {
             Self::Word(_) | Self::Phrase(_) => false,
@@ -131,7 +131,7 @@ impl Node {
         }
     }
 
-    /// Returns whether a filter in it names a file.
+    /// Returns whether it contains a filter for a file.
     pub(crate) fn asks_for_file(&self) -> bool {
         match self {
             Self::Filter(Filter::Path(_)) => true,
@@ -152,7 +152,7 @@ impl Node {
     }
 }
 
-/// A search without what it is written with.
+/// Token of a search.
 #[derive(Clone, Debug, PartialEq)]
 enum ExpressionToken {
     Word(String),
@@ -202,7 +202,7 @@ fn quieten(pieces: &mut [ExpressionToken]) {
     }
 }
 
-/// Returns whether what follows a dash is excluded by it: a word or a quote, and not a flag (`-n`, `--all`).
+/// Returns whether a dash excludes the following text: a word or a quotation, not a flag (`-n`, `--all`).
 fn excludes(after: &str) -> bool {
     let mut characters = after.chars();
     match (characters.next(), characters.next()) {
@@ -253,7 +253,7 @@ fn piece<'a>(
     Ok(&text[end..])
 }
 
-/// The text in quotes at the start, and what follows; `None` when there are none or they stay open.
+/// Returns the quoted text at the start, and the rest; `None` if there is none or it is not closed.
 fn quoted(text: &str) -> Option<(&str, &str)> {
     let close = match text.chars().next()? {
         '"' => '"',
@@ -265,7 +265,7 @@ fn quoted(text: &str) -> Option<(&str, &str)> {
     Some((phrase, rest))
 }
 
-/// `key:value` at the start, the value perhaps in quotes.
+/// Parses `key:value` at the start, with an optionally quoted value.
 fn keyed(text: &str) -> Option<(&str, &str, &str)> {
     let (key, rest) = text.split_once(':')?;
     if !key.bytes().all(|byte| byte.is_ascii_lowercase()) || key.is_empty() {
@@ -277,13 +277,13 @@ fn keyed(text: &str) -> Option<(&str, &str, &str)> {
     (!value.is_empty() && !value.starts_with(':')).then_some((key, value, rest))
 }
 
-/// The filter that a key and a value name; `None` when the key is none of ours.
+/// Returns the filter for a key and a value; `None` if the key is unknown.
 fn filter(key: &str, value: &str, now: Timestamp) -> Result<Option<Filter>, String> {
     let owned = || value.to_owned();
     let time = |what: &dyn Fn(Span) -> Span, before: Option<bool>| {
         match (time_expression::whole(value, now), before) {
             (Some(span), _) => Ok(Filter::When(what(span))),
-            // "the migration": the memory of it says when that was.
+            // "the migration": the time is that of the memory about it.
             (None, Some(before)) if value.contains(char::is_alphabetic) => {
                 Ok(Filter::Event { words: owned(), before })
             }
@@ -312,11 +312,11 @@ fn filter(key: &str, value: &str, now: Timestamp) -> Result<Option<Filter>, Stri
 pub(crate) const FILTERS: [&str; 10] =
     ["kind", "tag", "path", "file", "session", "since", "after", "before", "until", "on"];
 
-/// Letters of a name of which one may be wrong: among shorter ones everything is near everything.
+/// Minimum length of a name with one wrong letter: shorter ones have too many neighbours.
 const NEAR_LETTERS_MIN: usize = 3;
 
-/// Returns the name in front of a colon that is nearly one of a filter: a letter is wrong, or more letters follow it, as in
-/// `filepath:`. `std::vector` and `http://host` are none.
+/// Returns the name in front of a colon that is nearly that of a filter: one letter is wrong, or more letters follow
+/// it, as in `filepath:`. `std::vector` and `http://host` are excluded.
 fn mistyped_filter(word: &str) -> Option<&str> {
     let (name, value, _) = keyed(word)?;
     if value.starts_with("//") || name.len() < NEAR_LETTERS_MIN {
@@ -347,8 +347,8 @@ fn ranking(pieces: &[ExpressionToken], operators: bool) -> String {
                 excluded = true;
                 continue;
             }
-            // `NOT (a b)`: the parenthesis is still to come. Words in it rank; it is excluded whole
-            // when documents are judged.
+            // `NOT (a b)`: the parenthesis follows. Its words are used for ranking; it is excluded as a whole by the
+            // conditions.
             _ => {}
         }
         excluded = false;
@@ -394,8 +394,8 @@ fn requirements(pieces: &[ExpressionToken], exact: bool) -> Vec<Node> {
     all
 }
 
-/// Returns whether two filters are values of one property, of which a document has one: since and before narrow one
-/// another instead.
+/// Returns whether two filters are alternative values of one property, of which a document has one. Since and before
+/// are combined instead.
 fn alternatives(a: &Filter, b: &Filter) -> bool {
     matches!(
         (a, b),
@@ -489,7 +489,7 @@ mod tests {
         parse(text, Timestamp::parse("2026-10-14").unwrap(), true).unwrap()
     }
 
-    /// The requirements in one line.
+    /// Returns the conditions in one line.
     fn shown(node: &Node) -> String {
         let list = |nodes: &[Node], with: &str| {
             format!("({})", nodes.iter().map(shown).collect::<Vec<_>>().join(with))

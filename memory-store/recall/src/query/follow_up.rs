@@ -1,25 +1,24 @@
-//! Prompts that go on where the one before ended: "and the second?", "do the same for the importer".
+//! Follow-up prompts that continue the previous one: "and the second?", "do the same for the importer".
 //!
-//! They say too little to find anything by themselves, so they are asked once more with words of the
-//! *topic*, what the prompts before were about. These words count for less, and alone they find
-//! nothing: what the prompt before matched, it was answered with.
+//! Their own words match too little, so a second query adds words of the *topic*, the subject of the previous prompts.
+//! These words have less weight and match nothing alone: matches of the previous prompt were already returned for it.
 
 use crate::query::acknowledgement::is_acknowledgement;
 use crate::query::{Query, Term};
 use crate::rank::candidate::Candidate;
 use memory_store_base::text::rarity;
 
-/// Terms of a topic.
+/// Maximum number of terms of a topic.
 const TERMS_MAX: usize = 8;
-/// Hexadecimal digits of a term.
+/// Number of hexadecimal digits of a term.
 const TERM_DIGITS: usize = 16;
-/// A prompt with at most so many words of its own goes on with the topic, whatever it says.
+/// A prompt with at most this many words of its own always continues the topic.
 const FEW_WORDS: usize = 2;
-/// A prompt with at most so many does where it refers back.
+/// A prompt with at most this many words continues the topic if it refers back.
 const SOME_WORDS: usize = 6;
-/// Weight of a term of the topic beside one of the prompt: it is taken to be as common as if it were so much less rare.
+/// Weight of a term of the topic relative to one of the prompt; it scales the term's rarity.
 const WEIGHT: f32 = 0.5;
-/// The share of a prompt's own information that a memory must have.
+/// Minimum share of a prompt's own information in a memory.
 const OWN_SHARE: f32 = 0.5;
 
 /// First words of a follow-up.
@@ -30,14 +29,14 @@ const BACK: [&str; 11] = [
     "third",
 ];
 
-/// Topic of prompts without their text: hashes of their most telling terms.
+/// Topic of previous prompts without their text: hashes of their most distinctive terms.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Topic {
     terms: Vec<u64>,
 }
 
 impl Topic {
-    /// Its terms in hexadecimal digits, [`TERM_DIGITS`] each.
+    /// Returns its terms as hexadecimal digits, [`TERM_DIGITS`] each.
     pub fn to_hex(&self) -> String {
         let mut digits = String::with_capacity(self.terms.len() * TERM_DIGITS);
         for term in &self.terms {
@@ -48,7 +47,7 @@ impl Topic {
         digits
     }
 
-    /// Reads what [`Topic::to_hex`] wrote; what is none of it is left out.
+    /// Reads the output of [`Topic::to_hex`]; invalid parts are skipped.
     pub fn from_hex(digits: &str) -> Self {
         let terms = digits.as_bytes().chunks(TERM_DIGITS).take(TERMS_MAX).filter_map(|term| {
             let whole = term.len() == TERM_DIGITS && term.iter().all(u8::is_ascii_hexdigit);
@@ -57,14 +56,14 @@ impl Topic {
         Self { terms: terms.collect() }
     }
 
-    /// Its terms, to be looked up. Their words are not kept.
+    /// Returns its terms for look-up. Their words are not stored.
     pub(crate) fn terms(&self) -> impl Iterator<Item = Term> {
         let term = |&hash| Term { hash, background: rarity::idf(hash), text: String::new() };
         self.terms.iter().map(term)
     }
 
-    /// The topic after a further prompt: the rarest terms of it, and behind them those of the topic
-    /// before, where it goes on with that.
+    /// Returns the topic after a further prompt: the prompt's rarest terms, followed by those of the previous topic if
+    /// the prompt continues it.
     pub(crate) fn then(&self, query: &Query) -> Self {
         let mut own: Vec<&Term> = own_terms(query).collect();
         own.sort_by(|a, b| b.background.total_cmp(&a.background).then(a.hash.cmp(&b.hash)));
@@ -80,17 +79,16 @@ impl Topic {
     }
 }
 
-/// A prompt with the topic that it goes on with.
+/// A prompt combined with the topic that it continues.
 pub(crate) struct Followed {
     /// The query.
     pub query: Query,
-    /// Rarity of each of the prompt's own terms; of others, 0.
+    /// Rarity of each of the prompt's own terms; 0 for others.
     own: Vec<f32>,
 }
 
 impl Followed {
-    /// Joins a prompt and a topic; `None` when the prompt stands by itself, or says nothing of its
-    /// own.
+    /// Combines a prompt and a topic; `None` if the prompt is independent or has no terms of its own.
     pub(crate) fn new(query: &Query, topic: &Topic) -> Option<Self> {
         if topic.terms.is_empty() || !goes_on(query) {
             return None;
@@ -118,8 +116,8 @@ impl Followed {
         Some(Self { query, own })
     }
 
-    /// Takes the candidates of the prompt alone and of prompt and topic together: these are what counts, but those that
-    /// only the topic found. Memories that pass the gate for the prompt alone still do.
+    /// Merges the candidates of the prompt alone with those of prompt and topic. The latter are used except those found
+    /// by the topic only. Memories that pass the gate for the prompt alone are kept.
     pub(crate) fn join(&self, alone: Vec<Candidate>, mut joined: Vec<Candidate>) -> Vec<Candidate> {
         joined.retain_mut(|candidate| {
             let alone = alone.iter().find(|alone| alone.at == candidate.at && alone.passes());
@@ -131,7 +129,7 @@ impl Followed {
         joined
     }
 
-    /// Returns whether a candidate has enough of what the prompt itself says.
+    /// Returns whether a candidate matches enough of the prompt's own terms.
     fn is_meant(&self, candidate: &Candidate) -> bool {
         let own = |number: &u16| self.own.get(usize::from(*number)).copied().unwrap_or_default();
         let shared: f32 = candidate.shared.iter().map(own).sum();
@@ -139,14 +137,14 @@ impl Followed {
     }
 }
 
-/// The terms that say what a prompt is about. A long one says it at its beginning.
+/// Returns the terms of a prompt's subject. A long prompt states it in its first paragraph.
 fn own_terms(query: &Query) -> impl Iterator<Item = &Term> {
     let terms = query.paragraphs.iter().take(1).flatten();
     let terms = terms.map(|&number| &query.terms[usize::from(number)]);
     terms.filter(|term| !is_acknowledgement(&term.text))
 }
 
-/// Returns whether a prompt goes on with what the one before was about.
+/// Returns whether a prompt continues the subject of the previous one.
 fn goes_on(query: &Query) -> bool {
     if query.is_long() {
         return false;

@@ -1,10 +1,10 @@
-//! Mistyped words of a prompt.
+//! Correction of mistyped words in a prompt.
 //!
-//! A word that nobody knows weighs as much as a word can and is found nowhere, so that one slip closes the gate. Where
-//! a word of the store differs from it by one letter, or by two neighbours that changed places, that one is looked for
-//! instead, if technical text knows it, too: names of a project are not. An index knows words by their hashes alone, so
-//! each spelling one edit away is looked up (Norvig, "How to Write a Spelling Corrector", 2007). Explicit search, which
-//! has the time, reads the texts: see [`typo`](crate::query::typo).
+//! An unknown word has the maximum weight and matches nothing, so that one slip closes the gate. If a word of the store
+//! differs from it by one letter, or by two transposed neighbours, that word is used instead, provided that it also
+//! occurs in technical text: names of a project do not. An index contains only hashes of words, so each spelling one
+//! edit away is looked up (Norvig, "How to Write a Spelling Corrector", 2007). Explicit search has more time and reads
+//! the texts: see [`typo`](crate::query::typo).
 
 use std::ops::Range;
 
@@ -14,16 +14,16 @@ use crate::rank::lexical::{self, FoundTerms};
 use crate::search::sources::Sources;
 use memory_store_base::text::{self, rarity, term_hash};
 
-/// Letters that a word must have: among shorter ones everything is near everything.
+/// Minimum number of letters of a word: shorter words have too many neighbours.
 const LETTERS_MIN: usize = 5;
-/// Letters of a word that is looked at: longer ones are names and keys.
+/// Maximum number of letters of a word: longer ones are names and keys.
 const LETTERS_MAX: usize = 16;
-/// Words of a prompt that may be mistyped ones; of more most are names. Each costs some hundred look-ups.
+/// Maximum number of suspected words in a prompt; with more, most are names. Each costs some hundred look-ups.
 const WORDS_MAX: usize = 2;
 
-/// Returns the text with its mistyped words as they were meant; `None` where there is none. `terms` are its terms,
-/// which were looked up. The words that people use are those of technical text and of the embedder's vocabulary, `table`,
-/// which is opened where a word is in doubt.
+/// Returns the text with its mistyped words corrected; `None` if there is none. `terms` are its terms after look-up.
+/// Usual words are those of technical text and of the embedder's vocabulary, `table`, which is opened only for a
+/// doubtful word.
 pub(crate) fn respelled(
     sources: &Sources,
     prompt: &str,
@@ -31,7 +31,7 @@ pub(crate) fn respelled(
     found: &FoundTerms<'_>,
     table: impl FnOnce() -> Option<Table>,
 ) -> Option<String> {
-    // A long prompt has other words to go by, and most prompts have none that is nowhere.
+    // A long prompt has enough other words, and most prompts have no unknown word.
     let nowhere = nowhere(terms, found);
     if nowhere.is_empty() || prompt.len() > LONG_BYTES {
         return None;
@@ -51,7 +51,7 @@ pub(crate) fn respelled(
         return None;
     }
     let mut respelled = prompt.to_owned();
-    // From the last one on, so that the places of those before it stay.
+    // In reverse, so that the ranges of earlier words stay valid.
     for word in doubtful.into_iter().rev() {
         if let Some(meant) = meant(sources, &lower(&word)) {
             respelled.replace_range(word, &meant);
@@ -60,7 +60,7 @@ pub(crate) fn respelled(
     (respelled != prompt).then_some(respelled)
 }
 
-/// The words of a text that may be mistyped ones: letters alone, neither part of a code name nor of a path.
+/// Returns the words of a text that may be mistyped: letters only, outside of code names and paths.
 fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
     let ends_word =
         |c: char| c.is_whitespace() || matches!(c, ',' | ';' | ':' | '?' | '!' | '"' | '(' | ')');
@@ -82,8 +82,8 @@ fn nowhere(terms: &[Term], found: &FoundTerms<'_>) -> Vec<u64> {
     absent.filter(|term| rarity::is_unknown(&term.text)).map(|term| term.hash).collect()
 }
 
-/// Returns the word of the store that was meant: of those one edit away that technical text knows, the one that most
-/// memories have.
+/// Returns the intended word of the store: of those one edit away that occur in technical text, the one of the most
+/// memories.
 fn meant(sources: &Sources, word: &str) -> Option<String> {
     let known = edits(word).into_iter().filter_map(|edit| {
         let term = text::term_of(&edit).filter(|term| !rarity::is_unknown(term))?;
@@ -93,7 +93,7 @@ fn meant(sources: &Sources, word: &str) -> Option<String> {
     let (words, terms): (Vec<String>, Vec<Term>) = known.unzip();
     let counts = lexical::counts(sources, &terms);
     let found = words.into_iter().zip(counts).filter(|&(_, count)| count > 0);
-    // Of equally frequent ones the first in the alphabet.
+    // Among equally frequent words the first in the alphabet.
     let best = found.max_by(|a, b| a.1.cmp(&b.1).then_with(|| b.0.cmp(&a.0)));
     best.map(|(word, _)| word)
 }
@@ -104,8 +104,8 @@ fn terms_of(word: &str) -> Vec<Term> {
     terms
 }
 
-/// Spellings of a word of lower-case letters that are one edit away: a letter too many, one missing, another one, two
-/// neighbours that changed places (Damerau's distance).
+/// Returns the spellings one edit away from a lower-case word: an extra letter, a missing one, another one, two
+/// transposed neighbours (Damerau's distance).
 fn edits(word: &str) -> Vec<String> {
     let mut edits = Vec::new();
     for at in 0..=word.len() {

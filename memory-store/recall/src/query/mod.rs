@@ -16,34 +16,34 @@ use crate::signature::named_commands;
 use memory_store_base::text::rarity;
 use memory_store_base::text::{self, Form, term_hash};
 
-/// A prompt of more bytes than this is asked by paragraph.
+/// Length in bytes above which a prompt is searched by paragraph.
 pub(crate) const LONG_BYTES: usize = 300;
-/// Bytes of a prompt that are looked at.
+/// Maximum number of bytes of a prompt that are used.
 const TEXT_BYTES_MAX: usize = 24_000;
-/// Paragraphs of a long prompt.
+/// Maximum number of paragraphs of a long prompt.
 const PARAGRAPHS_MAX: usize = 64;
-/// Bytes that a paragraph should have before the next empty line ends it.
+/// Minimum length of a paragraph, in bytes, before an empty line ends it.
 const PARAGRAPH_BYTES_MIN: usize = 60;
-/// Bytes after which a paragraph is cut.
+/// Maximum length of a paragraph, in bytes.
 const PARAGRAPH_BYTES_MAX: usize = 900;
-/// Characters of a heading that are put in front of its paragraphs.
+/// Maximum length of a heading that is prepended to its paragraphs, in characters.
 const HEADING_CHARS_MAX: usize = 80;
-/// Different terms of a query.
+/// Maximum number of distinct terms of a query.
 const TERMS_MAX: usize = 512;
-/// Different terms of a paragraph: a bit each in a mask.
+/// Maximum number of distinct terms of a paragraph: one bit each in a mask.
 pub(crate) const PARAGRAPH_TERMS_MAX: usize = 64;
-/// Neighbouring words of a query that are looked for.
+/// Maximum number of word pairs of a query.
 const PAIRS_MAX: usize = 64;
-/// Bytes of an error that are looked at, besides its most telling lines.
+/// Maximum number of bytes of an error, besides its most distinctive lines.
 const ERROR_BYTES_MAX: usize = 1500;
-/// The most telling lines of an error, of which its vector is made.
+/// Number of the most distinctive lines of an error from which its vector is made.
 const MEANT_LINES: usize = 2;
-/// Lines of an error that are looked at first.
+/// Number of lines of an error that are compared first.
 const ERROR_LINES: usize = 6;
-/// Paths that a prompt may name.
+/// Maximum number of paths of a prompt.
 const PATHS_MAX: usize = 32;
 
-/// A word looked for.
+/// A word of a query.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Term {
     /// Key of the term in an index.
@@ -60,45 +60,44 @@ impl Term {
     }
 }
 
-/// Two neighbouring words looked for.
+/// Two adjacent words of a query.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pair {
     /// Key of the pair in an index.
     pub hash: u32,
-    /// Their numbers among the terms, if they are looked for by themselves, too.
+    /// Their numbers among the terms, if they are terms of the query too.
     pub words: [Option<u16>; 2],
 }
 
 /// A prepared query.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Query {
-    /// Each different term once.
+    /// Distinct terms.
     pub terms: Vec<Term>,
-    /// The terms of each paragraph, by number, each once.
+    /// Distinct terms of each paragraph, by number.
     pub paragraphs: Vec<Vec<u16>>,
-    /// Of a file: how many of the first terms are its name, so that a text with one of them mentions
-    /// it.
+    /// For a file: number of leading terms that are its name, so that a text with one of them mentions it.
     pub names: u16,
-    /// Of an error: the terms of each of its lines that are looked at first, by number, each once.
+    /// For an error: distinct terms of each of its first compared lines, by number.
     pub lines: Vec<Vec<u16>>,
-    /// Its neighbouring words, each two once; of a long one, none.
+    /// Distinct word pairs; none for a long query.
     pub pairs: Vec<Pair>,
-    /// Paths it names.
+    /// Paths named in it.
     pub paths: Vec<String>,
-    /// Commands it names.
+    /// Commands named in it.
     pub commands: Vec<String>,
-    /// True if it only acknowledges.
+    /// True if it is only an acknowledgement.
     pub only_acknowledges: bool,
-    /// The text that its vector is made of.
+    /// Text from which its vector is made.
     pub text: String,
-    /// Its vector, where there is something to make one with.
+    /// Its vector, if an encoder is available.
     pub(crate) probe: Option<Probe>,
-    /// Similarities of memories to it in the second space, where that is asked.
+    /// Similarities of memories to it in the second space, if enabled.
     pub(crate) likenesses: Option<Likenesses>,
 }
 
 impl Query {
-    /// Takes a prompt or a question apart.
+    /// Parses a prompt or a question.
     pub fn prompt(text: &str) -> Self {
         let text = &text[..text.floor_char_boundary(TEXT_BYTES_MAX)];
         let text = without_wrapper(text);
@@ -120,21 +119,21 @@ impl Query {
         query
     }
 
-    /// Takes a path apart: the names that a text may mention it by come first.
+    /// Parses a path: the names by which a text may mention it are first.
     pub(crate) fn file(path: &str) -> Self {
         let mut query = Self::default();
         for name in names(path) {
             query.number(&name);
         }
         query.names = query.terms.len() as u16;
-        // Folders and endings are shared with too many other files.
+        // Folders and extensions are shared with too many other files.
         let file = path.rsplit('/').next().unwrap_or(path);
         query.add_paragraph(file.split('.').find(|part| !part.is_empty()).unwrap_or(file));
         query
     }
 
-    /// Takes a failed command and its error apart. Each term counts once: errors repeat
-    /// themselves. Numbers, hashes and folders are left out.
+    /// Parses a failed command and its error. Each term counts once, because errors are repetitive. Numbers, hashes and
+    /// folders are skipped.
     pub(crate) fn error(command: &str, error: &str) -> Self {
         let telling = crate::signature::telling_lines(error, ERROR_LINES);
         let mut text = telling.join("\n");
@@ -150,7 +149,7 @@ impl Query {
             true => error.lines().take(ERROR_LINES).map(|line| query.known(line)).collect(),
             false => telling.iter().map(|line| query.known(line)).collect(),
         };
-        // Text around it has a meaning of its own.
+        // The surrounding text has a different meaning.
         query.text = if telling.is_empty() {
             text
         } else {
@@ -159,7 +158,7 @@ impl Query {
         query
     }
 
-    /// Takes words that a person searches for apart.
+    /// Parses the words of a search.
     pub(crate) fn search(text: &str) -> Self {
         let text = &text[..text.floor_char_boundary(TEXT_BYTES_MAX)];
         let mut query = Self { paths: paths(text), text: text.to_owned(), ..Self::default() };
@@ -167,7 +166,7 @@ impl Query {
         query
     }
 
-    /// Returns whether it is asked by paragraph.
+    /// Returns whether it is searched by paragraph.
     pub(crate) fn is_long(&self) -> bool {
         self.paragraphs.len() > 1
     }
@@ -181,7 +180,7 @@ impl Query {
         self.finish(paragraph);
     }
 
-    /// Adds a text as a paragraph, of the terms that `keep` keeps, and all its neighbouring words.
+    /// Adds a text as a paragraph, with the terms that `keep` accepts, and all its word pairs.
     fn add_short(&mut self, text: &str, keep: &mut dyn FnMut(&str, Form) -> bool) {
         let (mut paragraph, mut pairs) = (Vec::new(), text::Pairs::default());
         let mut last = None;
@@ -200,7 +199,7 @@ impl Query {
         self.finish(paragraph);
     }
 
-    /// Adds a term to a paragraph, unless it is there; returns its number.
+    /// Adds a term to a paragraph, unless it is present; returns its number.
     fn add_to(&mut self, paragraph: &mut Vec<u16>, term: &str) -> Option<u16> {
         let number = self.number(term)?;
         if !paragraph.contains(&number) {
@@ -211,7 +210,7 @@ impl Query {
 
     fn finish(&mut self, mut paragraph: Vec<u16>) {
         if paragraph.len() > PARAGRAPH_TERMS_MAX {
-            // The most common ones say least.
+            // The most common terms have the least information.
             let rare = |&number: &u16| self.terms[usize::from(number)].background;
             paragraph.sort_by(|a, b| rare(b).total_cmp(&rare(a)).then(a.cmp(b)));
             paragraph.truncate(PARAGRAPH_TERMS_MAX);
@@ -222,7 +221,7 @@ impl Query {
         }
     }
 
-    /// The numbers of the terms in a text that it has, each once.
+    /// Returns the distinct numbers of the text's terms that are in the query.
     fn known(&self, text: &str) -> Vec<u16> {
         let mut numbers = Vec::new();
         text::each_term(text, &mut |term, _| {
@@ -235,7 +234,7 @@ impl Query {
         numbers
     }
 
-    /// The number of a term, which is added when it is new and there is room.
+    /// Returns the number of a term; a new one is added if there is room.
     fn number(&mut self, term: &str) -> Option<u16> {
         let hash = term_hash(term);
         let known = self.terms.iter().position(|known| known.hash == hash);
@@ -247,7 +246,7 @@ impl Query {
     }
 }
 
-/// Cuts off sentences that programs put around a plan.
+/// Removes sentences that programs add around a plan.
 fn without_wrapper(text: &str) -> &str {
     let text = text.trim();
     let first_line = text.lines().next().unwrap_or_default();
@@ -258,7 +257,7 @@ fn without_wrapper(text: &str) -> &str {
     text::without_plan_notice(text)
 }
 
-/// Cuts a long text into paragraphs, each with the heading it stands under.
+/// Splits a long text into paragraphs, each with its heading.
 fn paragraphs(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut heading = String::new();
@@ -301,7 +300,7 @@ fn finish(found: &mut Vec<String>, heading: &str, current: &mut String) {
     current.clear();
 }
 
-/// Returns whether a term is a number, a hash or a temporary name: these differ from one error or prompt to the next.
+/// Returns whether a term is a number, a hash or a temporary name, which differ from one error or prompt to the next.
 pub(crate) fn varies(term: &str) -> bool {
     let digits = term.bytes().filter(u8::is_ascii_digit).count();
     digits > 0
@@ -310,8 +309,7 @@ pub(crate) fn varies(term: &str) -> bool {
             || term.len() >= 7 && term.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-'))
 }
 
-/// The names of a file: its path, its last step, and that without its ending when it is no plain
-/// word.
+/// Returns the names of a file: its path, its last component, and that without its extension if it is no plain word.
 fn names(path: &str) -> Vec<String> {
     let file = path.rsplit('/').next().unwrap_or(path);
     let stem = file.split('.').find(|part| !part.is_empty()).unwrap_or(file);
@@ -329,7 +327,7 @@ fn names(path: &str) -> Vec<String> {
     names
 }
 
-/// Check of whether a text only lets work go on, term by term.
+/// Detector of acknowledgements, fed term by term.
 #[derive(Default)]
 struct Assent {
     words: usize,
@@ -337,20 +335,20 @@ struct Assent {
 }
 
 impl Assent {
-    /// Takes in a term of the text.
+    /// Adds a term of the text.
     fn hear(&mut self, term: &str, form: Form) {
         self.words += 1;
         self.other = self.other || form == Form::Bigram || !is_acknowledgement(term);
     }
 
-    /// Returns whether there was nothing else.
+    /// Returns whether the text contains nothing else.
     fn is_all(&self, text: &str) -> bool {
         // Stop words alone ("do it", "all of them") are no request either.
         !self.other && (self.words > 0 || !text.trim().is_empty())
     }
 }
 
-/// The paths that a text names.
+/// Returns the paths named in a text.
 fn paths(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let separates = |c: char| c.is_whitespace() || "`'\"()[]{}<>,;|*=".contains(c);
@@ -367,7 +365,7 @@ fn paths(text: &str) -> Vec<String> {
     found
 }
 
-/// The path in a word, without a line number, a leading `@` or `./` and what ends a sentence.
+/// Returns the path in a word, without a line number, a leading `@` or `./`, and the end of a sentence.
 fn path_of(word: &str) -> Option<&str> {
     if !word.contains(['.', '/']) || word.contains("://") || word.len() > 300 {
         return None;

@@ -1,40 +1,40 @@
-//! Phrases that an error says and a memory repeats word for word: "unrecognized subcommand 'bun'" in both.
+//! Phrases of an error that a memory repeats verbatim: "unrecognized subcommand 'bun'" in both.
 //!
-//! A signature is the whole line that a program printed; people and models quote the part that tells,
-//! and the next program prints its path or a colour before it.
+//! A signature is the whole line that a program printed; people and models quote its distinctive part, and another
+//! program prints its path or a colour before it.
 
 use crate::signature::{names_cause, telling_lines};
 use memory_store_base::text::rarity;
 use memory_store_base::text::{each_term, term_hash};
 
-/// Lines of an error that are looked at, the most telling ones.
+/// Maximum number of lines of an error that are compared, the most distinctive ones.
 const LINES_MAX: usize = 3;
-/// Terms of a text that are looked at.
+/// Maximum number of terms of a text that are compared.
 const TERMS_MAX: usize = 160;
-/// Terms that the run has at least.
+/// Minimum number of terms of a quotation.
 const RUN_MIN: usize = 2;
-/// Least rarity of the words together. "No such file or directory" stays below.
+/// Minimum total rarity of the words. "No such file or directory" is below it.
 const MASS_MIN: f32 = 13.0;
-/// The share of the line's rarity that they make up at least.
+/// Minimum share of the line's rarity.
 const SHARE_MIN: f32 = 0.4;
 
-/// Terms of the telling lines of an error, in order.
+/// Terms of the distinctive lines of an error, in order.
 #[derive(Debug)]
 pub(crate) struct Phrases(Vec<Vec<u64>>);
 
 impl Phrases {
-    /// Takes an error apart.
+    /// Parses an error.
     pub(crate) fn of(error: &str) -> Self {
         let lines = telling_lines(error, LINES_MAX).into_iter();
         Self(lines.filter(|line| names_cause(line)).map(|line| terms(&line)).collect())
     }
 
-    /// Returns whether no line tells of an error.
+    /// Returns whether no line describes an error.
     pub(crate) fn are_none(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Returns whether a text repeats what one of the lines says.
+    /// Returns whether a text quotes one of the lines.
     pub(crate) fn are_quoted_in(&self, text: &str) -> bool {
         let text = terms(text);
         self.0.iter().any(|line| is_quoted(line, &text))
@@ -66,7 +66,7 @@ fn is_quoted(line: &[u64], text: &[u64]) -> bool {
     best >= MASS_MIN && best >= SHARE_MIN * all
 }
 
-/// Returns how rare terms are together, each counted once.
+/// Returns the total rarity of terms, each counted once.
 fn mass(terms: &[u64]) -> f32 {
     let distinct = terms.iter().enumerate().filter(|(at, term)| !terms[..*at].contains(term));
     distinct.map(|(_, &term)| rarity::idf(term)).sum()

@@ -1,34 +1,33 @@
-//! Times that a text names: "last week", "in March", "since 2026-10-01", "before Monday".
+//! Times named in a text: "last week", "in March", "since 2026-10-01", "before Monday".
 //!
-//! A name of a time stands for a *span*: whole days, in UTC. Words that have another meaning, such as `may` and
-//! `march`, count only where a preposition or a number makes a date of them. A time in the future is not named:
-//! memories are of the past.
+//! A name of a time denotes a *span*: whole days, in UTC. Words with another meaning, such as `may` and `march`, count
+//! only if a preposition or a number makes them a date. Future times are excluded, because memories are of the past.
 
 use std::ops::Range;
 
 use crate::rank::candidate::Candidate;
 use memory_store_base::time::{DAY_MS, Timestamp, civil, day_of};
 
-/// Gain of a memory of the time that a search names, beside the words, which count 1.
+/// Gain of a memory from the time named in a search, relative to the words, which count 1.
 const FAVOUR: f32 = 0.3;
-/// Words of a text in which times are looked for.
+/// Maximum number of words of a text that are searched for times.
 const WORDS_MAX: usize = 400;
-/// The most of a unit that "ago" and "last" may count.
+/// Maximum count of a unit in "ago" and "last".
 const COUNT_MAX: i64 = 1000;
-/// Years that a number of four digits may name.
+/// Years accepted as a number of four digits.
 const YEARS: Range<i64> = 1970..2101;
 
-/// A stretch of time; an end that is `None` is open.
+/// A span of time; an end that is `None` is open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
-    /// Its first moment.
+    /// First moment of the span.
     pub from: Option<Timestamp>,
-    /// The first moment after it.
+    /// First moment after the span.
     pub to: Option<Timestamp>,
 }
 
 impl Span {
-    /// Returns whether a time lies in it.
+    /// Returns whether it contains a time.
     pub(crate) fn has(&self, at: Timestamp) -> bool {
         self.from.is_none_or(|from| at >= from) && self.to.is_none_or(|to| at < to)
     }
@@ -38,16 +37,16 @@ impl Span {
     }
 }
 
-/// A time that a text names.
+/// A time named in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NamedTime {
     /// The meant span of time.
     pub span: Span,
-    /// Place of the words, in bytes of the text, the preposition included.
+    /// Range of the words in the text in bytes, including the preposition.
     pub place: Range<usize>,
 }
 
-/// Ranks higher what is of the time that the words of an explicit search name.
+/// Raises the scores of memories from the time named in the words of an explicit search.
 pub(crate) fn favour(candidates: &mut [Candidate], text: &str, now: Timestamp) {
     if candidates.is_empty() {
         return;
@@ -70,7 +69,7 @@ pub(crate) fn find(text: &str, now: Timestamp) -> Option<NamedTime> {
     })
 }
 
-/// The time that a text is, such as the value of a filter.
+/// Parses a text that is a time, such as the value of a filter.
 pub fn whole(text: &str, now: Timestamp) -> Option<Span> {
     let words = words(text);
     let reader = TimeReader { words: &words, today: now.0.div_euclid(DAY_MS) };
@@ -87,7 +86,7 @@ struct TimeWord {
     place: Range<usize>,
 }
 
-/// Runs of letters, digits and, between digits, dashes.
+/// Splits into runs of letters, digits and, between digits, dashes.
 fn words(text: &str) -> Vec<TimeWord> {
     let mut words = Vec::new();
     let mut start = None;
@@ -117,7 +116,7 @@ fn words(text: &str) -> Vec<TimeWord> {
     words
 }
 
-/// Reads times out of words. Days are counted from 1970-01-01.
+/// Parser of times in words. Days are counted from 1970-01-01.
 struct TimeReader<'a> {
     words: &'a [TimeWord],
     today: i64,
@@ -137,7 +136,7 @@ impl TimeReader<'_> {
         self.words.get(at).map_or("", |word| word.lower.as_str())
     }
 
-    /// A span with its preposition; and the word after it.
+    /// Parses a span with its preposition; returns the index of the word after it.
     fn span(&self, at: usize) -> Option<(Span, usize)> {
         match self.word(at) {
             "since" => self.days(at + 1, true).map(|(days, end)| (from(days.start), end)),
@@ -154,7 +153,7 @@ impl TimeReader<'_> {
         }
     }
 
-    /// "between X and Y", "from X to Y".
+    /// Parses "between X and Y", "from X to Y".
     fn between(&self, at: usize) -> Option<(Span, usize)> {
         let (first, middle) = self.days(at + 1, true)?;
         let joins = match self.word(at) {
@@ -165,11 +164,11 @@ impl TimeReader<'_> {
             return (first.start < second.end)
                 .then(|| (Span::of_days(first.start..second.end), end));
         }
-        // "from March" alone.
+        // "from March" without an end.
         (self.word(at) == "from").then(|| (Span::of_days(first), middle))
     }
 
-    /// The days that words name; `led` when a preposition stands before them.
+    /// Parses a name of days; `led` is true after a preposition.
     fn days(&self, at: usize, led: bool) -> Option<(Range<i64>, usize)> {
         let at = if led && self.word(at) == "the" { at + 1 } else { at };
         self.near_day(at)
@@ -191,7 +190,7 @@ impl TimeReader<'_> {
         }
     }
 
-    /// "last week", "this month", "the past 3 days".
+    /// Parses "last week", "this month", "the past 3 days".
     fn unit_before(&self, at: usize) -> Option<(Range<i64>, usize)> {
         let back = match self.word(at) {
             "this" | "current" => 0,
@@ -199,7 +198,7 @@ impl TimeReader<'_> {
             _ => return None,
         };
         if let Some((unit, false)) = unit(self.word(at + 1)) {
-            // The past week is seven days, last week the one before this.
+            // The past week is the last seven days, last week the calendar week before this one.
             let days = if self.word(at) == "past" {
                 self.back(unit, 1)..self.today + 1
             } else {
@@ -212,14 +211,14 @@ impl TimeReader<'_> {
         (back == 1).then(|| (self.back(unit, count)..self.today + 1, end + 1))
     }
 
-    /// "3 days ago", "a month ago".
+    /// Parses "3 days ago", "a month ago".
     fn ago(&self, at: usize) -> Option<(Range<i64>, usize)> {
         let (count, end) = self.count(at)?;
         let (unit, _) = unit(self.word(end))?;
         (self.word(end + 1) == "ago").then(|| (self.calendar(unit, count), end + 2))
     }
 
-    /// `2026-10-02`, `2026-10`, and after a preposition `2026`.
+    /// Parses `2026-10-02`, `2026-10`, and after a preposition `2026`.
     fn iso(&self, at: usize, led: bool) -> Option<(Range<i64>, usize)> {
         let mut parts = self.word(at).split('-');
         let year = year(parts.next()?)?;
@@ -238,7 +237,7 @@ impl TimeReader<'_> {
         parts.next().is_none().then_some((days, at + 1))
     }
 
-    /// "March", "last March", "March 2026", "March 5", "5 March 2026", "the 5th of March".
+    /// Parses "March", "last March", "March 2026", "March 5", "5 March 2026", "the 5th of March".
     fn month(&self, at: usize, led: bool) -> Option<(Range<i64>, usize)> {
         let last = self.word(at) == "last" || self.word(at) == "early" || self.word(at) == "late";
         let at = if last { at + 1 } else { at };
@@ -264,7 +263,7 @@ impl TimeReader<'_> {
         Some((day_of(year, month, 1)..after_month(year, month), end))
     }
 
-    /// "on Monday", "last Monday": the one before today.
+    /// Parses "on Monday", "last Monday": the one before today.
     fn weekday(&self, at: usize, led: bool) -> Option<(Range<i64>, usize)> {
         let last = self.word(at) == "last";
         let at = if last { at + 1 } else { at };
@@ -281,14 +280,14 @@ impl TimeReader<'_> {
         }
     }
 
-    /// A day of a month; without a year the last one that there was.
+    /// Returns a day of a month; without a year, the most recent one.
     fn day_in(&self, year: Option<i64>, month: i64, day: i64) -> Option<Range<i64>> {
         let year = year.unwrap_or_else(|| self.year_of_past(month, day));
         let start = day_of(year, month, day);
         (start < after_month(year, month)).then_some(start..start + 1)
     }
 
-    /// The last year in which this day is not in the future.
+    /// Returns the last year in which this day is not in the future.
     fn year_of_past(&self, month: i64, day: i64) -> i64 {
         let (year, _, _) = civil(self.today);
         if day_of(year, month, day) > self.today { year - 1 } else { year }
@@ -324,12 +323,12 @@ impl TimeReader<'_> {
                 }
     }
 
-    /// 0 for Monday.
+    /// Returns the current weekday, 0 for Monday.
     fn weekday_of_today(&self) -> i64 {
         (self.today + 3).rem_euclid(7)
     }
 
-    /// A number in digits or words, and the word after it.
+    /// Parses a number in digits or words; returns the index of the word after it.
     fn count(&self, at: usize) -> Option<(i64, usize)> {
         if (self.word(at), self.word(at + 1), self.word(at + 2)) == ("a", "couple", "of") {
             return Some((2, at + 3));
@@ -380,7 +379,7 @@ fn unit(word: &str) -> Option<(TimeUnit, bool)> {
     Some((unit, one.len() < word.len()))
 }
 
-/// A number of at most `digits_max` digits.
+/// Parses a number of at most `digits_max` digits.
 fn number(word: &str, digits_max: usize) -> Option<i64> {
     let digits = (1..=digits_max).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_digit());
     digits.then(|| word.parse().ok())?
@@ -390,14 +389,14 @@ fn year(word: &str) -> Option<i64> {
     number(word, 4).filter(|year| word.len() == 4 && YEARS.contains(year))
 }
 
-/// The day of a month, and whether it is written as an ordinal.
+/// Parses a day of a month, and returns whether it is an ordinal.
 fn day_number(word: &str) -> Option<(i64, bool)> {
     let digits = ["st", "nd", "rd", "th"].iter().find_map(|ending| word.strip_suffix(ending));
     let day = number(digits.unwrap_or(word), 2).filter(|day| (1..=31).contains(day))?;
     Some((day, digits.is_some()))
 }
 
-/// The number of a month, and whether the word means nothing else.
+/// Returns the number of a month, and whether the word has no other meaning.
 fn month(word: &str) -> Option<(i64, bool)> {
     const MONTHS: [&str; 12] = [
         "january",
@@ -437,7 +436,7 @@ mod tests {
         Timestamp::parse(NOW).unwrap()
     }
 
-    /// The span as `from..to` and the words that name it.
+    /// Returns the span as `from..to` and its words.
     fn found(text: &str) -> Option<(String, &str)> {
         let when = find(text, now())?;
         Some((shown(when.span), &text[when.place]))

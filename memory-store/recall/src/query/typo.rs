@@ -1,8 +1,8 @@
-//! Words that somebody may have meant: of those in the texts, the most frequent one that differs by
-//! a single letter, or by two that changed places (Damerau's distance with adjacent transpositions).
+//! Correction of mistyped words: the most frequent word of the texts that differs by a single
+//! letter, or by two transposed ones (Damerau's distance with adjacent transpositions).
 //!
-//! An index knows words only as numbers, so the texts are read. This is for explicit search, and
-//! only where a word occurs nowhere.
+//! An index contains only hashes of words, so the texts are read. This is for explicit search, and
+//! only for words that occur nowhere.
 
 use std::collections::BTreeMap;
 
@@ -10,19 +10,19 @@ use strsim::osa_distance;
 
 use memory_store_base::text;
 
-/// Letters that a word must have: among shorter ones everything is near everything.
+/// Minimum number of letters of a word: shorter words have too many neighbours.
 const LETTERS_MIN: usize = 4;
-/// Letters of a word that is looked at.
+/// Maximum number of letters of a word.
 const LETTERS_MAX: usize = 32;
 
-/// Words that are nowhere, and what is like them in the texts read so far.
+/// Words that occur nowhere, with similar words of the texts read so far.
 #[derive(Debug, Default)]
 pub(crate) struct Typos {
     words: Vec<(String, BTreeMap<String, u32>)>,
 }
 
 impl Typos {
-    /// Takes those of the words that may be mistyped.
+    /// Selects the words that may be mistyped.
     pub(crate) fn new<'a>(words: impl Iterator<Item = &'a str>) -> Self {
         let mut typos = Self::default();
         for word in words {
@@ -36,12 +36,12 @@ impl Typos {
         typos
     }
 
-    /// Returns whether there is nothing to look for.
+    /// Returns whether there is no such word.
     pub(crate) fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
 
-    /// Looks through a text.
+    /// Adds the words of a text.
     pub(crate) fn read(&mut self, text: &str) {
         let text = text::folded(text);
         for run in text.split(|c: char| !c.is_alphabetic()) {
@@ -53,17 +53,18 @@ impl Typos {
         }
     }
 
-    /// Each word with the one that was meant, where there is one.
+    /// Returns the words for which a correction was found, with the correction.
     pub(crate) fn meant(self) -> Vec<(String, String)> {
         let best = |near: BTreeMap<String, u32>| {
-            // Of equally frequent ones the first in the alphabet.
+            // Among equally frequent words the first in the alphabet.
             near.into_iter().rev().max_by_key(|&(_, count)| count).map(|(word, _)| word)
         };
         self.words.into_iter().filter_map(|(word, near)| Some((word, best(near)?))).collect()
     }
 }
 
-/// Returns whether two words differ by one letter. Most are told apart by their length or their ends.
+/// Returns whether two words differ by one letter. Most words are excluded by their length or their
+/// ends.
 fn is_near(run: &str, word: &str) -> bool {
     // One letter has at most four bytes.
     if run.len().abs_diff(word.len()) > 3 || run.is_empty() {
@@ -72,7 +73,7 @@ fn is_near(run: &str, word: &str) -> bool {
     let same = |a: &u8, b: &u8| a.eq_ignore_ascii_case(b);
     let head = run.bytes().zip(word.bytes()).take_while(|(a, b)| same(a, b)).count();
     let tail = run.bytes().rev().zip(word.bytes().rev()).take_while(|(a, b)| same(a, b)).count();
-    // Two letters of up to four bytes may lie between.
+    // Two letters of up to four bytes may remain between.
     head + tail + 8 >= run.len().max(word.len())
         && (!run.is_ascii() || !word.is_ascii() || head + tail + 2 >= run.len().max(word.len()))
         && osa_distance(&run.to_lowercase(), word) == 1

@@ -1,14 +1,14 @@
-//! Prompts about other things, by which gates are calibrated.
+//! Background prompts: prompts about foreign subjects for the calibration of gates.
 
 use super::nearest::Probe;
 use crate::embed::Vectors;
 use crate::query::Query;
 
-/// Prompts about everything and nothing, one a line, by kind: a line that begins with `## ` begins the
-/// next one. Other lines that begin with `#` are comments.
+/// Prompts about varied subjects, one a line, by kind: a line that begins with `## ` starts the next kind. Other lines
+/// that begin with `#` are comments.
 pub(crate) const PROMPTS: &str = include_str!("../../../assets/background-prompts.txt");
 
-/// The kinds of prompts about other things that every store is asked when it is published.
+/// Returns the background prompts by kind.
 pub(crate) fn kinds() -> impl Iterator<Item = impl Iterator<Item = &'static str>> {
     PROMPTS.split("\n## ").skip(1).map(|kind| {
         let lines = kind.lines().skip(1);
@@ -16,12 +16,12 @@ pub(crate) fn kinds() -> impl Iterator<Item = impl Iterator<Item = &'static str>
     })
 }
 
-/// The prompts about other things that every store is asked when it is published.
+/// Returns the background prompts that are run on every store at publication.
 pub fn background_prompts() -> impl Iterator<Item = &'static str> {
     kinds().flatten()
 }
 
-/// A background prompt with the vector that a hook would give it.
+/// Returns a background prompt with its vector as in a hook.
 pub(crate) fn asked(prompt: &str, vectors: Option<&dyn Vectors>) -> Query {
     let query = Query::prompt(prompt);
     let probe = vectors.and_then(|vectors| {

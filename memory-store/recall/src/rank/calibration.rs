@@ -1,4 +1,4 @@
-//! Calibration of the gate: a store's own threshold, by prompts about other things.
+//! Calibration of the gate: a store's own threshold, from prompts about foreign subjects.
 
 use crate::embed::Vectors;
 use crate::index::manifest::Gate;
@@ -11,28 +11,28 @@ use crate::search::sources::Sources;
 use memory_store_base::settings::Settings;
 use memory_store_base::time::Timestamp;
 
-/// Prior of the gate from stores in general, so that prompts of one kind do not mislead it. Few of the prompts decide a
-/// store's own threshold, which is therefore drawn this way.
+/// Prior of the gate from other stores. Few of the prompts determine a store's own threshold, so it is shrunk towards
+/// the prior.
 struct Usual {
     /// The threshold for [`USUAL_ALPHA`] and [`USUAL_DOCS`].
     threshold: f32,
-    /// Share of this prior in a store's own threshold, 0 to 1.
+    /// Weight of this prior in a store's threshold, 0 to 1.
     share: f32,
 }
 
 /// By kind of prompts, in the order of the list.
 const USUAL: [Usual; 2] =
     [Usual { threshold: 3.8, share: 0.3 }, Usual { threshold: 5.4, share: 0.5 }];
-/// Slope of the usual threshold by the logarithm of the share of false fires.
+/// Slope of the usual threshold over the logarithm of the rate of false positives.
 const USUAL_SLOPE: f32 = 0.7;
-/// Memories of the stores that were asked: the best of fewer matches anything less.
+/// Number of memories of the stores that were measured: with fewer memories the best score is lower.
 const USUAL_DOCS: u32 = 300;
-/// Slope of the threshold by the logarithm of a store's number of memories, as far as it has fewer.
-/// `scripts/fit-gate --fit` prints .43 and .49, by kind of prompts, of memories taken away; what is taken away still
-/// makes words known there, so it is a little more.
+/// Slope of the threshold over the logarithm of a store's number of memories, below that number.
+/// `scripts/fit-gate --fit` prints .43 and .49, by kind of prompts, for removed memories; the words of removed memories
+/// are still known there, so it is a little more.
 const DOCS_SLOPE: f32 = 0.5;
 
-/// A store's own threshold, drawn to what stores of so many memories in general ask for.
+/// Shrinks a store's own threshold towards the usual one for its number of memories.
 fn drawn(own: f32, usual: &Usual, docs: u32, alpha: f32) -> f32 {
     let fewer = docs.clamp(1, USUAL_DOCS) as f32 / USUAL_DOCS as f32;
     let threshold = usual.threshold + DOCS_SLOPE * fewer.ln()
@@ -40,7 +40,7 @@ fn drawn(own: f32, usual: &Usual, docs: u32, alpha: f32) -> f32 {
     own + usual.share * (threshold - own)
 }
 
-/// Returns a digest of this build's gate rules; a change makes a new gate due.
+/// Returns a digest of this build's gate rules; after a change, stores are recalibrated.
 pub fn fingerprint() -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&SCALE.to_le_bytes());
@@ -49,9 +49,9 @@ pub fn fingerprint() -> [u8; 32] {
     *hasher.finalize().as_bytes()
 }
 
-/// Asks a store the background prompts, as a hook would, and returns its gate: the score that the share
-/// `settings.alpha` of them exceeds, drawn to what stores of its size in general ask for, by the kind of
-/// prompts that asks for most.
+/// Runs the background prompts on a store, as a hook would, and returns its gate: the score that the share
+/// `settings.alpha` of them exceeds, shrunk towards the usual one for stores of its size, from the kind of prompts with
+/// the highest threshold.
 pub fn calibrate(segment: Segment, settings: &Settings, vectors: Option<&dyn Vectors>) -> Gate {
     let docs = segment.docs();
     let sources = Sources::of_segment(segment);
@@ -64,7 +64,7 @@ pub fn calibrate(segment: Segment, settings: &Settings, vectors: Option<&dyn Vec
     strictest.unwrap_or(Gate { alpha, ..UNCALIBRATED })
 }
 
-/// The gate of a store of so many memories in which prompts of a kind have these scores.
+/// Returns the gate of a store from the scores of one kind of prompts.
 fn gate_of(scores: Vec<f32>, usual: &Usual, docs: u32, alpha: f32) -> Gate {
     let count = scores.len().max(1) as f32;
     let mean = scores.iter().sum::<f32>() / count;
@@ -74,7 +74,7 @@ fn gate_of(scores: Vec<f32>, usual: &Usual, docs: u32, alpha: f32) -> Gate {
     Gate { threshold, mean, deviation: variance.sqrt(), alpha, scale: SCALE }
 }
 
-/// The score of the best memory for a prompt; 0 when nothing shares a word with it.
+/// Returns the score of the best memory for a prompt; 0 if none shares a word with it.
 fn best(sources: &Sources, query: &Query) -> f32 {
     let candidates = score::candidates(sources, query, Timestamp(0));
     candidates.iter().map(|candidate| candidate.gate).fold(0.0, f32::max)

@@ -1,4 +1,4 @@
-//! Candidates: documents that share something with a query, and what is known of how they fit.
+//! Candidates: documents that share a feature with a query, and their scores.
 
 use crate::index::record::{Entry, FLAG_PINNED, FLAG_SUPERSEDED};
 use crate::index::vectors::Near;
@@ -6,24 +6,25 @@ use crate::query::{Query, Term};
 use crate::search::sources::{At, Sources};
 use memory_store_base::kind::Kind;
 
-/// A document that shares something with the query.
+/// A document that shares a feature with the query.
 #[derive(Clone, Debug)]
 pub(crate) struct Candidate {
     pub at: At,
     pub entry: Entry,
     /// BM25.
     pub lexical: f32,
-    /// Gain by the words of neighbouring documents of its session.
+    /// Gain by the words of neighbouring documents of the same session.
     pub beside: f32,
-    /// Nearness to the query, where both have a vector.
+    /// Similarity to the query, if both have a vector.
     pub near: Option<Near>,
-    /// Distinction in the second space, where that was asked and it has a vector there.
+    /// Similarity in the second space, if enabled and known.
     pub likeness: Option<f32>,
-    /// Lexical part of the score: BM25 with neighbours, scaled by how far the best candidate covers the query.
+    /// Lexical part of the score: BM25 with neighbours, scaled by the share of the query that the best candidate
+    /// covers.
     pub words: f32,
     /// Weight of its meaning.
     pub trust: f32,
-    /// Words, meaning, prior, and what is named directly; what it is ranked by.
+    /// Score for ranking: words, meaning, prior, and direct naming.
     pub fused: f32,
     /// Inputs of the gate.
     pub features: Features,
@@ -37,7 +38,7 @@ pub(crate) struct Candidate {
     pub shared: Vec<u16>,
 }
 
-/// Direct naming of a document by a query.
+/// Way in which a query names a document directly.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum NamedBy {
     /// The query and the memory are about the same file.
@@ -46,28 +47,28 @@ pub(crate) enum NamedBy {
     Command(String),
     /// The memory has the error's signature.
     Signature,
-    /// The memory repeats what the error says.
+    /// The memory quotes the error.
     Phrase,
     /// The memory's text mentions the file.
     Mention,
 }
 
-/// Inputs of the gate: each means the same for every query.
+/// Inputs of the gate, comparable between queries.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Features {
-    /// The cosine of query and memory, where both have a vector.
+    /// Cosine of query and memory, if both have a vector.
     pub cosine: Option<f32>,
-    /// The share of the query's rarity at large that the memory's words cover, 0 to 1.
+    /// Share of the query's rarity at large that the memory's words cover, 0 to 1.
     pub covered: f32,
-    /// The share of the query's rarity that the store knows at all, 0 to 1.
+    /// Share of the query's rarity in words that the store contains, 0 to 1.
     pub known: f32,
-    /// The rarity at large of the second rarest term that both have, 0 to 1: one rare word in common
-    /// may be chance, two are the subject.
+    /// Rarity at large of the second rarest shared term, 0 to 1: one rare word in common may be chance, two show the
+    /// subject.
     pub second: f32,
 }
 
 impl Candidate {
-    /// A candidate of which nothing is known yet.
+    /// Creates a candidate without scores.
     pub(crate) fn new(at: At, entry: Entry) -> Self {
         Self {
             at,
@@ -92,29 +93,29 @@ impl Candidate {
         self.entry.has(FLAG_PINNED)
     }
 
-    /// Returns the candidate at a place, with nothing known about how it fits; `None` for a superseded document.
+    /// Returns the candidate at a place, without scores; `None` for a superseded document.
     pub(crate) fn find(sources: &Sources, at: At) -> Option<Self> {
         let entry = sources.entry(at).filter(|entry| !entry.has(FLAG_SUPERSEDED))?;
         Some(Self::new(at, entry))
     }
 
-    /// Returns whether the gate lets it through. A memory that the query names directly is its own gate.
+    /// Returns whether it passes the gate. Memories that the query names directly always pass.
     pub(crate) fn passes(&self) -> bool {
         self.named.is_some() || self.gate > self.threshold
     }
 
-    /// Returns whether it warns of a command that the prompt names. That is no evidence that the store knows what the
-    /// prompt is about: most plans name what every change is checked with.
+    /// Returns whether it warns of a command in the prompt. This does not show that the store covers the prompt's
+    /// subject: most plans name the command that checks every change.
     pub(crate) fn warns(&self) -> bool {
         matches!(self.named, Some(NamedBy::Command(_)))
     }
 
-    /// Returns whether it is a digest of a session and no judged memory.
+    /// Returns whether it is a digest of a session instead of a judged memory.
     pub(crate) fn is_digest(&self) -> bool {
         self.entry.kind == Kind::Session as u8
     }
 
-    /// Why it was found, for people.
+    /// Returns the reason for the match, for display.
     pub(crate) fn why(&self, query: &Query) -> String {
         let mut words: Vec<&Term> =
             self.shared.iter().map(|&number| &query.terms[usize::from(number)]).collect();

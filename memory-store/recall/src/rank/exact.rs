@@ -1,5 +1,4 @@
-//! Memories that a query names directly: by the file it is about, or by the error's signature.
-//! A direct name is its own gate.
+//! Memories that a query names directly: by a file that they are about, or by an error's signature. They pass the gate.
 
 use crate::index::document::{Document, GLOB_KEY, is_glob, name_key};
 use crate::index::record::{
@@ -16,38 +15,38 @@ use crate::search::sources::{At, IndexSource, Sources};
 use crate::signature::{command_hash, error_signature, names_cause, signature_hash};
 use memory_store_base::time::Timestamp;
 
-/// Gain of a named path in a prompt's ranking.
+/// Gain of a path named in a prompt.
 const PATH_IN_PROMPT: f32 = 0.6;
-/// Gain of a command that the prompt names and the memory warns of.
+/// Gain of a memory that warns of a command in the prompt.
 const COMMAND_IN_PROMPT: f32 = 0.6;
-/// Memories that the commands of a prompt bring, the surest first and those of the repository last: plans name what
-/// every change is checked with.
+/// Maximum number of memories added for the commands of a prompt, the most certain first and those of the repository
+/// last: plans repeat the commands with which every change is checked.
 const WARNINGS_MAX: usize = 2;
-/// Memories of a command in an index that are looked at, the latest.
+/// Maximum number of a command's memories that are read from an index, the latest.
 const WARNINGS_READ_MAX: usize = 64;
 /// Gain of an equal error signature.
 const SAME_ERROR: f32 = 1.0;
-/// Gain by words of the error in its text.
+/// Gain of words of the error in a memory's text.
 const QUOTED_ERROR: f32 = 0.6;
-/// Candidates whose text is looked at for words of the error, best first: each is read.
+/// Maximum number of candidates whose text is searched for words of the error, best first: each is read.
 const QUOTING_MAX: usize = 8;
-/// Ranks of a file's memories, by how they name it. Their steps are wider than all that is added.
+/// Ranks of a file's memories by kind of match. Their distances exceed the sum of all other terms.
 const EXACT: f32 = 16.0;
 const SUFFIX: f32 = 14.0;
 const GLOB: f32 = 10.0;
 const BASENAME: f32 = 8.0;
 const MENTION: f32 = 4.0;
-/// Weight of confidence, kind and age among the memories of a file: with many of these, what matters most comes first,
-/// and not what repeats the name.
+/// Weight of confidence, kind and age among the memories of a file: the most important memories precede those that only
+/// repeat the name.
 const PRIOR: f32 = 2.0;
 /// Weight of the path's words among equals.
 const TIE: f32 = 0.1;
-/// Weight of the share of the topic's rarity that a memory has. About that of confidence, whose range is .7: a memory
-/// that says what the last prompt said comes before one that is half as important again. Not fitted: no set has prompts
-/// before its files.
+/// Weight of a memory's share of the topic's rarity. About that of confidence, whose range is .7: a memory that repeats
+/// the last prompt's words precedes one that is half as important again. Not fitted: no set has prompts before its
+/// files.
 const TOPIC: f32 = 0.7;
 
-/// Fit of a memory's path to a file.
+/// Kind of match of a memory's path with a file.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 enum Fit {
     Basename,
@@ -56,7 +55,7 @@ enum Fit {
     Exact,
 }
 
-/// Adds to a prompt's candidates what the paths named in it say.
+/// Adds to a prompt's candidates the memories of the paths named in it.
 pub(crate) fn add(sources: &Sources, query: &Query, candidates: &mut Vec<Candidate>) {
     for path in &query.paths {
         for at in named_by(sources, path) {
@@ -65,16 +64,16 @@ pub(crate) fn add(sources: &Sources, query: &Query, candidates: &mut Vec<Candida
     }
 }
 
-/// Returns the documents about a file that somebody names.
+/// Returns the documents about a file named in a text.
 pub(crate) fn named_by(sources: &Sources, path: &str) -> Vec<At> {
     let bare = !path.contains('/');
     let found = about(sources, path, fit).into_iter();
-    // A bare name is all that people write; a path that agrees in its name only is not.
+    // People often write a bare name; a longer path that matches only by its name is a different file.
     let named = |fit| fit == Fit::Exact || fit == Fit::Suffix || (bare && fit == Fit::Basename);
     found.filter(|&(_, fit)| named(fit)).map(|(at, _)| at).collect()
 }
 
-/// Adds to a prompt's candidates the traps of the commands named in it, the surest ones that may be given.
+/// Adds to a prompt's candidates the traps of its commands, the most certain ones that may be shown.
 pub(crate) fn add_warnings(
     sources: &Sources,
     query: &Query,
@@ -96,7 +95,8 @@ pub(crate) fn add_warnings(
     surest.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
     let (mut given, mut pulled) = (Vec::new(), None);
     for (_, at, command) in surest.into_iter().filter(|it| may_answer(it.1)) {
-        // How sure it is says the file itself: of the repository's at most one, where room is left.
+        // The file's own claim of certainty is not trusted for the repository: at most one such memory, if room is
+        // left.
         if sources.is_from_repository(at) {
             pulled.get_or_insert((at, command));
         } else {
@@ -111,7 +111,7 @@ pub(crate) fn add_warnings(
     }
 }
 
-/// The memories that warn of one of these commands, each with the command, some more than once.
+/// Returns the memories that warn of one of these commands, each with the command; duplicates are possible.
 fn warnings<'c>(sources: &Sources, commands: &'c [String]) -> Vec<(At, &'c str)> {
     let mut found = Vec::new();
     for (number, source) in (0..).zip(&sources.list) {
@@ -119,7 +119,7 @@ fn warnings<'c>(sources: &Sources, commands: &'c [String]) -> Vec<(At, &'c str)>
         for command in commands {
             let mut docs = Vec::new();
             segment_docs(sources, source, command_hash(command), &mut docs);
-            // Later memories have later places.
+            // Later memories have higher places.
             let read = docs.split_off(docs.len().saturating_sub(WARNINGS_READ_MAX));
             read.into_iter().for_each(|doc| add(doc, command.as_str()));
         }
@@ -134,7 +134,7 @@ fn warnings<'c>(sources: &Sources, commands: &'c [String]) -> Vec<(At, &'c str)>
     found
 }
 
-/// The memories that have an error's signature.
+/// Returns the memories with an error's signature.
 pub(crate) fn of_error(sources: &Sources, error: &str) -> Vec<At> {
     let Some(signature) = error_signature(error) else { return Vec::new() };
     // A fix may have been learned from one of the lines alone.
@@ -163,7 +163,7 @@ pub(crate) fn add_errors(sources: &Sources, known: &[At], candidates: &mut Vec<C
     }
 }
 
-/// Names the candidates that repeat what an error says. `text` gives the text of one that may be shown.
+/// Marks the candidates that quote an error. `text` returns the text of a candidate if it may be shown.
 pub(crate) fn add_quoting(
     sources: &Sources,
     error: &str,
@@ -186,8 +186,8 @@ pub(crate) fn add_quoting(
     }
 }
 
-/// Ranks the memories about a file: same path, end of a path, glob, file name, mention in the text; among equals by
-/// importance and by what the last prompt was about.
+/// Ranks the memories about a file: same path, end of a path, glob, file name, mention in the text; equal matches by
+/// importance and by similarity to the topic of the last prompt.
 pub(crate) fn file(
     sources: &Sources,
     query: &Query,
@@ -200,7 +200,7 @@ pub(crate) fn file(
         a.0.cmp(&b.0).then(b.1.partial_cmp(&a.1).unwrap_or(std::cmp::Ordering::Equal))
     });
     fits.dedup_by_key(|(at, _)| *at);
-    // The other words only order what the names find; most files have no memory at all.
+    // The other words only order the matches of the names; most files have no memory at all.
     let terms = if fits.is_empty() { usize::from(query.names) } else { query.terms.len() };
     let found = FoundTerms::look_up(sources, &query.terms[..terms]);
     let mut candidates = found.best(sources, query, usize::MAX, &[]);
@@ -222,7 +222,7 @@ pub(crate) fn file(
         name(sources, &mut candidates, at, NamedBy::Path(path.to_owned()), worth);
     }
     candidates.retain(|candidate| candidate.named.is_some());
-    // One alone needs no order.
+    // A single candidate needs no order.
     let topic = if candidates.len() > 1 { topic() } else { Topic::default() };
     let shares = topic_shares(sources, &topic, &candidates);
     for (candidate, share) in candidates.iter_mut().zip(shares) {
@@ -232,7 +232,7 @@ pub(crate) fn file(
     candidates
 }
 
-/// Returns for each candidate the share of a topic's rarity that its words have.
+/// Returns each candidate's share of a topic's rarity.
 fn topic_shares(sources: &Sources, topic: &Topic, candidates: &[Candidate]) -> Vec<f32> {
     let terms: Vec<Term> = topic.terms().collect();
     let all: f32 = terms.iter().map(|term| term.background).sum();
@@ -271,7 +271,7 @@ fn name(sources: &Sources, candidates: &mut Vec<Candidate>, at: At, named: Named
     }
 }
 
-/// The memories whose paths fit a file, as `fit` says.
+/// Returns the memories whose paths match a file by `fit`.
 fn about(
     sources: &Sources,
     path: &str,
@@ -299,13 +299,13 @@ fn about(
     fits
 }
 
-/// Returns whether a memory's path fits a file that a person named.
+/// Returns whether a memory's path matches a file named by a person.
 pub(crate) fn is_about(known: &str, path: &str) -> bool {
     fit_spelled(known, path).is_some()
 }
 
-/// Returns how a memory's path fits a file that was touched, however a person or a session on Windows spelled it.
-/// Prompts go by plain paths: on a project recorded on Windows the other spellings took two answers of 31 from them.
+/// Returns the match of a memory's path with a touched file, in any spelling by a person or a session on Windows.
+/// Prompts use plain paths: on a project recorded on Windows the other spellings lost two answers of 31.
 fn fit_spelled(known: &str, path: &str) -> Option<Fit> {
     if known.contains('\\') && !path.contains('\\') {
         return fit_spelled(&known.replace('\\', "/"), path);
@@ -313,7 +313,7 @@ fn fit_spelled(known: &str, path: &str) -> Option<Fit> {
     fit(known.strip_prefix("./").unwrap_or(known), path)
 }
 
-/// Returns how a memory's path fits a file; folders never do, for that is nearly always wrong.
+/// Returns the match of a memory's path with a file; folders never match, because that is nearly always wrong.
 fn fit(known: &str, path: &str) -> Option<Fit> {
     let ends = |long: &str, short: &str| {
         long.strip_suffix(short).is_some_and(|rest| rest.ends_with('/')) && !short.is_empty()
@@ -332,7 +332,7 @@ fn fit(known: &str, path: &str) -> Option<Fit> {
     }
 }
 
-/// Steps that matching one glob may take.
+/// Maximum number of steps for matching one glob.
 const GLOB_STEPS_MAX: u32 = 10_000;
 
 /// Returns whether a path matches a glob: `*` and `?` stay within a step, `**` does not.
@@ -409,7 +409,7 @@ mod tests {
         for known in [r"D:\repo\src\a.rs", "/d/repo/src/a.rs", "C:/Users/x/repo/src/a.rs"] {
             assert_eq!(fit_spelled(known, "src/a.rs"), Some(Fit::Suffix), "{known}");
         }
-        // Brackets name a route, and are no glob.
+        // Brackets name a route, not a glob.
         assert_eq!(fit("app/[id]/page.tsx", "web/app/[id]/page.tsx"), Some(Fit::Suffix));
         assert_eq!(fit("app/[id]/page.tsx", "lib/page.tsx"), Some(Fit::Basename));
     }

@@ -1,11 +1,10 @@
-//! The gate: whether what was found is worth saying.
+//! The gate: decides whether the found memories are relevant enough to return.
 //!
-//! Its score is absolute: it means the same for every query. It is a sum of few features with fixed
-//! signs: how near query and memory are in meaning, what share of the query the memory's words
-//! cover, what share the store knows at all, and how rare the second rarest shared term is in
-//! technical text at large. The threshold is another matter: the best of many texts matches anything
-//! a little, so each store has its own, set when it is published, from a list of prompts about other
-//! things.
+//! Its score is absolute: it has the same meaning for every query. It is a weighted sum of few features with fixed
+//! signs: the similarity of query and memory, the share of the query that the memory's words cover, the share that the
+//! store covers at all, and the rarity of the second rarest shared term in technical text at large. The threshold is
+//! specific to a store, because the best of many texts matches any query a little: it is set at publication, from a
+//! list of prompts about foreign subjects.
 
 use crate::index::manifest::Gate;
 use crate::index::record::{FLAG_HELD, FLAG_SAID, FLAG_SIGNATURES};
@@ -27,24 +26,24 @@ const COVERED: f32 = 3.5;
 const KNOWN: f32 = 1.6;
 /// See [`COSINE`].
 const SECOND: f32 = 1.1;
-/// Margin of the gate for a digest over a judged memory.
+/// Gate margin of a digest over a judged memory.
 const DIGEST: f32 = 0.5;
 
-/// The share of an error that the fix of another one, or a command, must cover.
+/// Minimum share of an error that a fix of another error, or a command, must cover.
 const OTHER_FIX_COVERED: f32 = 0.5;
 
-/// Cosine assumed without a vector, usual for so much of the query covered.
+/// Cosine assumed without a vector, typical for the covered share of the query.
 const COSINE_USUAL: f32 = 0.19;
 /// See [`COSINE_USUAL`].
 const COSINE_COVERED: f32 = 0.19;
 
-/// Share of false fires that the usual thresholds are for.
+/// Rate of false positives of the default thresholds.
 pub(crate) const USUAL_ALPHA: f32 = 0.05;
-/// The number of this way of scoring: to be raised with every change of a weight, a feature or the
-/// background table, so that no threshold of another way is believed.
+/// Version of the scoring: to be incremented with every change of a weight, a feature or the background table, which
+/// invalidates stored thresholds.
 pub(crate) const SCALE: u32 = 7;
 
-/// The gate of a store that was never calibrated: rather silent.
+/// Gate of an uncalibrated store: strict.
 pub(crate) const UNCALIBRATED: Gate =
     Gate { threshold: 5.4, mean: 2.2, deviation: 1.1, alpha: USUAL_ALPHA, scale: SCALE };
 
@@ -55,8 +54,7 @@ impl Features {
     }
 }
 
-/// Gives a candidate what the gate sees of it, and what it asks for. In a long query the paragraph
-/// counts that fits best.
+/// Computes a candidate's gate features, score and threshold. In a long query the best paragraph counts.
 pub(crate) fn judge(
     sources: &Sources,
     query: &Query,
@@ -80,13 +78,13 @@ pub(crate) fn judge(
     candidate.threshold = threshold(&gate, query.paragraphs.len());
 }
 
-/// Distance below its threshold that a memory may have if it comes with another which opened the gate. Picked on whole
+/// Maximum distance below the threshold for a memory that accompanies one that opened the gate. Picked on whole
 /// projects (`scripts/eval project`).
 const FOLLOW_SLACK: f32 = 1.5;
 
-/// Returns whether a query is about what the store knows: one memory that may be given passes. Foreign prompts are told
-/// apart by their best score; which of a store's memories is the right one is not. `is_held` says which of those that
-/// pass is not given after all; it is asked last, for it may have to read.
+/// Returns whether the query is about a subject of the store: at least one memory that may be returned passes. Foreign
+/// prompts are recognised by their best score; the score does not decide which memory is the right one. `is_held`
+/// excludes passing candidates; it is called last because it may read a record.
 pub(crate) fn is_open(candidates: &[Candidate], is_held: &dyn Fn(&Candidate) -> bool) -> bool {
     let may_open =
         |candidate: &&Candidate| !candidate.entry.has(FLAG_SAID) && !candidate.entry.has(FLAG_HELD);
@@ -95,7 +93,7 @@ pub(crate) fn is_open(candidates: &[Candidate], is_held: &dyn Fn(&Candidate) -> 
     passing.any(|candidate| !is_held(candidate))
 }
 
-/// Returns whether a candidate may be given once the gate is open: rank decides among those that are not far below
+/// Returns whether a candidate may be returned once the gate is open: rank decides among those that are not far below
 /// their threshold.
 pub(crate) fn follows(candidate: &Candidate) -> bool {
     candidate.passes() || candidate.gate > candidate.threshold - FOLLOW_SLACK
@@ -126,28 +124,28 @@ pub(crate) fn answers(candidate: &Candidate) -> bool {
         || covered >= SEARCHED_COVERED
 }
 
-/// Ease of the threshold for a prompt: whoever works on a project speaks of it more often than the prompts about other
-/// things do that the threshold is made with. Chosen so that at most one foreign prompt in twelve opens the gate, of all
-/// sets of `scripts/fit-gate` together and of two projects (`scripts/eval project`).
+/// Threshold reduction for a prompt: people working on a project mention its subjects more often than the foreign
+/// prompts from which the threshold is made. Chosen so that at most one foreign prompt in twelve opens the gate, over
+/// all sets of `scripts/fit-gate` together and two projects (`scripts/eval project`).
 pub(crate) const PROMPT_EASE: f32 = 0.3;
 
-/// Ease of the threshold for help against an error: it was met in this very project. Picked by hand with
-/// `scripts/eval project`; what cures another error is held all the same.
+/// Threshold reduction for help with an error, because it occurred in this very project. Picked by hand with
+/// `scripts/eval project`; fixes of other errors are still held.
 pub(crate) const ERROR_EASE: f32 = 0.6;
 
-/// Opens the gate a little.
+/// Lowers the thresholds by an amount.
 pub(crate) fn ease(candidates: &mut [Candidate], by: f32) {
     for candidate in candidates {
         candidate.threshold -= by;
     }
 }
 
-/// Nearness in meaning from which what cured one error is given for another that is worded differently. By this
-/// table's vectors, cures of two real projects are as near as .54 to errors of the other one, and as .63 to
-/// errors of their own that they do not cure.
+/// Minimum cosine for which a fix of one error is returned for another with different wording. By this table's vectors,
+/// fixes of two real projects are as near as .54 to errors of the other one, and as .63 to errors of their own that
+/// they do not fix.
 const NEAR_CURE: f32 = 0.66;
 
-/// Opens the gate for what cured an error, or warns of it, that is very near this one in meaning.
+/// Opens the gate for fixes and warnings of an error very near this one in meaning.
 pub(crate) fn open_for_near_cures(candidates: &mut [Candidate]) {
     for candidate in candidates {
         let is_near = candidate.features.cosine.is_some_and(|cosine| cosine >= NEAR_CURE);
@@ -157,8 +155,8 @@ pub(crate) fn open_for_near_cures(candidates: &mut [Candidate]) {
     }
 }
 
-/// Closes the gate for what cures another error or only tells of a command, unless its words cover much
-/// of this one: a wrong fix is worse than none, and errors of one command have many words in common.
+/// Closes the gate for fixes of other errors and for commands, unless their words cover much of this error: a wrong fix
+/// is worse than none, and errors of one command have many words in common.
 pub(crate) fn hold_other_fixes(candidates: &mut [Candidate]) {
     for candidate in candidates {
         let entry = &candidate.entry;
@@ -170,7 +168,7 @@ pub(crate) fn hold_other_fixes(candidates: &mut [Candidate]) {
     }
 }
 
-/// Adds what one paragraph's terms and a memory share; `None` when it has no terms to go by.
+/// Adds the features shared by a paragraph's terms and a memory; `None` if the paragraph has no terms.
 fn shared(
     query: &Query,
     found: &FoundTerms<'_>,
@@ -204,9 +202,9 @@ fn shared(
     })
 }
 
-/// The threshold for the best of several paragraphs: each has its chance of a false fire. They are of
-/// one prompt, so that they count as fewer than they are: as the square root of their number. The
-/// background scores are taken as normal in their tail.
+/// Returns the threshold for the best of several paragraphs, each of which adds a chance of a false positive. Since
+/// they belong to one prompt, they count as the square root of their number. The tail of the background scores is
+/// assumed to be normal.
 fn threshold(gate: &Gate, paragraphs: usize) -> f32 {
     if paragraphs <= 1 {
         return gate.threshold;

@@ -1,4 +1,4 @@
-//! Ranks documents by the words of a query: BM25 over all sources as if they were one.
+//! Ranking of documents by the words of a query: BM25 over all sources as one collection.
 
 use std::cmp::Ordering;
 
@@ -10,14 +10,14 @@ use crate::rank::posting_window::{BEST_PARAGRAPHS, PostingList, PostingWindow, S
 use crate::search::sources::{At, IndexSource, Sources};
 use memory_store_base::text::rarity::{self, inverse_frequency};
 
-/// A term is common when more documents than this have it, and more than one in [`COMMON_SHARE`].
+/// A term is common if more documents than this have it, and more than one in [`COMMON_SHARE`].
 const COMMON_DOCS_MIN: u32 = 200;
 /// See [`COMMON_DOCS_MIN`].
 const COMMON_SHARE: u32 = 10;
 
-/// Weight of a term's rarity in technical text beside its rarity in the store: its power.
+/// Exponent for a term's rarity in technical text relative to its rarity in the store.
 const BACKGROUND: f32 = 0.3;
-/// Weight of two words of the query that stand side by side.
+/// Weight of two adjacent words of the query.
 const PAIR: f32 = 0.3;
 
 /// Postings of a query's terms in all sources.
@@ -26,14 +26,14 @@ pub(crate) struct FoundTerms<'a> {
     weights: Vec<f32>,
     /// Number of terms.
     terms: usize,
-    /// The share of the query's rarity that words have which occur anywhere.
+    /// Share of the query's rarity in words that occur in the store.
     pub known: f32,
-    /// Which terms the gate does not count: those passed over because many documents have them, the project's name, and
-    /// numbers that no document has, such as an issue's or a version's, which differ from one prompt to the next.
+    /// Terms that the gate does not count: common terms that were skipped, the project's name, and numbers that no
+    /// document has, such as an issue's or a version's, which differ from one prompt to the next.
     pub uncounted: Vec<bool>,
-    /// Which terms no document has.
+    /// Terms that no document has.
     pub absent: Vec<bool>,
-    /// By source which terms its segment has.
+    /// Terms of each source's segment.
     in_segments: Vec<Vec<bool>>,
     /// By source where each term occurs that was not passed over, and each pair; these have numbers
     /// past those of the terms.
@@ -76,7 +76,7 @@ impl<'a> FoundTerms<'a> {
             new_numbers.zip(&names).map(|(new, name)| new | name).collect();
         let unknown: Vec<bool> =
             absent.iter().zip(&names).map(|(absent, name)| absent | name).collect();
-        // Rarity of the terms that are left when some are left out.
+        // Rarity of the remaining terms.
         let without = |left_out: &[bool]| -> f32 {
             let left = terms.iter().zip(left_out).filter(|(_, left_out)| !**left_out);
             left.map(|(term, _)| term.background).sum()
@@ -90,7 +90,7 @@ impl<'a> FoundTerms<'a> {
         Self { weights, terms: terms.len(), known, uncounted, absent, in_segments, sources: found }
     }
 
-    /// Looks for the query's neighbouring words, too.
+    /// Looks up the query's word pairs too.
     pub(crate) fn with_pairs(mut self, sources: &Sources, pairs: &[Pair]) -> Self {
         let docs = sources.docs();
         for (number, pair) in (self.terms as u16..).zip(pairs) {
@@ -122,8 +122,8 @@ impl<'a> FoundTerms<'a> {
         self
     }
 
-    /// The best documents by BM25, of a long query by the sum of their best paragraphs; then those
-    /// of `also` that are not among them.
+    /// Returns the best documents by BM25, for a long query by the sum of their best paragraphs; then those of `also`
+    /// that are not among them.
     pub(crate) fn best(
         &self,
         sources: &Sources,
@@ -131,7 +131,7 @@ impl<'a> FoundTerms<'a> {
         max: usize,
         also: &[At],
     ) -> Vec<Candidate> {
-        // Replaced documents of the journal still have scores.
+        // Documents that the journal replaced still have scores.
         let keep = max.saturating_add(sources.hidden());
         let mut best = Best { keep, floor: f32::MIN_POSITIVE, list: Vec::new() };
         let mut others = Vec::new();
@@ -159,7 +159,7 @@ impl<'a> FoundTerms<'a> {
             }
         }
         let best = best.sorted();
-        // Read in their order, entries that lie side by side are read together.
+        // In ascending order, adjacent entries are read together.
         let mut places: Vec<At> = best.iter().chain(&others).map(|&(at, _)| at).collect();
         places.sort_unstable();
         places.dedup();
@@ -171,7 +171,7 @@ impl<'a> FoundTerms<'a> {
             let (lexical, shared) = (scored.score, scored.terms);
             Some(Candidate { lexical, shared, ..Candidate::new(at, entry) })
         };
-        // Candidates are large, and what grows is copied.
+        // Candidates are large, and growing the vector would copy them.
         let mut candidates = Vec::with_capacity(places.len());
         candidates.extend(best.into_iter().filter_map(candidate).take(max));
         let mut known: Vec<At> = candidates.iter().map(|candidate| candidate.at).collect();
@@ -181,15 +181,14 @@ impl<'a> FoundTerms<'a> {
         candidates
     }
 
-    /// The share of what a document could score at most that the best one scores. Of a long query no
-    /// document covers much; there it is 1.
+    /// Returns the share of the maximum possible score that the best document has. 1 for a long query, of which no
+    /// document covers much.
     pub(crate) fn covered(&self, query: &Query, best: f32) -> f32 {
         let most = self.most_of(0..self.terms);
         if query.is_long() || most == 0.0 { 1.0 } else { (best / most).min(1.0) }
     }
 
-    /// Returns what a document could score at most by the words of a query: of a long one, by those paragraphs that can
-    /// bring most.
+    /// Returns the maximum possible score by the words of a query; for a long one, by its most valuable paragraphs.
     pub(crate) fn most(&self, query: &Query) -> f32 {
         if !query.is_long() {
             return self.most_of(0..self.terms);
@@ -208,7 +207,7 @@ impl<'a> FoundTerms<'a> {
     }
 }
 
-/// Which terms are passed over, given how many documents have each.
+/// Returns the terms to skip by their document counts.
 fn passed_over(counts: &[u32], docs: u32, postings_max: u64) -> Vec<bool> {
     let limit = COMMON_DOCS_MIN.max(docs / COMMON_SHARE);
     let mut common: Vec<bool> = counts.iter().map(|&count| count > limit).collect();
@@ -228,7 +227,7 @@ fn passed_over(counts: &[u32], docs: u32, postings_max: u64) -> Vec<bool> {
     common
 }
 
-/// Returns how many documents have each of the terms.
+/// Returns the number of documents of each term.
 pub(crate) fn counts(sources: &Sources, terms: &[Term]) -> Vec<u32> {
     let slots: Vec<_> = sources.list.iter().map(|source| slots(sources, source, terms)).collect();
     counts_in(sources, terms, &slots)
@@ -257,7 +256,7 @@ fn slots(sources: &Sources, source: &IndexSource, terms: &[Term]) -> Vec<Option<
     terms.iter().map(look_up).collect()
 }
 
-/// Reads where in a source the terms occur.
+/// Reads the postings of the terms in a source.
 fn lists<'a>(
     sources: &Sources,
     source: &'a IndexSource,
@@ -281,16 +280,16 @@ fn lists<'a>(
     wanted.map(list).filter(|list| list.docs() > 0).collect()
 }
 
-/// The best documents so far.
+/// The best documents found so far.
 struct Best {
     /// Number of documents to keep.
     keep: usize,
-    /// Least score of a further one.
+    /// Minimum score for a further document.
     floor: f32,
     list: Vec<(At, Scored)>,
 }
 
-/// Best first; equal ones in their order.
+/// Orders by score, equal ones by place.
 fn order(a: &(At, Scored), b: &(At, Scored)) -> Ordering {
     b.1.score.total_cmp(&a.1.score).then(a.0.cmp(&b.0))
 }
@@ -358,8 +357,8 @@ mod tests {
         Sources::of_segment(testing::open(Collection::Memories, bytes, docs, &[]).unwrap())
     }
 
-    /// BM25 as the books have it, but for the weight of a term, which is its idf here times a power
-    /// of its rarity at large; over all documents and without any index.
+    /// Standard BM25 except for the weight of a term, which is its idf here times a power of its rarity at large; over
+    /// all documents and without an index.
     fn reference(documents: &[Document], query: &Query) -> Vec<(MemoryId, f64)> {
         let average = documents.iter().map(|document| f64::from(document.length())).sum::<f64>()
             / documents.len() as f64;
@@ -429,7 +428,7 @@ mod tests {
             all.is_sorted_by(|a, b| a.lexical > b.lexical || a.lexical == b.lexical && a.at < b.at)
         );
 
-        // A few are the first of all; what was asked for besides comes behind them.
+        // The best few are first, followed by the additionally requested documents.
         let ats = [all[5].at, all[900].at, At { source: 0, doc: 3 }, all[300].at];
         let few = found.best(&sources, &query, 100, &ats);
         let expected = all[..100].iter();
@@ -467,7 +466,7 @@ mod tests {
             let found = found.with_pairs(&sources, &query.pairs).best(&sources, query, 9, &[]);
             found.iter().map(|found| (found.at.doc, found.lexical)).collect::<Vec<_>>()
         };
-        // As if nobody knew which words these are.
+        // Without the numbers of these words.
         let words = [None; 2];
         let pairs = query.pairs.iter().map(|pair| Pair { words, ..*pair }).collect();
         assert_eq!(found(&query), found(&Query { pairs, ..query.clone() }));
@@ -506,7 +505,7 @@ mod tests {
         }
     }
 
-    /// Holds the ranking of many documents against scores that are made without an index.
+    /// Compares the ranking of many documents with scores computed without an index.
     mod exhaustive {
         use std::sync::LazyLock;
 
@@ -536,7 +535,7 @@ mod tests {
             let mut document =
                 Document::of_record(id, Kind::Fact, 0.5, false, Timestamp(0), record);
             let holds = |word: &u32| {
-                // Some words are much more frequent in some stretch of the documents.
+                // Some words are much more frequent in one stretch of the documents.
                 let dense = u64::from(number / WINDOW == word % 4) * 6 + 1;
                 noise(u64::from(number) << 8 | u64::from(*word)) % u64::from(2 + word * word * 4)
                     < dense

@@ -1,4 +1,4 @@
-//! Ranking: how well candidates fit a query, and whether the best of them are worth giving.
+//! Ranking: scores of candidates for a query, and the gate for the best of them.
 
 pub(crate) mod background;
 pub(crate) mod calibration;

@@ -1,29 +1,28 @@
-//! Near-duplicates: what says the same as a better hit is left out.
+//! Near-duplicates: a hit with the content of a better one is omitted.
 //!
-//! Two texts are compared by their words, and by those that tell one thing from another: numbers,
-//! flags, paths, code names, and commands as a whole. Notes that differ in such a word say different things, however much
-//! else they share.
+//! Two texts are compared by all their words, and by their distinctive ones: numbers, flags, paths, code names, and
+//! commands as a whole. Notes that differ in a distinctive word differ in content, whatever else they share.
 
 use crate::search::hit::Hit;
 use memory_store_base::id::MemoryId;
 use memory_store_base::text::{is_stop_word, is_unspaced, telling, term_hash};
 
-/// Least similarity of two texts that say the same.
+/// Minimum similarity of near-duplicates.
 pub const SAME: f32 = 0.85;
-/// Words of a text that may say the same as a longer one which holds all of them.
+/// Minimum number of words of a text that may be a near-duplicate of a longer text containing all of them.
 const HELD_WORDS_MIN: usize = 8;
-/// Similarity of a text to one that holds all of its words.
+/// Similarity of a text to one that contains all of its words.
 const HELD: f32 = 0.9;
-/// Remaining share of a similarity when telling words differ.
+/// Factor of a similarity when distinctive words differ.
 const DIFFER: f32 = 0.5;
 
-/// The words of the hits kept so far, found when there is something to compare them with.
+/// Words of the hits kept so far, computed when the first comparison needs them.
 #[derive(Debug, Default)]
 pub(crate) struct Kept(Vec<TextWords>);
 
 impl Kept {
-    /// The one of those kept that says what a hit says; what is held stands for nothing that is not. To be
-    /// asked once for each hit that is to be kept, before it is.
+    /// Returns the kept hit of which a hit is a near-duplicate; a held hit does not replace one that is not held. To be
+    /// called once for each hit that is to be kept, before it is kept.
     pub(crate) fn says(&mut self, kept: &[Hit], hit: &Hit) -> Option<MemoryId> {
         if kept.is_empty() {
             return None;
@@ -45,24 +44,24 @@ impl Kept {
     }
 }
 
-/// Returns how alike two texts are, 0 to 1; from [`SAME`] on one of them is left out of an answer.
+/// Returns the similarity of two texts, 0 to 1; from [`SAME`] on one of them is omitted.
 pub fn likeness(a: &str, b: &str) -> f32 {
     TextWords::of([a]).likeness(&TextWords::of([b]))
 }
 
-/// Returns the share of a text's words that another one has, 0 to 1; from [`SAME`] on it adds nothing to it.
+/// Returns the share of a text's words that another contains, 0 to 1; from [`SAME`] on the text adds nothing to it.
 pub(crate) fn share_in(text: &str, other: &str) -> f32 {
     let [words, other] = [text, other].map(|text| TextWords::of([text]).all);
     shared(&words, &other) as f32 / words.len().max(1) as f32
 }
 
-/// The words of a text as numbers, in rising order, each once. Not the terms of an index: whether
-/// two texts say the same shows without stems, which cost more than finding the hits.
+/// Words of a text as hashes, sorted and unique. They are not the terms of an index: near-duplicates are found without
+/// stems, which take longer than the search.
 #[derive(Debug, Default)]
 struct TextWords {
     /// All but stop words and single letters.
     all: Vec<u64>,
-    /// Distinguishing words, whole.
+    /// Distinctive words, whole.
     telling: Vec<u64>,
 }
 
@@ -82,7 +81,7 @@ impl TextWords {
     fn add(&mut self, text: &str) {
         let mut word = String::new();
         for piece in text.split_whitespace() {
-            // Most are nothing but a word, and tell nothing.
+            // Most pieces are plain words, which are not distinctive.
             if piece.bytes().all(|byte| byte.is_ascii_lowercase()) {
                 self.add_word(piece);
                 continue;
@@ -109,7 +108,7 @@ impl TextWords {
         }
     }
 
-    /// Takes in a word in lower case.
+    /// Adds a word in lower case.
     fn add_word(&mut self, word: &str) {
         let single = word.len() == 1 && !word.as_bytes()[0].is_ascii_digit();
         if !word.is_empty() && !single && !is_stop_word(word) {
@@ -117,7 +116,7 @@ impl TextWords {
         }
     }
 
-    /// The share of all words that both have (Jaccard's index); a text in another that says more is
+    /// Returns the share of all words that both have (Jaccard's index). A text that is contained in a longer one is
     /// nearly the same.
     fn likeness(&self, other: &Self) -> f32 {
         let (short, long) =

@@ -1,4 +1,4 @@
-//! Vectors of a source: those of its segment and of its journal as one.
+//! Vectors of a source: its segment and its journal combined.
 
 use crate::embed::{Space, Vector};
 use crate::index::clusters::nearest_in_clusters;
@@ -9,13 +9,14 @@ use crate::search::sources::{IndexSource, Sources, Way};
 use memory_store_base::error::Error;
 use memory_store_base::settings::IndexSearch;
 
-/// Of few documents in clusters one in this many is compared: `scripts/bench index --passages` measures what is found so.
+/// Share of documents compared in small clusterings, one in this many: `scripts/bench index --passages` measures
+/// recall.
 const CLUSTERED_SHARE: u32 = 4;
 
-/// A query's vector, and the space it lies in.
+/// A query's vector with its space.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Probe {
-    /// The space it lies in.
+    /// Space of the vector.
     pub space: Space,
     /// The vector.
     pub vector: Vector,
@@ -24,15 +25,15 @@ pub(crate) struct Probe {
 /// Similarities of a source's vectors to a query.
 #[derive(Debug, Default)]
 pub(crate) struct Nearest {
-    /// The nearest documents, the nearest first. Documents that the journal replaced are among them, as they are among
-    /// the lexical candidates.
+    /// The nearest documents, nearest first. Documents that the journal replaced are included, as in the lexical
+    /// candidates.
     pub best: Vec<Near>,
-    /// All documents of the segment, in their order, where all were compared.
+    /// All documents of the segment in order, if all were compared.
     all: Option<Vec<Near>>,
 }
 
-/// Finds in each source the `count` documents whose vectors are nearest to a query's, of those that the effort allows to
-/// compare; among all sources with clusters so many together.
+/// Returns for each source the `count` documents whose vectors are nearest to a query's, among those that the cost
+/// limits allow to compare; sources with clusters share one limit.
 pub(crate) fn of_all(sources: &Sources, probe: &Probe, count: usize) -> Vec<Nearest> {
     let ways = sources.ways();
     let alone = |(source, way): (&IndexSource, &Option<Way>)| match way {
@@ -49,7 +50,7 @@ pub(crate) fn of_all(sources: &Sources, probe: &Probe, count: usize) -> Vec<Near
     let compared = sources.effort.clustered.min(docs / CLUSTERED_SHARE);
     match nearest_in_clusters(&segments, &probe.vector, compared, count) {
         Ok(found) => found.into_iter().for_each(|(at, near)| all[places[at]].best.push(near)),
-        // Damaged ones are passed by.
+        // Damaged ones are skipped.
         Err(error) => {
             sources.note(&error);
             for place in places {
@@ -82,7 +83,7 @@ impl IndexSource {
             };
             let noted = |error: Error| sources.note(&error);
             let found = match find(search).map_err(noted) {
-                // A damaged graph is passed by.
+                // A damaged graph is skipped.
                 Err(()) if search == IndexSearch::Graph => find(IndexSearch::Scan).map_err(noted),
                 found => found,
             };
@@ -101,8 +102,8 @@ impl IndexSource {
         Nearest { best, all }
     }
 
-    /// The cosines of some documents, of which `known` are known; `None` for those without a vector
-    /// of the query's space.
+    /// Returns the cosines of some documents, using the `known` ones; `None` for those without a vector of the query's
+    /// space.
     pub(crate) fn cosines(
         &self,
         sources: &Sources,
@@ -119,7 +120,7 @@ impl IndexSource {
         let mut stored = segment.map_or_else(Vec::new, |segment| {
             let cosines = |docs: &[u32]| segment.cosines(&probe.vector, docs);
             cosines(&stored).unwrap_or_else(|_| {
-                // One of them is damaged.
+                // At least one of them is damaged.
                 let each = |doc: &u32| cosines(&[*doc]).map_err(|error| sources.note(&error));
                 stored.iter().flat_map(|doc| each(doc).unwrap_or(vec![None])).collect()
             })
@@ -137,7 +138,7 @@ impl IndexSource {
         docs.iter().map(&mut look_up).collect()
     }
 
-    /// The segment, when its vectors are of the query's space.
+    /// Returns the segment if its vectors are of the query's space.
     fn comparable(&self, sources: &Sources, probe: &Probe) -> Option<&Segment> {
         let segment = self.segment()?;
         let space = segment.space().map_err(|error| sources.note(&error)).ok()?;
@@ -172,7 +173,7 @@ mod tests {
 
     fn vector(angle: f32) -> Vector {
         let mut components = [0.0; DIMENSIONS];
-        // Spread over all components, so that none is cut.
+        // Spread over all components, so that none is clipped.
         for (at, component) in components.iter_mut().enumerate() {
             *component = if at % 2 == 0 { angle.cos() } else { angle.sin() };
         }

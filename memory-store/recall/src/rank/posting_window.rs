@@ -1,25 +1,25 @@
-//! Scores the documents of a source by their words: the lists of all terms are walked side by side and once, a *window*
-//! of documents after the other. A first touch of memory costs a hook more than computing, and the memory of a window
-//! is touched again and again.
+//! Scores the documents of a source by their words: the lists of all terms are traversed once and in parallel, one
+//! *window* of documents at a time. The first access to a memory page costs a hook more than computing, so windows
+//! reuse their memory.
 
 use crate::index::format::impact_weight;
 use crate::index::segment::{Postings, TermBlock};
 use crate::query::Query;
 
-/// Documents of a window.
+/// Number of documents of a window.
 pub(crate) const WINDOW: u32 = 2048;
 
-/// Paragraphs whose scores add up in a long prompt.
+/// Number of paragraphs whose scores are added in a long prompt.
 pub(crate) const BEST_PARAGRAPHS: usize = 3;
 
-/// Postings of a term, or of a pair of words, in a source.
+/// Postings of a term or a word pair in a source.
 #[derive(Debug)]
 pub(crate) struct PostingList<'a> {
     /// Its number among those of the query.
     pub term: u16,
-    /// In the segment.
+    /// Postings of the segment.
     pub block: Option<TermBlock<'a>>,
-    /// In further documents, in rising order, and its weight in them.
+    /// Further documents in ascending order, with the weight.
     pub more: Vec<(u32, f32)>,
 }
 
@@ -30,16 +30,16 @@ struct PostingWalk<'a> {
     more: &'a [(u32, f32)],
 }
 
-/// A term in a document of the window.
+/// Occurrence of a term in a document of the window.
 #[derive(Clone, Copy)]
 struct Posting {
-    /// Counted from the window's first.
+    /// Offset from the window's first document.
     doc: u16,
     term: u16,
     weight: f32,
 }
 
-/// A document, what its words score, and which terms and pairs it has.
+/// A document with its score, terms and pairs.
 #[derive(Clone, Debug)]
 pub(crate) struct Scored {
     pub doc: u32,
@@ -52,13 +52,13 @@ pub(crate) struct PostingWindow<'a> {
     walks: Vec<PostingWalk<'a>>,
     /// Number of the source's documents.
     docs: u32,
-    /// The window's first document, and the first after it.
+    /// First document of the window, and the first after it.
     first: u32,
     end: u32,
-    /// Postings met in the window, ordered by term.
+    /// Postings in the window, ordered by term.
     postings: Vec<Posting>,
     scores: Vec<f32>,
-    /// By document, while some are looked for or told of: which of these it is, counted from 1.
+    /// Temporary map from a document of the window to its position in a list, counted from 1.
     places: Vec<u16>,
 }
 
@@ -77,7 +77,7 @@ impl<'a> PostingWindow<'a> {
             docs,
             first: 0,
             end: 0,
-            // Most windows have about as much as others, and no list names a document twice.
+            // Most windows have a similar number of postings, and no list names a document twice.
             postings: Vec::with_capacity(
                 (all / docs.div_ceil(WINDOW).max(1) as usize).min(width * lists.len()),
             ),
@@ -86,8 +86,8 @@ impl<'a> PostingWindow<'a> {
         }
     }
 
-    /// Goes on to the next window, at first to the first one. `damaged` is called for each list that makes no sense from
-    /// here on.
+    /// Advances to the next window, initially to the first. `damaged` is called for each list that is invalid from here
+    /// on.
     pub(crate) fn advance(&mut self, damaged: &mut dyn FnMut()) {
         self.first = self.end;
         self.end = self.docs.min(self.first.saturating_add(WINDOW));
@@ -110,12 +110,12 @@ impl<'a> PostingWindow<'a> {
         }
     }
 
-    /// Returns whether no document of the window has a word.
+    /// Returns whether no document of the window has a word of the query.
     pub(crate) fn is_empty(&self) -> bool {
         self.postings.is_empty()
     }
 
-    /// Scores the documents; `weights` has that of each term and pair.
+    /// Scores the documents; `weights` contains those of all terms and pairs.
     pub(crate) fn score(&mut self, weights: &[f32], query: &Query) {
         self.scores.fill(0.0);
         if query.is_long() {
@@ -138,7 +138,7 @@ impl<'a> PostingWindow<'a> {
                 }
                 *score += posting.score(weights);
             }
-            // Long paragraphs share words with everything.
+            // Long paragraphs share words with any document.
             let length = (paragraph.len() as f32).sqrt();
             for doc in touched.drain(..) {
                 let score = std::mem::take(&mut self.scores[usize::from(doc)]) / length;
@@ -154,10 +154,10 @@ impl<'a> PostingWindow<'a> {
         }
     }
 
-    /// The documents that score as much as `floor` or more, which is positive, and their scores.
+    /// Returns the documents with a score of at least `floor`, which is positive, and their scores.
     pub(crate) fn from(&mut self, floor: f32) -> Vec<(f32, u32)> {
         let mut found = Vec::new();
-        // Most documents of a large source have no term at all.
+        // Most documents of a large source have none of the terms.
         for posting in &self.postings {
             let at = usize::from(posting.doc);
             if self.scores[at] >= floor && self.places[at] == 0 {
@@ -169,7 +169,7 @@ impl<'a> PostingWindow<'a> {
         found
     }
 
-    /// Tells of some different documents of the window.
+    /// Returns the scores and terms of some distinct documents of the window.
     pub(crate) fn tell(&mut self, docs: impl Iterator<Item = u32>) -> Vec<Scored> {
         let mut told = Vec::new();
         for doc in docs {
@@ -202,7 +202,7 @@ impl Posting {
     }
 }
 
-/// The postings of some terms.
+/// Returns the postings of some terms.
 fn of_terms<'a>(postings: &'a [Posting], terms: &'a [u16]) -> impl Iterator<Item = &'a Posting> {
     terms.iter().flat_map(move |&term| {
         let start = postings.partition_point(|posting| posting.term < term);

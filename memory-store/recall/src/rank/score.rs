@@ -1,5 +1,4 @@
-//! Ranks documents for a query: by its words, by nearness in meaning, then by confidence, kind, age
-//! and paths.
+//! Ranking of documents for a query: by words, by similarity in meaning, then by confidence, kind, age and paths.
 
 use std::cmp::Reverse;
 
@@ -13,33 +12,33 @@ use crate::search::sources::{At, Sources};
 use memory_store_base::settings::Settings;
 use memory_store_base::time::Timestamp;
 
-/// Candidates that are looked at more closely.
+/// Maximum number of candidates for full scoring.
 const CANDIDATES_MAX: usize = 48;
-/// Candidates that nearness alone may bring.
+/// Maximum number of candidates found by vectors alone.
 const NEAREST_MAX: usize = 32;
-/// Weight of nearness in meaning beside the words, which count 1 for the best where it has all of the query's. This
-/// number and the next three, BM25's, and those in `lexical.rs` and `session_context.rs` were found by partial searches
-/// over sets of questions with known answers and rounded. `scripts/fit-recall FOLDER` searches all of them and prints
-/// what it finds beside the numbers in use; a whole search was not yet run to its end.
+/// Weight of meaning relative to words, which count 1 for the best match if it has all of the query's. This number and
+/// the next three, BM25's, and those in `lexical.rs` and `session_context.rs` were found by partial searches over sets
+/// of questions with known answers and rounded. `scripts/fit-recall FOLDER` searches all of them and prints its results
+/// beside the numbers in use; a whole search has not been completed.
 const MEANING: f32 = 2.0;
-/// Increase by the nearness of the nearest.
+/// Increase by the cosine of the nearest document.
 const MEANING_NEAR: f32 = 3.5;
-/// Decrease for each step of the logarithm of the query's number of terms: the longer it is, the more do words say.
+/// Decrease with the logarithm of the query's number of terms: in longer queries words are more reliable.
 const MEANING_LENGTH: f32 = 0.92;
 /// Share of a memory's hub value that is subtracted.
 const HUB: f32 = 0.41;
-/// Share of the second space in a memory's meaning. An even share: no real model was at hand to fit it, and
-/// `scripts/eval retrieval --mode second` measures what it does.
+/// Share of the second space in a memory's meaning. An even share: no real model was at hand to fit it;
+/// `scripts/eval retrieval --mode second` measures its effect.
 const SECOND_SPACE: f32 = 0.5;
-/// Nearness of the nearest where the built-in model says nothing.
+/// Assumed cosine of the nearest document without a vector of the built-in model.
 const SECOND_SPACE_USUAL: f32 = 0.45;
-/// Least weight of meaning.
+/// Minimum weight of meaning.
 const MEANING_MIN: f32 = 0.2;
 
-/// Weight of confidence beside the words, which count 1: the strongest lever of all, for it tells judged memories from
-/// passing remarks.
+/// Weight of confidence relative to words, which count 1: the most effective weight, because it separates judged
+/// memories from passing remarks.
 const CONFIDENCE: f32 = 0.35;
-/// Penalty of a session's digest behind judged memories.
+/// Penalty of a session's digest relative to judged memories.
 const SESSION: f32 = 0.25;
 /// Weight of freshness.
 const FRESHNESS: f32 = 0.05;
@@ -47,16 +46,16 @@ const FRESHNESS: f32 = 0.05;
 const STALE: f32 = 0.15;
 /// Weight of a pin.
 const PIN: f32 = 0.1;
-/// Weight of the gate's view in a long prompt, where one paragraph may be what matters.
+/// Weight of the gate's score in a long prompt, where a single paragraph may be decisive.
 const LONG_GATE: f32 = 0.05;
 
 impl Candidate {
-    /// Returns how near it is in meaning, freed of how near it is to everything; 0 when that is not known.
+    /// Returns its similarity in meaning, corrected by its similarity to all texts; 0 if unknown.
     pub(crate) fn meaning(&self) -> f32 {
         self.near.map_or(0.0, |near| near.cosine - HUB * near.hub)
     }
 
-    /// Returns the part of the score besides words.
+    /// Returns the terms of the score other than words and meaning.
     pub(crate) fn prior(&self, settings: &Settings, now: Timestamp) -> f32 {
         let kind = if self.is_digest() { -SESSION } else { 0.0 };
         let pin = if self.is_pinned() { PIN } else { 0.0 };
@@ -69,27 +68,27 @@ impl Candidate {
     }
 }
 
-/// Best first; equal ones by id.
+/// Sorts candidates, best first; equal ones by id.
 pub(crate) fn sort(candidates: &mut [Candidate]) {
-    // Candidates are large: what they are sorted by is sorted first, and they are moved once.
+    // Candidates are large: their keys are sorted first, and each candidate is moved once.
     candidates.sort_by_cached_key(|candidate| {
         (Reverse(ordered(candidate.fused)), candidate.entry.id, candidate.at)
     });
 }
 
-/// A number in the place of another, ordered as [`f32::total_cmp`] orders these.
+/// Maps a float to an integer with the order of [`f32::total_cmp`].
 fn ordered(number: f32) -> i32 {
     let bits = number.to_bits().cast_signed();
     if bits < 0 { bits ^ i32::MAX } else { bits }
 }
 
-/// Finds the documents that share terms with a query or are near it in meaning, scored. Memories
-/// that apply only where their paths are touched are left to the paths that a query names.
+/// Returns scored documents that share terms with a query or are similar in meaning. Memories restricted to their paths
+/// are left to the paths named in the query.
 pub(crate) fn candidates(sources: &Sources, query: &Query, now: Timestamp) -> Vec<Candidate> {
     candidates_of(sources, query, FoundTerms::look_up(sources, &query.terms), now)
 }
 
-/// Finds candidates as [`candidates`] does, where the query's terms were looked up.
+/// Returns candidates as [`candidates`] does, for a query whose terms were looked up.
 pub(crate) fn candidates_of(
     sources: &Sources,
     query: &Query,
@@ -109,8 +108,7 @@ pub(crate) fn candidates_of(
     candidates
 }
 
-/// Finds the documents that have the best words, and those that are nearest to the query, with what
-/// is known of both.
+/// Returns the documents with the best words and those nearest to the query, with both measures.
 pub(crate) fn find(
     sources: &Sources,
     query: &Query,
@@ -128,7 +126,7 @@ pub(crate) fn find(
     candidates
 }
 
-/// Finds candidates in the built-in space, with documents that another space adds.
+/// Returns candidates of the built-in space, with documents added by another space.
 fn find_also(
     sources: &Sources,
     query: &Query,
@@ -137,7 +135,7 @@ fn find_also(
     also: &mut Vec<At>,
 ) -> Vec<Candidate> {
     let Some(probe) = &query.probe else { return found.best(sources, query, max, also) };
-    // These come first, so that one walk through the words tells of them, too.
+    // The nearest are found first, so that one pass over the postings covers them too.
     let nearest = nearest::of_all(sources, probe, NEAREST_MAX);
     also.extend((0..).zip(&nearest).flat_map(|(source, nearest)| {
         nearest.best.iter().map(move |near| At { source, doc: near.doc })
@@ -162,8 +160,8 @@ fn find_also(
     candidates
 }
 
-/// Gives candidates the score they are ranked by: words, in the measure in which the best of them
-/// covers the query, and meaning, in the measure in which it can be trusted.
+/// Computes the final scores of candidates: words, scaled by the share of the query that the best candidate covers, and
+/// meaning, weighted by its reliability.
 pub(crate) fn fuse(
     sources: &Sources,
     query: &Query,
@@ -187,13 +185,13 @@ pub(crate) fn fuse(
     }
 }
 
-/// Returns the weight of meaning beside words.
+/// Returns the weight of meaning relative to words.
 fn trust(query: &Query, nearest: f32) -> f32 {
     let length = (query.terms.len().max(1) as f32).ln();
     (MEANING + MEANING_NEAR * nearest - MEANING_LENGTH * length).max(MEANING_MIN)
 }
 
-/// Returns the meaning score of a candidate by both spaces, where the nearest by the built-in one has `nearest`.
+/// Returns the meaning score of a candidate by both spaces; `nearest` is the best of the built-in one.
 fn both_meanings(candidate: &Candidate, nearest: f32) -> f32 {
     let Some(likeness) = candidate.likeness else { return candidate.meaning() };
     match candidate.near {

@@ -1,7 +1,7 @@
 //! Second space: similarities of a query to all memories by the user's own model, scaled to those of the built-in one.
 //!
-//! Each model has its own idea of near and far, and nothing is known of this one. So what counts is
-//! how far a memory stands out of all of them, in the measure of the nearest by the built-in model.
+//! The scale of distances differs by model and is unknown for this one. The similarity is therefore the distance of a
+//! memory's cosine from the mean, scaled to the nearest memory by the built-in model.
 
 use std::cell::{OnceCell, RefCell};
 
@@ -11,35 +11,35 @@ use memory_store_base::id::MemoryId;
 use memory_store_base::layout::TreeDir;
 use memory_store_base::settings::Embedder;
 
-/// Memories that likeness in the second space alone may bring.
+/// Maximum number of memories found by the second space alone.
 const NEAREST_MAX: usize = 32;
 
-/// Source of vectors of the second space, with its last answer.
+/// Source of vectors of the second space, with a cache of the last query.
 #[derive(Debug)]
 pub(crate) struct Asking {
     ask: Box<dyn Ask>,
     files: OnceCell<Vec<Option<Second>>>,
-    /// The last text and its vector: an answer often takes more than one search for one text.
+    /// The last text and its vector: a recall often runs several searches for one text.
     last: RefCell<Option<(String, Option<Direction>)>>,
-    /// The problem, until it is told.
+    /// A problem that was not yet reported.
     problem: RefCell<Option<String>>,
 }
 
-/// Likenesses to memories.
+/// Similarities to memories.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Likenesses {
-    /// Of each source, in the order of their ids.
+    /// For each source, in the order of ids.
     sources: Vec<Vec<(MemoryId, f32)>>,
 }
 
 impl Asking {
-    /// Asks `ask`.
+    /// Creates a source of vectors that calls `ask`.
     pub(crate) fn new(ask: Box<dyn Ask>) -> Self {
         let (files, last, problem) = Default::default();
         Self { ask, files, last, problem }
     }
 
-    /// The likenesses of memories to a text; `None` where there are no vectors, or none for the text.
+    /// Returns the similarities of memories to a text; `None` if there are no vectors, or none for the text.
     pub(crate) fn likenesses(&self, sources: &Sources, text: &str) -> Option<Likenesses> {
         let files = self.files.get_or_init(|| open(sources));
         if text.trim().is_empty() || files.iter().flatten().all(|file| file.count == 0) {
@@ -61,7 +61,7 @@ impl Asking {
         of_files.and_then(Likenesses::new)
     }
 
-    /// Takes the problem, so that it is told once.
+    /// Takes the problem, so that it is reported once.
     pub(crate) fn problem(&self) -> Option<String> {
         self.problem.borrow_mut().take()
     }
@@ -89,7 +89,7 @@ impl Asking {
     }
 }
 
-/// The files beside the indexes, as far as they are of the model that is set now.
+/// Opens the vector files beside the indexes that belong to the current model.
 fn open(sources: &Sources) -> Vec<Option<Second>> {
     let space = sources.settings.embedder.as_ref().map(Embedder::space);
     let files = sources.list.iter().map(|source| {
@@ -104,8 +104,7 @@ fn open(sources: &Sources) -> Vec<Option<Second>> {
 }
 
 impl Likenesses {
-    /// Makes cosines say how far each stands out: 0 for the mean of all, 1 for the best. `None` where
-    /// all are alike.
+    /// Normalises cosines: 0 for the mean of all, 1 for the best. `None` if all are equal.
     fn new(mut sources: Vec<Vec<(MemoryId, f32)>>) -> Option<Self> {
         let all = || sources.iter().flatten().map(|(_, cosine)| *cosine);
         let mean = all().sum::<f32>() / all().count().max(1) as f32;
@@ -120,14 +119,14 @@ impl Likenesses {
         Some(Self { sources })
     }
 
-    /// The places of the memories that stand out most.
+    /// Returns the places of the memories with the highest similarity.
     pub(crate) fn best(&self, sources: &Sources) -> Vec<At> {
         let mut all: Vec<(MemoryId, f32)> = self.sources.iter().flatten().copied().collect();
         all.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         all.iter().take(NEAREST_MAX).filter_map(|(id, _)| sources.find(*id)).collect()
     }
 
-    /// Returns how far a memory stands out, where it has a vector.
+    /// Returns the similarity of a memory, if it has a vector.
     pub(crate) fn of(&self, source: u8, id: MemoryId) -> Option<f32> {
         let source = self.sources.get(usize::from(source))?;
         let at = source.binary_search_by_key(&id, |(id, _)| *id).ok()?;

@@ -1,16 +1,16 @@
-//! Neighbours of a document in its session. Neighbouring documents are mostly about one subject, and often
-//! only one of the two names it.
+//! Neighbours of a document in its session. Neighbouring documents are mostly about one subject, and often only one of
+//! them names it.
 
 use crate::index::record::Entry;
 use crate::rank::candidate::Candidate;
 use crate::search::sources::At;
 
-/// Weights of the words of neighbouring documents, by their distance: of the one before and the one after, and of the
-/// two next to these. Fitted as those in `score.rs` are.
+/// Weights of the words of neighbouring documents by distance: of the previous and next one, and of the two beyond.
+/// Fitted as those in `score.rs` are.
 const BESIDE: [f32; 2] = [0.32, 0.16];
 
-/// Gives each candidate its share of what the words of those beside it score. A neighbour that is no candidate itself
-/// shares too little with the query to count.
+/// Adds to each candidate its share of its neighbours' lexical scores. A neighbour that is no candidate itself shares
+/// too little with the query to count.
 pub(crate) fn add(candidates: &mut [Candidate]) {
     let mut known: Vec<(At, f32)> =
         candidates.iter().map(|candidate| (candidate.at, candidate.lexical)).collect();
@@ -23,7 +23,7 @@ pub(crate) fn add(candidates: &mut [Candidate]) {
     }
 }
 
-/// The share that a document has in the scores of those beside it, as far as its session reaches.
+/// Returns the share that a document gets of its neighbours' scores, within its session.
 fn share(entry: &Entry, doc: u32, score: impl Fn(u32) -> f32) -> f32 {
     let near = |count: u8| (1u32..).zip(BESIDE).take(usize::from(count));
     let before = near(entry.before).map(|(steps, weight)| (doc.checked_sub(steps), weight));

@@ -1,8 +1,8 @@
-//! Staleness: a memory whose files changed since it was learned, that names something which is gone, or that a later
-//! session overtook, may be out of date.
+//! Staleness: a memory may be out of date if its files changed since it was learned, if a name in it no longer exists,
+//! or if it was overtaken by a later session.
 //!
-//! The processor compares files and names when it publishes; an index keeps the result, which says nothing
-//! about what the memory says.
+//! The processor compares files and names at publication; an index stores only the result, which does not depend on the
+//! memory's meaning.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,24 +12,24 @@ use std::fmt;
 pub struct Staleness {
     /// Kind of change.
     pub change: Change,
-    /// Path of the file relative to the root, with `/`, or the name that is gone; empty for [`Change::Unfound`].
+    /// Path of the file relative to the root, with `/`, or the missing name; empty for [`Change::Unfound`].
     pub name: String,
-    /// Of a moved file: its new path.
+    /// New path of a moved file.
     pub target: Option<String>,
 }
 
 /// Change since a memory was learned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Change {
-    /// The file has another path.
+    /// The file was moved.
     Moved,
     /// Less than half of the file's lines remain.
     Rewritten,
-    /// A name in the memory's text is in no file any more.
+    /// A name in the memory's text is no longer in any file.
     NameGone,
-    /// The file is gone.
+    /// The file is missing.
     Gone,
-    /// The reader of sessions does not find the memory any more.
+    /// The reader of sessions no longer finds the memory.
     Unfound,
 }
 
@@ -57,18 +57,18 @@ impl Change {
 }
 
 impl Staleness {
-    /// A memory that the reader of sessions does not find any more.
+    /// Returns the evidence for a memory that the reader of sessions no longer finds.
     pub const fn unfound() -> Self {
         Self { change: Change::Unfound, name: String::new(), target: None }
     }
 
-    /// A memory whose text has a name that is gone.
+    /// Returns the evidence for a missing name in a memory's text.
     pub const fn without(name: String) -> Self {
         Self { change: Change::NameGone, name, target: None }
     }
 
-    /// Returns a few words for the model. They contain no path, as others may have chosen its name, but the name that
-    /// is gone: the memory's text contains it, too.
+    /// Returns a short label for the model. It contains no path, because others may have chosen its name, but the
+    /// missing name, which is also in the memory's text.
     pub fn mark(&self) -> Cow<'static, str> {
         match self.change {
             Change::Moved => "file moved since".into(),
@@ -79,13 +79,13 @@ impl Staleness {
         }
     }
 
-    /// Appends it as a field of a record holds it.
+    /// Encodes it as a record's field.
     pub fn encode(&self) -> Vec<u8> {
         let target = self.target.as_deref().unwrap_or_default();
         [&[self.change.number()], self.name.as_bytes(), &[0], target.as_bytes()].concat()
     }
 
-    /// Reads it; `None` for what a later version wrote.
+    /// Decodes it; `None` for values of later versions.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let (&number, paths) = bytes.split_first()?;
         let (name, target) = str::from_utf8(paths).ok()?.split_once('\0')?;
@@ -94,7 +94,7 @@ impl Staleness {
     }
 }
 
-/// A sentence for people.
+/// Formats it as a sentence for the user.
 impl fmt::Display for Staleness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = &self.name;

@@ -1,4 +1,4 @@
-//! Static worth of a memory: for the session-start block, for a brief, and as a part of every other ranking.
+//! Static worth of a memory: for the session-start block, for a brief, and as a term of every other ranking.
 
 use crate::index::record::{Entry, FLAG_PINNED, FLAG_STALE};
 use memory_store_base::kind::Kind;
@@ -9,25 +9,25 @@ use memory_store_base::time::{DAY_MS, Timestamp};
 /// Inputs of a memory's worth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Standing {
-    /// Its kind.
+    /// Kind.
     pub kind: Kind,
     /// Confidence, 0 to 1.
     pub confidence: f32,
-    /// True if a person pinned it.
+    /// True if a person pinned the memory.
     pub pinned: bool,
-    /// When what it says happened, or was last renewed.
+    /// Time of the event, or of its last confirmation.
     pub when: Timestamp,
     /// True if its files changed much since it was learned.
     pub stale: bool,
-    /// True if this machine did not derive, write or release it, which an entry alone does not tell.
+    /// True if this machine did not derive, write or release it. An entry does not contain this.
     pub from_repository: bool,
 }
 
-/// Remaining share of a stale memory's worth.
+/// Factor for the worth of a stale memory.
 const STALE_SHARE: f32 = 0.5;
 
 impl Standing {
-    /// Of a memory of an index; `None` when its kind is of a later version.
+    /// Returns the inputs from an index entry; `None` if its kind is of a later version.
     pub(crate) fn of_entry(entry: &Entry) -> Option<Self> {
         Some(Self {
             kind: entry.kind_of()?,
@@ -53,40 +53,39 @@ impl From<&Memory> for Standing {
     }
 }
 
-/// Sureness, halved by age as the kind and the settings say, and once more when it is stale. A pinned memory is worth
-/// more than any other.
+/// Returns a memory's confidence, halved with age at the rate of its kind and the settings, and once more if it is
+/// stale. A pinned memory exceeds all others.
 pub fn worth(standing: &Standing, settings: &Settings, now: Timestamp) -> f32 {
     let pin = if standing.pinned { 1.0 } else { 0.0 };
     let stale = if standing.stale { STALE_SHARE } else { 1.0 };
     pin + standing.confidence * freshness(standing.kind, standing.when, settings, now) * stale
 }
 
-/// 1 for a memory of today, half as much after each half-life of its kind.
+/// Returns 1 for a memory of today, halved after each half-life of its kind.
 pub(crate) fn freshness(kind: Kind, when: Timestamp, settings: &Settings, now: Timestamp) -> f32 {
     let age_days = (now.0 - when.0).max(0) as f32 / DAY_MS as f32;
     (-age_days / settings.half_life_days(kind).max(1) as f32).exp2()
 }
 
-/// Part of a session-start block, in the order of the parts. Standing rules are first because no prompt
-/// names them; then decisions, the commands that work, and traps of the files last touched. Everything else
-/// is given when a prompt, a file or an error asks for it: what was given at the start is not given
-/// again.
+/// Part of a session-start block, in order. Standing rules are first because no prompt names them; then decisions,
+/// working commands, and traps of the files last touched. All others are returned when a prompt, a file or an error
+/// matches them. Memories shown at the start are not shown again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StartGroup {
-    /// A memory that a person pinned, whatever it says.
+    /// A memory pinned by a person, whatever its content.
     Pinned,
-    /// A rule: how things are wanted and done.
+    /// A rule about the way of working.
     Rule,
-    /// A decision: what was chosen, and why.
+    /// A decision with its reason.
     Decision,
     /// A command that a person wrote down.
     Command,
-    /// A trap, or an approach that failed.
+    /// A trap, or a failed approach.
     Warning,
 }
 
 impl StartGroup {
-    /// Why a session starts with it, for people.
+    /// Returns the reason for showing it at session start, for display.
     pub(crate) const fn why(self) -> &'static str {
         match self {
             Self::Pinned => "pinned",
@@ -97,8 +96,8 @@ impl StartGroup {
         }
     }
 
-    /// The part that a memory belongs to; `None` when sessions do not start with it. Of what is from the repository
-    /// that is a convention alone, whoever pinned it.
+    /// Returns the part of a memory; `None` if it is not shown at session start. Of memories from the repository only
+    /// conventions are shown, whether or not they are pinned.
     pub fn of(standing: &Standing) -> Option<Self> {
         if standing.from_repository {
             return (standing.kind == Kind::Convention).then_some(Self::Rule);

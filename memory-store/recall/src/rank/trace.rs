@@ -1,28 +1,28 @@
-//! Trace of each candidate of a query, for people who ask why.
+//! Trace of each candidate of a query, which explains its rank.
 
 use crate::query::Query;
 use crate::rank::candidate::{Candidate, Features};
 use crate::search::sources::Sources;
 use memory_store_base::id::MemoryId;
 
-/// A candidate, what was made of it, and what became of it.
+/// A candidate with its scores and its outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Traced {
-    /// The candidate.
+    /// Id of the candidate.
     pub id: MemoryId,
     /// Its title.
     pub title: String,
-    /// Shared features, for people: words, a path, the signature of an error.
+    /// Shared features for display: words, a path, the signature of an error.
     pub why: String,
     /// BM25.
     pub lexical: f32,
-    /// Gain by the words of neighbouring memories of its session.
+    /// Gain by the words of neighbouring memories of the same session.
     pub beside: f32,
     /// Share of both in [`Self::fused`].
     pub words: f32,
-    /// The cosine of its vector with the query's, where both have one.
+    /// Cosine of its vector and the query's, if both have one.
     pub cosine: Option<f32>,
-    /// The cosine, freed of how near the memory is to everything.
+    /// The cosine, corrected by the memory's average similarity to all texts.
     pub meaning: Option<f32>,
     /// Weight of meaning for this query: `trust * meaning` is its part of [`Self::fused`].
     pub trust: f32,
@@ -34,44 +34,44 @@ pub struct Traced {
     pub features: Features,
     /// Result of the gate.
     pub gate: f32,
-    /// Threshold of the gate; infinite if the gate was not asked.
+    /// Threshold of the gate; infinite if the gate was not applied.
     pub threshold: f32,
     /// True if the query names it directly, so that the gate lets it through.
     pub named: bool,
     /// Outcome.
     pub outcome: CandidateOutcome,
-    /// The memory that stands in its place: its successor, or one that says the same.
+    /// The memory returned instead: its successor, or a near-duplicate.
     pub instead: Option<MemoryId>,
 }
 
 /// Outcome of a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CandidateOutcome {
-    /// It is a hit.
+    /// Returned as a hit.
     Hit,
-    /// The gate stopped it.
+    /// Rejected by the gate.
     Gate,
-    /// Another memory replaces it.
+    /// Superseded by another memory.
     Superseded,
-    /// It says what a better one says.
+    /// Near-duplicate of a better hit.
     Duplicate,
-    /// It scores less than half of the best.
+    /// Scored less than half of the best.
     Cut,
-    /// There were better ones for all places.
+    /// All places were taken by better candidates.
     Full,
-    /// It was shown already.
+    /// Shown before.
     Skipped,
-    /// Its file is gone or changed.
+    /// The file is missing or changed.
     Stale,
-    /// It no longer holds, or does not yet.
+    /// Expired, or not yet valid.
     Expired,
-    /// Claude Code tells it to every session anyway.
+    /// Claude Code already adds it to every session.
     Said,
-    /// It is in quarantine: only a person may let it out.
+    /// In quarantine: only a person may release it.
     Held,
 }
 
-/// Says what became of a candidate. `instead` is the hit that says the same.
+/// Records a candidate's outcome. `instead` is the hit that replaces it.
 pub(crate) fn of(
     sources: &Sources,
     candidate: &Candidate,

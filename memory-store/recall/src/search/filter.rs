@@ -1,7 +1,7 @@
-//! Whether a document holds what an explicit search demands.
+//! Filters of an explicit search: whether a document satisfies all conditions.
 //!
-//! First by the index alone, which tells where words do not occur; then, for phrases and filters,
-//! by what the document says.
+//! The index is consulted first and excludes documents without the words; phrases and filters are then compared with
+//! the document's text.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ impl SearchedPart<'_> {
     }
 }
 
-/// Documents of each part, a bit each.
+/// Set of documents of each part, as bits.
 #[derive(Clone, Debug, PartialEq)]
 struct Docs(Vec<Vec<u64>>);
 
@@ -52,10 +52,10 @@ impl Docs {
     }
 }
 
-/// Conditions of a search, with the places of their words.
+/// Conditions of a search, with the documents of their words.
 pub(crate) struct Matcher<'a> {
     must: &'a [Node],
-    /// Each word or phrase of `must` with the documents that have all words of it.
+    /// Words and phrases of `must`, each with the documents that contain all of its words.
     docs: Vec<(&'a str, Docs)>,
     all: Docs,
 }
@@ -82,19 +82,20 @@ impl<'a> Matcher<'a> {
         Self { must, docs, all: Docs::all(parts) }
     }
 
-    /// Returns whether a document may hold all that is demanded, as far as the index tells.
+    /// Returns whether a document may satisfy all conditions, according to the index.
     pub(crate) fn may(&self, part: usize, doc: u32) -> bool {
         self.must.iter().all(|node| self.holds(node, part, doc, None) != Holds::No)
     }
 
-    /// Returns whether a document holds all that is demanded.
+    /// Returns whether a document satisfies all conditions.
     pub(crate) fn is(&self, part: usize, doc: u32, hit: &Hit) -> bool {
         let said = said(hit);
         let read = Some((hit, said.as_str()));
         self.must.iter().all(|node| self.holds(node, part, doc, read) == Holds::Yes)
     }
 
-    /// Returns whether what stands for another document passes the filters. The words are the other's.
+    /// Returns whether a hit that replaces another document passes the filters. Words were matched by the other
+    /// document.
     pub(crate) fn allows(&self, hit: &Hit) -> bool {
         let mut filters = self.must.iter().filter(|node| node.is_filter());
         filters.all(|node| self.holds(node, 0, 0, Some((hit, ""))) == Holds::Yes)
@@ -152,12 +153,12 @@ fn passes(filter: &Filter, hit: &Hit) -> bool {
             hit.session.as_deref().is_some_and(|session| session.starts_with(start.as_str()))
         }
         Filter::When(span) => span.has(hit.date),
-        // It was replaced by a time; where that could not be found, it asks nothing.
+        // Events are replaced by times; an event that was not found does not restrict the search.
         Filter::Event { .. } => true,
     }
 }
 
-/// All that a hit says, as phrases are compared.
+/// Returns all text of a hit, normalised for comparing phrases.
 fn said(hit: &Hit) -> String {
     let mut said = verbatim(&hit.title);
     for more in [&hit.text].into_iter().chain(&hit.tags).chain(&hit.paths) {
@@ -167,7 +168,7 @@ fn said(hit: &Hit) -> String {
     said
 }
 
-/// Text as phrases are compared: in lower case, any white space a single space.
+/// Normalises text for comparing phrases: lower case, white space as a single space.
 fn verbatim(text: &str) -> String {
     text::folded(text).split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }
@@ -175,7 +176,7 @@ fn verbatim(text: &str) -> String {
 /// The documents that have every word of a text. Text without words is everywhere.
 fn with_words(text: &str, parts: &[SearchedPart<'_>], note: &dyn Fn(&Error)) -> Docs {
     let mut docs = Docs::all(parts);
-    // A code name is there when it is there as a whole, or when all of its parts are.
+    // A code name matches as a whole, or by all of its parts.
     let mut whole: Option<(Docs, Option<Docs>)> = None;
     let close = |docs: &mut Docs, whole: &mut Option<(Docs, Option<Docs>)>| {
         if let Some((mut name, parts)) = whole.take() {

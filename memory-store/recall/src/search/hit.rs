@@ -1,4 +1,4 @@
-//! Answers of recall: hits, and why there are none.
+//! Results of recall: hits, and the reason for their absence.
 
 use std::path::PathBuf;
 
@@ -10,95 +10,95 @@ use memory_store_base::kind::Kind;
 use memory_store_base::memory::SaidBy;
 use memory_store_base::time::Timestamp;
 
-/// A memory that was found, with all that is printed of it.
+/// A found memory with its printed fields.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hit {
-    /// Its name.
+    /// Id of the memory.
     pub id: MemoryId,
-    /// Kind of its statement; passages count as `session`.
+    /// Kind of the statement; passages have `session`.
     pub kind: Kind,
-    /// Its title.
+    /// Title.
     pub title: String,
-    /// The text below the title.
+    /// Text below the title.
     pub text: String,
-    /// When what it says happened.
+    /// Time of the event.
     pub date: Timestamp,
-    /// The files it is about.
+    /// Files that it is about.
     pub paths: Vec<String>,
-    /// Its search words.
+    /// Search words.
     pub tags: Vec<String>,
-    /// Its file, absolute; empty for a passage.
+    /// Absolute path of its file; empty for a passage.
     pub file: PathBuf,
     /// Confidence, 0 to 1.
     pub confidence: f32,
     /// Score; only comparable within one answer.
     pub score: f32,
-    /// Why it was found, for people.
+    /// Reason for the match, for display.
     pub why: String,
-    /// Collection that it was found in.
+    /// Collection of the memory.
     pub collection: Collection,
     /// Speaker of the statement.
     pub said_by: Option<SaidBy>,
     /// True if a model chose to save it.
     pub noted: bool,
-    /// True if it waits for review.
+    /// True if it is pending review.
     pub draft: bool,
-    /// True if another memory replaces it; only an explicit search shows such ones.
+    /// True if another memory supersedes it; returned only by explicit search.
     pub superseded: bool,
-    /// Its successor, where known.
+    /// Id of its successor, if known.
     pub superseded_by: Option<MemoryId>,
-    /// The other sides of pairs that nobody decided about, with their titles: memories that it differs from, or a newer
-    /// one that is given in its place.
+    /// Other sides of undecided pairs with their titles: memories that it contradicts, or a newer one that is returned
+    /// instead.
     pub undecided: Vec<(MemoryId, String)>,
-    /// Until when it held, where that is over; only who asks for such ones is given any.
+    /// End of validity, if it has passed; such memories are returned on request only.
     pub expired: Option<Timestamp>,
-    /// True if it is in quarantine, or not released; only an explicit search shows such ones.
+    /// True if it is in quarantine, or not released; returned only by explicit search.
     pub held: bool,
     /// True if this machine did not derive, write or release it.
     pub from_repository: bool,
-    /// Change of its files since it was learned, where that is much.
+    /// Change of its files since it was learned, if considerable.
     pub staleness: Option<Staleness>,
-    /// Error signatures, of a fix.
+    /// Error signatures of a fix.
     pub signatures: Vec<String>,
-    /// The session it comes from.
+    /// Source session.
     pub session: Option<String>,
-    /// Of a passage: the number of its turn in the session.
+    /// For a passage: the number of its turn in the session.
     pub turn: u32,
 }
 
-/// Why nothing was found.
+/// Reason for the absence of hits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SilenceReason {
     /// There are no memories.
     Empty,
-    /// The text has no words that could be looked for.
+    /// The text has no searchable words.
     NoWords,
-    /// The text only acknowledges: "ok", "continue".
+    /// The text is only an acknowledgement: "ok", "continue".
     Acknowledgement,
-    /// Nothing shares a word with it.
+    /// No document shares a word with it.
     NoCandidate,
     /// The candidates share too little with it.
     Gate,
-    /// Every candidate has been shown already, or its file has changed.
+    /// Every candidate was shown already, or its file has changed.
     Skipped,
 }
 
-/// Answer of recall.
+/// Result of a recall.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recalled {
     /// The hits, best first.
     pub hits: Vec<Hit>,
-    /// The first read error, in one line; hits come from the readable rest.
+    /// The first read error, in one line; hits are from the readable rest.
     pub degraded: Option<String>,
-    /// True if a file had changed or gone since it was indexed, so that a new index is due.
+    /// True if a file was changed or removed since it was indexed, so that a new index is due.
     pub stale: bool,
     /// True if the user's settings changed since the index was published, so that a new one is due.
     pub outdated: bool,
-    /// Notes on the query for people: corrections, and conditions that were relaxed.
+    /// Notes on the query for the user: corrections, and conditions that were relaxed.
     pub notes: Vec<String>,
-    /// True if something that fits is held back, where that was asked for.
+    /// True if a matching memory is held, if requested.
     pub held_back: bool,
-    /// True if a memory that answers was left out because it was given before.
+    /// True if a matching memory was omitted because it was shown before.
     pub given_before: bool,
     /// Why there are no hits.
     pub silent: Option<SilenceReason>,
@@ -107,7 +107,7 @@ pub struct Recalled {
 }
 
 impl Hit {
-    /// Returns evidence of a session that is no memory, without a text.
+    /// Returns a hit for evidence of a session that is not a memory, without text.
     pub(crate) fn of_session(id: MemoryId, kind: Kind, date: Timestamp) -> Self {
         Self {
             id,
@@ -139,7 +139,7 @@ impl Hit {
     }
 }
 
-/// A memory that what replaced it no longer stands for.
+/// Returns a hit that is current again because its successor no longer applies.
 pub(crate) fn holding_again(hit: Hit, why: String) -> Hit {
     Hit { superseded: false, superseded_by: None, undecided: Vec::new(), why, ..hit }
 }

@@ -1,5 +1,5 @@
-//! Judgements of an index over memory files that are as it read them. To judge a text takes some hundred times as long
-//! as to look up what the index says of it, which is what hooks go by.
+//! Stored judgements of an index on unchanged memory files. Judging a text takes some hundred times as long as looking
+//! up the index's judgement, which hooks use.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -10,23 +10,23 @@ use crate::search::reader::Recall;
 use crate::search::sources::{At, Sources};
 use memory_store_base::fs::file_stamp::Stamp;
 
-/// Files that the indexes give, as they were read.
+/// Judged files of the indexes.
 #[derive(Debug, Default)]
 pub struct Judged {
-    /// By their paths as they were listed: as a path each would be compared part by part.
+    /// By listed path as a plain string: paths are compared component by component.
     files: HashMap<OsString, JudgedFile>,
 }
 
-/// A memory file that is no order.
+/// A memory file that passed the check.
 #[derive(Debug)]
 struct JudgedFile {
     stamp: Stamp,
-    /// True if it was judged as one that is from the repository.
+    /// True if it was judged as one from the repository.
     from_repository: bool,
 }
 
 impl Recall {
-    /// Reads which files the project's index and the user's give.
+    /// Returns the files that the project's index and the user's index judged.
     pub fn judged(&self) -> Judged {
         let sources = &self.sources;
         let mut judged = Judged::default();
@@ -38,7 +38,7 @@ impl Recall {
     }
 }
 
-/// Reads one file that an index gives. A held memory may be released by now, and is judged again by the caller.
+/// Reads one judged file. A held memory may have been released since, and is judged again by the caller.
 fn given(sources: &Sources, at: At) -> Option<(OsString, JudgedFile)> {
     let entry = sources.entry(at).filter(|entry| !entry.has(FLAG_HELD))?;
     let record = sources.record_file(at, &entry).ok()?;
@@ -48,7 +48,7 @@ fn given(sources: &Sources, at: At) -> Option<(OsString, JudgedFile)> {
 }
 
 impl Judged {
-    /// Returns whether an index gives the file at `path` as it is now, with this stamp, by the same label.
+    /// Returns whether an index has the file at `path` with this stamp and the same label.
     pub fn gives(&self, path: &Path, stamp: Stamp, from_repository: bool) -> bool {
         let is_now =
             |given: &JudgedFile| given.from_repository == from_repository && given.stamp == stamp;

@@ -1,4 +1,4 @@
-//! Looks memories up, by their ids or titles, in index and journal: no memory file is read.
+//! Look-up of memories by id or title in index and journal, without reading memory files.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -19,38 +19,37 @@ use memory_store_base::kind::Kind;
 use memory_store_base::text::folded_title;
 use memory_store_base::time::Timestamp;
 
-/// Fewest characters of an id by which a memory is found.
+/// Minimum number of characters of the end of an id for a look-up.
 const END_CHARS_MIN: usize = 4;
-/// Candidates among which one with the same title is looked for: it has every word of the title.
+/// Maximum number of candidates in the search for an equal title; candidates have every word of the title.
 const SAME_TITLE_MAX: usize = 512;
 
-/// Numbers of memories.
+/// Counts of memories.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MemoryCounts {
     /// The project's, by the number of their kind.
     pub kinds: [usize; Kind::ALL.len()],
-    /// Number of those that wait for a review.
+    /// Memories pending review.
     pub drafts: usize,
-    /// Number of those that have a successor.
+    /// Superseded memories.
     pub superseded: usize,
-    /// Number of those that are held back.
+    /// Held memories.
     pub held: usize,
-    /// The user's own.
+    /// The user's own memories.
     pub user: usize,
 }
 
-/// A memory file as an index read it.
+/// A memory file as recorded in an index.
 #[derive(Clone, Copy, Debug)]
 pub struct IndexedFile {
-    /// The memory in it.
+    /// Id of its memory.
     pub id: MemoryId,
-    /// Length and time that it had.
+    /// Recorded length and modification time.
     pub stamp: Stamp,
 }
 
 impl Recall {
-    /// Returns whether the project has an index, so that what it does not name is not there, or came since the last
-    /// sync.
+    /// Returns whether the project has an index. If so, an unlisted memory is missing or newer than the last sync.
     pub fn has_index(&self) -> bool {
         let mut list = self.sources.list.iter();
         list.any(|source| {
@@ -59,7 +58,7 @@ impl Recall {
         })
     }
 
-    /// The memories whose ids end like this; a whole id finds one at most.
+    /// Returns the memories whose ids end with `end`; a whole id matches at most one.
     pub fn ids_ending(&self, end: &str) -> Vec<MemoryId> {
         let end = end.trim().to_ascii_lowercase();
         if end.len() == ID_CHARS {
@@ -82,7 +81,7 @@ impl Recall {
         ids
     }
 
-    /// The memories in whose place this one stands.
+    /// Returns the memories that this one replaces.
     pub fn replaced_by(&self, id: MemoryId) -> Vec<MemoryId> {
         let replaced = self.entries().filter(|candidate| candidate.entry.has(FLAG_SUPERSEDED));
         let is_by = |candidate: &Candidate| {
@@ -92,8 +91,8 @@ impl Recall {
         replaced.filter(is_by).map(|candidate| candidate.entry.id).collect()
     }
 
-    /// Looks through these documents of the project's memories, too: an index does not keep what expired. Memories over
-    /// at `now` replace nothing.
+    /// Adds these documents to the project's memories: an index does not keep expired ones. Memories that expired
+    /// before `now` supersede nothing.
     #[must_use]
     pub fn with_documents(mut self, mut documents: Vec<Document>, now: Timestamp) -> Self {
         for document in &mut documents {
@@ -108,7 +107,7 @@ impl Recall {
         self
     }
 
-    /// Returns whether a text looks like the short id, or the whole id, of a memory.
+    /// Returns whether a text has the form of a memory's short or whole id.
     pub fn is_like_id(text: &str) -> bool {
         match text.len() {
             ID_CHARS => text.parse::<MemoryId>().is_ok(),
@@ -121,7 +120,7 @@ impl Recall {
         }
     }
 
-    /// The memory of this id, whether or not it still holds: who asks by id is told.
+    /// Returns the memory of this id, including superseded and expired ones.
     pub fn listed(&self, id: MemoryId, now: Timestamp) -> Option<Hit> {
         let at = self.sources.find(id)?;
         let candidate = Candidate::new(at, self.sources.entry(at)?);
@@ -138,7 +137,7 @@ impl Recall {
         Some(super::reader::hit(&candidate, record, file, self.sources.collection(at)))
     }
 
-    /// The project's memories of a kind that have this title, case, spaces and a full stop apart.
+    /// Returns the project's memories of a kind with this title, ignoring case, spaces and a full stop.
     pub fn of_title(&self, kind: Kind, title: &str, now: Timestamp) -> Vec<Hit> {
         let sources = &self.sources;
         let query = Query::search(title);
@@ -153,7 +152,7 @@ impl Recall {
                 && sources.collection(candidate.at) == Collection::Memories
         });
         let folded = folded_title(title);
-        // Most have some of its words only, and their files are not looked at.
+        // Most candidates have only some of the words; their files are not checked.
         let of_title = candidates.iter().filter(|candidate| {
             let record = sources.record(candidate.at, &candidate.entry);
             record.is_ok_and(|record| folded_title(&record.title) == folded)
@@ -161,7 +160,7 @@ impl Recall {
         let hits = of_title.filter_map(|candidate| {
             match self.read(candidate, now, &mut Recalled::default()) {
                 Ok(hit) => Some(hit),
-                // Its file says more than the index by now.
+                // The file is newer than the index.
                 Err(CandidateOutcome::Stale | CandidateOutcome::Expired) => {
                     self.indexed(candidate.entry.id)
                 }
@@ -171,7 +170,7 @@ impl Recall {
         hits.collect()
     }
 
-    /// The memories that these sessions led to, as the index has them.
+    /// Returns the memories learned from these sessions, as indexed.
     pub fn of_sessions(&self, sessions: &[String]) -> Vec<Hit> {
         let hits =
             self.entries().filter(|it| !it.entry.has(FLAG_SUPERSEDED)).filter_map(|candidate| {
@@ -189,8 +188,8 @@ impl Recall {
         hits.collect()
     }
 
-    /// Returns the project's memories that stand, as the index has them, each with whether it is pinned: none that is
-    /// held, replaced, expired or waiting. No memory file is looked at.
+    /// Returns the project's current memories as indexed, each with whether it is pinned. Held, superseded, expired and
+    /// pending memories are excluded. Memory files are not checked.
     pub fn standing(&self, now: Timestamp) -> Vec<(Hit, bool)> {
         let of_project = self.entries().filter(|candidate| {
             self.sources.collection(candidate.at) == Collection::Memories
@@ -233,8 +232,8 @@ impl Recall {
         counts
     }
 
-    /// Memory files of these collections, as the indexes read them; `None` when there are more than so many. They are found
-    /// by their bytes, for paths are compared name by name, which takes longer than to look at the files.
+    /// Returns the memory files of these collections as indexed, or `None` if there are more than the limit. The keys
+    /// are raw path bytes, because comparing paths by component takes longer than checking the files.
     pub fn files(
         &self,
         collections: &[Collection],
@@ -247,7 +246,7 @@ impl Recall {
             if files.len() >= most {
                 return None;
             }
-            // One that cannot be read is told as damage.
+            // Reported as damage; the file is skipped.
             let Ok(record) = self.sources.record_file(at, &entry) else { continue };
             let stamp = Stamp { bytes: record.file_bytes, modified_ns: record.modified_ns };
             let file = IndexedFile { id: entry.id, stamp };
@@ -267,12 +266,12 @@ impl Recall {
     }
 }
 
-/// The last bits of an id by its last characters, and which bits these are.
+/// Returns the last bits of an id from its last characters, and their mask.
 fn end_bits(end: &str) -> Option<(u128, u128)> {
     if !(END_CHARS_MIN..ID_CHARS).contains(&end.len()) || !end.is_ascii() {
         return None;
     }
-    // Zeros in front make it a whole id.
+    // Leading zeros complete the id.
     let id: MemoryId = format!("{end:0>26}").parse().ok()?;
     Some((u128::from_be_bytes(id.0), (1 << (5 * end.len())) - 1))
 }

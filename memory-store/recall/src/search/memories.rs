@@ -1,5 +1,5 @@
-//! Explicit search among memories: for a person or a model that asked. No gate, operators and filters, and words with
-//! a slip of the keyboard.
+//! Explicit search of memories for a person or a model: no gate, but operators, filters and correction of mistyped
+//! words.
 
 use super::request::{LIMIT_MAX, Search, is_of_memories};
 use crate::index::record::Record;
@@ -19,21 +19,21 @@ use memory_store_base::error::Error;
 use memory_store_base::text;
 use memory_store_base::time::Timestamp;
 
-/// Candidates that words may bring where nothing is demanded of them that could leave only the last.
+/// Maximum number of candidates by words if no condition could exclude all but the last.
 pub(crate) const RANKED_MAX: usize = RANKED_PER_HIT * LIMIT_MAX;
-/// As many for each hit that is wanted, but not less than [`RANKED_MIN`]: for every candidate an entry and a vector are
-/// read. Where too few of them become hits, it is [`RANKED_MAX`] after all.
+/// Candidates per requested hit, at least [`RANKED_MIN`] in all: an entry and a vector are read for every candidate. If
+/// too few of them become hits, the search uses [`RANKED_MAX`].
 const RANKED_PER_HIT: usize = 4;
-/// As many for a short list.
+/// Minimum number of candidates, for a short list.
 const RANKED_MIN: usize = 512;
-/// Words of a search in which slips are looked for: what is longer is an error message or prose.
+/// Maximum number of words for correction: longer texts are error messages or prose.
 const WORDS_MAX: usize = 16;
-/// Note where a text has neither a word that is searched for nor a condition.
+/// Note for a text without searchable words and conditions.
 const NO_WORD: &str = "The query has no word that can be searched for: these are the latest.";
-/// Share of the best one's score that an answer has: everything means a little of anything, and the gate tells subjects of
-/// a store from others, but not its memories from one another.
+/// Minimum share of the best score: every text is slightly similar to any other, and the gate distinguishes a store's
+/// subjects from others, not its memories from one another.
 const NEAR_BEST: f32 = 0.3;
-/// Candidates that a trace tells of.
+/// Maximum number of candidates in a trace.
 const TRACED_MAX: usize = 64;
 
 /// A search made ready: slips corrected, events replaced by their times.
@@ -42,9 +42,9 @@ pub(crate) struct PreparedSearch {
     pub words: String,
     /// Conditions.
     pub must: Vec<Node>,
-    /// True if documents that share no word may be meant, too.
+    /// True if documents without a shared word may match.
     pub operators: bool,
-    /// Notes for the person.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
@@ -89,11 +89,11 @@ impl PreparedSearch {
         wanted
     }
 
-    /// Replaces "before the migration" by "before" the time of the memory that answers best.
+    /// Replaces "before the migration" by "before" the time of the best memory about it.
     fn place_events(&mut self, recall: &Recall, search: &Search, node: &mut Node, now: Timestamp) {
         match node {
             Node::Filter(Filter::Event { words, before }) => {
-                // Its title is told.
+                // The event's title appears in a note, so held memories are excluded for a model.
                 let without_held = search.without_held;
                 let event =
                     Search { text: words.clone(), limit: 1, without_held, ..Search::default() };
@@ -132,7 +132,7 @@ impl PreparedSearch {
             return;
         }
         let note = |error: &Error| recall.sources.note(error);
-        // A word of technical English that is not in this store is no slip.
+        // A word of technical English that is not in this store is not mistyped.
         let unknown = |word: &&String| {
             text::tokens(word).iter().all(|token| text::rarity::is_unknown(&token.term))
                 && !filter::is_said(word, parts, &note)
@@ -149,7 +149,7 @@ impl PreparedSearch {
         }
     }
 
-    /// Gives up what only memories have, when passages are looked through.
+    /// Drops conditions that only memories can satisfy, for a search of passages.
     pub(crate) fn without_conditions_of_memories(&mut self) {
         let wanted = self.must.len();
         self.must.retain(|node| !is_of_memories(node));
@@ -158,7 +158,7 @@ impl PreparedSearch {
         }
     }
 
-    /// Returns the search without optional conditions, for when nothing holds all; `None` if there are none to drop.
+    /// Returns the search without optional conditions, for a search without results; `None` if there are none to drop.
     pub(crate) fn without_wishes(&self) -> Option<Self> {
         let must: Vec<Node> = self.must.iter().filter_map(Node::strict).collect();
         (must != self.must && !self.words.is_empty()).then(|| Self {
@@ -170,7 +170,7 @@ impl PreparedSearch {
     }
 }
 
-/// Note on passages that are asked for another kind or a tag.
+/// Note on a search of passages with other kinds or a tag.
 const NO_KINDS: &str = "Passages are of no kind but fix and command, and have no tags, so those conditions limit nothing.";
 
 fn replace(node: &mut Node, word: &str, meant: &str) {
@@ -206,7 +206,7 @@ pub(super) fn memories(recall: &Recall, search: &Search, now: Timestamp) -> Reca
     recalled
 }
 
-/// Note on a search that was taken less strictly than written.
+/// Note on a search whose optional conditions were dropped.
 pub(crate) const NOT_ALL: &str = "Nothing has all that was asked for; these share words with it.";
 
 fn found(
@@ -234,7 +234,7 @@ fn found(
     recalled
 }
 
-/// Reads candidates, the best first, until there are as many hits as are wanted.
+/// Reads candidates, best first, until there are enough hits.
 fn hits_of(
     recall: &Recall,
     search: &Search,
@@ -255,10 +255,10 @@ fn hits_of(
             .map(|candidate| trace::of(sources, candidate, query, CandidateOutcome::Hit, None))
             .collect();
     }
-    // Best scores of the hits so far: of all, and of those that are not from the repository. Words of others in the
-    // repository must not push out the user's own memories.
+    // Best scores of the hits so far: of all, and of those not from the repository. Memories from the repository must
+    // not displace the user's own.
     let (mut best, mut best_own) = (f32::NEG_INFINITY, f32::NEG_INFINITY);
-    // How near it is in the second space says nothing about other searches.
+    // A similarity in the second space is not comparable between searches.
     let mut is_known = found.is_none() || wanted.operators || query.likenesses.is_some();
     for mut candidate in candidates {
         if recalled.hits.len() >= search.limit() {
@@ -284,7 +284,7 @@ fn hits_of(
             }
         }
         if hit.superseded && !search.superseded && !hit.held {
-            // A successor answers in its stead, unless the filters leave it out.
+            // The successor is returned instead, unless the filters exclude it.
             match recall.current(&hit, now, &mut recalled) {
                 Successor::Is(current) if matcher.allows(&current.1) => {
                     hit = Hit { score: hit.score, ..current.1 };
@@ -327,7 +327,7 @@ pub(crate) struct RankedCandidates<'a> {
     is_cut: bool,
 }
 
-/// Returns candidates in no order: those that share a word, and those that a path names.
+/// Returns unordered candidates: those that share a word, and those that a path names.
 pub(crate) fn unranked<'a>(
     sources: &'a Sources,
     query: &Query,
@@ -339,7 +339,7 @@ pub(crate) fn unranked<'a>(
     RankedCandidates { candidates, found: Some(found), is_cut }
 }
 
-/// Returns the places of the words, the candidates that share one, and whether there are more of these.
+/// Returns the postings of the words, the candidates that share one, and whether there are more.
 fn sharing<'a>(
     sources: &'a Sources,
     query: &Query,
@@ -353,8 +353,8 @@ fn sharing<'a>(
     (found, candidates, is_cut)
 }
 
-/// Returns candidates, best first: as many as `max` that share a word, and with filters, which may leave only the last
-/// of them, every one. Without words, and behind those with operators, the newest follow.
+/// Returns candidates, best first: at most `max` that share a word; with filters, which may exclude all but the last,
+/// every one. The newest follow if there are no words or if there are operators.
 pub(crate) fn candidates<'a>(
     recall: &Recall,
     sources: &'a Sources,
@@ -400,7 +400,7 @@ fn newest(sources: &Sources) -> Vec<Candidate> {
     candidates
 }
 
-/// Shows the texts of all memories.
+/// Passes the texts of all memories to the correction.
 fn read_all(sources: &Sources, typos: &mut Typos) {
     for (number, source) in sources.list.iter().enumerate() {
         for doc in 0..source.docs() {
@@ -414,7 +414,7 @@ fn read_all(sources: &Sources, typos: &mut Typos) {
     }
 }
 
-/// Shows what a record says.
+/// Passes a record's text to the correction.
 pub(crate) fn show(record: &Record, typos: &mut Typos) {
     typos.read(&record.title);
     typos.read(&record.text);

@@ -1,4 +1,4 @@
-//! Searching: what is open and how it is read, explicit search, and looking memories up.
+//! Searching: opening and reading of sources, explicit search, and look-up of memories.
 
 pub(crate) mod filter;
 pub(crate) mod hit;

@@ -1,4 +1,4 @@
-//! Memories near a text that is about to become one: no gate, no operators, nothing collapsed.
+//! Memories near the text of a new memory: no gate, no operators, no collapsing.
 
 use crate::query::Query;
 use crate::rank::lexical::FoundTerms;
@@ -7,14 +7,14 @@ use crate::search::hit::{Hit, Recalled};
 use crate::search::reader::Recall;
 use memory_store_base::time::Timestamp;
 
-/// Candidates that words may bring.
+/// Maximum number of candidates by words.
 const CANDIDATES_MAX: usize = 48;
-/// Candidates that are read.
+/// Maximum number of candidates that are read.
 const READ_MAX: usize = 32;
 
 impl Recall {
-    /// Returns the memories that share most with a text, best first, each with the cosine of its vector where both have
-    /// one. Memories held back or superseded are left out, but for those that nobody decided about.
+    /// Returns the memories with the most in common with a text, best first, each with the cosine of its vector if both
+    /// have one. Held and superseded memories are excluded, except those with an undecided contradiction.
     pub fn near(&self, text: &str, now: Timestamp) -> Vec<(Hit, Option<f32>)> {
         let sources = &self.sources;
         let query = Query::search(text);

@@ -11,15 +11,15 @@ use memory_store_base::text;
 
 use crate::search::hit::Hit;
 
-/// Commands of an answer.
+/// Maximum number of commands in an answer.
 const SHOWN_MAX: usize = 3;
-/// Share of the words of a search that a command has at least.
+/// Minimum share of the words of a search that a command must have.
 const FIT_MIN: f32 = 0.6;
-/// Words that ask for a command, and that every command has.
+/// Words of a request for a command, which count as part of every command.
 const OF_ALL: &str = "run command";
 
-/// Finds the commands that have most words of a search, the best first, of equal ones those of most sessions. Without
-/// words it is a list, those of most sessions first.
+/// Returns the commands with most words of a search, best first, equal ones by number of sessions. Without words, all
+/// are sorted by number of sessions.
 pub(crate) fn find(path: &Path, words: &str, limit: usize) -> Vec<Hit> {
     let wanted = terms(words);
     let fitting = PassedCommand::read_all(path).into_iter().filter_map(|command| {
@@ -47,7 +47,7 @@ fn terms(text: &str) -> BTreeSet<String> {
     text::tokens(text).into_iter().map(|token| token.term).collect()
 }
 
-/// Returns the share of the wanted words that a command has. One that has none of its own is not meant.
+/// Returns the share of the wanted words that a command has; 0 without a word of its own.
 fn share(wanted: &BTreeSet<String>, command: &PassedCommand) -> f32 {
     if wanted.is_empty() {
         return 1.0;
@@ -59,7 +59,7 @@ fn share(wanted: &BTreeSet<String>, command: &PassedCommand) -> f32 {
     if own_count == 0 { 0.0 } else { count as f32 / wanted.len() as f32 }
 }
 
-/// A command as an answer.
+/// Converts a command to a hit.
 fn hit(command: PassedCommand) -> Hit {
     let sessions = match command.sessions {
         1 => "1 session".to_owned(),

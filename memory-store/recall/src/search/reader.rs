@@ -1,4 +1,4 @@
-//! What is open of a working tree and its user, and how candidates are read: the ground of all questions.
+//! Open sources of a working tree and its user, and reading of candidates: the base of all kinds of recall.
 
 use std::cell::{OnceCell, RefCell};
 use std::fmt::Debug;
@@ -35,25 +35,25 @@ pub struct Recall {
     pub(crate) commands: PathBuf,
     /// Folder of the embedder's files.
     pub(crate) models: Option<PathBuf>,
-    /// Transformer that others ask, too; without one, it is opened where it is needed.
+    /// Transformer shared with other users; without one, it is opened on demand.
     pub shared: Option<Arc<SharedTransformer>>,
-    /// State kept open from one query to the next. The table does not: to read it again is cheap, and its memory is
-    /// used for other things meanwhile.
+    /// Encoder kept open between queries. The table is not kept: reading it again is cheap, and its memory is used for
+    /// other things meanwhile.
     pub(crate) embedder: OnceCell<Box<dyn Embed>>,
-    /// The last vector that the table made, with its text: memories and passages are asked the same.
+    /// The last text and vector of the table: memories and passages use the same query.
     pub(crate) asked: RefCell<Option<(String, Probe)>>,
     /// Source of vectors of the second space.
     pub(crate) second: Option<Asking>,
     pub(crate) stamps: Stamps,
     /// True if a trace of every query is kept, in [`Recalled::trace`].
     pub traces: bool,
-    /// True if what expired is given, too, with the time at which it did.
+    /// True if expired memories are returned too, with their expiry.
     pub expired: bool,
 }
 
 impl Recall {
-    /// Opens the index of this tree, or of the main tree when this worktree has none, and the user's own; a process that
-    /// asks often has the journals that it `known` already. Read errors are told in every answer as
+    /// Opens the index of this tree, or of the main tree if this worktree has none, and the user's own. A process with
+    /// frequent queries passes its cached journals as `known`. Read errors are returned in every answer as
     /// [`Recalled::degraded`].
     pub fn open(dirs: &UserDirs, tree: &Tree, known: Option<&KnownJournals>) -> Self {
         let sources = Sources::open(dirs, tree, known);
@@ -73,46 +73,46 @@ impl Recall {
         }
     }
 
-    /// Lets the second space count, where there is one: `ask` is asked for the vectors of queries. Problems are told
-    /// once, in [`Recalled::notes`].
+    /// Enables the second space, if there is one: `ask` returns the vectors of queries. Problems are reported once, in
+    /// [`Recalled::notes`].
     #[must_use]
     pub fn with_second(mut self, ask: Box<dyn Ask>) -> Self {
         self.second = Some(Asking::new(ask));
         self
     }
 
-    /// Leaves out what happened after this time.
+    /// Excludes documents after this time.
     pub fn as_of(mut self, until: Timestamp) -> Self {
         self.sources.until = Some(until);
         self
     }
 
-    /// The settings in effect when the index was published.
+    /// Returns the settings in effect when the index was published.
     pub fn settings(&self) -> &Settings {
         &self.sources.settings
     }
 
-    /// Returns whether the user's settings file is another than the one that the index was published with.
+    /// Returns whether the user's settings file differs from the one used for publishing the index.
     pub fn is_outdated(&self) -> bool {
         self.sources.is_outdated
     }
 
-    /// Why not everything can be read, if so.
+    /// Returns the first error while opening the sources.
     pub fn degraded(&self) -> Option<&str> {
         self.sources.degraded.as_deref()
     }
 
-    /// Returns the number of memories that can be found.
+    /// Returns the number of searchable memories.
     pub fn memories(&self) -> u32 {
         self.sources.docs()
     }
 
-    /// Gives a query its vector; without one it goes by words alone.
+    /// Adds a query's vector; without one only its words are used.
     pub(crate) fn with_vector(&self, query: Query, sources: &Sources) -> Query {
         Query { probe: self.probe(&query.text, sources), ..query }
     }
 
-    /// Gives a query its likenesses in the second space, where that is asked.
+    /// Adds a query's similarities in the second space, if enabled.
     pub(crate) fn with_likenesses(&self, query: Query) -> Query {
         let asking = self.second.as_ref();
         let likenesses = asking.and_then(|asking| asking.likenesses(&self.sources, &query.text));
@@ -141,7 +141,7 @@ impl Recall {
         Some(Probe { space: embedder.space(), vector: vector? })
     }
 
-    /// Opens the table, where it is installed and there is something to compare its vectors with.
+    /// Opens the table, if it is installed and the sources have vectors.
     pub(crate) fn open_table(&self, sources: &Sources) -> Option<Table> {
         let models = self.models.as_deref().filter(|_| sources.have_vectors())?;
         match Table::open(models) {
@@ -154,8 +154,8 @@ impl Recall {
         }
     }
 
-    /// Lets what is asked from now on have vectors of the transformer, where it is installed and
-    /// there is something to compare them with: who asks explicitly waits for milliseconds.
+    /// Uses the transformer for later queries, if it is installed and the sources have vectors: explicit search may
+    /// take milliseconds.
     pub(crate) fn open_transformer(&self, sources: &Sources) {
         if self.embedder.get().is_some() {
             return;
@@ -167,10 +167,10 @@ impl Recall {
         };
         match models.map(open) {
             Some(Ok(transformer)) => drop(self.embedder.set(Box::new(transformer))),
-            // Where no model is installed, that is all right.
+            // A missing model is no error.
             Some(Err(error)) if self.open_table(sources).is_some() => self.sources.note_text(|| {
                 let error = match error {
-                    // This one's words are for when nothing else is left.
+                    // This message is for an error of all models.
                     Error::Model { path, message } => format!("{}: {message}", path.display()),
                     error => error.to_string(),
                 };
@@ -182,21 +182,21 @@ impl Recall {
         }
     }
 
-    /// The memory that holds in the place of a superseded one, or the first on the way there that is held: what
-    /// comes after that, its author chose.
+    /// Returns the current successor of a superseded memory, or the first held one in the chain: the author of a held
+    /// memory chose its successors.
     pub(crate) fn current(&self, hit: &Hit, now: Timestamp, recalled: &mut Recalled) -> Successor {
         let mut next = hit.superseded_by;
         for _ in 0..STEPS_MAX {
             let found = next.and_then(|next| self.sources.find(next));
             let Some((at, entry)) = found.and_then(|at| Some((at, self.sources.entry(at)?))) else {
-                // By then nothing had replaced it.
+                // At that time the memory was not superseded.
                 let is_later = found.is_some_and(|at| self.sources.is_later(at));
                 return if is_later { Successor::Expired } else { Successor::Unknown };
             };
             let candidate = Candidate::new(at, entry);
             let current = match self.read(&candidate, now, recalled) {
                 Ok(current) => current,
-                // Since the index was published: it replaces nothing, but what came after it may.
+                // Expired since the index was published: it supersedes nothing, but its successor may.
                 Err(CandidateOutcome::Expired) => {
                     let record = self.sources.record(at, &entry).unwrap_or_default();
                     if record.is_expired(now) && record.superseded_by.is_none() {
@@ -227,7 +227,7 @@ impl Recall {
         !self.is_held(&candidate) && record.is_ok_and(|record| !record.is_expired(now))
     }
 
-    /// Reads what is printed of a candidate, and whether it still may be.
+    /// Reads the printed fields of a candidate, and checks whether it may still be shown.
     pub(crate) fn read(
         &self,
         candidate: &Candidate,
@@ -258,7 +258,7 @@ impl Recall {
         Ok(Hit { held, undecided, expired, ..hit(candidate, record, file, collection) })
     }
 
-    /// Returns the other sides of a memory's undecided pairs. One that is held is not named.
+    /// Returns the other sides of a memory's undecided pairs, without held ones.
     pub(crate) fn undecided(&self, id: MemoryId, record: &Record) -> Vec<(MemoryId, String)> {
         let read = |other: MemoryId| {
             let at = self.sources.find(other)?;
@@ -277,13 +277,13 @@ impl Recall {
         older.chain(newer).collect()
     }
 
-    /// Returns whether a memory is held, as far as that is known of it by now.
+    /// Returns whether a memory is held, as far as is known so far.
     pub(crate) fn holds(&self, candidate: &Candidate, record: &Record) -> bool {
         candidate.entry.has(FLAG_HELD)
             || self.sources.holds_unreleased(candidate.at) && record.from_repository
     }
 
-    /// Checks quarantine of a candidate that was not read yet. Where the index has judged it, nothing is read.
+    /// Checks the quarantine of a candidate whose record was not read. If the index decides, nothing is read.
     pub(crate) fn is_held(&self, candidate: &Candidate) -> bool {
         if !self.sources.holds_unreleased(candidate.at) {
             return candidate.entry.has(FLAG_HELD);
@@ -304,7 +304,7 @@ impl Recall {
         self.finish(Recalled { silent: Some(reason), ..self.new_answer() })
     }
 
-    /// Adds what reading for this very query showed to be damaged.
+    /// Adds the damage found while reading for this query.
     pub(crate) fn finish(&self, mut recalled: Recalled) -> Recalled {
         if recalled.degraded.is_none() {
             recalled.degraded = self.sources.damage.borrow().clone();
@@ -316,15 +316,15 @@ impl Recall {
 
 /// Successor of a superseded memory.
 pub(crate) enum Successor {
-    /// This memory.
+    /// The current memory.
     Is(Box<(Entry, Hit)>),
-    /// Nothing: what replaced it held until some time that is over, or came later than what is asked about.
+    /// None: the successor expired, or is later than the requested time.
     Expired,
-    /// Something that cannot be given.
+    /// A successor that cannot be returned.
     Unknown,
 }
 
-/// Returns a candidate with its record as a hit.
+/// Converts a candidate and its record to a hit.
 pub(crate) fn hit(
     candidate: &Candidate,
     record: Record,

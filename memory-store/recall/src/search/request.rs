@@ -1,16 +1,16 @@
-//! Explicit searches as they are asked for.
+//! Requests for explicit search.
 
 use crate::query::expression::{self, Filter, Node};
 use crate::query::time_expression::Span;
 use memory_store_base::kind::Kind;
 use memory_store_base::time::Timestamp;
 
-/// Hits when the caller names no limit.
+/// Default number of hits.
 const LIMIT: usize = 10;
-/// Hits that may be asked for.
+/// Maximum number of hits.
 pub(super) const LIMIT_MAX: usize = 1000;
 
-/// Part of what is recalled that a search looks through.
+/// Tier of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tier {
     /// Memories.
@@ -27,16 +27,16 @@ pub enum Tier {
 /// An explicit search.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Search {
-    /// Words, perhaps with operators and filters (see the module `expression`); without words the
-    /// newest come first.
+    /// Words, optionally with operators and filters (see the module `expression`); without words the newest are
+    /// returned first.
     pub text: String,
-    /// True if `-word` in the text excludes and quotes demand: not where it may be an error message.
+    /// True if `-word` in the text excludes and quotes are required: false where the text may be an error message.
     pub exact: bool,
     /// Only these kinds; empty means all.
     pub kinds: Vec<Kind>,
-    /// Only what has one of these tags; empty means all.
+    /// Only memories with one of these tags; empty means all.
     pub tags: Vec<String>,
-    /// Only what is about one of these files; empty means all.
+    /// Only memories about one of these files; empty means all.
     pub paths: Vec<String>,
     /// Number of hits; 0 means ten.
     pub limit: usize,
@@ -48,35 +48,35 @@ pub struct Search {
     pub session: Option<String>,
     /// Only of one of these sessions, by their ids; empty means all.
     pub sessions: Vec<String>,
-    /// Where to search.
+    /// Searched tier.
     pub tier: Tier,
-    /// Superseded memories too.
+    /// True to include superseded memories.
     pub superseded: bool,
-    /// Nothing that is held back: a model is to see the hits.
+    /// True to exclude held memories: a model receives the hits.
     pub without_held: bool,
-    /// The session that asks: its own passages are in its context, and are found only if [`Self::session`] names one.
+    /// Session of the request: its own passages are in its context, and are found only if [`Self::session`] names one.
     pub asked_in: Option<String>,
 }
 
 impl Search {
-    /// Returns the problem with the filters in the text, for the person who wrote it.
+    /// Returns the error in the filters of the text, as a message for the user.
     pub fn problem(&self, now: Timestamp) -> Option<String> {
         expression::parse(&self.text, now, self.exact).err()
     }
 
-    /// Returns the number of wanted hits.
+    /// Returns the requested number of hits.
     pub(crate) fn limit(&self) -> usize {
         if self.limit == 0 { LIMIT } else { self.limit.min(LIMIT_MAX) }
     }
 
-    /// Returns whether kinds or tags are demanded that passages do not have.
+    /// Returns whether kinds or tags are required that passages do not have.
     pub(super) fn is_for_memories(&self, now: Timestamp) -> bool {
         let parsed = expression::parse(&self.text, now, self.exact);
         let must = parsed.map(|parsed| parsed.must).unwrap_or_default();
         self.filters().iter().chain(&must).any(is_of_memories)
     }
 
-    /// The filters beside the text.
+    /// Returns the filters other than the text.
     pub(super) fn filters(&self) -> Vec<Node> {
         let one_of = |filters: Vec<Filter>| {
             let nodes: Vec<Node> = filters.into_iter().map(Node::Filter).collect();
@@ -99,7 +99,7 @@ impl Search {
     }
 }
 
-/// Returns whether a condition is about tags, and kinds that no passage is of, alone.
+/// Returns whether a condition contains only tags, and kinds that passages do not have.
 pub(super) fn is_of_memories(node: &Node) -> bool {
     match node {
         Node::Filter(Filter::Kind(kind)) => !KINDS_OF_EVIDENCE.contains(kind),
@@ -110,6 +110,6 @@ pub(super) fn is_of_memories(node: &Node) -> bool {
     }
 }
 
-/// Kinds that are not of memories alone: an error with its cure is a passage, and the commands that passed in sessions are
-/// listed.
+/// Kinds that are not limited to memories: an error with its cure is a passage, and the commands that passed in
+/// sessions are listed.
 const KINDS_OF_EVIDENCE: [Kind; 2] = [Kind::Fix, Kind::Command];

@@ -34,22 +34,22 @@ pub enum Collection {
     Thinking,
 }
 
-/// Place of a document: the number of its source, and its place there. Places past the end of the segment count through
-/// the loose documents.
+/// Place of a document: the number of its source, and its number within the source. Numbers past the end of the segment
+/// continue with the loose documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct At {
     pub source: u8,
     pub doc: u32,
 }
 
-/// One index with its journal.
+/// An index with its journal.
 #[derive(Debug)]
 pub(crate) struct IndexSource {
     pub collection: Collection,
-    /// Files are named relative to this.
+    /// Root that file names are relative to.
     root: PathBuf,
     pub index: Option<Index>,
-    /// A segment of memories without an index around it.
+    /// A segment of memories without a surrounding index.
     bare: Option<Segment>,
     /// Documents of the journal.
     pub loose: Vec<Arc<Document>>,
@@ -57,40 +57,40 @@ pub(crate) struct IndexSource {
     holds_unreleased: bool,
     /// Documents of the segment that the journal replaced or removed.
     hidden: BTreeSet<MemoryId>,
-    /// Superseded memories by documents of the journal or of the files, with their successors.
+    /// Memories superseded by documents of the journal or of the files, with their successors.
     superseded: BTreeMap<MemoryId, MemoryId>,
-    /// The gate for unasked answers, if it was ever calibrated.
+    /// The gate for unasked answers, if it was calibrated.
     pub gate: Option<Gate>,
 }
 
-/// Documents of clusters that a hook compares: `scripts/bench index --passages` measures what it finds with how many.
+/// Documents of clusters that a hook compares. `scripts/bench index --passages` measures recall by this number.
 const CLUSTERED_COMPARED: u32 = 1 << 13;
 
-/// Bounds of what a query costs. Only stores of many thousand documents reach them.
+/// Cost limits of a query. Only stores of many thousand documents reach them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
-    /// Documents whose vectors are compared one by one where nothing else finds the nearest: those of the newest
-    /// sources. Of others the vectors of those are compared that words bring.
+    /// Documents whose vectors are compared one by one if no other index covers them, newest sources first. In the
+    /// other sources, only documents found by words are compared.
     pub scanned: u32,
-    /// Documents of sources with clusters whose vectors are compared: those of the clusters that are most like the
-    /// query. Where it is [`u32::MAX`], clusters are passed by.
+    /// Documents of clustered sources whose vectors are compared, from the clusters nearest to the query. [`u32::MAX`]
+    /// disables clusters.
     pub clustered: u32,
-    /// Postings that are walked through; of a query with more, the most common terms are passed over, too.
+    /// Postings that are traversed; a query with more skips its most common terms.
     pub postings: u64,
 }
 
-/// Way in which the nearest documents of a source are found.
+/// Method of finding the nearest documents of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// By itself.
+    /// Through the source's own index.
     Alone(IndexSearch),
-    /// In clusters, together with other sources.
+    /// By clusters, together with other sources.
     Clusters,
 }
 
 impl Effort {
-    /// Effort of a hook in passages, which are many. `scripts/bench index --passages` measures what is found with how many
-    /// compared.
+    /// Limits for a hook's search of passages, which are numerous. `scripts/bench index --passages` measures recall by
+    /// number of comparisons.
     pub(crate) const PASSAGES: Self =
         Self { scanned: 1 << 15, clustered: CLUSTERED_COMPARED, postings: 1 << 15 };
 }
@@ -101,28 +101,28 @@ impl Default for Effort {
     }
 }
 
-/// All that recall looks through.
+/// All sources of a recall.
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
     pub list: Vec<IndexSource>,
     /// The settings in effect when the first index was published.
     pub settings: Settings,
-    /// True if the user's settings file has changed since then.
+    /// True if the user's settings file changed after that.
     pub is_outdated: bool,
-    /// End of the time that is searched.
+    /// End of the searched time range.
     pub until: Option<Timestamp>,
-    /// What a query may cost.
+    /// Cost limits of a query.
     pub effort: Effort,
-    /// The first error of opening it.
+    /// The first error while opening the sources.
     pub degraded: Option<String>,
-    /// The first error since.
+    /// The first error after opening.
     pub damage: RefCell<Option<String>>,
 }
 
 impl Sources {
-    /// Opens the index of a tree, or of its main tree, and the user's.
+    /// Opens the index of a tree, or of its main tree, and the user's index.
     pub(crate) fn open(dirs: &UserDirs, tree: &Tree, known: Option<&KnownJournals>) -> Self {
-        // The tree's and the user's.
+        // One for the tree, one for the user.
         let mut sources = Self { list: Vec::with_capacity(2), ..Self::default() };
         let mut opened = Index::open_with(&dirs.tree(&tree.root).index, known);
         let mut root = &tree.root;
@@ -157,13 +157,13 @@ impl Sources {
         }
     }
 
-    /// Looks through one segment of memories.
+    /// Creates sources from one segment of memories.
     pub(crate) fn of_segment(segment: Segment) -> Self {
         Self { list: vec![IndexSource::bare(Collection::Memories, segment)], ..Self::default() }
     }
 
-    /// Looks through segments of passages, the oldest first: the newest, as far as places can be told
-    /// apart.
+    /// Creates sources from segments of passages, oldest first. If there are more than a place can number, the oldest
+    /// are dropped.
     pub(crate) fn of_passages(segments: Vec<Segment>, settings: &Settings) -> Self {
         let too_many = segments.len().saturating_sub(usize::from(u8::MAX));
         let segments = segments.into_iter().skip(too_many);
@@ -213,7 +213,7 @@ impl Sources {
         self.list.iter().map(IndexSource::docs).sum()
     }
 
-    /// Returns for each source how its vectors are searched; `None` where that would cost too much. The newest come
+    /// Returns for each source how its vectors are searched, `None` if that would cost too much. The newest sources are
     /// last.
     pub(crate) fn ways(&self) -> Vec<Option<Way>> {
         let mut left = self.effort.scanned;
@@ -237,7 +237,7 @@ impl Sources {
         ways
     }
 
-    /// Returns how many of the best documents may turn out not to be there when they are looked at.
+    /// Returns how many of the best documents may turn out to be replaced when they are read.
     pub(crate) fn hidden(&self) -> usize {
         match self.until {
             Some(_) => self.docs() as usize,
@@ -245,12 +245,12 @@ impl Sources {
         }
     }
 
-    /// Notes that something could not be read and goes on without it.
+    /// Records a read error; the query continues without the affected part.
     pub(crate) fn note(&self, error: &Error) {
         self.note_text(|| error.to_string());
     }
 
-    /// Notes damage as text; only the first note is told.
+    /// Records damage as text; only the first note is reported.
     pub(crate) fn note_text(&self, text: impl FnOnce() -> String) {
         self.damage.borrow_mut().get_or_insert_with(text);
     }
@@ -266,12 +266,12 @@ impl Sources {
         record.is_some_and(|record| record.from_repository)
     }
 
-    /// Returns whether what is from the repository is held there, whatever the index says.
+    /// Returns whether memories from the repository are held in this source, whatever the index records.
     pub(crate) fn holds_unreleased(&self, at: At) -> bool {
         self.source(at).holds_unreleased
     }
 
-    /// The entry at a place, unless the journal replaced it, it is too new, or it cannot be read.
+    /// Returns the entry at a place; `None` if the journal replaced it, it is too new, or it cannot be read.
     pub(crate) fn entry(&self, at: At) -> Option<Entry> {
         match self.source(at).entry(at.doc) {
             Ok(entry) => entry.filter(|entry| self.is_in_time(entry)),
@@ -282,13 +282,13 @@ impl Sources {
         }
     }
 
-    /// The entries at places, which are in rising order, as [`entry`](Self::entry) gives them.
+    /// Returns the entries at places in ascending order, each as [`entry`](Self::entry) does.
     pub(crate) fn entries(&self, places: &[At]) -> Vec<Option<Entry>> {
         let mut entries = Vec::with_capacity(places.len());
         for places in places.chunk_by(|a, b| a.source == b.source) {
             match self.source(places[0]).entries(places) {
                 Ok(found) => entries.extend(found),
-                // One of them is damaged.
+                // At least one of them is damaged.
                 Err(_) => entries.extend(places.iter().map(|&at| self.entry(at))),
             }
         }
@@ -300,13 +300,13 @@ impl Sources {
         self.until.is_none_or(|until| entry.when <= until)
     }
 
-    /// Returns whether what lies there is left out because it is too new.
+    /// Returns whether a document is excluded because it is too new.
     pub(crate) fn is_later(&self, at: At) -> bool {
         let entry = self.source(at).entry(at.doc).ok().flatten();
         entry.is_some_and(|entry| self.until.is_some_and(|until| entry.when > until))
     }
 
-    /// Returns where the memory with this id lies.
+    /// Returns the place of the memory with this id.
     pub(crate) fn find(&self, id: MemoryId) -> Option<At> {
         self.list.iter().enumerate().find_map(|(number, source)| {
             let doc = source.find(id).unwrap_or_else(|error| {
@@ -317,7 +317,7 @@ impl Sources {
         })
     }
 
-    /// The record of an entry, which names its successor if it has one.
+    /// Returns the record of an entry, with its successor if it has one.
     pub(crate) fn record(&self, at: At, entry: &Entry) -> Result<Record> {
         let source = self.source(at);
         let mut record = match source.segment() {
@@ -333,7 +333,7 @@ impl Sources {
         Ok(record)
     }
 
-    /// Reads of a record its file alone, and how that was when it was read.
+    /// Reads only a record's file path and the file's stamp.
     pub(crate) fn record_file(&self, at: At, entry: &Entry) -> Result<Record> {
         let source = self.source(at);
         match source.segment() {
@@ -348,7 +348,7 @@ impl Sources {
         indexes.any(|index| index.manifest.names.binary_search(&hash).is_ok())
     }
 
-    /// The absolute path of a memory's file.
+    /// Returns the absolute path of a memory's file.
     pub(crate) fn file(&self, at: At, file: &Path) -> PathBuf {
         self.source(at).root.join(file)
     }
@@ -358,7 +358,7 @@ impl Sources {
         self.source(at).collection
     }
 
-    /// The documents of the session-start block: the user's first, then the project's.
+    /// Returns the documents of the session-start block: the user's first, then the project's.
     pub(crate) fn start_plan(&self, now: Timestamp) -> Vec<At> {
         let mut plan = Vec::new();
         for (number, source) in self.list.iter().enumerate().rev() {
@@ -390,12 +390,12 @@ impl IndexSource {
         source
     }
 
-    /// A segment without an index around it.
+    /// Creates a source from a segment without an index.
     fn bare(collection: Collection, segment: Segment) -> Self {
         Self { bare: Some(segment), ..Self::new(collection, Path::new(""), None) }
     }
 
-    /// Turns the journal into loose documents and hidden ids.
+    /// Converts the journal to loose documents and hidden ids.
     fn take_journal(&mut self) {
         let Some(index) = &mut self.index else { return };
         for change in std::mem::take(&mut index.journal.entries) {
@@ -403,7 +403,7 @@ impl IndexSource {
                 Change::Put(document) => document.entry.id,
                 Change::Remove(id) => *id,
             };
-            // Of most ids there is one change, and a journal may be long: nothing is looked for then.
+            // Most ids have one change, and a journal may be long, so the search is skipped for them.
             if !self.hidden.insert(id) {
                 self.loose.retain(|known| known.entry.id != id);
             }
@@ -411,12 +411,12 @@ impl IndexSource {
                 self.loose.push(document);
             }
         }
-        // One that is gone by the end of the journal replaces nothing.
+        // A memory that the journal removed supersedes nothing.
         self.loose.clone().iter().for_each(|document| self.supersede(document));
         self.mark_superseded();
     }
 
-    /// Adds documents that neither index nor journal has.
+    /// Adds documents that are in neither index nor journal.
     pub(crate) fn add_unlisted(&mut self, documents: Vec<Document>) {
         let is_unlisted =
             |document: &Document| matches!(self.find(document.entry.id), Ok(None) | Err(_));
@@ -435,7 +435,7 @@ impl IndexSource {
     }
 
     fn supersede(&mut self, newer: &Document) {
-        // A withheld memory or a draft replaces no other, nor does one from the repository.
+        // A held memory, a draft, or a memory from the repository supersedes no other.
         if newer.entry.has(FLAG_HELD | FLAG_DRAFT) || newer.record.from_repository {
             return;
         }
@@ -444,7 +444,7 @@ impl IndexSource {
         if newer.record.superseded_by.is_some() {
             return;
         }
-        // One that a person decided about has its own successor, or none.
+        // A memory with a user's decision has its own successor, or none.
         for &older in &newer.record.differs_from {
             let record = self.own_record(older);
             let is_open = |record: &Record| record.superseded_by.is_none();
@@ -454,7 +454,7 @@ impl IndexSource {
         }
     }
 
-    /// Returns what this source has of a memory.
+    /// Returns the record of a memory in this source.
     fn own_record(&self, id: MemoryId) -> Option<Record> {
         if let Some(document) = self.loose.iter().find(|document| document.entry.id == id) {
             return Some(document.record.clone());
@@ -472,12 +472,12 @@ impl IndexSource {
         }
     }
 
-    /// The segment of memories.
+    /// Returns the segment of memories.
     pub(crate) fn segment(&self) -> Option<&Segment> {
         self.bare.as_ref().or_else(|| self.index.as_ref()?.memories.as_ref())
     }
 
-    /// Returns the error for a senseless list of the segment's documents.
+    /// Returns the error for an invalid postings list of the segment.
     pub(crate) fn no_postings(&self) -> Option<Error> {
         self.segment().map(Segment::no_postings)
     }
@@ -487,17 +487,17 @@ impl IndexSource {
         self.hidden.len()
     }
 
-    /// Returns whether later turns replaced a document.
+    /// Returns whether a document was replaced by later turns.
     pub(crate) fn is_dead(&self, doc: u32) -> bool {
         self.segment().is_some_and(|segment| segment.is_dead(doc))
     }
 
-    /// Returns the number of documents, those that the journal replaced counted.
+    /// Returns the number of documents, including those replaced by the journal.
     pub(crate) fn docs(&self) -> u32 {
         self.segment().map_or(0, Segment::docs) + self.loose.len() as u32
     }
 
-    /// The entry at a place; `None` when the journal replaced it.
+    /// Returns the entry at a place; `None` if the journal replaced it.
     fn entry(&self, doc: u32) -> Result<Option<Entry>> {
         let first = self.segment().map_or(0, Segment::docs);
         let entry = match self.segment() {
@@ -508,7 +508,7 @@ impl IndexSource {
         Ok(self.in_force(entry))
     }
 
-    /// The entries at places of this source, which are in rising order.
+    /// Returns the entries at places of this source in ascending order.
     fn entries(&self, places: &[At]) -> Result<Vec<Option<Entry>>> {
         let Some(segment) = self.segment() else {
             return places.iter().map(|at| self.entry(at.doc)).collect();
@@ -524,7 +524,7 @@ impl IndexSource {
         Ok(entries)
     }
 
-    /// The entry of a document of the segment as the journal leaves it; `None` when that replaced it.
+    /// Applies the journal to an entry of the segment; `None` if the journal replaced it.
     fn in_force(&self, mut entry: Entry) -> Option<Entry> {
         if self.hidden.contains(&entry.id) {
             return None;
@@ -535,7 +535,7 @@ impl IndexSource {
         Some(entry)
     }
 
-    /// Returns the places of documents whose ids have these bits; the journal may have replaced them.
+    /// Returns the documents whose ids have these bits, including those the journal may have replaced.
     pub(crate) fn docs_of_ids(&self, bits: u128, mask: u128) -> Result<Vec<u32>> {
         let first = self.segment().map_or(0, Segment::docs);
         let mut docs = match self.segment() {
@@ -548,7 +548,7 @@ impl IndexSource {
         Ok(docs)
     }
 
-    /// The place of the document with this id.
+    /// Returns the place of the document with this id.
     fn find(&self, id: MemoryId) -> Result<Option<u32>> {
         let first = self.segment().map_or(0, Segment::docs);
         if let Some(loose) = self.loose.iter().position(|document| document.entry.id == id) {
@@ -558,8 +558,8 @@ impl IndexSource {
         Ok(segment.find(id)?.map(|(doc, _)| doc).filter(|&doc| !segment.is_dead(doc)))
     }
 
-    /// The documents of the session-start block. Documents that the journal or the files add come first, in the order
-    /// of such a block's purpose.
+    /// Returns the documents of the session-start block. Documents from the journal or from files are first, ordered by
+    /// their value for the block.
     fn start_plan(&self, settings: &Settings, now: Timestamp) -> Result<Vec<u32>> {
         let first = self.segment().map_or(0, Segment::docs);
         let mut loose: Vec<(StartGroup, f32, MemoryId, u32)> = (first..)

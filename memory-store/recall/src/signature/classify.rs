@@ -1,4 +1,4 @@
-//! Purpose of a command, by its program and verb.
+//! Classification of commands by program and verb.
 
 use super::command::{program_name, program_words};
 use super::shell::{self, SimpleCommand};
@@ -10,7 +10,7 @@ pub enum CommandClass {
     Build,
     /// Runs tests.
     Test,
-    /// Looks for mistakes without running: linters, type checkers.
+    /// Checks for mistakes without running: linters, type checkers.
     Lint,
     /// Rewrites sources in the agreed form.
     Format,
@@ -20,18 +20,18 @@ pub enum CommandClass {
     Install,
     /// Changes a database's schema or data.
     Migrate,
-    /// Writes sources, documents or schemas from others.
+    /// Generates sources, documents or schemas from others.
     Generate,
     /// Measures.
     Bench,
-    /// Puts something into the world: deploy, publish, release.
+    /// Deploys, publishes or releases.
     Deploy,
 }
 
 use CommandClass::{Bench, Build, Deploy, Format, Generate, Install, Lint, Migrate, Run, Test};
 
 impl CommandClass {
-    /// The name that people read.
+    /// Returns the name for display.
     pub const fn name(self) -> &'static str {
         match self {
             Build => "build",
@@ -48,7 +48,7 @@ impl CommandClass {
     }
 }
 
-/// Programs that do one thing whatever their arguments.
+/// Programs with a single purpose, whatever their arguments.
 const PROGRAMS: &[(CommandClass, &str)] = &[
     (
         Test,
@@ -98,7 +98,7 @@ const PROGRAMS: &[(CommandClass, &str)] = &[
     ),
 ];
 
-/// Programs whose verb decides; a program here without a known verb says nothing.
+/// Programs whose verb decides; without a known verb they have no class.
 const DRIVERS: &str = "cargo go npm pnpm yarn bun npx bunx pnpx deno uv poetry pdm hatch rye pipenv bundle \
          rake rails composer artisan mix swift flutter dart dotnet mvn mvnw gradle gradlew \
          sbt stack cabal zig make gmake just task mage invoke nx turbo lerna moon bazel \
@@ -106,7 +106,7 @@ const DRIVERS: &str = "cargo go npm pnpm yarn bun npx bunx pnpx deno uv poetry p
          apt-get dnf apk gem conda ng vue nest next vite biome ruff prisma manage.py cmake \
          meson ninja dune rebar3 nimble helm kubectl terraform gcloud deno";
 
-/// Words that name what is done, wherever a driver takes its verb from.
+/// Verbs by class, for all drivers.
 const VERBS: &[(CommandClass, &str)] = &[
     (
         Test,
@@ -132,16 +132,16 @@ const VERBS: &[(CommandClass, &str)] = &[
     (Deploy, "deploy publish release push apply"),
 ];
 
-/// Drivers whose first word is only a way to the real verb: `npm run lint`, `uv run pytest`.
+/// Words of drivers that precede the real verb: `npm run lint`, `uv run pytest`.
 const LEADS: &str = "run run-script exec tool x compose dlx -m artisan manage.py mod";
 
-/// Returns whether a list of words separated by spaces holds this one.
+/// Returns whether a space-separated list of words contains this one.
 fn lists(words: &str, word: &str) -> bool {
     words.split_ascii_whitespace().any(|known| known == word)
 }
 
-/// Returns what a command line is for, by the first of its programs that tells; `None` when none
-/// does.
+/// Returns the purpose of a command line, by the first of its programs with a known class; `None`
+/// if there is none.
 pub fn classify(line: &str) -> Option<CommandClass> {
     shell::split(line).iter().find_map(class_of)
 }
@@ -195,7 +195,8 @@ fn verb_class(program: &str, rest: &[String]) -> Option<CommandClass> {
     name_class(first)
 }
 
-/// The class of a verb, or of a script named after one: `test:unit`, `build-web`, `lint.sh`.
+/// Returns the class of a verb, or of a script named after one: `test:unit`, `build-web`,
+/// `lint.sh`.
 fn name_class(name: &str) -> Option<CommandClass> {
     let name = name.trim_matches(['"', '\'']).to_ascii_lowercase();
     let exact =
@@ -205,7 +206,7 @@ fn name_class(name: &str) -> Option<CommandClass> {
     })
 }
 
-/// A project's own script, told by its name: `./scripts/test`, `run-tests.sh`.
+/// Returns the class of a project's own script by its name: `./scripts/test`, `run-tests.sh`.
 fn script_class(program: &str) -> Option<CommandClass> {
     let stem = program.split('.').next().unwrap_or(program);
     let known = |word: &str| {

@@ -1,11 +1,11 @@
-//! One form for command lines that do the same.
+//! Normalisation of command lines: equivalent ones get the same form.
 
 use super::shell::{self, SimpleCommand};
 
-/// Characters of a normalised command.
+/// Maximum length of a normalised command, in characters.
 const COMMAND_CHARS_MAX: usize = 240;
 
-/// Programs that only run the one named after them; with the number of their own operands.
+/// Programs that run the program named after them, with the number of their own operands.
 const WRAPPERS: &[(&str, usize)] = &[
     ("sudo", 0),
     ("time", 0),
@@ -27,7 +27,7 @@ const WRAPPERS: &[(&str, usize)] = &[
     ("!", 0),
 ];
 
-/// Programs that only show, cut or wait for what the others do, or set up the shell.
+/// Programs that only display, filter or await the output of others, or set up the shell.
 const HELPERS: &[&str] = &[
     "cd", "pushd", "popd", "export", "set", "unset", "source", ".", "echo", "printf", "true",
     "false", ":", "sleep", "wait", "head", "tail", "less", "more", "cat", "tee", "wc", "sort",
@@ -35,10 +35,9 @@ const HELPERS: &[&str] = &[
     "done", "esac", "pwd", "exit", "clear", "date", "alias", "ulimit", "umask", "trap",
 ];
 
-/// Returns a command line without what varies from one run to the next: variables set in front,
-/// `cd`, redirections, pagers and filters behind it, home folders, temporary paths, hashes and
-/// long numbers. Programs, subcommands and flags stay, joined by ` && `. Empty when nothing is
-/// left to say.
+/// Removes the variable parts of a command line: leading variables, `cd`, redirections, trailing
+/// pagers and filters, home folders, temporary paths, hashes and long numbers. Programs,
+/// subcommands and flags are kept, joined by ` && `. Empty if nothing remains.
 pub fn normalise_command(line: &str) -> String {
     let commands = shell::split(line);
     let told: Vec<String> = commands.iter().filter(|c| !is_helper(c)).filter_map(one).collect();
@@ -73,7 +72,7 @@ pub(super) fn program_words(command: &SimpleCommand) -> &[String] {
         let wrapper = WRAPPERS.iter().find(|(name, _)| *name == program_name(first));
         let Some(&(_, operands)) = wrapper else { break };
         let flags = rest.iter().take_while(|word| word.starts_with('-')).count();
-        // A wrapper with nothing to run is the program itself.
+        // A wrapper without a command is the program itself.
         let Some(after) = rest.get(flags + operands..).filter(|after| !after.is_empty()) else {
             break;
         };
@@ -89,13 +88,14 @@ fn is_assignment(word: &str) -> bool {
         && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
-/// The last step of a program's path, without a Windows suffix.
+/// Returns the last component of a program's path, without a Windows suffix.
 pub(super) fn program_name(program: &str) -> &str {
     let name = program.trim_matches(['"', '\'']).rsplit(['/', '\\']).next().unwrap_or(program);
     name.strip_suffix(".exe").or_else(|| name.strip_suffix(".cmd")).unwrap_or(name)
 }
 
-/// An absolute program is called by its name; one of the project (`./gradlew`) keeps its path.
+/// Reduces an absolute path of a program to its name; a program of the project (`./gradlew`) keeps
+/// its path.
 fn steady_program(program: &str) -> String {
     let absolute = program.starts_with(['/', '~']) || program.as_bytes().get(1) == Some(&b':');
     if absolute { program_name(program).to_owned() } else { steady(program) }
@@ -115,7 +115,7 @@ fn steady(argument: &str) -> String {
     without_home(argument)
 }
 
-/// A git hash, digest or uuid.
+/// Returns whether a word is a git hash, digest or uuid.
 fn is_hash(word: &str) -> bool {
     let digits = word.bytes().filter(u8::is_ascii_digit).count();
     (7..=64).contains(&word.len())

@@ -1,21 +1,21 @@
-//! Signature of an error's output: the part that stays from one time to the next.
+//! Signature of an error's output: the part that recurs.
 
 use memory_store_base::text::mail;
 
-/// Bytes of an output that are looked at, at each end: errors stand at the start or at the end.
+/// Bytes that are read at each end of an output: errors are at the start or at the end.
 const END_BYTES_MAX: usize = 16 * 1024;
 
-/// Lines that are looked at.
+/// Maximum number of lines that are read.
 const LINES_MAX: usize = 600;
 
-/// Lines that make a signature.
+/// Maximum number of lines in a signature.
 const TELLING_LINES: usize = 2;
 
-/// Characters of one line in a signature.
+/// Maximum length of a signature's line, in characters.
 const LINE_CHARS_MAX: usize = 160;
 
-/// Returns the signature of an error: its most telling lines without numbers, hashes, times,
-/// positions, folders and mail addresses, in lower case. `None` when nothing in the text looks like an error.
+/// Returns the signature of an error: its most distinctive lines in lower case, without numbers, hashes, times,
+/// positions, folders and mail addresses. `None` if no text resembles an error.
 pub fn error_signature(output: &str) -> Option<String> {
     let lines = telling_lines(output, TELLING_LINES);
     let mut kept: Vec<String> = Vec::new();
@@ -34,8 +34,8 @@ pub fn names_cause(line: &str) -> bool {
     !is_summary(line) && !line.starts_with("$ ") && !line.starts_with("> ")
 }
 
-/// Returns the lines of an output that tell most about what went wrong, best first and at most
-/// `max`, without colours and times. Empty when no line looks like an error.
+/// Returns the lines of an output that best describe the error, best first and at most `max`, without colours and
+/// times. Empty if no line resembles an error.
 pub fn telling_lines(output: &str, max: usize) -> Vec<String> {
     let text = ends(output);
     let mut scored: Vec<(i32, usize, String)> = Vec::new();
@@ -46,12 +46,12 @@ pub fn telling_lines(output: &str, max: usize) -> Vec<String> {
             scored.push((score, at, line));
         }
     }
-    // The first among equals: later ones usually follow from it.
+    // The first among equals: later errors are usually consequences.
     scored.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
     scored.into_iter().take(max).map(|(.., line)| line).collect()
 }
 
-/// The start and the end of a long output.
+/// Returns the start and the end of a long output.
 fn ends(output: &str) -> std::borrow::Cow<'_, str> {
     if output.len() <= 2 * END_BYTES_MAX {
         return output.into();
@@ -61,7 +61,7 @@ fn ends(output: &str) -> std::borrow::Cow<'_, str> {
     format!("{start}\n{end}").into()
 }
 
-/// A line without terminal colours, control characters and surrounding space.
+/// Returns a line without terminal colours, control characters and surrounding space.
 fn plain(line: &str) -> String {
     let mut plain = String::with_capacity(line.len().min(LINE_CHARS_MAX * 4));
     let mut characters = line.chars().take(LINE_CHARS_MAX * 4).peekable();
@@ -75,12 +75,12 @@ fn plain(line: &str) -> String {
         }
     }
     let plain = plain.trim();
-    // Claude Code puts the errors of its own tools between these.
+    // Claude Code encloses the errors of its own tools in these tags.
     let plain = plain.strip_prefix("<tool_use_error>").unwrap_or(plain);
     plain.strip_suffix("</tool_use_error>").unwrap_or(plain).trim().to_owned()
 }
 
-/// Words that say that something went wrong, with how much they tell.
+/// Words that indicate an error, with their weights.
 const SIGNS: &[(&str, i32)] = &[
     ("panicked", 6),
     ("exception", 5),
@@ -145,7 +145,7 @@ fn score(line: &str) -> i32 {
     if has_code(line) {
         score += 3;
     }
-    // `TypeError: ...`, at the start of a line, as most runtimes print it.
+    // `TypeError: ...` at the start of a line, the format of most runtimes.
     if let Some((head, tail)) = line.split_once(':')
         && !head.contains(' ')
         && (head.ends_with("Error") || head.ends_with("Exception") || head.ends_with("Warning"))
@@ -156,7 +156,7 @@ fn score(line: &str) -> i32 {
     if score == 0 {
         return 0;
     }
-    // Frames, summaries and source excerpts quote the error's words without saying it.
+    // Frames, summaries and source excerpts contain the words of errors without being one.
     let frame =
         lower.starts_with("at ") || lower.starts_with("file \"") || lower.starts_with("-->");
     let summary = is_summary(&lower);
@@ -173,7 +173,8 @@ fn score(line: &str) -> i32 {
     score
 }
 
-/// `2 failed, 10 passed`, `error: aborting due to 3 previous errors`, `npm ERR! A complete log`.
+/// Returns whether a line is a summary: `2 failed, 10 passed`, `error: aborting due to 3 previous errors`,
+/// `npm ERR! A complete log`.
 fn is_summary(lower: &str) -> bool {
     [
         "aborting due to",
@@ -201,7 +202,7 @@ fn starts_with_number_and_bar(line: &str) -> bool {
     rest.len() < line.len() && rest.trim_start().starts_with('|')
 }
 
-/// Error codes: `E0308`, `TS2345`, `ENOENT`, `ERR_MODULE_NOT_FOUND`, `SQLITE_BUSY`.
+/// Returns whether a line has an error code: `E0308`, `TS2345`, `ENOENT`, `ERR_MODULE_NOT_FOUND`, `SQLITE_BUSY`.
 fn has_code(line: &str) -> bool {
     line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(|word| {
         let capitals = word.bytes().filter(u8::is_ascii_uppercase).count();
@@ -213,11 +214,11 @@ fn has_code(line: &str) -> bool {
     })
 }
 
-/// A line without what varies.
+/// Returns a line without its variable parts.
 fn steady(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut words = line.split_whitespace().peekable();
-    // `src/lib.rs:88:3: error: ...`: where it was found is not what it is.
+    // `src/lib.rs:88:3: error: ...`: the position is not part of the error.
     if words.clone().nth(2).is_some() {
         words.next_if(|word| is_position(word));
     }
@@ -238,16 +239,16 @@ fn steady(line: &str) -> String {
     out.chars().take(LINE_CHARS_MAX).collect::<String>().trim().to_owned()
 }
 
-/// A file with a line number: `a.rs:12:5:`, `a.ts(3,4):`.
+/// Returns whether a word is a file with a line number: `a.rs:12:5:`, `a.ts(3,4):`.
 fn is_position(word: &str) -> bool {
     let bare = word.trim_end_matches(':');
     bare.contains('.') && without_position(bare).len() < bare.len()
 }
 
-/// Placeholder that redaction puts in place of a mail address.
+/// Redaction placeholder for a mail address.
 const HIDDEN_ADDRESS: &str = "[redacted:email]";
 
-/// A word without what varies, or names a person; empty when nothing else is in it.
+/// Returns a word without variable parts and names of people; empty if nothing remains.
 fn steady_word(word: &str) -> String {
     if word.contains('@') || word.contains(HIDDEN_ADDRESS) {
         let rest = mail::without(word).replace(HIDDEN_ADDRESS, "");
@@ -266,7 +267,7 @@ fn steady_word(word: &str) -> String {
     without_position(word)
 }
 
-/// An absolute path is its last step: the folders above differ between machines.
+/// Reduces an absolute path to its last component: the folders above differ between machines.
 fn steady_path(path: &str) -> String {
     let path = without_position(path);
     let absolute = path.starts_with(['/', '~']) || path.as_bytes().get(1) == Some(&b':');
@@ -276,7 +277,7 @@ fn steady_path(path: &str) -> String {
     path.rsplit(['/', '\\']).find(|step| !step.is_empty()).unwrap_or_default().to_owned()
 }
 
-/// `file.ts:12:5:` and `file.ts(12,5)` without the numbers.
+/// Removes the numbers of `file.ts:12:5:` and `file.ts(12,5)`.
 fn without_position(word: &str) -> String {
     let mut word = word;
     loop {
@@ -297,7 +298,7 @@ fn without_position(word: &str) -> String {
     word.to_owned()
 }
 
-/// Numbers, addresses, hashes, uuids, durations and sizes.
+/// Returns whether a word is variable: a number, address, hash, uuid, duration or size.
 fn is_varying(word: &str) -> bool {
     if word.is_empty() {
         return false;
@@ -311,7 +312,7 @@ fn is_varying(word: &str) -> bool {
     if is_hex && (hex.len() < word.len() || hex.len() >= 7) {
         return true;
     }
-    // A number, perhaps with a unit of at most two letters: `12`, `3.5s`, `120ms`, `45%`, `#12`.
+    // A number, optionally with a unit of at most two letters: `12`, `3.5s`, `120ms`, `45%`, `#12`.
     let letters = word.bytes().filter(u8::is_ascii_alphabetic).count();
     let starts = word
         .trim_start_matches(['#', '+', '-', '~', '$'])
@@ -321,7 +322,7 @@ fn is_varying(word: &str) -> bool {
         && word.bytes().all(|b| b.is_ascii_alphanumeric() || b".,:%#+-~$/".contains(&b))
 }
 
-/// `2026-10-02`, `12:30:01.5`, `2026-10-02T12:30:01Z`.
+/// Returns whether a word is a time: `2026-10-02`, `12:30:01.5`, `2026-10-02T12:30:01Z`.
 fn is_time(word: &str) -> bool {
     let separators = word.bytes().filter(|b| b"-:./".contains(b)).count();
     separators >= 2

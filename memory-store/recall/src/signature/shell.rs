@@ -1,15 +1,15 @@
-//! A command line cut into simple commands and words: as much of the shell as is needed to know
-//! which programs it starts.
+//! Splitting of command lines into simple commands and words: as much of the shell syntax as is
+//! needed to find the programs.
 
-/// Bytes of a command line that are looked at; what follows is a script, not a command.
+/// Maximum length of a command line; the rest is a script, not a command.
 const LINE_BYTES_MAX: usize = 8 * 1024;
 
-/// One program with its arguments, and how it is joined to the one before.
+/// A program with its arguments, and its connection to the previous one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SimpleCommand {
     /// Words as written, quotes kept.
     pub words: Vec<String>,
-    /// True if it reads the output of the one before.
+    /// True if it reads the output of the previous one.
     pub piped: bool,
 }
 

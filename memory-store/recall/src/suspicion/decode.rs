@@ -2,18 +2,19 @@
 
 use memory_store_base::text::{base64, is_invisible};
 
-/// Encodings inside encodings that are looked into.
+/// Maximum depth of nested encodings.
 const DEPTH_MAX: usize = 3;
-/// Readings of one text.
+/// Maximum number of readings of one text.
 const READINGS_MAX: usize = 48;
-/// Bytes of all readings together.
+/// Maximum total length of all readings.
 const READING_BYTES_MAX: usize = 256 << 10;
-/// A shorter run of base64 or hexadecimal digits says too little for an order.
+/// Minimum length of a run of base64 or hexadecimal digits: a shorter one cannot contain an order.
 const RUN_BYTES_MIN: usize = 20;
-/// Escapes from which on a text is taken to be escaped.
+/// Minimum number of escapes for a text to count as escaped.
 const ESCAPES_MIN: usize = 4;
 
-/// Words of which every order to a model has one: text is only turned around when it then has one.
+/// Words, one of which is in every order to a model: a text is only reversed if the result contains
+/// one.
 const CORE: [&str; 22] = [
     "ignor",
     "disregard",
@@ -44,9 +45,9 @@ const CORE: [&str; 22] = [
 pub(crate) struct DecodedReading {
     /// Text of the reading.
     pub text: String,
-    /// Way of hiding, for people; empty for the text as it stands.
+    /// Name of the encoding, for display; empty for the original text.
     pub way: &'static str,
-    /// The line of the text in which it was found, from 0; of text in several lines the first.
+    /// Line of the text that contains it, from 0; the first of several lines.
     pub line: usize,
 }
 
@@ -122,13 +123,13 @@ fn rot13(c: char) -> char {
     }
 }
 
-/// The ASCII character that an invisible tag character stands for.
+/// Returns the ASCII character encoded by an invisible tag character.
 fn tag_character(c: char) -> Option<char> {
     let code = u32::from(c).checked_sub(0xe0000)?;
     (0x20..0x7f).contains(&code).then(|| char::from_u32(code)).flatten()
 }
 
-/// Words that were spelled letter by letter (`i g n o r e`, `i.g.n.o.r.e`), put together.
+/// Joins words spelled letter by letter (`i g n o r e`, `i.g.n.o.r.e`).
 fn spelled(text: &str) -> Option<String> {
     const LETTERS_MIN: usize = 3;
     let is_separator =
@@ -146,7 +147,7 @@ fn spelled(text: &str) -> Option<String> {
     let mut changed = false;
     let mut result = String::with_capacity(text.len());
     for line in text.lines() {
-        // Two spaces part words where one parts letters.
+        // If one space separates letters, two separate words.
         let mut letters = String::new();
         for chunk in line.split(' ') {
             let mut chars = chunk.chars().filter(|c| !is_invisible(*c));
@@ -176,8 +177,8 @@ fn spelled(text: &str) -> Option<String> {
     changed.then_some(result)
 }
 
-/// Appends letters that stood alone, as words when there are enough of them: says so. A line break
-/// among them is where words part.
+/// Appends single letters, as words if there are enough of them, and returns whether there were. A
+/// line break among them separates words.
 fn put_letters(letters: &mut String, result: &mut String) -> bool {
     const LETTERS_MIN: usize = 5;
     let many = letters.chars().filter(|c| *c != '\n').count() >= LETTERS_MIN;
@@ -193,7 +194,7 @@ fn put_letters(letters: &mut String, result: &mut String) -> bool {
     many
 }
 
-/// Words with digits and signs in place of letters.
+/// Replaces digits and signs that represent letters.
 fn leet(text: &str, one: char) -> Option<String> {
     let letter = |c: char| match c {
         '0' => 'o',
@@ -250,7 +251,8 @@ fn decoded(text: &str) -> Vec<DecodedReading> {
     found
 }
 
-/// Runs of base64 or hexadecimal digits, those of several lines or bytes together, with their lines.
+/// Returns runs of base64 or hexadecimal digits, joined over lines or bytes, with their line
+/// numbers.
 fn runs(text: &str) -> Vec<(usize, String)> {
     let is_digit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '-' | '_' | '=');
     let mut runs = Vec::new();
@@ -290,7 +292,7 @@ fn hexadecimal(run: &str) -> Option<Vec<u8>> {
     (0..run.len()).step_by(2).map(|at| u8::from_str_radix(run.get(at..at + 2)?, 16).ok()).collect()
 }
 
-/// Bytes as text, when they look like one: at most a broken character at either end.
+/// Returns bytes as text, if they are readable: with at most one broken character at either end.
 fn readable(bytes: Vec<u8>) -> Option<String> {
     const BROKEN_MAX: usize = 3;
     let text = String::from_utf8_lossy(&bytes);
@@ -317,7 +319,7 @@ fn percent(text: &str) -> Option<String> {
     (escapes >= ESCAPES_MIN).then(|| String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Character references of HTML; the few named ones count wherever they hide a tag.
+/// Decodes character references of HTML: numeric ones, and the few named ones that can hide a tag.
 fn entities(text: &str) -> Option<String> {
     const NAMED: [(&str, char); 6] = [
         ("lt;", '<'),
@@ -351,7 +353,7 @@ fn entities(text: &str) -> Option<String> {
     changed.then_some(result)
 }
 
-/// The length and character of a reference such as `#105;` or `#x69;`.
+/// Returns the length and character of a reference such as `#105;` or `#x69;`.
 fn numbered(text: &str) -> Option<(usize, char)> {
     let digits = text.strip_prefix('#')?;
     let end = digits.bytes().take(8).position(|byte| byte == b';')?;
@@ -362,7 +364,7 @@ fn numbered(text: &str) -> Option<(usize, char)> {
     Some((end + 2, char::from_u32(code)?))
 }
 
-/// `\u0069`, `\u{69}`, `\x69`.
+/// Decodes `\u0069`, `\u{69}`, `\x69`.
 fn escapes(text: &str) -> Option<String> {
     let mut result = String::with_capacity(text.len());
     let mut escapes = 0;

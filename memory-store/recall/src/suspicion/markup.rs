@@ -1,19 +1,19 @@
-//! Fake structure: turns of a conversation, tokens of chat templates, tags of tool calls, and the
-//! end of our own wrapper. The text is plain (see `words::plain`).
+//! Forged structure: turns of a conversation, tokens of chat templates, tags of tool calls, and the
+//! end of our own wrapper. The text is normalised (see `words::plain`).
 
-/// Markup that imitates a conversation, with its place.
+/// A match of forged markup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fake {
     /// Reason, as in `rules.txt`.
     pub reason: &'static str,
-    /// Start, in bytes of the plain text.
+    /// Start, in bytes of the normalised text.
     pub at: usize,
 }
 
-/// Words that a tag must hold to be more than a mention or a small value.
+/// Minimum number of words in a tag that is more than a mention or a small value.
 const CONTENT_WORDS_MIN: usize = 3;
 
-/// Tags that only a conversation with a model has.
+/// Tags that occur only in a conversation with a model.
 const TAGS: [&str; 22] = [
     "system",
     "system-reminder",
@@ -39,7 +39,7 @@ const TAGS: [&str; 22] = [
     "admin",
 ];
 
-/// Tokens of chat templates, and what follows them when they are in use.
+/// Tokens of chat templates, and the text that follows them in use.
 const TOKENS: [&str; 14] = [
     "<|im_start|>",
     "<|im_end|>",
@@ -57,7 +57,7 @@ const TOKENS: [&str; 14] = [
     "<end_of_turn>",
 ];
 
-/// Other marks that a message of a conversation stands between.
+/// Other pairs of marks around a message of a conversation.
 const PAIRS: [(&str, &str); 4] = [
     ("[inst]", "[/inst]"),
     ("begin system prompt", "end system prompt"),
@@ -65,10 +65,10 @@ const PAIRS: [(&str, &str); 4] = [
     ("<<sys>>", "<</sys>>"),
 ];
 
-/// Marks after which somebody speaks.
+/// Marks that begin a speaker's turn.
 const ROLES: [&str; 3] = ["<|system|>", "<|user|>", "<|assistant|>"];
 
-/// Returns fake structure in plain text.
+/// Returns forged structure in normalised text.
 pub(crate) fn fakes(text: &str) -> Vec<Fake> {
     let mut found = Vec::new();
     found.extend(TOKENS.iter().filter_map(|token| used_token(text, token)));
@@ -80,7 +80,7 @@ pub(crate) fn fakes(text: &str) -> Vec<Fake> {
     found
 }
 
-/// A token that has words right after it, where a text about it would go on.
+/// Returns a token that is directly followed by content instead of a sentence about it.
 fn used_token(text: &str, token: &str) -> Option<Fake> {
     let mut from = 0;
     while let Some(at) = text[from..].find(token) {
@@ -96,7 +96,7 @@ fn used_token(text: &str, token: &str) -> Option<Fake> {
     None
 }
 
-/// Returns whether words follow, as content and not as the sentence around a mention.
+/// Returns whether words follow as content, not as the sentence around a mention.
 fn content(after: &str, tight: bool, speaks: bool) -> bool {
     const AROUND: [&str; 18] = [
         "and", "or", "around", "in", "is", "are", "from", "to", "as", "at", "tags", "tokens",
@@ -121,7 +121,7 @@ fn is_quoted(text: &str, at: usize, length: usize) -> bool {
         && (after == Some(')') || closes(&text[at + length..]))
 }
 
-/// A tag of a conversation that opens, holds some words, and closes; or a call of a tool.
+/// Returns an opened and closed conversation tag with some words inside, or a tool call.
 fn filled_tag(text: &str, tag: &str) -> Option<Fake> {
     let mut from = 0;
     while let Some(found) = text[from..].find('<') {
@@ -129,7 +129,7 @@ fn filled_tag(text: &str, tag: &str) -> Option<Fake> {
         from = at + 1;
         let Some(inner) = text[at + 1..].strip_prefix(tag) else { continue };
         let Some(open) = inner.bytes().take(64).position(|byte| byte == b'>') else { continue };
-        // `<system_instruction>` as well as `<system>`.
+        // Matches `<system_instruction>` as well as `<system>`.
         if !inner.starts_with(['>', ' ', '_', '-']) {
             continue;
         }
@@ -149,7 +149,8 @@ fn filled_tag(text: &str, tag: &str) -> Option<Fake> {
     None
 }
 
-/// A pair of marks with some words between them, and not as "from ... to" or "between ... and".
+/// Returns a pair of marks with some words between them, except "from ... to" and "between ...
+/// and".
 fn filled_pair(text: &str, open: &str, close: &str) -> Option<Fake> {
     let at = text.find(open)?;
     let inner = &text[at + open.len()..];
@@ -158,7 +159,7 @@ fn filled_pair(text: &str, open: &str, close: &str) -> Option<Fake> {
     (words.count() > CONTENT_WORDS_MIN).then_some(Fake { reason: "template", at })
 }
 
-/// The end of our own wrapper, with something after it.
+/// Returns the end of our own wrapper, with text after it.
 fn wrapper(text: &str) -> Option<Fake> {
     let squeezed = text.find("/throughline-memory")?;
     let before = text[..squeezed].trim_end();
@@ -169,7 +170,7 @@ fn wrapper(text: &str) -> Option<Fake> {
     (open && !quoted && words >= 2).then_some(Fake { reason: "border", at: squeezed - 1 })
 }
 
-/// Two speakers, each at the beginning of a line and followed by what they say.
+/// Returns two speaker labels, each at the beginning of a line and followed by text.
 fn turns(text: &str) -> Option<Fake> {
     const ROLES: [&str; 6] = ["system", "user", "human", "assistant", "ai", "claude"];
     let mut seen: Vec<&str> = Vec::new();
@@ -191,7 +192,7 @@ fn turns(text: &str) -> Option<Fake> {
     None
 }
 
-/// A message of an API with the role of the system and an order to the reader in it.
+/// Returns an API message with the system role and an order to the reader.
 fn role_object(text: &str) -> Option<Fake> {
     let at = text.find("\"role\"")?;
     let after: String = text[at..].chars().take(400).filter(|c| !c.is_whitespace()).collect();

@@ -1,9 +1,10 @@
-//! Suspicion: telling memories that give orders to a model from memories that tell what is so.
+//! Suspicion: distinguishes memories that give orders to a model from memories that state facts.
 //!
-//! Anybody who can write to a memory folder writes what a model reads. Recalled memories are printed as data, and a
-//! text that looks like an order to its reader is *held*: kept, shown in `review`, and not injected. A wish of the user
-//! is an order too, so an imperative alone says nothing; what tells is what it is about: the reader's instructions, its
-//! role, its consent, what the user may know, where secrets go. `rules.txt` says how such orders are worded.
+//! A model reads whatever is in a memory folder, and anyone with write access can add to it. Recalled memories are
+//! printed as data, and a text that resembles an order to its reader is *held*: kept, shown in `review`, and not
+//! injected. A user's wish is an order too, so an imperative alone proves nothing; the subject decides: the reader's
+//! instructions, its role, its consent, what the user may know, where secrets go. `rules.txt` lists wordings of such
+//! orders.
 
 mod decode;
 mod markup;
@@ -16,17 +17,17 @@ use crate::index::record::Record;
 use rules::{Held, RULES};
 use words::Word;
 
-/// Points from which on a text is held.
+/// Minimum number of points for which a text is held.
 const POINTS_MIN: u8 = 2;
-/// Words within which the points must be found.
+/// Window, in words, within which the points must be found.
 const WINDOW_WORDS: usize = 60;
-/// Characters of the words that are shown.
+/// Maximum length of the excerpt that is shown.
 const EXCERPT_CHARS_MAX: usize = 80;
-/// Bytes of a text that are judged.
+/// Maximum length of the checked text.
 const TEXT_BYTES_MAX: usize = 16 << 10;
-/// Words of a quotation that may be a mention.
+/// Maximum number of words of a quotation that counts as a mention.
 const MENTION_WORDS_MAX: usize = 8;
-/// The number of this way of judging; another one judges what is stored anew.
+/// Version of the rules' application; a change makes stored results invalid.
 const VERSION: u32 = 7;
 
 /// Origin of a text.
@@ -34,11 +35,11 @@ const VERSION: u32 = 7;
 pub enum TextOrigin {
     /// This machine derived, wrote or released it: what its project does is no attack on it.
     Own,
-    /// Anybody may have written it.
+    /// Written by an unknown person.
     Repository,
 }
 
-/// Why a text is held.
+/// Result of a positive check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suspicion {
     /// Reason for the suspicion.
@@ -47,24 +48,24 @@ pub struct Suspicion {
     pub place: SuspiciousPlace,
 }
 
-/// Subject of an order to the model.
+/// Reason: the subject of an order to the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// It tells the model to drop its instructions or the user's, or to obey the text instead.
+    /// Instructs the model to drop its or the user's instructions, or to obey the text instead.
     Override,
-    /// It gives the model a role without rules.
+    /// Assigns a role without rules to the model.
     Role,
-    /// It looks like another speaker of the conversation, or like its markup.
+    /// Imitates another speaker of the conversation, or its markup.
     Markup,
-    /// It claims that the recalled text ends here.
+    /// Claims that the recalled text ends here.
     Border,
-    /// It keeps something from the user.
+    /// Hides something from the user.
     Hiding,
-    /// It gives away secrets.
+    /// Reveals secrets.
     Exfiltration,
-    /// It runs commands, calls tools or changes settings without asking.
+    /// Runs commands, calls tools or changes settings without asking.
     Command,
-    /// It is a part of something that only says it when put together.
+    /// A fragment that only forms an order when joined with others.
     Split,
 }
 
@@ -88,9 +89,9 @@ impl fmt::Display for Reason {
 pub struct SuspiciousPlace {
     /// 0 for the title, otherwise the line of the text.
     pub line: usize,
-    /// Way of hiding; empty when it stands there plainly.
+    /// Name of the encoding; empty for plain text.
     pub way: &'static str,
-    /// The words, in lower case.
+    /// The matched words in lower case.
     pub words: String,
 }
 
@@ -107,14 +108,14 @@ impl fmt::Display for SuspiciousPlace {
     }
 }
 
-/// Judges what an index holds of a memory, by where that says it is from.
+/// Checks an index record, by its recorded origin.
 pub fn of_record(record: &Record) -> Option<Suspicion> {
     let (title, body) = judged_text(record);
     let of = if record.from_repository { TextOrigin::Repository } else { TextOrigin::Own };
     suspicion(title, &body, of)
 }
 
-/// Returns the judged text of a memory: its title, its body, and its other prose.
+/// Returns the checked text of a memory: its title, its body, and its other prose.
 pub fn judged_text(record: &Record) -> (&str, String) {
     let mut body = record.text.clone();
     for label in record.paths.iter().chain(&record.tags).chain(&record.cues) {
@@ -127,7 +128,7 @@ pub fn judged_text(record: &Record) -> (&str, String) {
     (&record.title, body)
 }
 
-/// Returns a hash of the rules and of the way in which they are applied.
+/// Returns a hash of the rules and the version of their application.
 pub fn fingerprint() -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&VERSION.to_le_bytes());
@@ -135,14 +136,14 @@ pub fn fingerprint() -> [u8; 32] {
     *hasher.finalize().as_bytes()
 }
 
-/// Judges the name of something: of a file, a branch, a tag. It may be a sentence with signs for spaces.
+/// Checks a name of a file, a branch or a tag. It may be a sentence with punctuation for spaces.
 pub fn of_name(name: &str) -> Option<Suspicion> {
     suspicion("", &prose(name), TextOrigin::Own)
 }
 
-/// Returns the sentences in a name: the steps of a path that have several words.
+/// Returns the sentences in a name: the path components of several words.
 fn prose(name: &str) -> String {
-    /// Words from which on a name may say something.
+    /// Minimum number of words that can form an order.
     const WORDS_MIN: usize = 4;
     let mut told = String::new();
     if name.contains(['<', '>']) || name.contains(char::is_whitespace) {
@@ -152,7 +153,7 @@ fn prose(name: &str) -> String {
         let words = step.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
         let words: Vec<&str> = words.collect();
         let sentence = words.join(" ");
-        // Said twice, a sentence would have words of two sentences beside each other.
+        // A repeated sentence would place words of two sentences beside each other.
         if words.len() >= WORDS_MIN && sentence != told {
             told.push('\n');
             told.push_str(&sentence);
@@ -164,7 +165,7 @@ fn prose(name: &str) -> String {
 /// Judges a text with a title by its origin: `None` when it may be given to a model.
 pub fn suspicion(title: &str, body: &str, of: TextOrigin) -> Option<Suspicion> {
     let body = &body[..body.floor_char_boundary(TEXT_BYTES_MAX)];
-    // The title is a line of its own, and a paragraph.
+    // The title forms its own line and paragraph.
     let text = format!("{}\n\n{}", title.replace(['\n', '\r'], " "), body.trim_end());
     let readings = decode::readings(&text);
     readings.iter().find_map(|reading| {
@@ -195,7 +196,7 @@ fn judge(text: &str, of: TextOrigin) -> Option<Suspicion> {
     Some(Suspicion { reason: reason(strongest.reason), place: place(&words, strongest) })
 }
 
-/// The rules within one window that make enough points; a reason counts once.
+/// Returns the matched rules within one window that reach the required points; each reason counts once.
 fn heaviest(held: &[Held]) -> Option<Vec<Held>> {
     (0..held.len()).find_map(|at| {
         let window: Vec<Held> = held[at..]
@@ -243,7 +244,7 @@ fn place(words: &[Word], held: &Held) -> SuspiciousPlace {
     SuspiciousPlace { line: words[held.first].line, way: "", words: shown }
 }
 
-/// Leaves out short quotations from a text that talks about attacks or tests: there they are mentions.
+/// Removes short quotations from a text about attacks or tests, where they are mentions.
 fn without_mentions(text: &str) -> String {
     const TALK: [&str; 32] = [
         "quarantin",
@@ -279,7 +280,7 @@ fn without_mentions(text: &str) -> String {
         "prompt says",
         "is shown",
     ];
-    // The name of a setting is no talk: `NODE_TLS_REJECT_UNAUTHORIZED`.
+    // The name of a setting, such as `NODE_TLS_REJECT_UNAUTHORIZED`, is not talk about attacks.
     let is_talk = |(at, _): (usize, &str)| {
         !text[..at].ends_with('_') && !text[at..].starts_with("rejectunauthorized")
     };
@@ -306,7 +307,7 @@ fn without_mentions(text: &str) -> String {
         };
         let end = close + inner[close..].chars().next().map_or(0, char::len_utf8);
         if inner[..close].split_whitespace().count() <= MENTION_WORDS_MAX {
-            // Lines are counted further on.
+            // Line breaks are kept so that later line numbers stay correct.
             result.push_str("\"x\"");
             result.extend(inner[..close].chars().filter(|c| *c == '\n'));
         } else {

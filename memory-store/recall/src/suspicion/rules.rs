@@ -6,24 +6,24 @@ use std::sync::LazyLock;
 use super::TextOrigin;
 use super::words::Word;
 
-/// Words of a phrase in a class.
+/// Maximum number of words of a phrase in a class.
 const PHRASE_WORDS_MAX: usize = 4;
-/// Shortest and longest stem.
+/// Minimum length of a stem.
 const STEM_BYTES_MIN: usize = 3;
 const STEM_BYTES_MAX: usize = 32;
-/// The line after which rules are for what is from the repository.
+/// Line after which rules apply to memories from the repository.
 const FROM_REPOSITORY: &str = "[from the repository]";
 
-/// A rule that held.
+/// A rule that matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Held {
     /// Weight.
     pub weight: u8,
     /// Reason.
     pub reason: &'static str,
-    /// The number of its first word.
+    /// Number of its first word.
     pub first: usize,
-    /// The number after its last word.
+    /// Number after its last word.
     pub end: usize,
 }
 
@@ -32,13 +32,13 @@ pub(crate) struct Held {
 enum RuleStep {
     /// A word, or a few, of these classes.
     Any { classes: Vec<u16>, optional: bool },
-    /// The next word is not one of these.
+    /// The next word is not in these classes.
     Not { classes: Vec<u16> },
-    /// Up to so many words, in the same sentence or not.
+    /// At most this many words, in the same sentence or not.
     Gap { words: usize, crosses: bool },
-    /// A clause begins.
+    /// Start of a clause.
     Begin,
-    /// The text ends.
+    /// End of the text.
     End,
 }
 
@@ -48,21 +48,21 @@ struct OrderRule {
     of: TextOrigin,
     weight: u8,
     reason: &'static str,
-    /// True if a negation before it takes it back.
+    /// True if a preceding negation cancels the rule.
     negated: bool,
     steps: Vec<RuleStep>,
     /// True if the steps may stand in any order, within one sentence.
     anywhere: bool,
 }
 
-/// All rules, ready to run.
+/// All compiled rules.
 #[derive(Debug)]
 pub(crate) struct Rules {
     rules: Vec<OrderRule>,
     /// The classes of a word or phrase (`a_b`).
     exact: HashMap<&'static str, Vec<u16>>,
     stems: HashMap<&'static str, Vec<u16>>,
-    /// The rules that may begin with a class.
+    /// Rules that may begin with a class.
     by_class: HashMap<u16, Vec<u16>>,
     /// Known words of languages without spaces, by their first character.
     unspaced: HashMap<char, Vec<&'static str>>,
@@ -70,7 +70,7 @@ pub(crate) struct Rules {
 
 /// The built-in rules.
 pub(crate) static RULES: LazyLock<Rules> = LazyLock::new(|| {
-    // Proved by the test `the_rules_are_sound`.
+    // Verified by the test `the_rules_are_sound`.
     Rules::parse(include_str!("rules.txt")).expect("the built-in rules are valid")
 });
 
@@ -78,7 +78,7 @@ pub(crate) static RULES: LazyLock<Rules> = LazyLock::new(|| {
 type RuleMark = (u16, usize);
 
 impl Rules {
-    /// Reads rules; the error says which line is wrong.
+    /// Parses rules; the error names the invalid line.
     pub(crate) fn parse(text: &'static str) -> Result<Self, String> {
         let mut rules = Self {
             rules: Vec::new(),
@@ -215,7 +215,7 @@ impl Rules {
         None
     }
 
-    /// The length of the longest known word at the beginning of a text without spaces.
+    /// Returns the length of the longest known word at the beginning of a text without spaces.
     pub(crate) fn known(&self, text: &str) -> Option<usize> {
         let list = self.unspaced.get(&text.chars().next()?)?;
         list.iter().find(|word| text.starts_with(**word)).map(|word| word.len())
@@ -275,7 +275,7 @@ impl Rules {
     }
 }
 
-/// Returns where a pattern that begins at a word ends.
+/// Returns the end of the match of a pattern that begins at a word.
 fn matches(
     steps: &[RuleStep],
     words: &[Word],
@@ -310,10 +310,10 @@ fn matches(
                     break;
                 }
                 if !crosses && at > first && (at..=at + skip).any(|at| !same(at)) {
-                    // A gap at the end of a rule ends with its sentence.
+                    // A gap at the end of a rule extends to the end of the sentence.
                     return rest.is_empty().then_some(at);
                 }
-                // After a gap that crosses, the next word stands for itself.
+                // After a gap that crosses sentences, the next word starts a new one.
                 let from = if *crosses { at + skip } else { first };
                 if let Some(end) = matches(rest, words, marks, at + skip, from) {
                     return Some(end);
@@ -344,7 +344,7 @@ fn together(
     all.then(|| near.last().map_or(first, |last| last + 1))
 }
 
-/// Returns whether the sentence is told by a person of themselves: "without asking me" is a wish.
+/// Returns whether the sentence is in the first person: "without asking me" is a wish.
 fn is_first_person(words: &[Word], at: usize) -> bool {
     const PERSONS: [&str; 16] = [
         "me", "my", "i", "us", "mir", "mich", "mein", "moi", "mon", "mi", "mim", "meu", "io",
@@ -355,7 +355,7 @@ fn is_first_person(words: &[Word], at: usize) -> bool {
     near.iter().any(|word| word.sentence == sentence && PERSONS.contains(&word.text.as_str()))
 }
 
-/// Returns whether what begins at a word is denied, or told as what somebody tries, tests or prevents.
+/// Returns whether the match is negated, or reported as an attempt, a test or something to prevent.
 fn is_negated(words: &[Word], first: usize) -> bool {
     const NEGATIONS: [&str; 20] = [
         "not",

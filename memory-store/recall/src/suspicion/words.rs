@@ -1,4 +1,4 @@
-//! Text as the rules see it: words in one plain form, with where sentences and clauses begin.
+//! Tokenisation for the rules: normalised words, with the starts of sentences and clauses.
 
 use std::borrow::Cow;
 
@@ -9,24 +9,24 @@ use memory_store_base::text::{is_invisible, is_unspaced, placeholder};
 
 use super::{TextOrigin, suspicion};
 
-/// Words of a text that are looked at.
+/// Maximum number of words of a text that are checked.
 const WORDS_MAX: usize = 8192;
 
-/// A word, or a mark such as `‹url›` that stands for something that is no word.
+/// A word, or a mark such as `‹url›` for a text that is not a word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Word {
     /// The word in lower case, without accents, invisible characters and look-alikes.
     pub text: String,
-    /// The line of the text that it stands in, from 0.
+    /// Line of the text, from 0.
     pub line: usize,
-    /// The number of its sentence.
+    /// Number of its sentence.
     pub sentence: u32,
-    /// True if a clause begins with it.
+    /// True if it begins a clause.
     pub begins: bool,
 }
 
-/// Returns the text in lower case and NFKC, without invisible characters and accents, Cyrillic and
-/// Greek letters in words with Latin ones as the Latin letters that they look like. Lines stay.
+/// Normalises text to lower case and NFKC, without invisible characters and accents; Cyrillic and Greek letters in
+/// words with Latin ones become the Latin letters that they resemble. Line breaks are kept.
 pub(crate) fn plain(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
     let mut latin = false;
@@ -45,7 +45,7 @@ pub(crate) fn plain(text: &str) -> String {
     if folded.is_ascii() { folded } else { unmixed(&folded) }
 }
 
-/// The letter that a symbol shows which no normal form folds: in a filled circle or square, as half of a flag, or as
+/// Returns the letter of a symbol that normal forms do not fold: in a filled circle or square, as half of a flag, or as
 /// a small capital.
 fn unframed(c: char) -> char {
     const SMALL_CAPITALS: &str = "ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘꞯʀꜱᴛᴜᴠᴡ-ʏᴢ";
@@ -85,7 +85,7 @@ fn unmixed(text: &str) -> String {
     result
 }
 
-/// The Latin letter that a Cyrillic, Greek or Armenian one, in lower case, looks like.
+/// Returns the Latin letter that resembles a lower-case Cyrillic, Greek or Armenian one.
 fn look_alike(c: char) -> Option<char> {
     Some(match c {
         'а' | 'α' => 'a',
@@ -117,8 +117,8 @@ fn look_alike(c: char) -> Option<char> {
     })
 }
 
-/// Cuts plain text into words. `known` gives the length in bytes of the longest known word at the
-/// beginning of a text that is written without spaces.
+/// Splits plain text into words. `known` returns the length in bytes of the longest known word at the start of a text
+/// without spaces.
 pub(crate) fn words(text: &str, known: &dyn Fn(&str) -> Option<usize>) -> Vec<Word> {
     let mut cutter = WordCutter { words: Vec::new(), sentence: 0, begins: true, known };
     let mut blank = false;
@@ -136,7 +136,7 @@ pub(crate) fn words(text: &str, known: &dyn Fn(&str) -> Option<usize>) -> Vec<Wo
     cutter.words
 }
 
-/// Sets a mark in front of a download whose output is put into a command: `sh -c "$(curl ...)"`, `bash <(curl ...)`.
+/// Inserts a mark before a download whose output is passed to a command: `sh -c "$(curl ...)"`, `bash <(curl ...)`.
 fn marked_substitutions(line: &str) -> Cow<'_, str> {
     let begins = ["$(curl ", "$(wget ", "<(curl ", "<(wget "];
     if !begins.iter().any(|begin| line.contains(begin)) {
@@ -147,7 +147,7 @@ fn marked_substitutions(line: &str) -> Cow<'_, str> {
     Cow::Owned(begins.iter().fold(line.to_owned(), marked))
 }
 
-/// Returns whether a word is a program that runs what it is given.
+/// Returns whether a word is a program that runs its input.
 fn is_interpreter(word: &str) -> bool {
     let name = word.rsplit('/').next().unwrap_or_default();
     matches!(
@@ -178,7 +178,7 @@ fn mark_downloads(words: &mut [Word]) {
     }
 }
 
-/// `User: and Assistant: labels` names speakers, and nobody speaks.
+/// Unmarks role labels in prose: `User: and Assistant: labels` mentions them without a turn.
 fn unmark_labels(words: &mut [Word]) {
     let is_label = |next: &[Word]| {
         let after = next.get(2).map_or("and", |word| word.text.as_str());
@@ -190,7 +190,7 @@ fn unmark_labels(words: &mut [Word]) {
     }
 }
 
-/// Sets spaces around what stands in angle brackets, and around pipes.
+/// Inserts spaces around text in angle brackets, and around pipes.
 fn spaced_tags(line: &str) -> String {
     let mut result = String::with_capacity(line.len() + 16);
     let mut rest = line;
@@ -203,7 +203,7 @@ fn spaced_tags(line: &str) -> String {
         if spaced {
             result.push(' ');
         }
-        // A space inside a tag would cut it.
+        // A space inside a tag would split it.
         result.extend(rest[..step].chars().map(|c| if spaced && c == ' ' { '_' } else { c }));
         if spaced {
             result.push(' ');
@@ -214,7 +214,7 @@ fn spaced_tags(line: &str) -> String {
     result
 }
 
-/// The length of the tag that a text begins with.
+/// Returns the length of the tag at the start of a text.
 fn tag_length(text: &str) -> Option<usize> {
     const TAG_BYTES_MAX: usize = 48;
     if text.starts_with("]]>") {
@@ -322,7 +322,7 @@ impl WordCutter<'_> {
         }
     }
 
-    /// Words without spaces between them: known ones, and what lies between as one word each.
+    /// Adds words that are not separated by spaces: known words, and each text between them as one word.
     fn unspaced(&mut self, text: &str, line: usize) {
         let mut rest = text;
         let mut unknown = String::new();
@@ -349,8 +349,8 @@ impl WordCutter<'_> {
     }
 }
 
-/// Returns where a colon stands between two words with no space: not `://`, `::` or `12:30`, nor the colon of what
-/// redaction put in place of a secret.
+/// Returns the place of a colon between two words without a space: not `://`, `::` or `12:30`, nor the colon of a
+/// redaction placeholder.
 fn glued_colon(chunk: &str) -> Option<usize> {
     chunk.match_indices(':').map(|(at, _)| at).find(|&at| {
         let (before, rest) = chunk.split_at(at);
@@ -365,7 +365,7 @@ fn glued_colon(chunk: &str) -> Option<usize> {
     })
 }
 
-/// Returns whether the words of a placeholder's name are an order: anybody can write one in brackets.
+/// Returns whether the words of a placeholder's name are an order: a forged placeholder may contain one.
 fn is_order(name: &str) -> bool {
     suspicion("", &name.replace('-', " "), TextOrigin::Repository).is_some()
 }
@@ -398,7 +398,7 @@ fn opens_clause(word: &str) -> bool {
     ) || word.starts_with('‹')
 }
 
-/// Returns whether a word is so long that it may be several whose spaces were taken out.
+/// Returns whether a word is long enough to be several words whose spaces were removed.
 fn is_run_together(word: &str) -> bool {
     const WORD_BYTES_MAX: usize = 20;
     word.len() > WORD_BYTES_MAX && word.bytes().all(|byte| byte.is_ascii_alphabetic())
@@ -411,7 +411,7 @@ fn is_role(word: &str) -> bool {
     )
 }
 
-/// Returns the words that a mark without letters stands for.
+/// Returns the words for a symbol without letters.
 fn mark(chunk: &str) -> Option<Vec<&'static str>> {
     let bare = chunk.trim_matches(|c: char| {
         matches!(c, '"' | '`' | '\'' | '(' | ')' | ',' | ';' | '.' | '!' | '?' | '“' | '”')
@@ -467,7 +467,7 @@ fn mark(chunk: &str) -> Option<Vec<&'static str>> {
     (small(left) && small(right)).then(|| vec!["‹of›"])
 }
 
-/// Returns whether an address has a place for what was talked about.
+/// Returns whether an address has a parameter for conversation text.
 fn asks_for_talk(address: &str) -> bool {
     const TALK: [&str; 14] = [
         "answer",

@@ -1,5 +1,5 @@
-//! Answers: what the user gave when asked for a secret. The question says what the answer is, so that a short
-//! word is a password there, and nowhere else.
+//! Answers: the user's reply to a request for a secret. The question determines the meaning of the answer, so a short
+//! word can be a password there, and nowhere else.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,41 +11,41 @@ use crate::value::{ValuePlace, judge, stand_in};
 use crate::vocabulary::WORDS;
 use memory_store_base::text::{self, rarity};
 
-/// The name of what is hidden because it was asked for.
+/// Rule name of values hidden because of the question.
 pub(crate) const ANSWER: &str = "answer";
 
-/// The longest question whose end is looked at.
+/// Maximum length of a question's end that is read.
 const QUESTION_BYTES_MAX: usize = 2_000;
 
-/// Words of an answer that may all be part of a passphrase.
+/// Maximum number of words of an answer that may be a passphrase.
 const PHRASE_WORDS_MAX: usize = 8;
 
-/// Way in which an answer was given.
+/// Origin of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Given {
-    /// The user wrote it where the question was asked.
+    /// Free text in reply to the question.
     Freely,
-    /// It is one of the options: a secret only where it looks like one.
+    /// One of the options: a secret only if it resembles one.
     Offered,
-    /// It is the next prompt, which need not be an answer.
+    /// The next prompt, which may be no answer.
     InWords,
-    /// It is a later prompt: a secret only where it looks like one.
+    /// A later prompt: a secret only if it resembles one.
     Later,
 }
 
-/// An answer without its secrets.
+/// An answer with its secrets hidden.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer<'t> {
     /// Text after hiding.
     pub text: Cow<'t, str>,
-    /// Values hidden because of the question: a repetition of the answer stands without the question.
+    /// Values hidden because of the question: a repetition of the answer elsewhere has no question beside it.
     pub hidden: Vec<&'t str>,
-    /// Secrets of it that mean nothing else where they stand in other texts.
+    /// Its secrets that have no other meaning in other texts.
     pub recognised: Vec<String>,
 }
 
 impl Redactor {
-    /// Redacts an answer by the question it was given to.
+    /// Redacts an answer, using its question.
     pub fn redact_answer<'t>(&self, question: &str, answer: &'t str, given: Given) -> Answer<'t> {
         let mut found = Vec::new();
         let asks = match given {
@@ -67,7 +67,7 @@ impl Redactor {
             }
         }
         if !found.is_empty() {
-            // Hiding one value may hide from other rules what tells the next: "Old password ..., new one ...".
+            // Hiding one value may remove the context of the next: "Old password ..., new one ...".
             found.extend(
                 self.findings(answer).into_iter().filter(|it| crate::engine::is_learned(it.rule)),
             );
@@ -83,7 +83,7 @@ impl Redactor {
             found.iter().map(|finding| &answer[finding.range.clone()]).collect();
         let (text, more) = match found.is_empty() {
             true => self.redact_and_recognise(answer),
-            // The rest may hold others.
+            // The rest may contain others.
             false => {
                 let left = self.replace(answer, &found);
                 let (text, more) = self.redact_and_recognise(&left);
@@ -96,14 +96,14 @@ impl Redactor {
         Answer { text, hidden, recognised }
     }
 
-    /// The secrets of an answer as if it stood behind the name of one.
+    /// Returns the secrets of an answer as if it followed the name of a secret.
     fn beside_name(&self, answer: &str) -> Vec<Finding> {
         const NAME: &str = "password: ";
         let text = format!("{NAME}{answer}");
         let behind = |finding: Finding| {
             let start = finding.range.start.checked_sub(NAME.len())?;
             let range = start..finding.range.end - NAME.len();
-            // A word behind a name may be any word; the question decides about it.
+            // After a name any word is possible; the question decides.
             let is_word = answer[range.clone()].bytes().all(|byte| byte.is_ascii_alphabetic());
             let is_name = finding.rule == ASSIGNMENT && is_algorithm(&answer[range.clone()]);
             (crate::engine::is_learned(finding.rule) && !is_word && !is_name)
@@ -113,18 +113,18 @@ impl Redactor {
     }
 }
 
-/// Subject of a question that names a secret.
+/// Subject of a question about a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Asks {
     /// The secret.
     ForIt,
-    /// Something about it.
+    /// A property of the secret.
     AboutIt,
-    /// A way in, or in words that are no request anything else.
+    /// A way in; or, in words that are no request, any other subject.
     WayIn,
 }
 
-/// Returns the sentence near the end of a text that asks for a secret, or is the question that it ends with.
+/// Returns the sentence near the end of a text that requests a secret, or its final question.
 pub fn request(text: &str) -> Option<&str> {
     const SENTENCES_MAX: usize = 4;
     const TAIL_BYTES_MAX: usize = 800;
@@ -148,12 +148,12 @@ pub fn request(text: &str) -> Option<&str> {
     if is_question && asks(asked).is_some() {
         return Some(asked);
     }
-    // One that names the secret, or that and the next, which asks for it.
+    // A sentence that names the secret, or such a sentence and the next, which requests it.
     let near = &starts[starts.len().saturating_sub(SENTENCES_MAX + 1)..];
     let pairs = || near.windows(3).rev().map(|pair| sentence(pair[0], pair[2]));
     let single = near.windows(2).rev().map(|pair| sentence(pair[0], pair[1]));
     let asked = single.chain(pairs()).find(|sentence| is_request(sentence));
-    // Or the last one about a way in.
+    // Otherwise the last one about a way in.
     asked.or_else(|| {
         let all = sentence(near[0], tail.len());
         let lower = all.to_lowercase();
@@ -171,24 +171,24 @@ fn is_item_number(text: &str) -> bool {
     })
 }
 
-/// Returns whether a prompt takes back what the one before it said, so that its value is another of the same kind.
+/// Returns whether a prompt corrects the previous one, so that its value is another of the same kind.
 pub fn corrects(prompt: &str) -> bool {
     let prompt = prompt.to_lowercase();
     WORDS.correcting.are_in(&prompt, &words_of(&prompt))
 }
 
-/// Returns whether a question is about a way in, or what leads there.
+/// Returns whether a question is about a way in, or a step towards it.
 fn is_way_in(question: &str, words: &[&str]) -> bool {
     WORDS.question_way_in.are_in(question, words)
 }
 
-/// Returns whether a question asks for an id or a version, which look drawn at random as well.
+/// Returns whether a question is about an id or a version, which appear random as well.
 fn is_about_ids(question: &str) -> bool {
     let question = question.to_lowercase();
     words_of(&question).iter().any(|word| WORDS.question_id.has(word))
 }
 
-/// Words of an answer that look drawn at random though nobody asked for such a thing.
+/// Returns words of an answer that appear random, without a request for such a value.
 fn drawn(answer: &str) -> Vec<Finding> {
     let words = words(answer).into_iter();
     let drawn =
@@ -196,12 +196,12 @@ fn drawn(answer: &str) -> Vec<Finding> {
     drawn.map(|range| Finding { rule: ANSWER, range }).collect()
 }
 
-/// Returns whether a sentence has a word that asks for a thing.
+/// Returns whether a sentence has a word of request.
 fn is_requesting(sentence: &str, words: &[&str]) -> bool {
     WORDS.requesting.are_in(sentence, words)
 }
 
-/// Returns whether a sentence that need not be a question asks for a secret.
+/// Returns whether a sentence, not necessarily a question, requests a secret.
 fn is_request(sentence: &str) -> bool {
     let sentence = &sentence[..sentence.floor_char_boundary(QUESTION_BYTES_MAX)].to_lowercase();
     let words = words_of(sentence);
@@ -210,7 +210,7 @@ fn is_request(sentence: &str) -> bool {
         && is_requesting(sentence, &words)
 }
 
-/// The words of a question, in lower case.
+/// Returns the words of a question, in lower case.
 fn words_of(question: &str) -> Vec<&str> {
     let is_sign = |c: char| !c.is_alphanumeric() && !matches!(c, '\'' | '’');
     question.split(is_sign).filter(|word| !word.is_empty()).collect()
@@ -223,7 +223,7 @@ fn names_secret(question: &str, words: &[&str]) -> bool {
             && at.checked_sub(1).is_some_and(|before| WORDS.question_open_key.has(words[before]));
         WORDS.question_secret.has(word) && !is_open
     };
-    // An English name may stand among letters of another script.
+    // An English name may be among letters of another script.
     let is_unspaced = || question.chars().any(|c| ('\u{2E80}'..'\u{AC00}').contains(&c));
     words.iter().enumerate().any(names_it)
         || WORDS.question_secret.are_in(question, &[])
@@ -232,7 +232,7 @@ fn names_secret(question: &str, words: &[&str]) -> bool {
 
 fn asks(question: &str) -> Option<Asks> {
     let question = &question[..question.floor_char_boundary(QUESTION_BYTES_MAX)];
-    // Options may stand below.
+    // Options may follow on further lines.
     let question = question.lines().next().unwrap_or_default().to_lowercase();
     let words = words_of(&question);
     if !names_secret(&question, &words) {
@@ -244,7 +244,7 @@ fn asks(question: &str) -> Option<Asks> {
     Some(if is_about || is_yes_or_no { Asks::AboutIt } else { Asks::ForIt })
 }
 
-/// Returns whether this is a single word that nobody would say.
+/// Returns whether an answer is a single word that is unknown or not made of letters only.
 fn is_no_word(answer: &str) -> bool {
     let answer = answer.trim();
     let is_plain = answer.bytes().all(|byte| byte.is_ascii_alphabetic());
@@ -256,7 +256,7 @@ fn is_no_word(answer: &str) -> bool {
     !answer.contains(char::is_whitespace) && (!is_plain || answer.len() >= 4 && is_unknown())
 }
 
-/// Words of an answer that look drawn at random.
+/// Returns words of an answer that appear random.
 fn telling(answer: &str) -> Vec<Finding> {
     const COMMIT_BYTES: usize = 40;
     let is_telling = |word: &&Range<usize>| {
@@ -270,7 +270,7 @@ fn telling(answer: &str) -> Vec<Finding> {
     telling.map(|range| Finding { rule: ANSWER, range }).collect()
 }
 
-/// Returns the secret in an answer: all of it if it is no sentence, else the words that a sentence would not use.
+/// Returns the secret in an answer: all of it if it is no sentence, otherwise the words that are unusual in a sentence.
 fn told(answer: &str) -> Vec<Finding> {
     let words = words(answer);
     let is_prose = |word: &Range<usize>| {
@@ -294,7 +294,7 @@ fn told(answer: &str) -> Vec<Finding> {
     mixed.map(|range| Finding { rule: ANSWER, range }).collect()
 }
 
-/// The words of an answer, without quotes and the signs of sentences around them.
+/// Returns the words of an answer, without quotes and punctuation around them.
 fn words(answer: &str) -> Vec<Range<usize>> {
     let is_around = |c: char| matches!(c, '"' | '\'' | '`' | '*' | '(' | ')' | ',' | ';');
     let of_word = |word: &str| {
@@ -307,7 +307,7 @@ fn words(answer: &str) -> Vec<Range<usize>> {
     answer.split_whitespace().filter_map(of_word).collect()
 }
 
-/// `SHA-256`, `RS256`, `xchacha20poly1305`: what is done with secrets.
+/// Returns whether a word is an algorithm: `SHA-256`, `RS256`, `xchacha20poly1305`.
 fn is_algorithm(word: &str) -> bool {
     let letters = word.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(word.len());
     let start = word[..letters].to_ascii_lowercase();

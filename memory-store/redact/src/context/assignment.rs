@@ -13,25 +13,25 @@ use crate::value::{self, Promise, ValuePlace, drawn, judge, shape, stand_in, wor
 use crate::vocabulary::WORDS;
 use promise::{promise, promise_at, promise_in_prose};
 
-/// The longest name that is looked at.
+/// Maximum length of a name.
 const NAME_BYTES_MAX: usize = 80;
 
-/// The longest value that is hidden.
+/// Maximum length of a hidden value.
 const VALUE_BYTES_MAX: usize = 16 << 10;
 
-/// Bytes of a value that are judged.
+/// Maximum number of bytes of a value that are judged.
 const JUDGED_BYTES_MAX: usize = 512;
 
-/// Bytes of a value that are judged where names follow each other closely.
+/// Maximum number of bytes of a value that are judged if names are close together.
 const DENSE_BYTES_MAX: usize = 64;
 
-/// Words without quotes that a passphrase has at least, where only the name says that it is one.
+/// Minimum number of unquoted words of a passphrase if only its name identifies it.
 const PHRASE_WORDS_MIN: usize = 4;
 
-/// Spaces that may stand between name, operator and value.
+/// Maximum number of spaces between name, operator and value.
 const SPACES_MAX: usize = 24;
 
-/// Joint of a name and its value.
+/// Operator style of an assignment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Join {
     /// `NAME=value` at the start of a line or after `export`, as in an `.env` file.
@@ -42,14 +42,14 @@ enum Join {
     Loose,
     /// `<name>value</name>`.
     Element,
-    /// `key=value;` among others of its kind: a connection string.
+    /// `key=value;` among other such pairs: a connection string.
     Connection,
 }
 
-/// Finds the secret value of the assignment whose name contains the keyword at `hit`.
+/// Returns the secret value of the assignment whose name contains the keyword at `hit`.
 ///
-/// Where such names stand close together (`is_dense`), each inside the value of the one before, less of
-/// each is looked at.
+/// If such names are close together (`is_dense`), each within the value of the previous one, fewer bytes of each are
+/// read.
 pub(crate) fn find(text: &[u8], hit: &Range<usize>, is_dense: bool) -> Option<Range<usize>> {
     let name = name_around(text, hit)?;
     if is_verdict(text, &name) || is_folder(text, &name) {
@@ -67,7 +67,7 @@ pub(crate) fn find(text: &[u8], hit: &Range<usize>, is_dense: bool) -> Option<Ra
         .filter(|_| !is_in_template(text, &name))
 }
 
-/// The value that stands somewhere behind the name of a secret; `pwd` is a folder, too.
+/// Returns a value anywhere near the name of a secret; `pwd` may be a folder, too.
 fn near(text: &[u8], name: &Range<usize>, promise: Promise) -> Option<Range<usize>> {
     let is_folder =
         text[name.clone()].eq_ignore_ascii_case(b"pwd") && !text[..name.start].ends_with(b";");
@@ -75,7 +75,7 @@ fn near(text: &[u8], name: &Range<usize>, promise: Promise) -> Option<Range<usiz
         .then(|| said::near(text, name.end, promise).or_else(|| cue::before(text, name.start)))?
 }
 
-/// The value that is a part of the name of a file or a branch: `notes-password-<value>.txt`.
+/// Returns a value within the name of a file or a branch: `notes-password-<value>.txt`.
 fn part_of_name(text: &[u8], name: &Range<usize>, hit: &Range<usize>) -> Option<Range<usize>> {
     const BYTES_MIN: usize = 10;
     const TURNS_MIN: usize = 4;
@@ -97,10 +97,10 @@ fn part_of_name(text: &[u8], name: &Range<usize>, hit: &Range<usize>) -> Option<
     (length >= BYTES_MIN && is_drawn).then_some(at..at + length)
 }
 
-/// The secret value that is assigned to the name, or that a sentence gives to it.
+/// Returns the secret value that is assigned to the name, or given in a sentence.
 fn assigned(text: &[u8], name: &Range<usize>, is_dense: bool) -> Option<Range<usize>> {
     let judged = if is_dense { DENSE_BYTES_MAX } else { JUDGED_BYTES_MAX };
-    // The operator first: most of these words have none, and to take a name apart costs more.
+    // The operator is checked first: most of these words have none, and splitting a name costs more.
     let upper = !text[name.clone()].iter().any(u8::is_ascii_lowercase);
     let Some((at, join)) = operator(text, name, upper) else {
         return said::find(text, name, promise_at(text, name)?);
@@ -150,12 +150,12 @@ fn assigned(text: &[u8], name: &Range<usize>, is_dense: bool) -> Option<Range<us
     secret.then(|| if quoted { value } else { to_its_end(text, value, join, judged) })
 }
 
-/// The other secret of a sentence that tells two: "from this to that".
+/// Returns the other secret of a sentence with two: "from this to that".
 pub(crate) fn next_told(text: &[u8], at: usize) -> Option<Range<usize>> {
     said::next(text, at)
 }
 
-/// Returns whether the name of a column, which may have spaces in it, promises a secret.
+/// Returns whether the name of a column, which may contain spaces, promises a secret.
 pub(crate) fn names_secret(text: &[u8], name: &Range<usize>) -> bool {
     let words = text[name.clone()].to_ascii_lowercase();
     let joined: Vec<u8> =
@@ -169,7 +169,7 @@ pub(crate) fn names_password(word: &[u8]) -> bool {
     is_french || matches!(promise(word), Some(Promise::Password | Promise::Key))
 }
 
-/// Finds the passwords whose names are not ASCII.
+/// Returns the passwords whose names are not ASCII.
 pub(crate) fn abroad(text: &[u8]) -> Vec<Range<usize>> {
     if text.is_ascii() {
         return Vec::new();
@@ -188,7 +188,7 @@ pub(crate) fn abroad(text: &[u8]) -> Vec<Range<usize>> {
     names.filter_map(|name| value(name.range())).collect()
 }
 
-/// `PASS: test_name`: what a test runner says.
+/// Returns whether a name is the verdict of a test runner: `PASS: test_name`.
 fn is_verdict(text: &[u8], name: &Range<usize>) -> bool {
     if !matches!(&text[name.clone()], b"PASS" | b"XPASS") {
         return false;
@@ -206,7 +206,7 @@ fn is_verdict(text: &[u8], name: &Range<usize>) -> bool {
             || !(drawn::is_mixed(told) && shape::is_random(told, 10)))
 }
 
-/// Returns whether `pwd` says where somebody works, or is a word of a setting that is about it.
+/// Returns whether `pwd` is the working directory, or part of a setting about it.
 fn is_folder(text: &[u8], name: &Range<usize>) -> bool {
     const VALUE_BYTES_MAX: usize = 64;
     const PASSWORD_BYTES_MIN: usize = 6;
@@ -232,7 +232,7 @@ fn is_folder(text: &[u8], name: &Range<usize>) -> bool {
     is_rooted || escapes || is_assigned && value.len() < PASSWORD_BYTES_MIN
 }
 
-/// Returns whether a name stands in a template, whose filters follow it: `{{ .Values.auth.password | b64enc }}`.
+/// Returns whether a name is in a template, followed by filters: `{{ .Values.auth.password | b64enc }}`.
 fn is_in_template(text: &[u8], name: &Range<usize>) -> bool {
     const LEAD_BYTES: usize = 64;
     const REST_BYTES: usize = 64;
@@ -242,13 +242,13 @@ fn is_in_template(text: &[u8], name: &Range<usize>) -> bool {
         return false;
     };
     let rest = &text[name.end..text.len().min(name.end + REST_BYTES)];
-    // Code has braces as well, but no quote before the name and no assignment behind it.
+    // Code has braces too, but no quote before the name and no assignment after it.
     let is_plain = |byte: &u8| !b"\"'`:=}\n".contains(byte);
     let end = rest.iter().take_while(|byte| is_plain(byte)).count();
     lead[open..].iter().all(is_plain) && rest[end..].starts_with(b"}}")
 }
 
-/// The value of a line of a settings file that reads like no code at all.
+/// Returns the value of a line of a settings file that does not resemble code.
 fn config_value(
     text: &[u8],
     name: &Range<usize>,
@@ -270,12 +270,12 @@ fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"_-.".contains(&byte)
 }
 
-/// The whole name that the keyword is part of.
+/// Returns the whole name of which the keyword is part.
 fn name_around(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
     let before = text[..hit.start].iter().rev().take(NAME_BYTES_MAX).take_while(|b| is_name(**b));
     let mut start = hit.start - before.count();
     let after = text[hit.end..].iter().take(NAME_BYTES_MAX).take_while(|b| is_name(**b)).count();
-    // The `n` of an escaped line break is no part of the name.
+    // The `n` of an escaped line break is not part of the name.
     if start > 0 && text[start - 1] == b'\\' && b"nrt".contains(&text[start]) && start < hit.start {
         start += 1;
     }
@@ -283,7 +283,7 @@ fn name_around(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
     (end - start <= NAME_BYTES_MAX).then_some(start..end)
 }
 
-/// Returns where the value begins, and how it is joined to the name.
+/// Returns the start of the value, and its operator style.
 fn operator(text: &[u8], name: &Range<usize>, upper: bool) -> Option<(usize, Join)> {
     if text[..name.start].ends_with(b"<") && text[name.end..].starts_with(b">") {
         let space = text[name.end + 1..].iter().take(SPACES_MAX);
@@ -325,7 +325,7 @@ fn operator(text: &[u8], name: &Range<usize>, upper: bool) -> Option<(usize, Joi
     Some((value, join))
 }
 
-/// Returns whether a value ends with `;` after a user's name did: a connection string with spaces in it.
+/// Returns whether a value ends with `;` and a user name did before: a connection string with spaces.
 fn is_among_settings(text: &[u8], name: &Range<usize>, value: usize) -> bool {
     const LEAD_BYTES: usize = 80;
     const USERS: [&[u8]; 3] = [b"user id=", b"uid=", b"username="];
@@ -336,14 +336,14 @@ fn is_among_settings(text: &[u8], name: &Range<usize>, value: usize) -> bool {
         && USERS.iter().any(|user| memchr::memmem::find(&lead, user).is_some())
 }
 
-/// The length of the operator at the start, if there is one. After a name in quotes a comma may be
-/// one: `set("name", "value")`; the word `is` is one before a value in quotes.
+/// Returns the length of the operator at the start, if there is one. After a quoted name this may be a comma, as in
+/// `set("name", "value")`; before a quoted value it may be the word `is`.
 fn operator_length(text: &[u8], name_is_quoted: bool) -> Option<usize> {
     let is_quote = |byte: Option<&u8>| byte.is_some_and(|byte| b"\"'`".contains(byte));
     match text {
         [b',', rest @ ..] if name_is_quoted => {
             let value = rest.trim_ascii_start();
-            // In backticks they are a list in prose; before a colon stands the next name.
+            // In backticks they are a list in prose; a quoted text before a colon is the next name.
             let end =
                 value.iter().skip(1).take(NAME_BYTES_MAX).position(|byte| b"\"'".contains(byte));
             let is_name = end.is_some_and(|end| value.get(end + 2) == Some(&b':'));
@@ -362,7 +362,7 @@ fn operator_length(text: &[u8], name_is_quoted: bool) -> Option<usize> {
     }
 }
 
-/// Returns whether the name stands at the end of a string, so that the quote after it closes that string:
+/// Returns whether the name is at the end of a string, so that the quote after it closes that string:
 /// `label: "Password:", hint: "..."`.
 fn ends_its_own_string(text: &[u8], name: &Range<usize>, closed: usize, value: usize) -> bool {
     let opened = text[..name.start].last().filter(|byte| b"\"'`".contains(byte));
@@ -374,8 +374,7 @@ fn skip_spaces(text: &[u8], at: usize) -> usize {
     at + rest.iter().take(SPACES_MAX).take_while(|byte| b" \t".contains(byte)).count()
 }
 
-/// Skips `: type` or `type` where an `=` follows it, as in `let password: &str = "..."` and in
-/// `var password string = "..."`.
+/// Skips `: type` or `type` before an `=`, as in `let password: &str = "..."` and in `var password string = "..."`.
 fn skip_type(text: &[u8], at: usize) -> usize {
     const TYPE_BYTES_MAX: usize = 40;
     let (rest, at_type) = match text.get(at..) {
@@ -395,7 +394,7 @@ fn is_flag(text: &[u8], name: &Range<usize>) -> bool {
         && text[..name.start].last().is_none_or(u8::is_ascii_whitespace)
 }
 
-/// Returns whether only `export`, `set` or `-e` stands before this in its line.
+/// Returns whether the line has only `export`, `set` or `-e` before this place.
 fn starts_line(text: &[u8], at: usize) -> bool {
     const LEAD_BYTES_MAX: usize = 48;
     let lead = &text[at.saturating_sub(LEAD_BYTES_MAX)..at];
@@ -410,7 +409,7 @@ fn starts_line(text: &[u8], at: usize) -> bool {
     )
 }
 
-/// The value at `at`, and whether it stands in quotes.
+/// Returns the value at `at`, and whether it is quoted.
 fn value_at(text: &[u8], at: usize, join: Join, judged: usize) -> Option<(Range<usize>, bool)> {
     let mut open = at;
     // Prefixes of string literals.
@@ -423,14 +422,15 @@ fn value_at(text: &[u8], at: usize, join: Join, judged: usize) -> Option<(Range<
         let end = closing(text, start, quote, escapes > 0)?;
         return (end > start).then_some((start..end, true));
     }
-    // The judged part is enough at first: text may be full of such names, each inside the value of the one before.
+    // Only the judged part is read at first: a text may be full of such names, each within the value of the previous
+    // one.
     let bare = text[at..].iter().take(judged);
     let length = bare.take_while(|byte| !ends_bare(**byte, join)).count();
     let length = length + beyond_quotes(&text[at + length..], length, join);
     (length > 0).then_some((at..at + length, false))
 }
 
-/// The length of the rest of a value of a file of settings that has quotes within, which open nothing there.
+/// Returns the length of the rest of a settings value after inner quotes, which do not open a string there.
 fn beyond_quotes(rest: &[u8], length: usize, join: Join) -> usize {
     const BYTES_MAX: usize = 64;
     let is_part = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
@@ -444,18 +444,18 @@ fn beyond_quotes(rest: &[u8], length: usize, join: Join) -> usize {
         let more = rest[at + 1..].iter().take_while(|byte| !ends_bare(**byte, join)).count();
         at += 1 + more;
     }
-    // One at its end closes what was opened before the name.
+    // A quote at the end closes one that was opened before the name.
     at
 }
 
-/// A value without quotes up to where it ends.
+/// Extends an unquoted value to its end.
 fn to_its_end(text: &[u8], value: Range<usize>, join: Join, judged: usize) -> Range<usize> {
     let rest = text[value.end..].iter().take(VALUE_BYTES_MAX);
     let more = rest.take_while(|byte| !ends_bare(**byte, join)).count();
     value.start..value.end + if value.len() < judged { 0 } else { more }
 }
 
-/// Returns whether a value without quotes ends before a byte.
+/// Returns whether a byte ends an unquoted value.
 fn ends_bare(byte: u8, join: Join) -> bool {
     match join {
         Join::Env => byte.is_ascii_whitespace() || b"\"'`\\".contains(&byte),
@@ -467,8 +467,8 @@ fn ends_bare(byte: u8, join: Join) -> bool {
     }
 }
 
-/// Returns where the string that starts at `start` ends: before its closing quote, on the same line. In text that is
-/// itself escaped (`nested`), the closing quote comes with its backslashes.
+/// Returns the end of the string that starts at `start`: before its closing quote, on the same line. In text that is
+/// itself escaped (`nested`), the closing quote has backslashes.
 fn closing(text: &[u8], start: usize, quote: u8, nested: bool) -> Option<usize> {
     let mut backslashes = 0;
     for (offset, &byte) in text[start..].iter().enumerate().take(VALUE_BYTES_MAX) {
@@ -484,14 +484,14 @@ fn closing(text: &[u8], start: usize, quote: u8, nested: bool) -> Option<usize> 
     None
 }
 
-/// Returns whether the value of a name that ends in `key` is secret: long, random, and no hash of a content, unless an
-/// API was spoken of just before.
+/// Returns whether the value of a name that ends in `key` is secret: long, random, and not a content hash, unless an
+/// API was mentioned just before.
 fn some_key_is_secret(text: &[u8], name: &Range<usize>, value: &[u8]) -> bool {
     const BYTES_MIN: usize = 20;
     const HASH_BYTES_MIN: usize = 32;
     const LEAD_BYTES: usize = 80;
     let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=_-.:".contains(byte);
-    // `linux-cargo-` and the hash of a lock file
+    // `linux-cargo-` followed by the hash of a lock file.
     let content = value.rsplit(|byte| b"-_:.".contains(byte)).next().unwrap_or_default();
     let content = if content.len() >= HASH_BYTES_MIN { content } else { value };
     let is_hash = || content.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-');

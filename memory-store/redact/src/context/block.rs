@@ -1,27 +1,26 @@
-//! Secrets that span lines: private keys in PEM armour, and what a person marked as private.
+//! Secrets that span lines: private keys in PEM armour, and text that a person marked as private.
 
 use std::ops::{Range, RangeInclusive};
 
 use memchr::memmem;
 
-/// The word by which the armour of a private key is found; case is ignored by the search, not here.
+/// Keyword of a private key's armour; the search ignores case, the detector does not.
 pub(crate) const PEM_KEYWORD: &str = "PRIVATE KEY";
 
-/// Beginning of the base 64 of such armour.
+/// Start of such armour in base 64.
 pub(crate) const ENCODED_PEM_KEYWORD: &str = "LS0tLS1CRUdJTi";
 
-/// The tag around text that a person does not want to be kept.
+/// Opening tag of text that a person does not want to be stored.
 pub(crate) const PRIVATE_OPEN: &str = "<private>";
 pub(crate) const PRIVATE_CLOSE: &str = "</private>";
 
-/// The longest private key that is looked for.
+/// Maximum length of a private key.
 const PEM_BYTES_MAX: usize = 64 << 10;
 
-/// Characters of key material below which armour is only mentioned, as in a program that reads it.
+/// Minimum number of characters of key material; with less, armour is only mentioned, as in a program that reads it.
 const PEM_MATERIAL_BYTES_MIN: usize = 24;
 
-/// Finds the private key whose `BEGIN` line contains the keyword at `hit`. One that was cut off
-/// ends where its material ends.
+/// Returns the private key whose `BEGIN` line contains the keyword at `hit`. A truncated key ends with its material.
 pub(crate) fn private_key(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
     const BEGIN: &[u8] = b"-----BEGIN ";
     const LABEL_BYTES_MAX: usize = 32;
@@ -44,7 +43,7 @@ pub(crate) fn private_key(text: &[u8], hit: &Range<usize>) -> Option<Range<usize
         .then_some(start..end)
 }
 
-/// Finds the end of a private key of which the beginning was cut off: lines of base 64 before its `END` line.
+/// Returns the end of a private key whose beginning was truncated: lines of base 64 before its `END` line.
 fn tail(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
     const END: &[u8] = b"-----END ";
     const LABEL_BYTES_MAX: usize = 32;
@@ -65,21 +64,21 @@ fn tail(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
         start = line_end - line;
     }
     let length = text[start..footer].iter().filter(|byte| is_base64(byte)).count();
-    // Whose `BEGIN` is there is found whole.
+    // A key with its `BEGIN` line is found whole.
     let is_begun = text[..start].trim_ascii_end().ends_with(b"-----");
     (length >= PEM_MATERIAL_BYTES_MIN && !is_begun).then(|| start..footer_end(text, footer))
 }
 
-/// The length of a text without the break of a line at its end, which may be escaped.
+/// Returns the length of a text without the line break at its end, which may be escaped.
 fn trim_break(text: &[u8]) -> usize {
     let text = text.strip_suffix(b"\\n").unwrap_or(text);
     text.strip_suffix(b"\n").map_or(text, |text| text.strip_suffix(b"\r").unwrap_or(text)).len()
 }
 
-/// Finds the base 64 of a private key that begins at `hit`, over as many lines as it takes.
+/// Returns the base 64 of a private key that begins at `hit`, over all of its lines.
 pub(crate) fn encoded_key(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
     const BYTES_MIN: usize = 64;
-    // Everybody may read a certificate.
+    // Certificates are public.
     const CERTIFICATE: &[u8] = b"BDRVJUSUZJQ0FUR";
     if text[hit.end..].starts_with(CERTIFICATE) {
         return None;
@@ -100,7 +99,7 @@ pub(crate) fn encoded_key(text: &[u8], hit: &Range<usize>) -> Option<Range<usize
             break;
         }
         next = end + gap;
-        // The last line is shorter than the others, and what follows it is no part.
+        // The last line is shorter than the others; the text after it is not included.
         let following =
             text[next..].iter().take(PEM_BYTES_MAX).take_while(|byte| is_base64(byte)).count();
         let ends = text.get(next + following).is_none_or(|byte| b"= \t\r\n\"'".contains(byte));
@@ -117,7 +116,7 @@ fn footer_end(text: &[u8], footer: usize) -> usize {
     memmem::find(tail, b"-----").map_or(footer, |dashes| footer + 5 + dashes + 5)
 }
 
-/// Bytes at the start that may be key material: base 64, line breaks, line numbers, header lines.
+/// Returns the number of bytes at the start that may be key material: base 64, line breaks, line numbers, header lines.
 fn material(text: &[u8]) -> usize {
     text.split_inclusive(|byte| *byte == b'\n')
         .take_while(|line| {
@@ -129,8 +128,8 @@ fn material(text: &[u8]) -> usize {
         .sum()
 }
 
-/// Finds the end of the private text whose opening tag stands at `hit`; tags nest, and one that is
-/// never closed reaches to the end. A tag between backticks is only mentioned.
+/// Returns the private text whose opening tag is at `hit`; tags nest, and an unclosed one extends to the end. A tag
+/// between backticks is only mentioned.
 pub(crate) fn private_text(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
     if text[..hit.start].ends_with(b"`") && text[hit.end..].starts_with(b"`") {
         return None;

@@ -1,4 +1,4 @@
-//! Columns of tables whose heading names a secret: of Markdown, of a database's client, of comma- or
+//! Columns of tables whose heading names a secret: in Markdown, in the output of a database client, in comma- or
 //! tab-separated values.
 
 use std::ops::Range;
@@ -7,10 +7,10 @@ use crate::context::assignment;
 use crate::value::{Promise, ValuePlace, chosen, judge, stand_in};
 use crate::vocabulary::WORDS;
 
-/// Rows that are looked at below a heading.
+/// Maximum number of rows below a heading.
 const ROWS_MAX: usize = 2_000;
 
-/// The longest line that is taken apart.
+/// Maximum length of a line that is parsed.
 const LINE_BYTES_MAX: usize = 4 << 10;
 
 /// The signs between the cells of a table.
@@ -19,13 +19,13 @@ const SEPARATORS: &[u8] = b"|,;\t";
 /// A column below a heading.
 #[derive(Default)]
 pub(crate) struct Column {
-    /// Places of its secrets.
+    /// Ranges of its secrets.
     pub(crate) secrets: Vec<Range<usize>>,
-    /// Range of its table's rows: names in them head no other table.
+    /// Range of its table's rows: names in them are no headings of another table.
     pub(crate) rows: Range<usize>,
 }
 
-/// Finds the column that is headed by the name around `hit`.
+/// Returns the column whose heading is the name around `hit`.
 pub(crate) fn find(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     table(text, hit)
         .filter(|column| !column.secrets.is_empty())
@@ -40,7 +40,7 @@ pub(crate) fn find(text: &[u8], hit: &Range<usize>) -> Option<Column> {
         .or_else(|| listed(text, hit))
 }
 
-/// Finds the values of a column in an `INSERT` of SQL: `(mail, password) VALUES ('a', 'x'), ('b', 'y')`.
+/// Returns the values of a column in an `INSERT` of SQL: `(mail, password) VALUES ('a', 'x'), ('b', 'y')`.
 fn inserted(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     const LIST_BYTES_MAX: usize = 600;
     let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_,` \"[]\n\r\t.".contains(byte);
@@ -85,7 +85,7 @@ fn inserted(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     (!secrets.is_empty()).then(|| Column { secrets, rows: start..at.min(text.len()) })
 }
 
-/// The items of a list of literals that begins at a place, without their quotes, and where it ends.
+/// Returns the items of a list of literals at a place, without their quotes, and the end of the list.
 fn items(text: &[u8], mut at: usize) -> (Vec<Range<usize>>, usize) {
     const ITEMS_MAX: usize = 200;
     let mut items = Vec::new();
@@ -96,7 +96,7 @@ fn items(text: &[u8], mut at: usize) -> (Vec<Range<usize>>, usize) {
         at = start;
         while let Some(byte) = text.get(at) {
             match quote {
-                // Two quotes are a sign of the value.
+                // Two quotes are an escaped one within the value.
                 Some(quote) if byte == quote && text.get(at + 1) == Some(quote) => at += 1,
                 Some(quote) if byte == quote => break,
                 None if b",)".contains(byte) => break,
@@ -115,8 +115,8 @@ fn items(text: &[u8], mut at: usize) -> (Vec<Range<usize>>, usize) {
     (items, at)
 }
 
-/// Finds the column of a table without signs between its cells: below its heading stands a line of dashes, whose runs
-/// are as wide as the columns.
+/// Returns the column of a table without separators: the line below its heading consists of dashes, in runs of the
+/// width of the columns.
 fn ruled(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     let letters = text[hit.end..].iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
     if !text.get(hit.end + letters).is_some_and(u8::is_ascii_whitespace) {
@@ -153,7 +153,7 @@ fn ruled(text: &[u8], hit: &Range<usize>) -> Option<Column> {
         if line.is_empty() || is_rule(line) {
             return None;
         }
-        // Its first word: what is longer than the column moves the others.
+        // The first word of the cell: text longer than the column shifts the others.
         let value = cell(row.clone());
         let rest = &text[value.start..row.end];
         let length = rest.iter().take_while(|byte| !byte.is_ascii_whitespace()).count();
@@ -162,7 +162,7 @@ fn ruled(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     })
 }
 
-/// Reads the rows that begin at `start`. `row` gives the secrets of a line by its number, and `None` behind the last row.
+/// Reads the rows from `start` on. `row` returns the secrets of a line by its number, and `None` after the last row.
 fn below<S: IntoIterator<Item = Range<usize>>>(
     text: &[u8],
     start: usize,
@@ -181,7 +181,7 @@ fn below<S: IntoIterator<Item = Range<usize>>>(
     (!secrets.is_empty()).then(|| Column { secrets, rows: start..at.min(text.len()) })
 }
 
-/// Finds the column of a table whose rows are numbered from nothing, as a data frame is printed.
+/// Returns the column of a table whose rows are numbered from 0, as a data frame is printed.
 fn indexed(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     const INDENT: &[u8] = b"  ";
     let heading_end = line_end(text, hit.end);
@@ -206,7 +206,7 @@ fn indexed(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     })
 }
 
-/// Two bytes before the name around `hit`.
+/// Returns two bytes before the name around `hit`.
 fn before_name<'t>(text: &'t [u8], hit: &Range<usize>) -> &'t [u8] {
     const NAME_BYTES_MAX: usize = 24;
     let is_name = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
@@ -215,7 +215,7 @@ fn before_name<'t>(text: &'t [u8], hit: &Range<usize>) -> &'t [u8] {
     &text[start.saturating_sub(2)..start]
 }
 
-/// The words of a line.
+/// Returns the words of a line.
 fn words(text: &[u8], line: Range<usize>) -> Vec<Range<usize>> {
     let mut words: Vec<Range<usize>> = Vec::new();
     for at in line.filter(|at| !text[*at].is_ascii_whitespace()) {
@@ -232,7 +232,7 @@ fn is_cell(value: &[u8]) -> bool {
     judge(value, ValuePlace::Rule).is_secret() || chosen::is_chosen(value)
 }
 
-/// Finds the column of a table of AsciiDoc, whose cells may each have a line.
+/// Returns the column of an AsciiDoc table, in which each cell may have its own line.
 fn stacked(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     const BORDER: &[u8] = b"|===";
     let heading_start = line_start(text, hit.start);
@@ -267,10 +267,10 @@ fn stacked(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     })
 }
 
-/// The line between the cells of a table that is drawn with lines.
+/// Line between the cells of a table with drawn lines.
 const BOX_LINE: &[u8] = "│".as_bytes();
 
-/// Finds the column of a table that is drawn with lines.
+/// Returns the column of a table with drawn lines.
 fn boxed(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     const CELL_BYTES_MAX: usize = 80;
     let after = text[hit.end..].iter().take(CELL_BYTES_MAX);
@@ -295,7 +295,7 @@ fn boxed(text: &[u8], hit: &Range<usize>) -> Option<Column> {
         return None;
     }
     below(text, heading_end + 1, |_, line| {
-        // Lines between the rows begin with another sign of the same kind.
+        // Lines between the rows begin with another box-drawing character.
         if !text[line.start..].trim_ascii_start().starts_with(&BOX_LINE[..2]) {
             return None;
         }
@@ -305,13 +305,13 @@ fn boxed(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     })
 }
 
-/// The beginning of the line at a place.
+/// Returns the start of the line at a place.
 fn line_start(text: &[u8], at: usize) -> usize {
     let from = at.saturating_sub(LINE_BYTES_MAX);
     memchr::memrchr(b'\n', &text[from..at]).map_or(from, |line| from + line + 1)
 }
 
-/// Finds the column of a table, whose heading has the separators of its rows around each name.
+/// Returns the column of a table whose heading has the separators of its rows around each name.
 fn table(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     let (separator, name) = heading(text, hit)?;
     if !assignment::names_secret(text, &name) {
@@ -330,7 +330,7 @@ fn table(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     for _ in 0..ROWS_MAX {
         let Some(first) = text.get(at) else { break };
         let end = self::line_end(text, at);
-        // A rule of dashes, between the heading and the rows.
+        // A line of dashes between the heading and the rows.
         let is_rule = text[at..end].iter().all(|byte| b"|-+=: \t\r".contains(byte));
         if !(is_rule && (end > at) && b"|-+=: ".contains(first)) {
             let row = self::cells(text, at..end, separator);
@@ -347,10 +347,10 @@ fn table(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     Some(Column { secrets: found, rows: line_end + 1..at })
 }
 
-/// Separators of the fields of a line, of which a heading names each.
+/// Separators of the fields of a line, if a heading names each field.
 const FIELD_SEPARATORS: &[u8] = b":;,\t=|/ ";
 
-/// Finds the passwords of lines whose fields a comment or a first line names: `# user:password`.
+/// Returns the passwords of lines whose fields are named in a comment or a first line: `# user:password`.
 fn listed(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     const MARKS: &[u8] = b"#;/-%!*( \t";
     const HEADING_BYTES_MAX: usize = 120;
@@ -398,8 +398,8 @@ fn listed(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     })
 }
 
-/// Returns whether a name may be one in a heading, by what stands before it: a separator, or the name of a field. In
-/// most comments it is a word of a sentence.
+/// Returns whether a name may be part of a heading, by the text before it: a separator, or the name of a field. In most
+/// comments it is a word of a sentence.
 fn is_behind_field(before: &[u8]) -> bool {
     const NAME_BYTES_MAX: usize = 24;
     let is_name = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-".contains(byte);
@@ -415,14 +415,14 @@ fn is_behind_field(before: &[u8]) -> bool {
     }
 }
 
-/// Returns whether a name in a heading is that of a field: its last word is.
+/// Returns whether a name in a heading is that of a field, by its last word.
 fn is_field(name: &[u8]) -> bool {
     let name = name.trim_ascii();
     let word = name.rsplit(|byte| !byte.is_ascii_alphanumeric()).next().unwrap_or_default();
     WORDS.column_field.has(word)
 }
 
-/// Returns whether a name in a heading is that of a password, with a word before it or some behind.
+/// Returns whether a name in a heading is that of a password, with a word before it or some after it.
 fn is_password(name: &[u8]) -> bool {
     const WORDS_MAX: usize = 4;
     let words = name.split(|byte| !byte.is_ascii_alphanumeric() && byte.is_ascii());
@@ -431,7 +431,7 @@ fn is_password(name: &[u8]) -> bool {
     words.len() <= WORDS_MAX && words.iter().any(names_it)
 }
 
-/// The passwords of lines of so many fields.
+/// Returns the passwords of lines with this number of fields.
 fn passwords(
     text: &[u8],
     mut at: usize,
@@ -455,7 +455,7 @@ fn passwords(
             if row.len() < fields || row.len() > fields && separator != b':' {
                 break;
             }
-            // The last field may hold the separator.
+            // The last field may contain the separator.
             let end = if place + 1 == fields { end } else { row[place].end };
             let cell = bare(text, &(row[place].start..end));
             let cell = cell.start..cell.end.max(cell.start);
@@ -468,7 +468,7 @@ fn passwords(
     (!secrets.is_empty()).then_some(Column { secrets, rows: first..at.min(text.len()) })
 }
 
-/// The separator of the line in which the name around `hit` is a cell of its own, and that name.
+/// Returns the separator of the line in which the name around `hit` is a separate cell, and that name.
 fn heading(text: &[u8], hit: &Range<usize>) -> Option<(u8, Range<usize>)> {
     const NAME_BYTES_MAX: usize = 48;
     const SPACES_MAX: usize = 40;
@@ -505,7 +505,7 @@ fn line_end(text: &[u8], at: usize) -> usize {
     at + memchr::memchr(b'\n', rest).unwrap_or(rest.len())
 }
 
-/// The cells of a line; a separator in quotes separates nothing.
+/// Returns the cells of a line; a separator in quotes does not count.
 fn cells(text: &[u8], line: Range<usize>, separator: u8) -> Vec<Range<usize>> {
     let mut cells = Vec::new();
     let (mut start, mut is_quoted) = (line.start, false);
@@ -523,7 +523,7 @@ fn cells(text: &[u8], line: Range<usize>, separator: u8) -> Vec<Range<usize>> {
     cells
 }
 
-/// A cell without spaces, quotes and emphasis.
+/// Returns a cell without spaces, quotes and emphasis.
 fn bare(text: &[u8], cell: &Range<usize>) -> Range<usize> {
     let is_edge = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`*".contains(byte);
     let inner = &text[cell.clone()];

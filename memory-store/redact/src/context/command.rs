@@ -1,31 +1,30 @@
-//! Whether what a rule for a command line found is the password of a command. The letters `-p` mean a port, a
-//! folder or a project as often, and the name of a program is also that of a host, a container or a file.
+//! Checks whether a match of a command-line rule is the password of a command. The option `-p` is often a port, a
+//! folder or a project, and the name of a program is also that of a host, a container or a file.
 
 use crate::value::{shape, stand_in};
 use crate::vocabulary::{WORDS, WordList};
 
-/// Bytes before a command that show whether one may stand there.
+/// Bytes before a command that are checked for its position.
 const BEFORE_BYTES_MAX: usize = 240;
 
-/// The shortest value that counts by itself, wherever the command stands.
+/// Minimum length of a random value that is accepted in any position.
 const RANDOM_BYTES_MIN: usize = 8;
 
 /// Position of a program's name, by the text before it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stand {
-    /// A command may stand here.
+    /// Position of a command.
     Command,
-    /// It is a word among others.
+    /// A word among others.
     Word,
-    /// It is the end of another word: of a file, an address or an option.
+    /// The end of another word: of a file, an address or an option.
     Joined,
 }
 
-/// Returns whether the value is a password, of a command that stands behind `before`; `lead` is what stands from its
-/// name to the value.
+/// Returns whether the value is a password of a command after `before`; `lead` is the text from its name to the value.
 pub(crate) fn is_password(before: &[u8], lead: &[u8], value: &[u8], is_worded: bool) -> bool {
     let is_random = || shape::is_random(value, RANDOM_BYTES_MIN);
-    // Behind the letter itself no folder stands.
+    // A folder does not directly follow the letter.
     let is_folder = lead.last().is_some_and(u8::is_ascii_whitespace)
         && matches!(value, [b'/' | b'~' | b'.', ..]);
     if is_folder
@@ -44,7 +43,7 @@ pub(crate) fn is_password(before: &[u8], lead: &[u8], value: &[u8], is_worded: b
     }
 }
 
-/// The words between the name of the command and its last option that are no options, nor what one says.
+/// Returns the words between the name of the command and its last option, without options and their values.
 fn arguments(lead: &[u8]) -> impl Iterator<Item = &[u8]> {
     let words = lead.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
     let mut is_told = false;
@@ -55,7 +54,8 @@ fn arguments(lead: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// `8080:80`, `127.0.0.1:80:80`, and a number that may be a port where the option does not hold it itself.
+/// Returns whether the value is a port mapping (`8080:80`, `127.0.0.1:80:80`), or a number that may be a port and is
+/// separated from the option.
 fn is_ports(lead: &[u8], value: &[u8]) -> bool {
     const PORT_DIGITS_MAX: usize = 5;
     let parts = || value.split(|byte| b".:".contains(byte));
@@ -65,7 +65,7 @@ fn is_ports(lead: &[u8], value: &[u8]) -> bool {
     parts().all(is_port) && (is_parted || parts().count() > 1)
 }
 
-/// Returns whether the letter of the option and the value are the name of another option.
+/// Returns whether the letter of the option and the value form the name of another option.
 fn is_option(lead: &[u8], value: &[u8]) -> bool {
     lead.to_ascii_lowercase().ends_with(b"-p")
         && WORDS.option_name.iter().any(|name| {
@@ -75,7 +75,7 @@ fn is_option(lead: &[u8], value: &[u8]) -> bool {
         })
 }
 
-/// Judges the text before the name of a program: the end of the line before it.
+/// Returns the position of a program's name, by the end of the line before it.
 fn stand(before: &[u8]) -> Stand {
     let from = before.len().saturating_sub(BEFORE_BYTES_MAX);
     let line = before[from..].rsplit(|byte| b"\n\r".contains(byte)).next().unwrap_or_default();
@@ -87,7 +87,7 @@ fn stand(before: &[u8]) -> Stand {
     match line {
         [.., b'\\', b'n' | b'r' | b't'] => return Stand::Command,
         [.., b'.' | b'/' | b'-' | b'@' | b'='] => return Stand::Joined,
-        // In quotes, or in a folder of Windows.
+        // In quotes, or in a Windows folder.
         [] | [.., b'"' | b'\'' | b'`' | b'\\'] => return Stand::Command,
         _ => {}
     }
@@ -96,12 +96,12 @@ fn stand(before: &[u8]) -> Stand {
     if b";|&(){}[$>#%:!`".contains(last) || spaced.ends_with(b"\\n") || spaced.ends_with(b"//") {
         return Stand::Command;
     }
-    // The rest of one command.
+    // The part of the line that belongs to one command.
     let segment = spaced.rsplit(|byte| b";|&(){}`".contains(byte)).next().unwrap_or_default();
     if stands_behind(segment) { Stand::Command } else { Stand::Word }
 }
 
-/// The line without the folder in which the program lies.
+/// Returns the line without the folder of the program.
 fn without_folder(line: &[u8]) -> &[u8] {
     if !line.ends_with(b"/") {
         return line;
@@ -114,7 +114,7 @@ fn without_folder(line: &[u8]) -> &[u8] {
     if is_rooted && !is_address { rest } else { line }
 }
 
-/// Returns whether a command may stand behind these words of one.
+/// Returns whether a command is possible after these words of another one.
 fn stands_behind(segment: &[u8]) -> bool {
     let bare = |word: &'_ [u8]| -> Vec<u8> {
         let signs = word.iter().take_while(|byte| b"\"'$*".contains(byte)).count();
@@ -123,7 +123,7 @@ fn stands_behind(segment: &[u8]) -> bool {
     let words: Vec<Vec<u8>> =
         segment.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).map(bare).collect();
     let Some(last) = words.last() else { return true };
-    // The sign of a list, the end of options, a variable that is set for the command.
+    // The sign of a list, the end of options, or a variable set for the command.
     if matches!(last.as_slice(), b"" | b"-" | b"+" | b"--") || is_lead(&words) || is_set(last) {
         return true;
     }
@@ -154,7 +154,7 @@ fn stands_behind(segment: &[u8]) -> bool {
     is_inside().or_else(is_remote).unwrap_or(false)
 }
 
-/// Returns whether a command stands behind these words because of the last one.
+/// Returns whether a command follows these words because of the last one.
 fn is_lead(words: &[Vec<u8>]) -> bool {
     match words {
         [.., runner, last] if last == b"run" => !WORDS.command_runner.has(runner),
@@ -163,7 +163,7 @@ fn is_lead(words: &[Vec<u8>]) -> bool {
     }
 }
 
-/// Returns whether these words are a command that begins another one, and its options.
+/// Returns whether these words are a command that runs another one, and its options.
 fn are_options(words: &[Vec<u8>]) -> bool {
     words.windows(2).all(|pair| {
         let next = &pair[1];
@@ -175,7 +175,7 @@ fn are_options(words: &[Vec<u8>]) -> bool {
     })
 }
 
-/// A line that begins with the name of a setting and goes on with what that is.
+/// Returns whether a line is a setting: its name, followed by its value.
 fn is_setting(line: &[u8]) -> bool {
     let line = line.trim_ascii_start();
     let name =
@@ -183,7 +183,7 @@ fn is_setting(line: &[u8]) -> bool {
     name > 0 && &line[name..] == b"="
 }
 
-/// `NAME=value`
+/// Returns whether a word is an assignment: `NAME=value`.
 fn is_set(word: &[u8]) -> bool {
     let sign = word.iter().position(|byte| *byte == b'=');
     sign.is_some_and(|sign| {

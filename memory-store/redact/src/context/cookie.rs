@@ -1,6 +1,6 @@
-//! Session cookies: the values of `Cookie:` and `Set-Cookie:` headers, of the cookies that a program sets
-//! or sends, and of `curl -b`. Written by hand, because one header holds many values, of which most are
-//! harmless: a theme, a language, when the cookie ends.
+//! Session cookies: the values of `Cookie:` and `Set-Cookie:` headers, of the cookies that a program sets or sends, and
+//! of `curl -b`. Written by hand, because one header has many values, of which most are harmless: a theme, a language,
+//! an expiry.
 
 use std::ops::Range;
 
@@ -9,51 +9,51 @@ use memchr::memmem;
 use crate::value::{shape, stand_in};
 use crate::vocabulary::WORDS;
 
-/// The most letters of options that are joined to `-b`.
+/// Maximum number of option letters joined to `-b`.
 const FLAGS_MAX: usize = 8;
 
-/// Bytes before a header that show its quotes.
+/// Bytes before a header that are searched for its opening quote.
 const BEFORE_BYTES_MAX: usize = 512;
 
-/// Greatest distance of a cookie's object before its domain.
+/// Maximum distance between the start of a cookie's object and its domain.
 const OBJECT_BYTES_MAX: usize = 1 << 10;
 
-/// The longest text that one header or call may take.
+/// Maximum length of one header or call.
 const COOKIES_BYTES_MAX: usize = 16 << 10;
 
-/// The longest text in brackets that is read: they may be those of a program, and never close.
+/// Maximum length of text in brackets: they may belong to a program, and never close.
 const BRACKETS_BYTES_MAX: usize = 4 << 10;
 
-/// The longest part of a name behind `cookie`: `cookieHeader`, `cookie_jar`.
+/// Maximum length of the rest of a name after `cookie`: `cookieHeader`, `cookie_jar`.
 const TAIL_BYTES_MAX: usize = 16;
 
-/// Spaces and line breaks that may stand before the cookies.
+/// Maximum number of spaces and line breaks before the cookies.
 const SPACES_MAX: usize = 80;
 
-/// Quotes and brackets that may close a name: `\"Cookie\":`, `headers["Cookie"] =`.
+/// Maximum number of quotes and brackets that close a name: `\"Cookie\":`, `headers["Cookie"] =`.
 const CLOSING_MAX: usize = 6;
 
-/// Calls that are read within one that was read already.
+/// Maximum number of calls that are read within an already read one.
 const NESTED_MAX: usize = 3;
 
 /// The cookies around a keyword.
 struct Cookies {
-    /// The values that are secret, in order.
+    /// Ranges of the secret values, in order.
     secrets: Vec<Range<usize>>,
     /// End of the text that was read.
     end: usize,
-    /// True if nothing within is read for itself: a header is known to hold cookies, a call may hold another one.
+    /// True if nested keywords are skipped: a header contains only cookies, a call may contain another call.
     is_whole: bool,
 }
 
-/// Reads the cookies of a text from its start to its end, however often it says `cookie`.
+/// Reads the cookies of a text from start to end, once for each header, however many keywords it contains.
 #[derive(Default)]
 pub(crate) struct CookieReader {
     /// End of the text that need not be read again.
     done: usize,
     /// End of the text that was read.
     read: usize,
-    /// Calls that were read again before there.
+    /// Number of calls that were read again before `read`.
     nested: usize,
 }
 
@@ -73,7 +73,7 @@ impl CookieReader {
     }
 }
 
-/// Container of the cookies.
+/// Container of cookies.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CookiePlace {
     /// A header: up to the end of its line.
@@ -84,7 +84,7 @@ enum CookiePlace {
     Call,
 }
 
-/// Finds the secret cookies of the header, call or option whose name contains the keyword at `hit`.
+/// Returns the secret cookies of the header, call or option whose name contains the keyword at `hit`.
 fn find(text: &[u8], hit: &Range<usize>) -> Option<Cookies> {
     let (at, place) = match text[hit.start] {
         b'b' | b'B' => (option(text, hit)?, CookiePlace::Value),
@@ -100,13 +100,13 @@ fn find(text: &[u8], hit: &Range<usize>) -> Option<Cookies> {
     let is_whole = place == CookiePlace::Header || place == CookiePlace::Value && is_quoted;
     let is_cut = matches!(first, Some(b'[' | b'{'))
         && !matches!(text.get(range.end), Some(b']' | b'}' | b')'));
-    // The last one of a list that is too long is read for itself.
+    // The last object of a truncated list is read separately.
     let last = is_cut.then(|| text[range.clone()].iter().rposition(|byte| *byte == b'{')).flatten();
     let end = last.map_or(range.end, |last| range.start + last).max(hit.end);
     Some(Cookies { secrets, end, is_whole })
 }
 
-/// Returns where the value of the option `-b` begins, which may be joined to others; a shell may have a sign before its
+/// Returns the start of the value of the option `-b`, which may be joined to others; a shell may have a sign before its
 /// quotes.
 fn option(text: &[u8], hit: &Range<usize>) -> Option<usize> {
     let before = &text[..hit.start];
@@ -122,7 +122,7 @@ fn option(text: &[u8], hit: &Range<usize>) -> Option<usize> {
     Some(skip(text, at, 1, b"$^"))
 }
 
-/// The cookie that is given by its own name: `;jsessionid=...`. `sessionId=` is a name of many things.
+/// Returns a cookie given by its own name: `;jsessionid=...`. `sessionId=` has many other uses.
 fn named(text: &[u8], hit: &Range<usize>) -> Option<Cookies> {
     const WORD_BYTES_MAX: usize = 512;
     let name = &text[hit.start..hit.end - 1];
@@ -135,7 +135,7 @@ fn named(text: &[u8], hit: &Range<usize>) -> Option<Cookies> {
     Some(Cookies { secrets, end: hit.end, is_whole: false })
 }
 
-/// The cookie of a list that a browser wrote: `{"domain": ..., "name": "sid", "value": "..."}`.
+/// Returns a cookie of a list exported by a browser: `{"domain": ..., "name": "sid", "value": "..."}`.
 fn exported(text: &[u8], hit: &Range<usize>) -> Option<Cookies> {
     /// Keys that only cookies have.
     const TELLING_KEYS: [&[u8]; 4] = [b"httponly", b"samesite", b"hostonly", b"session"];
@@ -152,7 +152,7 @@ fn exported(text: &[u8], hit: &Range<usize>) -> Option<Cookies> {
     Some(Cookies { secrets, end, is_whole: text.get(end) == Some(&b'}') })
 }
 
-/// The quote in which the name at the end of a text stands: one that opened on its line.
+/// Returns the quote around the name at the end of a text: one opened on the same line.
 fn open_quote(before: &[u8]) -> Option<u8> {
     let is_quote = |byte: &u8| b"\"'`".contains(byte);
     let is_name = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-".contains(byte);
@@ -211,8 +211,8 @@ fn behind_name(text: &[u8], hit: &Range<usize>) -> Option<(usize, CookiePlace)> 
     }
 }
 
-/// Returns where the brackets of a call open, of which the first argument may be the name of a cookie: behind nothing,
-/// `().set`, `.add`, `::new`.
+/// Returns the opening bracket of a call whose first argument may be the name of a cookie: directly, or after `().set`,
+/// `.add`, `::new`.
 fn arguments(text: &[u8], from: usize) -> Option<usize> {
     const CALL_BYTES_MAX: usize = 32;
     let is_call = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_.:()".contains(byte);
@@ -244,7 +244,7 @@ fn extent(text: &[u8], at: usize, place: CookiePlace, quote: Option<u8>) -> Opti
     Some(open..open + length)
 }
 
-/// The length of what stands in brackets.
+/// Returns the length of text in brackets.
 fn bracketed(rest: &[u8]) -> usize {
     let rest = &rest[..rest.len().min(BRACKETS_BYTES_MAX)];
     let mut depth = 0usize;
@@ -263,8 +263,8 @@ fn bracketed(rest: &[u8]) -> usize {
     rest.len()
 }
 
-/// The length of a header without quotes around it: to the end of the line, also of one that is escaped,
-/// or to the quote that closes the string in which it stands. Other quotes are signs of a value.
+/// Returns the length of an unquoted header: to the end of the line, also an escaped one, or to the quote that closes
+/// the string around it. Other quotes belong to a value.
 fn line_length(rest: &[u8], quote: Option<u8>) -> usize {
     let mut inside = None;
     for (offset, &byte) in rest.iter().enumerate() {
@@ -282,12 +282,12 @@ fn line_length(rest: &[u8], quote: Option<u8>) -> usize {
     rest.len()
 }
 
-/// The secret values among the cookies of `range`.
+/// Returns the secret values among the cookies of `range`.
 fn secrets(text: &[u8], range: &Range<usize>, is_call: bool) -> Vec<Range<usize>> {
     let mut secrets = Vec::new();
-    // The name whose value comes next, and the last word, which may turn out to be a name.
+    // The name of the next value, and the last word, which may turn out to be a name.
     let (mut name, mut last): (Option<Range<usize>>, Option<Range<usize>>) = (None, None);
-    // A name from `Name: "sid"` belongs to the value behind it.
+    // A name from `Name: "sid"` belongs to the value after it.
     let mut told_name: Option<Range<usize>> = None;
     for (number, word) in words(text, range).enumerate() {
         let told = &text[word.clone()];
@@ -332,7 +332,7 @@ fn secrets(text: &[u8], range: &Range<usize>, is_call: bool) -> Vec<Range<usize>
     secrets
 }
 
-/// The words of a range: what stands between spaces, quotes, brackets and the signs that part cookies.
+/// Returns the words of a range, separated by spaces, quotes, brackets and the signs between cookies.
 fn words<'t>(text: &'t [u8], range: &Range<usize>) -> impl Iterator<Item = Range<usize>> + use<'t> {
     let (mut at, end) = (range.start, range.end);
     let parts = |byte: u8| byte.is_ascii_whitespace() || b";,\"'`\\()[]{}<>|&".contains(&byte);
@@ -344,8 +344,7 @@ fn words<'t>(text: &'t [u8], range: &Range<usize>) -> impl Iterator<Item = Range
     })
 }
 
-/// Returns whether the value of a cookie is one that lets somebody in: drawn at random, and, where the name does not
-/// tell, long.
+/// Returns whether the value of a cookie grants access: it appears random, and is long unless its name identifies it.
 fn is_secret(name: &[u8], value: &[u8]) -> bool {
     const BYTES_MIN: usize = 16;
     const TOLD_BYTES_MIN: usize = 8;

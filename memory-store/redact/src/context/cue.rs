@@ -1,6 +1,6 @@
-//! Values that look drawn at random beside a word about a way in: "the box lets you in with deploy and then ...",
-//! `user=svc cred=...`, `new Client('svc', '...')`. A *cue* is such a word. It promises no secret, as the name of a
-//! password does, so the value has to tell by itself that it is one, and nothing beside it may say that it is an id.
+//! Values that appear random beside a word about a way in: "the box lets you in with deploy and then ...",
+//! `user=svc cred=...`, `new Client('svc', '...')`. A *cue* is such a word. Unlike the name of a password it promises
+//! no secret, so the value itself must appear secret, and its context must not label it as an id.
 
 use std::ops::Range;
 
@@ -8,17 +8,17 @@ use crate::gate::sentence;
 use crate::value::{ValuePlace, chosen, judge, word};
 use crate::vocabulary::WORDS;
 
-/// Text before and behind a cue in which its value may stand.
+/// Bytes before and after a cue that are searched for its value.
 const BEFORE_BYTES_MAX: usize = 48;
 const AFTER_BYTES_MAX: usize = 80;
 
-/// Text behind a cue that heads a list or an object: in the lines below it.
+/// Bytes after a cue that heads a list or an object: the lines below it.
 const BLOCK_BYTES_MAX: usize = 200;
 
-/// The longest value that is looked at, which is shorter than a line of base 64.
+/// Maximum length of a value, which is shorter than a line of base 64.
 const VALUE_BYTES_MAX: usize = 56;
 
-/// Reads a text cue by cue, and each part of it once.
+/// Reads a text cue by cue, each part of it once.
 #[derive(Default)]
 pub(crate) struct CueReader {
     read: usize,
@@ -46,7 +46,7 @@ impl CueReader {
         found
     }
 
-    /// Finds the values in the sentences around a name or cue at `hit` that are clearly credentials.
+    /// Returns the clear credentials in the sentences around a name or cue at `hit`.
     pub(crate) fn sentence(&mut self, text: &[u8], hit: &Range<usize>) -> Vec<Range<usize>> {
         const SIDE_BYTES: usize = 160;
         if hit.start < self.judged {
@@ -60,7 +60,7 @@ impl CueReader {
             self.judged = end;
             return Vec::new();
         }
-        // Words are not cut, nor are characters.
+        // Neither words nor characters are split.
         let is_space = |byte: &u8| *byte == b' ' || *byte == b'\n';
         let start = if start == from && from > 0 {
             start + text[start..hit.start].iter().position(is_space).unwrap_or(hit.start - start)
@@ -77,21 +77,21 @@ impl CueReader {
     }
 }
 
-/// Returns whether a value is a part of base 64, a call or an address, or is named as an id.
+/// Returns whether a value is a part of base 64, a call or an address, or is labelled as an id.
 fn is_part_or_id(text: &[u8], value: &Range<usize>) -> bool {
     text.get(value.end).is_some_and(|next| b"=([".contains(next))
         || is_named_otherwise(text, value.start)
         || is_in_address(text, value)
 }
 
-/// Returns whether a word of a line may be a value.
+/// Returns whether a line has a word that may be a value.
 fn has_mixed_word(line: &[u8]) -> bool {
-    // Of most lines this is all that is asked.
+    // For most lines this test suffices.
     line.iter().any(u8::is_ascii_digit)
         && line.split(|byte| byte.is_ascii_whitespace()).any(word::may_be_value)
 }
 
-/// Finds the value that stands before the name of a password, in its line.
+/// Returns the value before the name of a password, in the same line.
 pub(crate) fn before(text: &[u8], name: usize) -> Option<Range<usize>> {
     let window = name.saturating_sub(AFTER_BYTES_MAX)..name;
     if !may_hold_value(&text[window.clone()]) {
@@ -102,7 +102,7 @@ pub(crate) fn before(text: &[u8], name: usize) -> Option<Range<usize>> {
     values(text, word_start(text, start)..name).pop()
 }
 
-/// Finds the values near cues that are not ASCII.
+/// Returns the values near cues that are not ASCII.
 pub(crate) fn abroad(text: &[u8]) -> Vec<Range<usize>> {
     if text.is_ascii() {
         return Vec::new();
@@ -116,10 +116,10 @@ pub(crate) fn abroad(text: &[u8]) -> Vec<Range<usize>> {
     found
 }
 
-/// The shortest value.
+/// Minimum length of a value.
 const VALUE_BYTES_MIN: usize = 10;
 
-/// Returns whether a word begins at a cue, or in a name a part of it.
+/// Returns whether a cue begins a word, or a part of a name.
 fn begins_word(text: &[u8], hit: &Range<usize>) -> bool {
     if !text[hit.start].is_ascii_alphanumeric() {
         return true;
@@ -129,16 +129,16 @@ fn begins_word(text: &[u8], hit: &Range<usize>) -> bool {
     !before.is_ascii_alphanumeric() || is_part || text[..hit.start].ends_with(b"\\n")
 }
 
-/// Returns whether a window has the characters that a value has, which most have not.
+/// Returns whether a window has the characters of a value, which most have not.
 fn may_hold_value(window: &[u8]) -> bool {
     let (digits, capitals) = window.iter().fold((false, false), |(digits, capitals), byte| {
         (digits | byte.is_ascii_digit(), capitals | byte.is_ascii_uppercase())
     });
-    // Words drawn by lot have neither, but the signs between them.
+    // Random words have neither, but have signs between them.
     digits && capitals || memchr::memchr_iter(b'-', window).nth(2).is_some()
 }
 
-/// The end of what is read behind a cue: of its line, or of the lines below it if it heads a list.
+/// Returns the end of the text read after a cue: of its line, or of the lines below it if it heads a list.
 fn window_end(text: &[u8], at: usize) -> usize {
     const HEAD_BYTES_MAX: usize = 24;
     let rest = &text[at..text.len().min(at + AFTER_BYTES_MAX)];
@@ -154,18 +154,18 @@ fn window_end(text: &[u8], at: usize) -> usize {
     at + memchr::memmem::find(block, b"\n\n").unwrap_or(block.len())
 }
 
-/// The beginning of the word at a place, if it is no long one.
+/// Returns the start of the word at a place, unless it is too long.
 fn word_start(text: &[u8], at: usize) -> usize {
     let before = text[..at].iter().rev().take(VALUE_BYTES_MAX);
     at - before.take_while(|byte| !is_edge(**byte)).count()
 }
 
-/// Returns whether a byte stands between words of a text or of code.
+/// Returns whether a byte is a separator of words in text or code.
 fn is_edge(byte: u8) -> bool {
     byte.is_ascii_whitespace() || b"\"'`*([{<>=:,;|)]}".contains(&byte) || !byte.is_ascii()
 }
 
-/// The values of a window that look drawn at random; one may go on behind it.
+/// Returns the values of a window that appear random; one may extend beyond it.
 fn values(text: &[u8], window: Range<usize>) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut at = window.start;
@@ -194,20 +194,20 @@ fn values(text: &[u8], window: Range<usize>) -> Vec<Range<usize>> {
     found
 }
 
-/// The value in quotes at a place that people choose, with the sign at its end.
+/// Returns a chosen password in quotes at a place, with the sign at its end.
 fn quoted_choice(text: &[u8], start: usize) -> Option<Range<usize>> {
     let value = word::quoted(text, start)?;
     chosen::is_chosen(&text[value.clone()]).then_some(value)
 }
 
-/// Returns whether the words before a value say that it is given.
+/// Returns whether the words before a value give it.
 fn is_given(lead: &[u8]) -> bool {
     let quotes = lead.iter().rev().take_while(|byte| b"\"'`*".contains(byte)).count();
     let lead = &lead[..lead.len() - quotes];
     WORDS.cue_giving.end(lead)
 }
 
-/// Returns whether the name before a value says that it is an id, a hash or another thing that opens nothing.
+/// Returns whether the name before a value labels it as an id, a hash or another value without access.
 fn is_named_otherwise(text: &[u8], at: usize) -> bool {
     const LEAD_BYTES: usize = 40;
     let lead = &text[at.saturating_sub(LEAD_BYTES)..at];
@@ -226,7 +226,7 @@ fn is_named_otherwise(text: &[u8], at: usize) -> bool {
     is(name) || is(last) || name.ends_with(b"ID")
 }
 
-/// Returns whether a value is a part of an address, which other rules read.
+/// Returns whether a value is a part of an address, which other rules cover.
 fn is_in_address(text: &[u8], value: &Range<usize>) -> bool {
     const LEAD_BYTES: usize = 160;
     let lead = &text[value.start.saturating_sub(LEAD_BYTES)..value.start];

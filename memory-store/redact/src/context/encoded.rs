@@ -1,23 +1,23 @@
-//! Secrets in base 64: a token, or a user and a password as `Authorization: Basic` has them.
+//! Secrets in base 64: a token, or a user and a password as in `Authorization: Basic`.
 
 use std::ops::Range;
 
 use memory_store_base::text::base64;
 
-/// Shorter runs hold no token, longer ones are files.
+/// Length limits of a run: shorter ones contain no token, longer ones are files.
 const RUN_BYTES_MIN: usize = 20;
 const RUN_BYTES_MAX: usize = 4 << 10;
 
-/// Base 64 of the shortest value that is looked for elsewhere.
+/// Base 64 length of the shortest value that is searched for elsewhere.
 const KNOWN_RUN_BYTES_MIN: usize = 11;
 
-/// Finds the runs of base 64 that hold a secret; `is_secret` judges what they say.
+/// Returns the runs of base 64 that contain a secret; `is_secret` judges the decoded text.
 pub(crate) fn find(text: &[u8], is_secret: impl Fn(&[u8]) -> bool) -> Vec<Range<usize>> {
     let is_secret = |said: &[u8]| is_login(said) && !is_global_id(said) || is_secret(said);
     runs(text, RUN_BYTES_MIN, is_secret)
 }
 
-/// Finds the runs that hold a known value, which may be shorter, and the bytes that do, if there are any.
+/// Returns the runs that contain a known value, which may be shorter, and byte dumps that do.
 pub(crate) fn find_known(
     text: &[u8],
     are_bytes: bool,
@@ -28,7 +28,7 @@ pub(crate) fn find_known(
     found
 }
 
-/// The dumps of bytes that hold a known value: `6b:6d:62`, `6b 6d 62`.
+/// Returns the byte dumps that contain a known value: `6b:6d:62`, `6b 6d 62`.
 fn bytes(text: &[u8], is_known: impl Fn(&[u8]) -> bool) -> Vec<Range<usize>> {
     const BYTES_MIN: usize = 8;
     let is_pair =
@@ -59,14 +59,14 @@ fn bytes(text: &[u8], is_known: impl Fn(&[u8]) -> bool) -> Vec<Range<usize>> {
     found
 }
 
-/// The password in base 64 of a user and a password.
+/// Returns the password from a base 64 user and password.
 pub(crate) fn password(value: &str) -> Option<String> {
     let said = decoded(value.trim_end_matches('=').as_bytes()).filter(|said| is_login(said))?;
     let colon = said.iter().position(|byte| *byte == b':')?;
     String::from_utf8(said[colon + 1..].to_vec()).ok()
 }
 
-/// The text that a value in base 64 is, as manifests of secrets have them.
+/// Decodes a value in base 64, as in manifests of secrets.
 pub(crate) fn told(value: &str) -> Option<String> {
     let run = value.trim_end_matches('=').as_bytes();
     let is_run = run.len() >= KNOWN_RUN_BYTES_MIN && run.iter().copied().all(is_base64);
@@ -74,7 +74,7 @@ pub(crate) fn told(value: &str) -> Option<String> {
     String::from_utf8(said).ok().map(|said| said.trim().to_owned())
 }
 
-/// A value without the escapes of an address, if it has any.
+/// Decodes the percent escapes of a value, if it has any.
 pub(crate) fn percent_decoded(value: &str) -> Option<String> {
     let mut said = Vec::with_capacity(value.len());
     let mut rest = value.as_bytes();
@@ -87,12 +87,12 @@ pub(crate) fn percent_decoded(value: &str) -> Option<String> {
     (said.len() < value.len()).then(|| String::from_utf8(said).ok()).flatten()
 }
 
-/// The runs of at least so many bytes whose meaning is a secret.
+/// Returns the runs of at least `bytes_min` bytes whose decoded text is a secret.
 fn runs(text: &[u8], bytes_min: usize, is_secret: impl Fn(&[u8]) -> bool) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut at = 0;
     while at < text.len() {
-        // Of a run that is long enough, one of these places is a part.
+        // A run that is long enough contains one of these places.
         let probe = (at + bytes_min - 1).min(text.len() - 1);
         if !is_base64(text[probe]) {
             at = probe + 1;
@@ -128,12 +128,12 @@ static BASE64: [bool; 256] = {
     table
 };
 
-/// Asked of most bytes of a text, so by a table.
+/// Called for most bytes of a text, so a table is used.
 fn is_base64(byte: u8) -> bool {
     BASE64[usize::from(byte)]
 }
 
-/// Decodes a run; `None` if it is no readable text, which shows within a few bytes.
+/// Decodes a run; `None` if it is no readable text, which is detected within a few bytes.
 fn decoded(run: &[u8]) -> Option<Vec<u8>> {
     let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
     base64::bytes(run).map(|byte| byte.filter(is_text)).collect()
@@ -151,7 +151,7 @@ fn hexadecimal(run: &[u8]) -> Option<Vec<u8>> {
         .collect()
 }
 
-/// `04:User42`: the id of a node that GitHub gives away.
+/// Returns whether a text is a public node id of GitHub: `04:User42`.
 fn is_global_id(said: &[u8]) -> bool {
     let Some(colon) = said.iter().position(|byte| *byte == b':') else { return false };
     let (length, name) = (&said[..colon], &said[colon + 1..]);
@@ -163,7 +163,7 @@ fn is_global_id(said: &[u8]) -> bool {
         && name[letters..].iter().all(|byte| byte.is_ascii_digit() || b":_".contains(byte))
 }
 
-/// `user:password`.
+/// Returns whether a text is `user:password`.
 fn is_login(said: &[u8]) -> bool {
     let is_user = |user: &[u8]| {
         (2..=64).contains(&user.len())

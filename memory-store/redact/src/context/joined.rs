@@ -1,9 +1,9 @@
-//! Secrets that were written in several pieces: over a `\` at the end of a line, as strings that are
-//! put together, in folded blocks of YAML, as a token that was wrapped; with emphasis, colours of a terminal,
-//! invisible characters, escapes or full-width letters inside, which whoever reads the text takes out again.
+//! Secrets written in several pieces: over a `\` at the end of a line, as concatenated strings, in folded blocks of
+//! YAML, as a wrapped token; or with emphasis, colours of a terminal, invisible characters, escapes or full-width
+//! letters inside, which readers of the text ignore or decode.
 //!
-//! A *join* is what stands between two pieces and is no part of the value, or stands for one byte of it. Around joins the text is
-//! read once more without them; what is found there and lies across a join is hidden with it.
+//! A *join* separates two pieces; it is not part of the value, or encodes one byte of it. The text around joins is
+//! scanned again without them; a secret found there that spans a join is hidden with it.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -13,34 +13,34 @@ use memchr::{memchr_iter, memchr2_iter, memchr3_iter};
 
 use crate::value::shape;
 
-/// Text before the first join and after the last that is read with them.
+/// Bytes before the first join and after the last that are scanned with them.
 const LEAD_BYTES_MAX: usize = 256;
 const TAIL_BYTES_MAX: usize = 1 << 10;
 
-/// Joins that are at most this far apart are read together.
+/// Maximum distance of joins that are scanned together.
 const GAP_BYTES_MAX: usize = 512;
 
-/// The longest text that is read at once; a longer one is read in several.
+/// Maximum length of text that is scanned at once; a longer one is divided.
 const CLUSTER_BYTES_MAX: usize = 32 << 10;
 
-/// Spaces that a join may have on each side.
+/// Maximum number of spaces on each side of a join.
 const SPACES_MAX: usize = 120;
 
-/// A line that ends in this many characters of a token may be the beginning of a wrapped one.
+/// Minimum number of token characters at the end of a line that may be wrapped.
 const WRAPPED_BYTES_MIN: usize = 12;
 
-/// Lines of base 64 that are this long and nothing else belong to an image or an archive.
+/// Minimum length of base 64 lines that belong to an image or an archive.
 const BLOB_LINE_BYTES_MIN: usize = 60;
 
 /// Separator of two pieces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Separator {
     range: Range<usize>,
-    /// The byte of the value that it stands for.
+    /// The byte of the value that it encodes.
     with: Option<u8>,
 }
 
-/// Finds the secrets that lie across joins; `scan` finds those of a text.
+/// Returns the secrets that span joins; `scan` returns those of a text.
 pub(crate) fn find<T>(
     text: &[u8],
     scan: impl Fn(&[u8]) -> Vec<(T, Range<usize>)>,
@@ -57,8 +57,8 @@ pub(crate) fn find<T>(
     found
 }
 
-/// Finds the values of which `scan` knows all bytes, so that any break of a line and any escape may be a join, and a
-/// sign between single characters (`are_characters`).
+/// Returns the secrets that `scan` recognises by all bytes, so that any line break and any escape may be a join, and
+/// any sign between single characters (`are_characters`).
 pub(crate) fn find_known(
     text: &[u8],
     are_characters: bool,
@@ -71,7 +71,7 @@ pub(crate) fn find_known(
     let mut joins: Vec<Separator> = memchr_iter(b'\n', text).map(line_break).collect();
     joins.extend(memchr_iter(0x1B, text).filter_map(|at| colour(text, at)).map(plain));
     joins.extend(memchr2_iter(0xE2, 0xEF, text).filter_map(|at| invisible(text, at)).map(plain));
-    // Behind `\` it is a sign.
+    // After `\` it is a literal sign.
     let signs = memchr_iter(b'%', text).filter(|at| !text[..*at].ends_with(b"\\"));
     joins.extend(signs.filter_map(|at| percent(text, at)));
     joins.extend(
@@ -100,7 +100,7 @@ fn plain(range: Range<usize>) -> Separator {
     Separator { range, with: None }
 }
 
-/// The end of a string and the beginning of the next, with an operator or a comma between them: `' + '`, `''`, `', '`.
+/// Returns the end of a string and the start of the next, with an operator or a comma between: `' + '`, `''`, `', '`.
 fn between_strings(text: &[u8], at: usize) -> Option<Range<usize>> {
     const BETWEEN_BYTES_MAX: usize = 4;
     let quote = text[at];
@@ -123,7 +123,7 @@ fn between_strings(text: &[u8], at: usize) -> Option<Range<usize>> {
     is_between.then_some(at..end)
 }
 
-/// Returns whether a sign stands between single characters: `S w o r d`, `S-w-o-r-d`.
+/// Returns whether a sign is between single characters: `S w o r d`, `S-w-o-r-d`.
 fn is_spaced(text: &[u8], at: usize) -> bool {
     let sign = text[at];
     let is = |at: Option<usize>| at.is_some_and(|at| text.get(at) == Some(&sign));
@@ -135,20 +135,20 @@ fn is_spaced(text: &[u8], at: usize) -> bool {
             || is(at.checked_sub(2)) && is(at.checked_sub(4)))
 }
 
-/// Operators between two strings of one line. They are prepared once, since most texts are short.
+/// Searchers for operators between two strings of one line, built once, because most texts are short.
 static GLUES: LazyLock<[Finder<'static>; 5]> =
     LazyLock::new(|| ["\" + \"", "' + '", "\" . \"", "' . '", "\" .. \""].map(Finder::new));
 
-/// Beginnings of a list of strings.
+/// Searchers for the start of a list of strings.
 static OPENS: LazyLock<[Finder<'static>; 2]> = LazyLock::new(|| ["[\"", "['"].map(Finder::new));
 
-/// The joins of a text, in order; they do not overlap.
+/// Returns the joins of a text in order, without overlaps.
 fn joins(text: &[u8]) -> Vec<Separator> {
     let mut joins: Vec<Range<usize>> = Vec::new();
     let mut folded = None;
     for line_end in memchr_iter(b'\n', text) {
         let Some(end) = content_end(text, line_end) else { continue };
-        // Most lines end in none of these, and this is asked of every line.
+        // Most lines end in none of these, and every line is tested.
         let join = match text[end - 1] {
             b'\\' => continuation(text, end, line_end),
             b'"' | b'\'' | b'`' | b'.' | b'&' => strings_around(text, end, line_end + 1),
@@ -180,7 +180,7 @@ fn joins(text: &[u8]) -> Vec<Separator> {
     joins
 }
 
-/// Signs of emphasis or code inside a word, which Markdown takes out.
+/// Returns signs of emphasis or code inside a word, which Markdown removes.
 fn emphasis(text: &[u8], at: usize) -> Option<Range<usize>> {
     const SIGNS_MAX: usize = 3;
     let is_sign = |byte: &&u8| b"*`".contains(byte);
@@ -190,7 +190,7 @@ fn emphasis(text: &[u8], at: usize) -> Option<Range<usize>> {
     (is_inside && length <= SIGNS_MAX).then_some(at..at + length)
 }
 
-/// Characters inside a word that nobody sees.
+/// Returns invisible characters inside a word.
 fn invisible(text: &[u8], at: usize) -> Option<Range<usize>> {
     let length = match text.get(at..)? {
         [0xC2, 0xAD, ..] => 2,
@@ -202,7 +202,7 @@ fn invisible(text: &[u8], at: usize) -> Option<Range<usize>> {
     Some(at..at + length)
 }
 
-/// A colour or style of a terminal (ECMA-48, `ESC [ ... m`, and what erases a line).
+/// Returns a colour or style of a terminal (ECMA-48, `ESC [ ... m`, and erasure of a line).
 fn colour(text: &[u8], at: usize) -> Option<Range<usize>> {
     const PARAMETERS_MAX: usize = 24;
     let rest = text.get(at..)?.strip_prefix(b"\x1b[")?;
@@ -212,8 +212,8 @@ fn colour(text: &[u8], at: usize) -> Option<Range<usize>> {
     rest.get(length).is_some_and(|byte| b"mK".contains(byte)).then_some(at..at + 3 + length)
 }
 
-/// Returns the separators between the arguments of a command that is a list of strings: `["redis-cli", "-a"`. A
-/// space stands for each.
+/// Returns the separators between the arguments of a command in list form: `["redis-cli", "-a"`. Each is read as a
+/// space.
 fn arguments(text: &[u8], mut at: usize) -> Vec<Separator> {
     const ARGUMENTS_MAX: usize = 40;
     const ARGUMENT_BYTES_MAX: usize = 200;
@@ -238,7 +238,7 @@ fn arguments(text: &[u8], mut at: usize) -> Vec<Separator> {
     if has_option { joins } else { Vec::new() }
 }
 
-/// A full-width letter, digit or sign.
+/// Returns a full-width letter, digit or sign.
 fn wide(text: &[u8], at: usize) -> Option<Separator> {
     let with = match text.get(at..at + 3)? {
         [0xEF, 0xBC, low @ 0x81..=0xBF] => low - 0x81 + b'!',
@@ -248,7 +248,7 @@ fn wide(text: &[u8], at: usize) -> Option<Separator> {
     Some(Separator { range: at..at + 3, with: Some(with) })
 }
 
-/// A letter, digit or sign of JSON or a language that is escaped without need: `\u0077`, `\x70`.
+/// Returns a letter, digit or sign of JSON or a language that is escaped without need: `\u0077`, `\x70`.
 fn escaped(text: &[u8], at: usize) -> Option<Separator> {
     let length = match text.get(at + 1)? {
         b'u' => 6,
@@ -260,14 +260,14 @@ fn escaped(text: &[u8], at: usize) -> Option<Separator> {
     with.is_ascii_graphic().then_some(Separator { range: at..at + length, with: Some(with) })
 }
 
-/// A character that is written as three octal digits.
+/// Returns a character in the form of three octal digits.
 fn octal(text: &[u8], at: usize) -> Option<Separator> {
     let digits = str::from_utf8(text.get(at + 1..at + 4)?).ok()?;
     let with = u8::from_str_radix(digits, 8).ok()?;
     with.is_ascii_graphic().then_some(Separator { range: at..at + 4, with: Some(with) })
 }
 
-/// A sign that HTML writes as an entity.
+/// Returns a sign in the form of an HTML entity.
 fn entity(text: &[u8], at: usize) -> Option<Separator> {
     const NAMES: [(&[u8], u8); 6] = [
         (b"lt;", b'<'),
@@ -292,23 +292,22 @@ fn entity(text: &[u8], at: usize) -> Option<Separator> {
         .then_some(Separator { range: at..at + 3 + mark + length, with: Some(with) })
 }
 
-/// A letter, digit or sign of a token that needs no percent sign and has one; and the signs that join a name
-/// with its value.
+/// Returns a percent-encoded letter, digit or sign of a token that needs no encoding, or a sign that joins a name with
+/// its value.
 fn encoded(text: &[u8], at: usize) -> Option<Separator> {
     percent(text, at).filter(|join| {
         join.with.is_some_and(|with| with.is_ascii_alphanumeric() || b"_-.~=:&\"'".contains(&with))
     })
 }
 
-/// Any byte that is written with a percent sign.
+/// Returns any percent-encoded byte.
 fn percent(text: &[u8], at: usize) -> Option<Separator> {
     let digits = str::from_utf8(text.get(at + 1..at + 3)?).ok()?;
     let with = u8::from_str_radix(digits, 16).ok()?;
     Some(Separator { range: at..at + 3, with: Some(with) })
 }
 
-/// `\` at the end of a line: it goes with the break and the next line's indentation, but a space before
-/// it stays.
+/// Returns a `\` at the end of a line with the break and the next line's indentation. A space before it is kept.
 fn continuation(text: &[u8], end: usize, line_end: usize) -> Option<Range<usize>> {
     let backslashes = text[..end].iter().rev().take_while(|byte| **byte == b'\\').count();
     if backslashes % 2 == 0 {
@@ -318,8 +317,8 @@ fn continuation(text: &[u8], end: usize, line_end: usize) -> Option<Range<usize>
         .or_else(|| Some(end - 1..skip_spaces(text, line_end + 1)))
 }
 
-/// The join of a string that ends before `left` and another that begins after `right`, with at most an
-/// operator between.
+/// Returns the join of a string that ends before `left` and another that begins after `right`, with at most an operator
+/// between.
 fn strings_around(text: &[u8], left: usize, right: usize) -> Option<Range<usize>> {
     let mut close = trimmed(text, left);
     let before = close;
@@ -340,15 +339,15 @@ fn strings_around(text: &[u8], left: usize, right: usize) -> Option<Range<usize>
     (text.get(open) == Some(&quote)).then_some(close - 1..open + 1)
 }
 
-/// The break of a line within base 64, a JWT or another long token that a mail or a tool wrapped. A block
-/// of nothing but base 64 is an image or an archive and begins no value.
+/// Returns a line break within base 64, a JWT or another long token that was wrapped. A block of base 64 alone is an
+/// image or an archive and begins no value.
 fn wrapped(
     text: &[u8],
     end: usize,
     line_end: usize,
     last: Option<&Range<usize>>,
 ) -> Option<Range<usize>> {
-    // Widths at which tools wrap what has no spaces.
+    // Widths at which tools wrap text without spaces.
     const WIDTHS: [usize; 9] = [60, 64, 70, 72, 75, 76, 78, 79, 80];
     let probe = |back: usize| end >= back && is_token(text[end - back]);
     if ![1, 4, 8, WRAPPED_BYTES_MIN].into_iter().all(probe) {
@@ -383,8 +382,8 @@ fn wrapped(
     .then_some(end..next)
 }
 
-/// A block of YAML that stands for one line: `key: >-` and the indented lines below, as long as each is
-/// one word. `folded` remembers where the block goes on.
+/// Returns the breaks of a folded YAML block: `key: >-` and the indented lines below, while each is one word. `folded`
+/// is the place where the block continues.
 fn fold(
     text: &[u8],
     end: usize,
@@ -422,13 +421,13 @@ fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"+/_-.".contains(&byte)
 }
 
-/// Returns where a line's content ends, without the spaces at its end; nothing for an empty line.
+/// Returns the end of a line's content without trailing spaces; `None` for an empty line.
 fn content_end(text: &[u8], line_end: usize) -> Option<usize> {
     let end = trimmed(text, line_end);
     (end > 0 && text[end - 1] != b'\n').then_some(end)
 }
 
-/// The place before `at` behind which there are only spaces.
+/// Returns the place before `at` after which there are only spaces.
 fn trimmed(text: &[u8], at: usize) -> usize {
     let spaces = text[..at].iter().rev().take(SPACES_MAX);
     at - spaces.take_while(|byte| b" \t\r".contains(byte)).count()
@@ -446,7 +445,7 @@ fn skip_spaces(text: &[u8], at: usize) -> usize {
     (at + spaces).min(text.len())
 }
 
-/// Joins that are read together.
+/// Groups joins that are scanned together.
 fn clusters(joins: &[Separator]) -> Vec<&[Separator]> {
     let mut clusters = Vec::new();
     let mut start = 0;
@@ -463,12 +462,12 @@ fn clusters(joins: &[Separator]) -> Vec<&[Separator]> {
     clusters
 }
 
-/// A piece of text without its joins.
+/// Text without its joins.
 struct Joined {
     text: Vec<u8>,
-    /// Starts of the parts, in this text and in the original one.
+    /// Starts of the parts, in this text and in the original.
     parts: Vec<(usize, usize)>,
-    /// Places of bytes that were written in another code, or of colours.
+    /// Places of encoded bytes, or of colours.
     codes: Vec<usize>,
 }
 
@@ -484,7 +483,7 @@ impl Joined {
                 joined.codes.push(joined.text.len());
             }
             if let Some(byte) = with {
-                // It stands where its last byte did.
+                // It maps to the place of its last byte.
                 joined.parts.push((joined.text.len(), range.end - 1));
                 joined.codes.push(joined.text.len());
                 joined.text.push(*byte);
@@ -499,12 +498,13 @@ impl Joined {
         self.text.extend_from_slice(&text[part]);
     }
 
-    /// Returns whether a range holds text of both sides of a join, or begins where one was.
+    /// Returns whether a range contains text of both sides of a join, or begins at one.
     fn is_across(&self, range: &Range<usize>) -> bool {
         self.parts.iter().skip(1).any(|(at, _)| range.start <= *at && *at < range.end)
     }
 
-    /// Returns whether a sign in another code stands in the name before a range, so that only here it was read.
+    /// Returns whether an encoded character is in the name before a range, so that the name is found only in the joined
+    /// text.
     fn is_named_in_code(&self, range: &Range<usize>) -> bool {
         const NAME_BYTES_MAX: usize = 64;
         let near = range.start.saturating_sub(NAME_BYTES_MAX)..=range.start;
@@ -524,7 +524,7 @@ impl Joined {
 mod tests {
     use super::*;
 
-    /// A text as it is read: what `scan` is given.
+    /// Returns the texts passed to `scan`.
     fn read(text: &str) -> Vec<String> {
         let seen = std::cell::RefCell::new(Vec::new());
         find(text.as_bytes(), |piece| {

@@ -1,4 +1,4 @@
-//! Contexts: what around a value makes a secret of it. The rows are in `data/contexts.toml` and `data/rules.toml`.
+//! Contexts: text around a value that makes it a secret. The rows are in `data/contexts.toml` and `data/rules.toml`.
 
 pub(crate) mod asked;
 pub(crate) mod assignment;

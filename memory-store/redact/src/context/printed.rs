@@ -1,6 +1,6 @@
-//! Commands whose output is a secret and nothing else: their output has no name beside the value, so the command alone
-//! tells what it is. And files and stores of credentials, whose values are secrets wherever else they are. Forms are from
-//! each program's own manual.
+//! Commands whose output is nothing but a secret: their output has no name beside the value, so only the command
+//! identifies it. Also files and stores of credentials, whose values are secrets in all other places. Forms are taken
+//! from each program's own manual.
 
 use std::sync::LazyLock;
 
@@ -16,9 +16,9 @@ use crate::vocabulary::WORDS;
 struct PrintedOutput {
     /// Names of secrets in the names of files, settings and variables; `NAME` stands for it in the others.
     name: String,
-    /// Commands that print a secret and nothing else.
+    /// Commands that print only a secret.
     prints: Vec<String>,
-    /// Commands that print what a store of credentials, or the environment, contains.
+    /// Commands that print the contents of a credential store, or the environment.
     stores: Vec<String>,
     /// Names of files that contain the settings of an environment, or credentials.
     files: Vec<String>,
@@ -43,14 +43,14 @@ fn any_of(before: &str, forms: &str, behind: &str) -> Option<Regex> {
     Regex::new(&format!("(?i){before}(?:{forms}){behind}")).ok()
 }
 
-/// Returns whether the name of a file tells that it contains settings of an environment, or credentials.
+/// Returns whether a file name is that of environment settings, or credentials.
 pub fn is_secrets_file(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     !name.split('.').any(|part| WORDS.sample_part.has(part))
         && FILE.as_ref().is_some_and(|file| file.is_match(path))
 }
 
-/// Returns whether a command line prints what a file or store of credentials contains, or the environment.
+/// Returns whether a command line prints a file or store of credentials, or the environment.
 pub fn reads_secrets(command: &str) -> bool {
     let names_file = || {
         command
@@ -62,9 +62,9 @@ pub fn reads_secrets(command: &str) -> bool {
         || names_file()
 }
 
-/// Returns whether a command line prints a secret and nothing else.
+/// Returns whether a command line prints only a secret.
 pub fn prints_secret(command: &str) -> bool {
-    // Only the last line: earlier ones go on into variables and files.
+    // Only the last line: output of earlier ones is redirected to variables and files.
     let last = command.lines().last().unwrap_or_default();
     // Public keys, and lists of names.
     let is_open = ["public", ".pub", "/etc/passwd", "name-only", "-o name", "tokenizer", "git "];

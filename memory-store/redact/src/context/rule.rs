@@ -1,4 +1,4 @@
-//! The rules for providers' tokens: a table of data (`data/rules.toml`) and how one rule is applied.
+//! Rules for providers' tokens: a table of data (`data/rules.toml`) and the application of one rule.
 
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
@@ -12,56 +12,56 @@ use crate::personal::checksum;
 use crate::value::{Promise, ValuePlace, chosen, judge, shape, stand_in};
 use crate::vocabulary::WORDS;
 
-/// Bytes after a keyword that are searched at first; a match that reaches this far is searched
-/// again with a longer window.
+/// Bytes searched after a keyword at first; a match that reaches the end of this window is searched again with a longer
+/// one.
 const WINDOW_BYTES: usize = 512;
 
-/// The longest text that one match may take.
+/// Maximum length of a match.
 const MATCH_BYTES_MAX: usize = 16 << 10;
 
-/// Compiled size that one pattern may have.
+/// Maximum compiled size of a pattern.
 const PATTERN_BYTES_MAX: usize = 64 << 20;
 
-/// Text allowed directly before a token: nothing of a word, an escape such as `\n` of text in a JSON string, or a
-/// percent-encoded byte. [`has_left_edge`] says the same.
+/// Text allowed directly before a token: no character of a word, or an escape such as `\n` of text in a JSON string, or
+/// a percent-encoded byte. Equivalent to [`has_left_edge`].
 const LEFT_EDGE: &str = r"(?:\\[nrt]|%[0-9A-Fa-f]{2}|\A|[^A-Za-z0-9_])";
 
-/// The longest left edge.
+/// Maximum length of a left edge.
 const LEFT_EDGE_BYTES: usize = 3;
 
-/// One way in which secrets look.
+/// A format of secrets.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Rule {
     /// Name in the placeholder.
     pub name: String,
-    /// A match contains at least one of these, or stands near it.
+    /// Keywords; a match contains at least one of them, or is near it.
     pub keywords: Vec<String>,
-    /// The regular expression; its group `secret`, or else all of it, is hidden.
+    /// The regular expression; its group `secret`, or otherwise the whole match, is hidden.
     pattern: String,
-    /// True if case says nothing, neither in the keywords nor in the pattern.
+    /// True to ignore case, both in the keywords and in the pattern.
     #[serde(default)]
     ignore_case: bool,
     /// True if the token may follow a word's character directly.
     #[serde(default)]
     glued: bool,
-    /// True if only the name before the secret tells whose it is, because the form is common.
+    /// True if the format is common, and only the name before the secret identifies the provider.
     #[serde(default)]
     named: bool,
-    /// Bytes that a match may begin before its keyword. Where this is nothing the match begins with
-    /// the keyword, which is far cheaper to look at.
+    /// Maximum number of bytes of a match before its keyword. If 0, the match begins with the keyword, which is far
+    /// cheaper to test.
     #[serde(default)]
     before: usize,
-    /// Bytes after the keyword within which a match ends; 0 where only its length bounds it.
+    /// Maximum number of bytes of a match after the keyword; 0 if only its length is limited.
     #[serde(default)]
     after: usize,
-    /// Text between the keyword of every match and the next space.
+    /// Text that every match contains between its keyword and the next space.
     #[serde(default)]
     needs: String,
-    /// Bits per character that the secret has at least.
+    /// Minimum entropy of the secret, in bits per character.
     #[serde(default)]
     entropy: f32,
-    /// True if the secret has capitals, small letters and digits.
+    /// True if the secret must have upper-case and lower-case letters and digits.
     #[serde(default)]
     mixed: bool,
     /// The checksum that the format has.
@@ -69,28 +69,28 @@ pub(crate) struct Rule {
     /// True if it is a command, which counts only where one may stand, and whose value may be something else.
     #[serde(default)]
     command: bool,
-    /// True if the secret has to look like a password or a token, since a word may stand there.
+    /// True if the secret must resemble a password or a token, because ordinary words are possible in its place.
     #[serde(default)]
     told: bool,
-    /// As [`told`](Self::told), or like one that people choose with its sign: all of it stands apart.
+    /// As the previous field, but also accepts a chosen password with its sign: the value is delimited.
     #[serde(default)]
     chosen: bool,
-    /// True if the secret has to be of a style in which passwords and keys are made.
+    /// True if the secret must have a style of generated passwords and keys.
     #[serde(default)]
     styled: bool,
-    /// True if the secret has to look drawn at random, since nothing but its place tells it.
+    /// True if the secret must appear random, because only its place indicates it.
     #[serde(default)]
     drawn: bool,
-    /// True if words that stand where a secret would are none.
+    /// True if words in the place of the secret are not hidden.
     #[serde(default)]
     worded: bool,
-    /// True if a user and a password that are both words which mean nothing are none: `username:password`.
+    /// True if a user and a password that are both meaningless words are not hidden: `username:password`.
     #[serde(default)]
     pair: bool,
-    /// True if what looks like a placeholder is hidden too.
+    /// True if placeholders are hidden too.
     #[serde(default)]
     even_placeholders: bool,
-    /// The provider's page that describes the format.
+    /// URL of the provider's documentation of the format.
     #[cfg_attr(
         not(test),
         expect(dead_code, reason = "for people, and for the test that reads the table")
@@ -99,15 +99,15 @@ pub(crate) struct Rule {
     /// Text with a made-up secret in guillemets.
     #[cfg_attr(not(test), expect(dead_code, reason = "for the test that reads the table"))]
     pub example: String,
-    /// The compiled pattern; most rules are never needed in a run.
+    /// The compiled pattern, created on first use: most rules are never needed in a run.
     #[serde(skip)]
     regex: OnceLock<Option<Regex>>,
-    /// The search for what it needs.
+    /// Searcher for the text in `needs`.
     #[serde(skip)]
     finder: OnceLock<Finder<'static>>,
 }
 
-/// The file of providers' formats.
+/// Contents of the file of providers' formats.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RuleFile {
@@ -115,19 +115,19 @@ struct RuleFile {
 }
 
 static PROVIDERS: LazyLock<RuleFile> = LazyLock::new(|| {
-    // Proved by the test `the_table_of_rules_is_sound`.
+    // Verified by the test `the_table_of_rules_is_sound`.
     toml::from_str(include_str!("../../data/rules.toml")).expect("the built-in rules are valid")
 });
 
 static CONTEXTS: LazyLock<Vec<Rule>> = LazyLock::new(|| rows::of("rule"));
 
-/// Returns the built-in rules: formats first, which tell more than what stands around a secret.
+/// Returns the built-in rules: formats first, which are more specific than contexts.
 pub(crate) fn built_in() -> impl Iterator<Item = &'static Rule> {
     PROVIDERS.rule.iter().chain(CONTEXTS.iter())
 }
 
 impl Rule {
-    /// Finds the secret around a keyword that stands at `hit`.
+    /// Returns the secret around the keyword at `hit`.
     pub(crate) fn find(&self, text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
         if !self.may_match(text, hit) {
             return None;
@@ -149,7 +149,7 @@ impl Rule {
             if let Some(secret) = self.secret(text, &groups) {
                 return Some(secret);
             }
-            // A match that begins before the keyword may be another value than the one that follows it.
+            // A match that begins before the keyword may be another value than the one after it.
             if whole.end > hit.start || whole.end <= start {
                 return None;
             }
@@ -157,7 +157,7 @@ impl Rule {
         }
     }
 
-    /// Finds the secret of a match that begins with the keyword at `hit`.
+    /// Returns the secret of a match that begins with the keyword at `hit`.
     fn find_here(&self, regex: &Regex, text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
         if !self.glued && !has_left_edge(&text[..hit.start]) {
             return None;
@@ -184,12 +184,12 @@ impl Rule {
         }
     }
 
-    /// Returns whether the rule reads a text that is full of its keywords faster in one pass.
+    /// Returns whether a text full of the rule's keywords is searched faster in one pass.
     pub(crate) fn prefers_one_pass(&self) -> bool {
         self.before > 0
     }
 
-    /// Finds all secrets that begin at `from` or later, in one pass over the text.
+    /// Returns all secrets from `from` on, in one pass over the text.
     pub(crate) fn find_all(&self, text: &[u8], from: usize) -> Vec<Range<usize>> {
         let Some(regex) = self.regex() else { return Vec::new() };
         let mut found = Vec::new();
@@ -205,10 +205,10 @@ impl Rule {
         found
     }
 
-    /// Returns whether the window is worth a look: cheaper than to search it.
+    /// Returns whether the window may match; cheaper than a search.
     fn may_match(&self, text: &[u8], hit: &Range<usize>) -> bool {
         let keyword = &text[hit.clone()];
-        // Some rules have dozens, most of one length: their first bytes tell nearly all of them apart.
+        // Some rules have dozens of keywords, most of one length: their first bytes distinguish nearly all of them.
         let is = |known: &String| known.as_bytes()[0] == keyword[0] && known.as_bytes() == keyword;
         if !self.ignore_case && !self.keywords.iter().any(is) {
             return false;
@@ -258,7 +258,7 @@ impl Rule {
         self.regex.get_or_init(|| self.compile().ok()).as_ref()
     }
 
-    /// Compiles the pattern: ASCII only, which is what token formats mean and 40 times faster.
+    /// Compiles the pattern for ASCII only, as token formats require; 40 times faster than Unicode.
     pub(crate) fn compile(&self) -> Result<Regex, regex::Error> {
         let pattern = match (self.glued, self.pattern.contains("(?<secret>")) {
             _ if self.before == 0 => format!(r"\A(?:{})", self.pattern),
@@ -275,7 +275,7 @@ impl Rule {
     }
 }
 
-/// Returns whether a token may begin after this.
+/// Returns whether a token may begin after this text.
 fn has_left_edge(before: &[u8]) -> bool {
     match before {
         [] => true,
@@ -286,7 +286,7 @@ fn has_left_edge(before: &[u8]) -> bool {
     }
 }
 
-/// Returns whether there are capitals, small letters and two digits.
+/// Returns whether a secret has upper-case and lower-case letters and two digits.
 fn has_all_kinds(secret: &[u8]) -> bool {
     secret.iter().any(u8::is_ascii_uppercase)
         && secret.iter().any(u8::is_ascii_lowercase)

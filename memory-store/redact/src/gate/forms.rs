@@ -1,5 +1,5 @@
-//! Forms of sentences that give a credential by what surrounds the value, whatever the value looks like: an option, a
-//! variable, the answer to a question. The rows are in `contexts.toml`.
+//! Forms of sentences that identify a credential by its context, whatever the form of the value: an option, a variable,
+//! the answer to a question. The rows are in `contexts.toml`.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -18,7 +18,7 @@ use crate::value::{drawn, shape, stand_in};
 #[serde(deny_unknown_fields)]
 struct GateRow {
     reason: String,
-    /// Expression; its first group that takes part in a match is the value.
+    /// Expression; its first group that participates in a match is the value.
     pattern: String,
     /// Expression that matches elsewhere in the sentence.
     near: Option<String>,
@@ -27,21 +27,21 @@ struct GateRow {
     example: String,
 }
 
-/// Test that a value has to pass.
+/// Test for a value.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum GateJudge {
     /// Anything but a placeholder, a path or a number.
     Any,
-    /// No word of plain language: with a digit or a sign, rare, or in quotes.
+    /// No ordinary word: with a digit or a sign, rare, or in quotes.
     Marked,
     /// The same, or a name.
     Named,
-    /// A word that looks like a credential by itself.
+    /// A word that resembles a credential by itself.
     Looks,
-    /// Plain words without those of grammar, as many rare as common ones.
+    /// Plain words without function words, with at least as many rare as common ones.
     Phrase,
-    /// A segment of the address looks drawn at random.
+    /// A segment of the address appears random.
     Address,
 }
 
@@ -51,7 +51,7 @@ struct GateForm {
     near: Option<Regex>,
 }
 
-/// The forms, with the search for those that may match a sentence.
+/// The forms, with a filter for those that may match a sentence.
 struct Forms {
     list: Vec<GateForm>,
     patterns: PatternFilter,
@@ -59,7 +59,7 @@ struct Forms {
 }
 
 static FORMS: LazyLock<Forms> = LazyLock::new(|| {
-    // Proved by the test `each_form_finds_its_example`.
+    // Verified by the test `each_form_finds_its_example`.
     let regex = |text: &String| Regex::new(text).expect("the patterns are valid");
     let form = |row: GateRow| GateForm {
         pattern: regex(&row.pattern),
@@ -79,7 +79,7 @@ pub(super) fn examples() -> impl Iterator<Item = (&'static str, &'static str)> {
     FORMS.list.iter().map(|form| (form.row.example.as_str(), form.row.reason.as_str()))
 }
 
-/// Returns the places of values that a sentence gives in one of the forms, each with the reason.
+/// Returns the values in a sentence that match one of the forms, each with the reason.
 pub(super) fn find(sentence: &str) -> Vec<(Range<usize>, &'static str)> {
     let mut may = FORMS.patterns.may_match(sentence);
     if may != 0 {
@@ -88,7 +88,7 @@ pub(super) fn find(sentence: &str) -> Vec<(Range<usize>, &'static str)> {
     find_of(sentence, may)
 }
 
-/// Finds values by those of the forms whose bit is set.
+/// Returns the values that match the forms whose bit is set.
 fn find_of(sentence: &str, forms: u64) -> Vec<(Range<usize>, &'static str)> {
     let mut found = Vec::new();
     let is_near = |form: &GateForm| form.near.as_ref().is_none_or(|near| near.is_match(sentence));
@@ -106,7 +106,7 @@ fn find_of(sentence: &str, forms: u64) -> Vec<(Range<usize>, &'static str)> {
     found
 }
 
-/// Finds values by all forms, without looking for literals first, and returns how many forms have none.
+/// Returns the values that match any form, without the filter of literals, and the number of forms without literals.
 #[cfg(test)]
 pub(super) fn find_by_all(sentence: &str) -> (Vec<(Range<usize>, &'static str)>, u32) {
     (find_of(sentence, u64::MAX), FORMS.patterns.unfiltered())
@@ -144,7 +144,7 @@ impl GateJudge {
     }
 }
 
-/// Returns whether a value stands for another one, or is a word of grammar.
+/// Returns whether a value is a placeholder or a function word.
 fn is_refused(value: &str) -> bool {
     let lowered = value.to_lowercase();
     let is_name = value.bytes().all(|byte| byte.is_ascii_uppercase() || b"_".contains(&byte));
@@ -157,7 +157,7 @@ fn is_refused(value: &str) -> bool {
         || crate::vocabulary::WORDS.gate_kinds.is_in_whole(&lowered)
 }
 
-/// Returns whether a value is no word of plain language.
+/// Returns whether a value is no ordinary word.
 fn is_marked(value: &str, is_quoted: bool) -> bool {
     const RARE_LETTERS_MIN: usize = 5;
     let (letters, digits) = looks::count(value);
@@ -174,8 +174,8 @@ fn is_marked(value: &str, is_quoted: bool) -> bool {
         || is_quoted && (is_phrase || value.contains(char::is_uppercase))
 }
 
-/// Returns where the first segment of an address begins that looks drawn at random. A number is none, nor is a commit,
-/// unless the address is a hook.
+/// Returns the start of the first segment of an address that appears random. Numbers do not count, nor do commits,
+/// unless the address is a webhook.
 fn drawn_segment(address: &str) -> Option<usize> {
     const BYTES_MIN: usize = 8;
     const HEX_BYTES_MIN: usize = 16;

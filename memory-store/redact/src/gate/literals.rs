@@ -1,22 +1,22 @@
-//! Literals of patterns: each match of a pattern contains one of its literals, so that a text without them need not be
-//! compared with the pattern.
+//! Literals of patterns: each match of a pattern contains one of its literals, so texts without them are not compared
+//! with the pattern.
 
 use std::collections::BTreeMap;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex_syntax::hir::{Class, Hir, HirKind, Look};
 
-/// Texts that a part of a pattern may match, at most: a product of more is cut into shorter literals.
+/// Maximum number of texts that a part of a pattern may match: a product of more is divided into shorter literals.
 const EXACT_MAX: usize = 64;
 
-/// Literals of a pattern, at most.
+/// Maximum number of literals of a pattern.
 const LITERALS_MAX: usize = 512;
 
-/// Letters that are other forms of an ASCII letter where case is ignored. A text that contains one is compared with
-/// each pattern.
+/// Letters that are other forms of an ASCII letter if case is ignored. A text that contains one is compared with each
+/// pattern.
 const FOLDED: [char; 2] = ['ſ', '\u{212A}'];
 
-/// A character of a literal, or the boundary of a word.
+/// A character of a literal, or a word boundary.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum LiteralUnit {
     Char(char),
@@ -29,9 +29,9 @@ type Literal = Vec<LiteralUnit>;
 
 /// Literals of a part of a pattern.
 struct Literals {
-    /// All texts that the part matches, if these are few.
+    /// All texts that the part matches, if there are few.
     exact: Option<Vec<Literal>>,
-    /// Literals of which each match contains one.
+    /// Literals, one of which is in each match.
     required: Option<Vec<Literal>>,
 }
 
@@ -81,7 +81,7 @@ impl Literals {
     }
 }
 
-/// Returns the literals of characters of which one is matched.
+/// Returns the literals of a character class.
 fn of_class(class: &Class) -> Literals {
     let Class::Unicode(class) = class else { return Literals::NONE };
     let ranges = class.ranges();
@@ -110,7 +110,7 @@ fn of_class(class: &Class) -> Literals {
     Literals::exact(units.into_iter().map(|unit| vec![unit]).collect())
 }
 
-/// Returns the literals of parts that follow each other.
+/// Returns the literals of consecutive parts.
 fn of_sequence(parts: &[Hir]) -> Literals {
     let mut run: Vec<Literal> = vec![Vec::new()];
     let mut best: Option<Vec<Literal>> = None;
@@ -139,11 +139,11 @@ fn of_sequence(parts: &[Hir]) -> Literals {
 
 /// Returns the literals that occur in fewer texts.
 fn better(one: Option<Vec<Literal>>, other: Option<Vec<Literal>>) -> Option<Vec<Literal>> {
-    // The last of equals is taken by `max_by_key`.
+    // `max_by_key` returns the last of equals.
     other.into_iter().chain(one).max_by_key(|it| (weight(it), std::cmp::Reverse(it.len())))
 }
 
-/// Returns how rare the most frequent of these literals is, as far as its length shows.
+/// Returns the rarity of the most frequent of these literals, estimated by length.
 fn weight(literals: &[Literal]) -> usize {
     let weight = |literal: &Literal| {
         let unit = |unit: &LiteralUnit| match unit {
@@ -157,7 +157,7 @@ fn weight(literals: &[Literal]) -> usize {
     literals.iter().map(weight).min().unwrap_or_default()
 }
 
-/// Use of a literal: the pattern, and what has to be true of an occurrence.
+/// Use of a literal: the pattern, and the conditions on an occurrence.
 #[derive(Clone)]
 struct Use {
     pattern: usize,
@@ -171,7 +171,7 @@ pub(super) struct PatternFilter {
     automaton: AhoCorasick,
     /// Uses by literal.
     uses: Vec<Vec<Use>>,
-    /// Patterns without literals, a bit each.
+    /// Patterns without literals, as bits.
     always: u64,
     /// All patterns.
     all: u64,
@@ -204,7 +204,7 @@ impl PatternFilter {
         Self { automaton, uses: literals.into_values().collect(), always, all }
     }
 
-    /// Returns the patterns that may match a text, a bit each.
+    /// Returns the patterns that may match a text, as bits.
     pub(super) fn may_match(&self, text: &str) -> u64 {
         if !text.is_ascii() && text.contains(FOLDED) {
             return self.all;
@@ -248,7 +248,7 @@ impl LiteralUnit {
 }
 
 impl Use {
-    /// Returns whether an occurrence has the case of the literal and the boundaries of words around it.
+    /// Returns whether an occurrence has the case of the literal and its word boundaries.
     fn is_at(&self, text: &str, start: usize, end: usize) -> bool {
         let is_cased = |(unit, c): (&LiteralUnit, char)| match unit {
             LiteralUnit::Char(known) => *known == c,
@@ -260,7 +260,7 @@ impl Use {
     }
 }
 
-/// Returns whether a character is surely one of a word to regular expressions, too.
+/// Returns whether a character is certainly a word character of regular expressions.
 fn is_of_word(c: char) -> bool {
     c.is_alphabetic() || c.is_ascii_digit() || c == '_'
 }

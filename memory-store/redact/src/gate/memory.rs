@@ -1,4 +1,4 @@
-//! Redacting all parts of a memory.
+//! Redaction of all fields of a memory.
 
 use std::ops::Range;
 
@@ -8,8 +8,8 @@ use crate::engine::Redactor;
 use crate::known::{KEY_BYTES, Known};
 
 impl Redactor {
-    /// Returns a memory as an index holds it, and as it is judged and released: without its secrets, and while it is held
-    /// for a credential without what looks like one.
+    /// Returns a memory as stored in an index, and as it is judged and released: without its secrets, and while it is
+    /// held for a credential, without the suspected parts.
     pub fn redacted(&self, memory: &Memory) -> Memory {
         let mut memory = memory.clone();
         self.redact_memory(&mut memory);
@@ -19,10 +19,10 @@ impl Redactor {
         memory
     }
 
-    /// Returns the parts of a memory that look like credentials though no rule hides them.
+    /// Returns the parts of a memory that resemble credentials although no rule hides them.
     pub fn suspects_in(&self, memory: &Memory) -> Vec<MemorySuspect> {
         let around = around(memory);
-        // Names, tags and ways to ask repeat words of the text in small letters: there they are judged as they were written.
+        // Names, tags and cues repeat words of the text in lower case: they are judged in their original form there.
         let written = [&*memory.title, &*memory.body].join("\n").to_lowercase();
         let mut found: Vec<MemorySuspect> = Vec::new();
         for (field, text) in texts(&mut memory.clone()) {
@@ -44,7 +44,7 @@ impl Redactor {
         found
     }
 
-    /// Hides what looks like a credential in every text of a memory, also where a name or a tag repeats it.
+    /// Hides suspected credentials in every text of a memory, also in names and tags that repeat them.
     pub fn hide_suspects(&self, memory: &mut Memory) {
         let around = around(memory);
         let values: Vec<String> =
@@ -61,14 +61,14 @@ impl Redactor {
         }
     }
 
-    /// Takes secrets out of every text of a memory; returns how many there were.
+    /// Removes secrets from every text of a memory; returns their number.
     pub fn redact_memory(&self, memory: &mut Memory) -> usize {
         let mut texts: Vec<&mut String> = texts(memory).into_iter().map(|(_, text)| text).collect();
         self.redact_together(&mut texts)
     }
 }
 
-/// A part of a memory that looks like a credential.
+/// A part of a memory that resembles a credential.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemorySuspect {
     /// Name of the field that contains it.
@@ -77,16 +77,16 @@ pub struct MemorySuspect {
     pub line: String,
     /// The part.
     pub value: String,
-    /// What looks like a credential about it.
+    /// Reasons for the suspicion.
     pub reasons: Vec<&'static str>,
 }
 
-/// Text that tells what the fields of a memory are about.
+/// Returns the context of a memory's fields: its title and topic.
 fn around(memory: &Memory) -> String {
     format!("{}\n{}", memory.title, memory.topic.as_deref().unwrap_or_default())
 }
 
-/// Every text of a memory with the name of its field. The title comes first: it may explain the others.
+/// Returns every text of a memory with the name of its field. The title is first: it may explain the others.
 fn texts(memory: &mut Memory) -> Vec<(&'static str, &mut String)> {
     let mut texts = vec![("title", &mut memory.title), ("text", &mut memory.body)];
     texts.extend(memory.source.quote.as_mut().map(|text| ("quote", text)));
@@ -100,7 +100,7 @@ fn texts(memory: &mut Memory) -> Vec<(&'static str, &mut String)> {
         texts.extend(parts.map(|text| ("fact", text)));
     }
     texts.extend(memory.author.as_mut().map(|text| ("author", text)));
-    // Signatures have no addresses, so that what is left in place still finds them.
+    // Signatures have no addresses, so that a redacted signature still matches.
     texts.extend(memory.signatures.iter_mut().map(|text| ("signature", text)));
     if let Some(command) = &mut memory.command {
         texts.extend([("command", &mut command.line), ("directory", &mut command.directory)]);
@@ -108,7 +108,7 @@ fn texts(memory: &mut Memory) -> Vec<(&'static str, &mut String)> {
     texts
 }
 
-/// The line of a text that contains a part of it, shortened.
+/// Returns the shortened line that contains a part of a text.
 fn line_of(text: &str, range: &Range<usize>) -> String {
     const CHARS_MAX: usize = 160;
     let start = text[..range.start].rfind('\n').map_or(0, |at| at + 1);

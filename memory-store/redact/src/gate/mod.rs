@@ -1,9 +1,9 @@
-//! Gate before a memory is written where others read it. It is stricter than redaction: what it finds is not hidden for
-//! good, but a memory that contains it is held until a person has looked.
+//! Gate for memories before they are written where others read them. It is stricter than redaction: its findings are
+//! not hidden for good, but a memory that contains one is held until a person has reviewed it.
 //!
-//! Each word of a text has a score: how much it looks like a password, a key or a code by itself, and what stands beside
-//! it. `vocabulary.toml` has the words of each language. A word that names a commit, an id, a class or a file takes points
-//! away.
+//! Each word of a text has a score for its own resemblance to a password, a key or a code, and for the text beside it.
+//! `vocabulary.toml` contains the words of each language. A word that names a commit, an id, a class or a file
+//! subtracts points.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -23,15 +23,14 @@ mod words;
 
 pub use sentence::Suspect;
 
-/// What stands in place of a suspect that is not given to a session.
+/// Placeholder name of a suspect that is not given to a session.
 pub const SUSPECT: &str = "held-back";
 
-/// Points from which on a word is suspect beside one that has [`ENOUGH`].
+/// Minimum number of points for a word to be suspect beside one that has [`ENOUGH`].
 const ENOUGH_BESIDE: i32 = 2;
 
 impl Redactor {
-    /// Returns the parts of a text that look like credentials, in order. `around` is text that belongs to it, such as a
-    /// title.
+    /// Returns the parts of a text that resemble credentials, in order. `around` is related text, such as a title.
     pub fn suspects(&self, text: &str, around: &str) -> Vec<Suspect> {
         let hidden = placeholders(text);
         let mut found: Vec<Suspect> = Vec::new();
@@ -51,7 +50,7 @@ impl Redactor {
                 }
                 let is_number = is_number(value.as_bytes());
                 match suspect.points {
-                    // Beside a code another number is one, too.
+                    // Beside a code another number counts as one, too.
                     points if points >= ENOUGH || is_number && has_code && points >= 0 => {
                         has_number |= is_number;
                         found.push(suspect);
@@ -63,7 +62,7 @@ impl Redactor {
                 }
             }
         }
-        // Beside a code another number is one more often than beside a password.
+        // Another number is more likely to be a code beside a code than beside a password.
         if has_number {
             weak.extend(numbers);
         }
@@ -81,7 +80,7 @@ impl Redactor {
         found
     }
 
-    /// Returns a text without what looks like a credential.
+    /// Returns a text without suspected credentials.
     pub fn without_suspects<'t>(&self, text: &'t str, around: &str) -> Cow<'t, str> {
         let found = self.suspects(text, around);
         if found.is_empty() {
@@ -92,7 +91,7 @@ impl Redactor {
         Cow::Owned(clean)
     }
 
-    /// Puts a placeholder in these places of a text.
+    /// Replaces these ranges of a text by a placeholder.
     pub(crate) fn hold_back(&self, text: &mut String, mut ranges: Vec<Range<usize>>) {
         ranges.sort_by_key(|range| range.start);
         let found = ranges.into_iter().map(|range| Finding { rule: SUSPECT, range }).collect();
@@ -100,7 +99,7 @@ impl Redactor {
     }
 }
 
-/// Other places where a suspect is repeated.
+/// Returns other occurrences of a suspect.
 fn repeated(text: &str, found: &[Suspect]) -> Vec<Suspect> {
     const BYTES_MIN: usize = 6;
     let mut repeated = Vec::new();

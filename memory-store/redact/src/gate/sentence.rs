@@ -1,4 +1,4 @@
-//! Scores the words of a sentence by their look and by the words beside them.
+//! Scoring of the words of a sentence by their form and by the words beside them.
 
 use std::cell::{LazyCell, OnceCell};
 use std::ops::Range;
@@ -13,24 +13,24 @@ use crate::finding::PLACEHOLDER_OPEN;
 use crate::value::{Promise, ValuePlace, chosen, judge, word};
 use crate::vocabulary::{WORDS, WordClasses};
 
-/// A part of a text that looks like a credential though no rule of redaction hides it.
+/// A part of a text that resembles a credential although no redaction rule hides it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suspect {
-    /// Place, in bytes.
+    /// Range in bytes.
     pub range: Range<usize>,
     /// Sum of the reasons.
     pub points: i32,
-    /// What looks like a credential about it, the weightiest first.
+    /// Reasons, the weightiest first.
     pub reasons: Vec<&'static str>,
 }
 
-/// Points from which on a word is held.
+/// Minimum number of points for a word to be held.
 pub(super) const ENOUGH: i32 = 3;
 
-/// Bytes before and behind a value that are compared with the lists of words, the longest of which has 40.
+/// Bytes before and after a value that are compared with the word lists, whose longest entry has 40.
 const NEAR_BYTES_MAX: usize = 240;
 
-/// Classes of words that a text contains, a bit each.
+/// Classes of words in a text, one bit each.
 #[derive(Clone, Copy)]
 struct Classes(u8);
 
@@ -41,7 +41,7 @@ impl Classes {
     /// What a phrase is given by: the words of [`ScoredSentence::opening_phrase`].
     const PHRASE: u8 = 1 << 3;
 
-    /// Returns the classes of a lowered text.
+    /// Returns the classes of a lower-case text.
     fn of(lowered: &str) -> Self {
         Self(CLASSES.in_text(&format!("{lowered} ")))
     }
@@ -66,7 +66,7 @@ static CLASSES: LazyLock<WordClasses> = LazyLock::new(|| {
 pub(super) struct ScoredSentence<'t> {
     text: &'t str,
     range: Range<usize>,
-    /// Text that belongs to it, such as a title.
+    /// Related text, such as a title.
     title: &'t str,
     own: OnceCell<Classes>,
     around: OnceCell<Classes>,
@@ -100,7 +100,7 @@ impl<'t> ScoredSentence<'t> {
         found
     }
 
-    /// Scores one word; `None` if it looks like nothing.
+    /// Scores one word; `None` without points.
     fn judge(&self, word: &Range<usize>) -> Option<Suspect> {
         if is_plain(&self.text[word.clone()]) {
             return None;
@@ -152,7 +152,7 @@ impl<'t> ScoredSentence<'t> {
         self.own().has(WAYS_IN) || self.around().has(WAYS_IN)
     }
 
-    /// Points for words about a way in, in this sentence or beside it. A number is a code only beside a lock.
+    /// Returns points for words about a way in, in this sentence or beside it. A number is a code only beside a lock.
     fn access(&self, is_number: bool) -> i32 {
         match self.own().has(Classes::OPENING) {
             true if is_number => 2,
@@ -160,7 +160,7 @@ impl<'t> ScoredSentence<'t> {
         }
     }
 
-    /// Phrases of plain words: in quotes behind the name of a secret or a lock, or behind a verb for opening.
+    /// Returns phrases of plain words: in quotes after the name of a secret or a lock, or after a verb for opening.
     fn phrases(&self, words: &[Range<usize>]) -> Vec<Suspect> {
         const WORDS_MIN: usize = 3;
         const WORDS_MAX: usize = 8;
@@ -173,7 +173,7 @@ impl<'t> ScoredSentence<'t> {
             let is_phrase = (WORDS_MIN..=WORDS_MAX).contains(&count) && is_plain_phrase(phrase);
             let is_entered = || self.has_way_in() && given(&lead, "", false) > 0;
             let is_named = || role_before(&last_words(&lead, 6), &lead) || is_entered();
-            // Right behind the name of a phrase it may be any text.
+            // Directly after the name of a phrase any text is possible.
             let is_told = || {
                 let is_text = count <= WORDS_MAX && phrase.chars().count() >= CHARS_MIN;
                 is_text
@@ -194,11 +194,11 @@ impl<'t> ScoredSentence<'t> {
         found
     }
 
-    /// `walnut-anchor-dusk`, where the sentence names a phrase and gives it.
+    /// Returns a joined phrase such as `walnut-anchor-dusk`, if the sentence names a phrase and gives it.
     fn joined_phrase(&self, words: &[Range<usize>]) -> Option<Suspect> {
         const BETWEEN_MAX: usize = 6;
         let is_given = |range: &&Range<usize>| {
-            // What is cheap first: most words are not joined.
+            // The cheap test is first: most words are not joined.
             if !is_joined_words(&self.text[(*range).clone()]) {
                 return false;
             }
@@ -212,13 +212,13 @@ impl<'t> ScoredSentence<'t> {
         Some(Suspect { range, points: ENOUGH, reasons })
     }
 
-    /// The words behind "opens with", to the end of the sentence, if they are no clause.
+    /// Returns the words after "opens with", to the end of the sentence, if they are no clause.
     fn opening_phrase(&self) -> Option<Suspect> {
         const WORDS_MIN: usize = 4;
         let is_stop = |c: char| ",;.:(".contains(c);
         let is_code = |c: char| c.is_ascii_digit() || c.is_uppercase() || "`'\"/_".contains(c);
         let sentence = &self.text[self.range.clone()];
-        // What names a lock or a phrase may be part of a placeholder, which has no classes.
+        // The name of a lock or a phrase may be part of a placeholder, which has no classes.
         let may_open = LazyCell::new(|| {
             sentence.contains(PLACEHOLDER_OPEN) || self.own().has(Classes::PHRASE)
         });
@@ -244,7 +244,7 @@ impl<'t> ScoredSentence<'t> {
                 && (self.own().has(Classes::VAULT) || self.around().has(Classes::VAULT));
             let named = WORDS.gate_copula.stripped(&lead);
             let is_said = is_listed || named.len() < lead.len();
-            // A phrase is all that follows, a vault may be told about.
+            // After a phrase's name all text belongs to it; a sentence about a vault may be a description.
             let is_phrase = is_said && WORDS.gate_phrase.ends(named);
             let is_told =
                 || is_said && WORDS.gate_vault.is_in(&format!("{} ", last_words(named, 3)));
@@ -252,7 +252,7 @@ impl<'t> ScoredSentence<'t> {
                 continue;
             }
             let mut words = phrase.split_whitespace();
-            // What a lock is, a sentence with an article tells.
+            // An article indicates a sentence that describes a lock.
             let is_clause = match (is_phrase && is_listed, is_opened) {
                 (true, _) => false,
                 (false, true) => words.next().is_some_and(text::is_stop_word),
@@ -269,7 +269,7 @@ impl<'t> ScoredSentence<'t> {
         None
     }
 
-    /// The value of `user:value`, `user/value` and `name=value`; whether a user is named before it.
+    /// Returns the value of `user:value`, `user/value` and `name=value`, and whether a user is named before it.
     fn second_of_pair(&self, word: &Range<usize>) -> (Range<usize>, bool) {
         let text = &self.text[word.clone()];
         let is_name = |name: &str| {
@@ -290,7 +290,7 @@ impl<'t> ScoredSentence<'t> {
         (word.clone(), is_pair)
     }
 
-    /// What stands before a place in the sentence, in lower case, without signs around the value.
+    /// Returns the text before a place in the sentence, in lower case, without signs around the value.
     fn lead(&self, at: usize) -> String {
         let start = self.range.start.max(at.saturating_sub(NEAR_BYTES_MAX));
         let lead = lowered(&self.text[self.text.ceil_char_boundary(start)..at]);
@@ -298,7 +298,7 @@ impl<'t> ScoredSentence<'t> {
         lead.trim_end_matches(is_sign).to_owned()
     }
 
-    /// What stands behind a place in the sentence, in lower case, without the signs around the value.
+    /// Returns the text after a place in the sentence, in lower case, without the signs around the value.
     fn behind(&self, at: usize) -> String {
         let end = self.range.end.min(at + NEAR_BYTES_MAX);
         let behind = lowered(&self.text[at..self.text.floor_char_boundary(end)]);
@@ -307,7 +307,7 @@ impl<'t> ScoredSentence<'t> {
     }
 }
 
-/// Returns the words of a line that are so clearly credentials that they are hidden, not only held.
+/// Returns the words of a line that are certain enough as credentials to be hidden instead of held.
 pub(crate) fn clear(line: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     for part in sentences(line) {
@@ -325,7 +325,7 @@ pub(crate) fn clear(line: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Leaves the name out of a value that is assigned: `sid=x`.
+/// Removes the name from an assigned value: `sid=x`.
 fn behind_name(line: &str, mut suspect: Suspect) -> Suspect {
     let value = &line[suspect.range.clone()];
     let is_name = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
@@ -338,15 +338,15 @@ fn behind_name(line: &str, mut suspect: Suspect) -> Suspect {
     suspect
 }
 
-/// Returns whether a word is worth a look: cheaper than to judge what is around it.
+/// Returns whether a word may be a clear credential; cheaper than judging its context.
 fn may_be_clear(word: &str) -> bool {
     let looks = |value: &str| Looks::of(value).is_some_and(|looks| looks != Looks::Number);
     word::may_be_value(word.as_bytes())
         && (looks(word) || word.rsplit([':', '/', '=']).next().is_some_and(looks))
 }
 
-/// Returns whether a value with these points is hidden. What ids and hashes look like needs more of them, and a number
-/// is never clear.
+/// Returns whether a value with these points is hidden. Values in the form of ids and hashes need more points, and a
+/// number is never clear.
 fn is_clear(value: &str, points: i32) -> bool {
     const BYTES_MIN: usize = 8;
     const DRAWN_BYTES_MIN: usize = 10;
@@ -362,7 +362,7 @@ fn is_clear(value: &str, points: i32) -> bool {
         Looks::Encoded | Looks::DrawnId => 6,
         Looks::Number => return false,
     };
-    // `linux-cargo-` and the hash of a lock file
+    // `linux-cargo-` followed by the hash of a lock file.
     let is_content = bytes.rsplit(|byte| b"-_".contains(byte)).next().is_some_and(|end| {
         end.len() < bytes.len()
             && end.len() >= HASH_BYTES_MIN
@@ -408,12 +408,12 @@ impl Score {
     }
 }
 
-/// Returns whether the name of a secret stands in the last words before a value, with nothing else named there.
+/// Returns whether the name of a secret is in the last words before a value, without another name.
 fn role_before(last: &str, lead: &str) -> bool {
     WORDS.gate_role.is_in(&format!("{last} ")) || WORDS.gate_role.ends(lead)
 }
 
-/// Returns whether the name of a code stands before a number, with a word such as `is` between them at most.
+/// Returns whether the name of a code precedes a number, with at most a word such as `is` between them.
 fn code_before(lead: &str) -> bool {
     const NO_CODES: [&str; 4] = ["token", "tokens", "key", "secret"];
     let lead = WORDS.gate_copula.stripped(lead);
@@ -421,8 +421,8 @@ fn code_before(lead: &str) -> bool {
     WORDS.gate_role.ends(lead) && !NO_CODES.contains(&last.as_str())
 }
 
-/// Points for words that give a value: verbs for opening count most. Other words than verbs count only where
-/// `copulas` do.
+/// Returns points for words that give a value: verbs for opening count most. Words other than verbs count only if
+/// `copulas` is true.
 fn given(lead: &str, behind: &str, copulas: bool) -> i32 {
     let opens = opens_with(lead) || WORDS.gate_opens.is_in(&format!("{} ", last_words(lead, 1)));
     let is_given = WORDS.gate_giving.ends(lead)
@@ -435,14 +435,14 @@ fn given(lead: &str, behind: &str, copulas: bool) -> i32 {
     }
 }
 
-/// `tess@example.org with`, `tess@example.org –`: a mail address before a value.
+/// Returns whether a mail address precedes a value: `tess@example.org with`, `tess@example.org –`.
 fn follows_address(lead: &str) -> bool {
     let lead = WORDS.gate_copula.stripped(lead);
     let word = last_words(lead.trim_end_matches([',', '-', '–', '/', '|', ' ']), 1);
     word.split_once('@').is_some_and(|(user, host)| !user.is_empty() && host.contains('.'))
 }
 
-/// `login svc`, before a value: a command that takes a user and a password.
+/// Returns whether `login svc` precedes a value: a command with a user and a password.
 fn is_login(lead: &str) -> bool {
     let mut words = lead.rsplit(char::is_whitespace);
     let (user, command) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
@@ -450,7 +450,7 @@ fn is_login(lead: &str) -> bool {
     is_name && !user.starts_with('-') && WORDS.gate_access.is_in(&format!("{command} "))
 }
 
-/// `opens with`, `opens for ops with`.
+/// Returns whether the text ends with `opens with` or `opens for ops with`.
 fn opens_with(lead: &str) -> bool {
     const BETWEEN_MAX: usize = 6;
     WORDS.gate_with.ends(lead)

@@ -1,8 +1,8 @@
-//! Sentences that give a credential in no form that redaction has a rule for, and notes that look as if they did.
+//! Sentences with a credential for which redaction has no rule, and notes that resemble them.
 
 use super::*;
 
-/// Sentences and what must not be given, invented for these tests.
+/// Sentences with their credentials, invented for these tests.
 const GIVEN: [(&str, &str); 60] = [
     (
         "From now on always use ops:Walnut#harbor-305 for the basic auth of staging.",
@@ -84,7 +84,7 @@ const GIVEN: [(&str, &str); 60] = [
     ("รหัสผ่านคือ Plaa#thong31", "Plaa#thong31"),
 ];
 
-/// Notes of projects that look like it and give nothing.
+/// Notes of projects that resemble them without a credential.
 const ORDINARY: [&str; 60] = [
     "The vault agent sidecar writes tokens to /vault/secrets/db.json every 300 seconds.",
     "Login rate limiting lives in LoginThrottleMiddleware, 5 attempts per 15 minutes.",
@@ -148,10 +148,10 @@ const ORDINARY: [&str; 60] = [
     "Integrity is sha512-RzqSg/psX882EkWTbo/bwJPfOg+vxI9NbYMoMEyC6gMOp0lsPT61wzhVa4RuTbk50wNqEtO6V4i8ykTg4SEAbg== for left-pad.",
 ];
 
-/// Sentences of which nothing may be left.
+/// Minimum number of sentences whose credential is hidden or held.
 const GIVEN_HELD_MIN: usize = 58;
 
-/// Ordinary notes that may be held wrongly.
+/// Maximum number of ordinary notes that may be held wrongly.
 const ORDINARY_HELD_MAX: usize = 1;
 
 #[test]
@@ -209,7 +209,7 @@ fn what_is_hidden_already_is_no_suspect() {
     assert_eq!(redactor.without_suspects(clean, ""), clean);
 }
 
-/// Sentences of the kinds that the forms are for, and what they give.
+/// Sentences that match the forms, with their credentials.
 const IN_FORMS: [(&str, &str); 16] = [
     ("From now on set RELAY_PASS to Quitte!Moor33 before you mail.", "Quitte!Moor33"),
     ("Bitte immer MQTT_PASSWORD auf Ziegel.77.Hummel setzen.", "Ziegel.77.Hummel"),
@@ -229,7 +229,7 @@ const IN_FORMS: [(&str, &str); 16] = [
     ("start psql with PGPASSWORD set to mars/91+ebb", "mars/91+ebb"),
 ];
 
-/// The same words, and nothing is given.
+/// The same words without a credential.
 const NOT_IN_FORMS: [&str; 16] = [
     "Set GITHUB_TOKEN to a token with read access before running the sync.",
     "JWT_SECRET is required, and must be at least 32 bytes long.",

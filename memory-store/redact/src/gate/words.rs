@@ -1,4 +1,4 @@
-//! Sentences of a text, their words, and what is in quotes.
+//! Sentences of a text, their words, and quotations.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use memory_store_base::text::is_unspaced;
 
 use crate::finding::placeholders;
 
-/// Returns a text in lower case. The names of placeholders are none of its words.
+/// Returns a text in lower case, without the names of placeholders, which are not its words.
 pub(super) fn lowered(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut at = 0;
@@ -18,19 +18,19 @@ pub(super) fn lowered(text: &str) -> String {
     clean.to_lowercase()
 }
 
-/// The last words of a text.
+/// Returns the last words of a text.
 pub(super) fn last_words(text: &str, count: usize) -> String {
     let words: Vec<&str> = text.split_whitespace().rev().take(count).collect();
     words.into_iter().rev().collect::<Vec<_>>().join(" ")
 }
 
-/// A word with the sign that a password may end with.
+/// Extends a word by the sign that may end a password.
 pub(super) fn with_end(text: &str, range: Range<usize>) -> Range<usize> {
     let signs = text[range.end..].bytes().take_while(|byte| b"!?#$%*".contains(byte)).count();
     range.start..range.end + signs
 }
 
-/// Sentences of a text. Lines of lists, tables and code are sentences of their own.
+/// Returns the sentences of a text. Lines of lists, tables and code are separate sentences.
 pub(super) fn sentences(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut start = 0;
@@ -76,7 +76,7 @@ fn begins_item(line: &str) -> bool {
         || number > 0 && text[number..].starts_with(['.', ')'])
 }
 
-/// Words of a sentence, without the signs around them.
+/// Returns the words of a sentence, without the signs around them.
 pub(super) fn words(text: &str, sentence: &Range<usize>) -> Vec<Range<usize>> {
     let is_unspaced = |c: char| is_unspaced(c) && !is_hangul(c);
     let is_edge = |c: char| match c {
@@ -119,7 +119,7 @@ fn is_hangul(c: char) -> bool {
     ('\u{AC00}'..='\u{D7AF}').contains(&c)
 }
 
-/// What stands between quotes in a sentence.
+/// Returns the text between quotes in a sentence.
 pub(super) fn quoted(text: &str, sentence: &Range<usize>) -> Vec<Range<usize>> {
     const PAIRS: [(char, char); 9] = [
         ('"', '"'),

@@ -1,4 +1,4 @@
-//! Deny patterns: a person's own patterns of text that is never kept.
+//! Deny patterns: a user's own patterns of text that is never stored.
 
 use std::sync::Arc;
 
@@ -7,59 +7,58 @@ use regex_syntax::hir::{Hir, HirKind};
 
 use crate::finding::{DENIED, Finding};
 
-/// Patterns that a person may have.
+/// Maximum number of patterns.
 pub(crate) const PATTERNS_MAX: usize = 100;
 
-/// Bytes that one pattern may have.
+/// Maximum length of a pattern, in bytes.
 pub(crate) const PATTERN_BYTES_MAX: usize = 1_000;
 
-/// Bytes that a pattern may take compiled: it is a person's own, and still must not eat the memory
-/// of a background run.
+/// Maximum compiled size of a pattern: even a user's own pattern must not exhaust the memory of a background run.
 const COMPILED_BYTES_MAX: usize = 1 << 20;
 
-/// Characters that counted repetitions of a pattern may stand for. Matching keeps a state for each of them, so a pattern
-/// with thousands takes a minute for a megabyte.
+/// Maximum number of characters in counted repetitions of a pattern. Matching keeps a state for each of them, so a
+/// pattern with thousands takes a minute for a megabyte.
 const REPEATED_MAX: u64 = 500;
 
-/// Why a pattern cannot be used.
+/// Reason for rejecting a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
-    /// There are too many.
+    /// There are too many patterns.
     #[error("more than {PATTERNS_MAX} patterns")]
     Many,
-    /// It is too long.
+    /// The pattern is too long.
     #[error("pattern {number} has more than {PATTERN_BYTES_MAX} bytes")]
     Long {
-        /// Which one, counted from 1.
+        /// Number of the pattern, from 1.
         number: usize,
     },
-    /// It also matches where nothing stands.
+    /// The pattern also matches empty text.
     #[error("pattern {number} matches empty text, so it would match everywhere")]
     Empty {
-        /// Which one, counted from 1.
+        /// Number of the pattern, from 1.
         number: usize,
     },
-    /// Its counted repetitions are too long to match in time.
+    /// Its counted repetitions are too long for matching in time.
     #[error(
         "pattern {number} repeats {repeated} characters, of at most {REPEATED_MAX}; use `+` or `*`, or smaller numbers"
     )]
     Repeated {
-        /// Which one, counted from 1.
+        /// Number of the pattern, from 1.
         number: usize,
-        /// Characters that its repetitions stand for.
+        /// Number of characters in its repetitions.
         repeated: u64,
     },
-    /// It is no regular expression, or takes too much memory.
+    /// It is no valid regular expression, or takes too much memory.
     #[error("pattern {number}: {reason}")]
     Wrong {
-        /// Which one, counted from 1.
+        /// Number of the pattern, from 1.
         number: usize,
         /// The problem, in one line.
         reason: String,
     },
 }
 
-/// Regular expressions for what is never kept. Cheap to clone.
+/// Regular expressions for text that is never stored. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct DenyPatterns(Arc<[Regex]>);
 
@@ -93,7 +92,7 @@ fn compile(number: usize, pattern: &str) -> Result<Regex, PatternError> {
         .dfa_size_limit(COMPILED_BYTES_MAX)
         .build()
         .map_err(|error| {
-            // The last line says what is wrong; those before it draw the place.
+            // The last line contains the message; those before it show the place.
             let reason = error.to_string();
             let reason = reason.lines().last().unwrap_or_default().trim().to_owned();
             PatternError::Wrong { number, reason }
@@ -101,7 +100,7 @@ fn compile(number: usize, pattern: &str) -> Result<Regex, PatternError> {
     if compiled.is_match(b"") {
         return Err(PatternError::Empty { number });
     }
-    // What was compiled can be parsed.
+    // A compiled pattern can be parsed.
     let repeated = regex_syntax::parse(pattern).map_or(u64::MAX, |pattern| cost(&pattern).repeated);
     if repeated > REPEATED_MAX {
         return Err(PatternError::Repeated { number, repeated });
@@ -109,10 +108,10 @@ fn compile(number: usize, pattern: &str) -> Result<Regex, PatternError> {
     Ok(compiled)
 }
 
-/// Characters that a pattern stands for.
+/// Number of characters of a pattern.
 #[derive(Clone, Copy, Default)]
 struct Cost {
-    /// All of them, with repetitions written out.
+    /// All of them, with repetitions expanded.
     all: u64,
     /// Those in counted repetitions.
     repeated: u64,
@@ -163,7 +162,7 @@ mod tests {
         );
     }
 
-    /// Either would take minutes for the text: matching is in proportion to text and pattern.
+    /// Either would take minutes for the text: the time of matching is proportional to text and pattern.
     #[test]
     fn patterns_with_long_counted_repetitions_are_refused() {
         for slow in ["(?:a?){2000}a{2000}", "(?:a?){600}a{600}", "(?:(?:a?){60}){60}a{100}"] {

@@ -1,5 +1,5 @@
-//! Known secrets of a project on disk: `known-secrets.json` beside its ledger. The key lies beside all projects and is
-//! made once; without it nobody can tell what was hashed.
+//! Known secrets of a project on disk: `known-secrets.json` beside its ledger. The key is stored beside all projects
+//! and is created once; without it the hashes are useless.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{ErrorKind, Write};
@@ -15,7 +15,7 @@ use memory_store_base::fs::disk::{
 };
 use memory_store_base::layout::{ProjectDir, UserDirs};
 
-/// Bytes of the file: some 120 for each value.
+/// Maximum length of the file: some 120 bytes for each value.
 const FILE_BYTES_MAX: usize = 4 << 20;
 
 const FORMAT: u32 = 1;
@@ -23,7 +23,7 @@ const FORMAT: u32 = 1;
 #[derive(Default, Serialize, Deserialize)]
 struct File {
     format: u32,
-    /// Tells the key that the hashes were made with.
+    /// Mark of the key that the hashes were made with.
     key: String,
     #[serde(flatten)]
     pending: Pending,
@@ -41,19 +41,19 @@ struct Scoped {
     scope: Scope,
 }
 
-/// Earlier stored text that is still to be searched for newly known secrets.
+/// Earlier stored text that is not yet searched for newly known secrets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Pending {
-    /// All of it.
+    /// True if all of it is to be searched.
     pub unclean: bool,
-    /// Files and folders that could not be searched, or not be cleaned, with how they were then.
+    /// Files and folders that could not be searched, or not be cleaned, with their stamps at that time.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub left: BTreeMap<PathBuf, String>,
 }
 
 impl Known {
-    /// Reads the known secrets of a project; none without a key, or with another one than they were hashed with.
+    /// Reads the known secrets of a project; none without a key, or with another key than that of the hashes.
     pub fn read_file(dirs: &UserDirs, home: &ProjectDir) -> Self {
         match read_key(&dirs.secrets_key()) {
             Some(key) => Self::of_file(key, home).0,
@@ -61,8 +61,8 @@ impl Known {
         }
     }
 
-    /// Opens them for learning, with the earlier stored text that is still to be searched. `fresh` becomes the key
-    /// where there is none, once something is written.
+    /// Opens them for additions, with the earlier stored text that is not yet searched. `fresh` becomes the key if
+    /// there is none once something is written.
     pub fn open(dirs: &UserDirs, home: &ProjectDir, fresh: [u8; KEY_BYTES]) -> (Self, Pending) {
         Self::of_file(read_key(&dirs.secrets_key()).unwrap_or(fresh), home)
     }
@@ -77,7 +77,7 @@ impl Known {
             let values = file.values.into_iter().map(|value| (value, Scope::Project));
             let scoped = file.scoped.into_iter().map(|Scoped { value, scope }| (value, scope));
             for (value, scope) in values.take(VALUES_MAX).chain(scoped.take(2 * VALUES_MAX)) {
-                // Of a damaged file, what cannot be is left out.
+                // Impossible entries of a damaged file are skipped.
                 let is_sound = (1..=value.bytes).contains(&value.word_bytes);
                 if is_sound && value.bytes <= VALUE_BYTES_MAX {
                     table.insert(value, scope);
@@ -88,10 +88,10 @@ impl Known {
         (known, file.pending)
     }
 
-    /// Writes down what is known, and what of what was stored earlier is to be searched.
+    /// Writes the known values, and the list of earlier stored text to search.
     ///
     /// # Errors
-    /// When the files cannot be written, or another process made another key meanwhile: begun anew it helps.
+    /// The files cannot be written, or another process created another key meanwhile: a retry succeeds.
     pub fn write_file(&self, dirs: &UserDirs, home: &ProjectDir, pending: &Pending) -> Result<()> {
         let written = self.read(|shared, table| {
             let path = dirs.secrets_key();
@@ -110,7 +110,7 @@ impl Known {
             }
             let (key, pending) = (mark(&shared.key), pending.clone());
             let file = File { format: FORMAT, key, pending, values, scoped };
-            // A list of numbers and hashes can be written.
+            // A list of numbers and hashes always serialises.
             let bytes = serde_json::to_vec(&file).unwrap_or_default();
             replace(&home.known_secrets, &bytes, Privacy::Private)
         });
@@ -118,7 +118,7 @@ impl Known {
     }
 }
 
-/// Returns a mark that tells a key from others.
+/// Returns a mark that identifies a key.
 fn mark(key: &[u8; KEY_BYTES]) -> String {
     blake3::Hasher::new_keyed(key).update(b"key").finalize().to_hex()[..16].to_owned()
 }
@@ -132,7 +132,7 @@ fn write_key(path: &Path, key: [u8; KEY_BYTES]) -> Result<()> {
     if let Some(folder) = path.parent() {
         create_folder(folder, Privacy::Private)?;
     }
-    // Whole or not at all: what was hashed with half a key would be lost.
+    // Written atomically: hashes made with half a key would be lost.
     let own = path.with_extension(format!("{}.tmp", std::process::id()));
     let written = private_options()
         .write(true)
@@ -141,21 +141,21 @@ fn write_key(path: &Path, key: [u8; KEY_BYTES]) -> Result<()> {
         .open(&own)
         .and_then(|mut file| file.write_all(&key).and_then(|()| file.sync_all()));
     let linked = written.and_then(|()| std::fs::hard_link(&own, path));
-    // A leftover of a few bytes is in nobody's way.
+    // A leftover of a few bytes is harmless.
     let _ = std::fs::remove_file(&own);
     match linked {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == ErrorKind::AlreadyExists && read_key(path).is_some() => {
             Err(error).at(path)
         }
-        // An existing file may be the key of all projects: without it they know nothing.
+        // An existing file may be the key of all projects: without it their known values are lost.
         Err(error)
             if error.kind() == ErrorKind::AlreadyExists
                 && read_if_there(path, KEY_BYTES).is_err() =>
         {
             Err(error).at(path)
         }
-        // A file system without links, or what is there is no key.
+        // The file system has no hard links, or the existing file is no key.
         Err(_) => replace(path, &key, Privacy::Private),
     }
 }
@@ -188,14 +188,14 @@ mod tests {
         let known = Known::read_file(&dirs, &home);
         let redactor = Redactor::new(&RedactOptions { known, ..RedactOptions::default() });
         assert_eq!(redactor.redact("Cobaltheron6629"), "[redacted:known-secret]");
-        // With another one what was hashed is worth nothing, and is begun anew.
+        // With another key the old hashes are useless, and dropped.
         std::fs::remove_file(dirs.secrets_key()).unwrap();
         assert!(Known::read_file(&dirs, &home).is_empty());
         let (other, pending) = Known::open(&dirs, &home, [2; KEY_BYTES]);
         assert!(
             pending == Pending::default() && other.is_empty() && other.learn("Cobaltheron6629")
         );
-        // A damaged file is as good as none.
+        // A damaged file counts as missing.
         let absurd =
             serde_json::json!({"word_bytes": u64::MAX, "bytes": u64::MAX, "word": 1, "all": ""});
         let absurd =

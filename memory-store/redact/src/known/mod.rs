@@ -1,9 +1,9 @@
 //! Known secrets: values that were recognised once, and are hidden in other texts, too. Each has a [`Scope`].
 //!
-//! No value is kept. Of each there is a hash of its first word and one of all of it, keyed with a random
-//! key of this machine, and both lengths. Text is cut into words; one whose hash is known tells where the
-//! value may begin. Upper and lower case, and which signs stand between words, make no difference: tags and
-//! file names have neither.
+//! The values themselves are not stored. For each there is a hash of its first word and one of the whole value, keyed
+//! with a random key of this machine, and both lengths. Text is split into words; a word with a known hash is a
+//! possible start of the value. Case, and the signs between words, are ignored, because tags and file names do not
+//! preserve them.
 
 mod file;
 
@@ -24,13 +24,13 @@ use crate::context::{encoded, joined};
 use crate::finding::{Finding, KNOWN};
 use crate::value::spread::{self, trimmed};
 
-/// Values that are known of one project; later ones are hidden only where rules find them.
+/// Maximum number of known values of one project; later ones are hidden only where rules find them.
 pub(crate) const VALUES_MAX: usize = 10_000;
 
 /// Bytes of a key.
 pub const KEY_BYTES: usize = blake3::KEY_LEN;
 
-/// Values of all sessions together that count in one session alone; the same as [`VALUES_MAX`], and of one session.
+/// Maximum number of values limited to one session: [`VALUES_MAX`] for all sessions, and this many for each.
 const SESSION_VALUES_MAX: usize = 200;
 
 /// Texts in which a known value is hidden.
@@ -41,21 +41,21 @@ pub enum Scope {
     Project,
     /// The records of the session with this mark, where it was found; see [`Known::in_session`].
     Session(u64),
-    /// What is given to a session, for the time being: a person's memory contains it, and they have not decided.
+    /// Text given to a session, temporarily: a user's memory contains it, and the user has not decided.
     Disputed,
-    /// None: a person decided that it is no secret.
+    /// None: a user decided that it is no secret.
     Harmless,
 }
 
-/// Values that count for a reader of [`Known`].
+/// Values that apply to a reader of [`Known`].
 #[derive(Clone, Copy, Default)]
 enum View {
-    /// Those that are taken out of what is stored.
+    /// Those removed from stored text.
     #[default]
     Stored,
-    /// Those that are not given to a session.
+    /// Those not given to a session.
     Given,
-    /// Those that are taken out of the records of this session.
+    /// Those removed from the records of this session.
     Session(u64),
 }
 
@@ -74,7 +74,7 @@ impl View {
     }
 }
 
-/// Known values. A clone knows what the original learns.
+/// Known values. Clones share them, including later additions.
 #[derive(Clone, Default)]
 pub struct Known {
     shared: Option<Arc<Shared>>,
@@ -100,7 +100,7 @@ struct KnownTable {
     by_word: HashMap<u64, BTreeMap<usize, ValueHashes>>,
     /// Flags by length: values that begin with a word of so many bytes.
     lengths: Vec<bool>,
-    /// The least of them.
+    /// Shortest of these lengths.
     shortest: usize,
 }
 
@@ -109,11 +109,11 @@ struct KnownTable {
 struct KnownValue {
     /// Bytes of its first word.
     word_bytes: usize,
-    /// Bytes of all of it.
+    /// Length of the whole value, in bytes.
     bytes: usize,
-    /// A hash of its first word.
+    /// Hash of its first word.
     word: u64,
-    /// A hash of all of it.
+    /// Hash of the whole value.
     all: String,
 }
 
@@ -124,27 +124,26 @@ impl std::fmt::Debug for Known {
 }
 
 impl Known {
-    /// Nothing yet; what is learned is hashed with this key.
+    /// Creates an empty set that hashes values with this key.
     pub fn new(key: [u8; KEY_BYTES]) -> Self {
         let shared = Some(Arc::new(Shared { key, table: RwLock::default() }));
         Self { shared, view: View::Stored }
     }
 
-    /// Returns the same values for the records of one session, where those count, too, that were found in it.
+    /// Returns the same values for the records of one session, including those limited to it.
     #[must_use]
     pub fn in_session(&self, session: &str) -> Self {
         let view = View::Session(self.session_mark(session));
         Self { shared: self.shared.clone(), view }
     }
 
-    /// Returns the same values for what is given to a session, where those count, too, about which a person has not
-    /// decided.
+    /// Returns the same values for text given to a session, including those without a user's decision.
     #[must_use]
     pub fn as_given(&self) -> Self {
         Self { shared: self.shared.clone(), view: View::Given }
     }
 
-    /// Returns the scope of a value that is hidden where it was found, in this session.
+    /// Returns the scope of a value that is hidden only in this session, where it was found.
     pub fn session_scope(&self, session: &str) -> Scope {
         Scope::Session(self.session_mark(session))
     }
@@ -153,7 +152,7 @@ impl Known {
         self.read(|shared, _| shared.word(session.as_bytes())).unwrap_or_default()
     }
 
-    /// Returns how many values are known that are hidden in all texts.
+    /// Returns the number of values that are hidden in all texts.
     pub fn len(&self) -> usize {
         let count = |table: &KnownTable| {
             table.values.values().filter(|scopes| View::Stored.has(scopes)).count()
@@ -166,23 +165,23 @@ impl Known {
         self.read(|_, table| table.revision).unwrap_or_default()
     }
 
-    /// Returns whether there is nothing that this reader hides.
+    /// Returns whether this reader hides nothing.
     pub fn hides_nothing(&self) -> bool {
         let has = |table: &KnownTable| table.values.values().any(|scopes| self.view.has(scopes));
         !self.read(|_, table| has(table)).unwrap_or_default()
     }
 
-    /// Returns whether none is.
+    /// Returns whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Remembers a value that is hidden in all texts; whether it is news.
+    /// Adds a value that is hidden in all texts; returns whether it is new.
     pub fn learn(&self, value: &str) -> bool {
         self.learn_for(value, Scope::Project)
     }
 
-    /// Remembers a value for the texts of a scope; whether it is news.
+    /// Adds a value for the texts of a scope; returns whether it is new.
     pub fn learn_for(&self, value: &str, scope: Scope) -> bool {
         let value = trimmed(value);
         let Some(shared) = self.shared.as_deref().filter(|_| !value.is_empty()) else {
@@ -201,7 +200,7 @@ impl Known {
         is_new
     }
 
-    /// Gives each known value that a text contains this scope, as a person decided; whether there was one.
+    /// Sets the scope of each known value in a text, by a user's decision; returns whether there was one.
     pub fn settle(&self, text: &str, scope: Scope) -> bool {
         let Some(shared) = self.shared.as_deref() else { return false };
         let Ok(mut table) = shared.table.write() else { return false };
@@ -217,7 +216,7 @@ impl Known {
         })
     }
 
-    /// Returns where known values stand, as they are or in another code.
+    /// Returns the places of known values, plain or encoded.
     pub(crate) fn find(&self, text: &str) -> Vec<Finding> {
         let text = text.as_bytes();
         let found = self.read(|shared, table| {
@@ -273,11 +272,11 @@ impl Shared {
         self.hash(b"all", value).to_hex()[..32].to_owned()
     }
 
-    /// A hash of the text as tags and file names have it.
+    /// Returns a hash of the text as normalised for tags and file names.
     fn hash(&self, what: &[u8], text: &[u8]) -> blake3::Hash {
         const BYTES_MAX: usize = 128;
         let plain = |byte: u8| if is_word(byte) { byte.to_ascii_lowercase() } else { b'-' };
-        // Nearly all texts fit, and a place on the heap costs as much as the hash.
+        // Nearly all texts fit, and a heap allocation costs as much as the hash.
         let mut bytes = [0; BYTES_MAX];
         let length = what.len() + 1 + text.len();
         if let Some(all) = bytes.get_mut(..length) {
@@ -376,7 +375,7 @@ impl KnownTable {
                     let ends = !is_word_at(text, end);
                     end <= text.len() && ends && view.finds(hashes, &shared.all(&text[start..end]))
                 };
-                // The longest one that stands here.
+                // The longest value at this place.
                 if let Some((bytes, _)) = values.iter().rev().find(fits) {
                     found.push(start..start + bytes);
                 }
@@ -388,7 +387,7 @@ impl KnownTable {
         found
     }
 
-    /// The value that is a part of a word: `db` or `backup` was put before it, or a number behind.
+    /// Returns a value within a word: after `db` or `backup`, or before a number.
     fn glued(
         &self,
         shared: &Shared,
@@ -399,7 +398,7 @@ impl KnownTable {
         const RUN_BYTES_MAX: usize = 64;
         const AFFIX_BYTES_MAX: usize = 6;
         let word = &text[run.clone()];
-        // A hash is no name with a value in it.
+        // A hash does not contain a value as part of a name.
         let may_hold = (self.shortest..=RUN_BYTES_MAX).contains(&word.len())
             && word.iter().any(u8::is_ascii_digit)
             && word.iter().any(|byte| !byte.is_ascii_hexdigit());
@@ -409,7 +408,7 @@ impl KnownTable {
         let lengths = self.lengths.iter().enumerate().filter(|(_, known)| **known);
         for (length, _) in lengths.take_while(|(length, _)| *length <= word.len()) {
             let last = word.len() - length;
-            // A short word is the first of several, which nothing follows.
+            // A short word is only the first word of a value, so it is not searched for inside another word.
             let inside =
                 (1..last.min(AFFIX_BYTES_MAX + 1)).filter(|_| length >= spread::VALUE_BYTES_MIN);
             for at in [last, 0].into_iter().chain(inside) {
@@ -434,12 +433,12 @@ impl KnownTable {
     }
 }
 
-/// Short words in a row, as those have that are no text: characters that are set apart, bytes in hexadecimal digits.
+/// Detector of consecutive short words, for encoded text: spaced characters, or bytes in hexadecimal digits.
 #[derive(Default)]
 struct ShortWords {
     are_characters: bool,
     are_bytes: bool,
-    /// The bytes of the last word, and how many words in a row had so many.
+    /// Length of the last word, and the number of consecutive words with it.
     last: (usize, usize),
 }
 
@@ -458,7 +457,7 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || !byte.is_ascii()
 }
 
-/// Returns whether a word goes on at a place. Scripts that have no spaces between words have a value among them.
+/// Returns whether a word continues at a place. In scripts without spaces a value may follow a word directly.
 fn is_word_at(text: &[u8], at: usize) -> bool {
     const UNSPACED: u8 = 0xE2;
     let Some(byte) = text.get(at) else { return false };
@@ -469,7 +468,7 @@ fn is_word_at(text: &[u8], at: usize) -> bool {
     lead.is_none_or(|lead| *lead < UNSPACED)
 }
 
-/// The words of a text.
+/// Returns the words of a text.
 fn words(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -479,12 +478,12 @@ fn words(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Returns where a word begins whose first letters belong to what stands before it: the `n` of a line break that is
-/// written `\n`, or the end of a colour of the terminal.
+/// Returns the start of a word whose first letters belong to a preceding escape: the `n` of a line break in the form
+/// `\n`, or the end of a terminal colour.
 fn behind_escape(text: &[u8], run: &Range<usize>) -> Option<usize> {
     const COLOUR_BYTES_MAX: usize = 32;
     let before = &text[..run.start];
-    // This is asked of every word.
+    // Every word is tested.
     if !matches!(before.last(), Some(b'\\' | b'[' | b';')) {
         return None;
     }
@@ -500,7 +499,7 @@ fn behind_escape(text: &[u8], run: &Range<usize>) -> Option<usize> {
         .then_some(run.start + digits + 1)
 }
 
-/// Returns a value as the names of files have it, where several signs are one.
+/// Returns a value in the form of file names, with several signs reduced to one.
 fn slug(value: &[u8]) -> Vec<u8> {
     words(value).map(|word| &value[word]).collect::<Vec<_>>().join(&b'-')
 }
@@ -553,10 +552,10 @@ mod tests {
                 assert_eq!(redactor.redact(&format!("say {text}.")), format!("say {hidden}."));
             }
         }
-        // The sign of a password that a rule did not take.
+        // The sign of a password that the rule left out.
         let clean = redactor.redact("Cobaltheron6629! is it").into_owned();
         assert_eq!(clean, format!("{hidden} is it"));
-        // One begins in the other.
+        // One value begins within the other.
         let both = known(&["umber-Cobaltheron6629", "Cobaltheron6629-brine7704"]);
         let both = Redactor { only_known: true, ..both };
         let text = "umber-Cobaltheron6629-brine7704";
@@ -600,7 +599,7 @@ mod tests {
         let none = Known::default();
         assert!(!none.learn("Cobaltheron6629") && none.is_empty());
         assert_eq!(none.find("Cobaltheron6629"), Vec::new());
-        // Another key makes other hashes.
+        // Another key yields other hashes.
         let [one, other] = [7, 8].map(|byte| {
             let known = Known::new([byte; KEY_BYTES]);
             known.learn("Cobaltheron6629");
@@ -628,7 +627,7 @@ mod tests {
         assert_eq!(left(known.in_session("one")), [false, false, true]);
         assert_eq!(left(known.in_session("two")), [false, true, true]);
         assert_eq!(left(known.as_given()), [false, true, false]);
-        // A person decides.
+        // A user decides.
         assert!(known.settle("it is Umbergannet4417!", Scope::Harmless));
         assert!(!known.settle("it is Umbergannet4417!", Scope::Project), "it is settled");
         assert_eq!(left(known.as_given()), [false, true, true]);

@@ -1,5 +1,5 @@
-//! Texts that belong together: the fields of one memory. Values that one of them reveals are hidden in the others, and
-//! a title may explain the text behind it.
+//! Related texts: the fields of one memory. A value that one of them reveals is hidden in the others, and a title may
+//! explain the text after it.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,13 +8,13 @@ use crate::engine::{Redactor, is_learned};
 use crate::finding::Finding;
 use crate::value::{shape, stand_in};
 
-/// Shorter values may be any word of the other texts.
+/// Minimum length of a value: shorter ones may be any word of the other texts.
 const VALUE_BYTES_MIN: usize = 5;
 
-/// Values that are looked for in the other texts.
+/// Maximum number of values that are searched for in the other texts.
 const VALUES_MAX: usize = 50;
 
-/// The longest text that a title may say what it is of.
+/// Maximum length of a text that a title may explain.
 const SAID_BYTES_MAX: usize = 200;
 
 /// A value that one of the texts tells, and the rule that found it.
@@ -24,7 +24,7 @@ struct ToldValue {
 }
 
 impl Redactor {
-    /// Redacts texts that belong together, the title first; returns how many secrets there were.
+    /// Redacts related texts, the title first; returns the number of secrets.
     pub fn redact_together(&self, texts: &mut [&mut String]) -> usize {
         let mut found: Vec<Vec<Finding>> = texts.iter().map(|text| self.findings(text)).collect();
         self.judge_by_title(texts, &mut found);
@@ -44,8 +44,8 @@ impl Redactor {
         hidden
     }
 
-    /// Finds what is a secret because the title says so: a text of one line that reads, behind the title, as
-    /// one.
+    /// Finds secrets that only the title reveals: a text of one line that, appended to the title, is recognised as a
+    /// secret.
     fn judge_by_title(&self, texts: &[&mut String], found: &mut [Vec<Finding>]) {
         let Some((title, others)) = texts.split_first() else { return };
         let title = title.trim_end_matches(['?', '.', ':', ' ']);

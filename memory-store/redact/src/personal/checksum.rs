@@ -1,17 +1,17 @@
-//! Checksums that formats of secrets and of personal data carry.
+//! Checksums in formats of secrets and of personal data.
 
 use serde::Deserialize;
 
-/// Proof in a provider's secret.
+/// Kind of checksum of a provider's secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ChecksumKind {
     /// The last six characters are the CRC-32 of those before them in base 62, after a prefix that
-    /// ends with `_`. Not all issuers of the prefix do it, so that a wrong sum proves nothing.
+    /// ends with `_`. Not all issuers of the prefix use it, so a wrong checksum proves nothing.
     Crc32,
     /// BIP-173.
     Bech32,
-    /// The last four bytes are the beginning of a double SHA-256 of the rest.
+    /// The last four bytes are the start of a double SHA-256 of the rest.
     Base58,
 }
 
@@ -20,9 +20,9 @@ pub(crate) enum ChecksumKind {
 pub(crate) enum ChecksumVerdict {
     /// It is right: chance is out of the question.
     Right,
-    /// It is wrong: this is something else.
+    /// Wrong: the value has another format.
     Wrong,
-    /// It is wrong, which proves nothing.
+    /// Wrong, which proves nothing.
     Unsure,
 }
 
@@ -60,8 +60,8 @@ fn base62(digits: &[u8]) -> Option<u64> {
     })
 }
 
-/// The constant that the checksum of bech32 (1) and of bech32m leaves, if it is one of them.
-/// BIP-173 and BIP-350.
+/// Returns the constant of the bech32 (1) or bech32m checksum, if it is one of them. BIP-173 and
+/// BIP-350.
 pub(crate) fn bech32(text: &[u8]) -> Option<u32> {
     const ALPHABET: &[u8] = b"qpzry9x8gf2tvdw0s3jn54khce6mua7l";
     const BECH32M: u32 = 0x2bc8_30a3;
@@ -96,7 +96,7 @@ fn bech32_step(sum: u32, value: u8) -> u32 {
     (0..5).filter(|bit| top >> bit & 1 == 1).fold(shifted, |sum, bit| sum ^ GENERATOR[bit])
 }
 
-/// Returns whether this is base 58 with the checksum of Bitcoin's addresses and keys.
+/// Returns whether this is base 58 with the checksum of Bitcoin addresses and keys.
 pub(crate) fn base58check(text: &[u8]) -> bool {
     const ALPHABET: &[u8] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
     const TEXT_BYTES_MAX: usize = 128;
@@ -126,7 +126,8 @@ pub(crate) fn base58check(text: &[u8]) -> bool {
     payload.len() >= 20 && sha256(&sha256(payload))[..SUM_BYTES] == *sum
 }
 
-/// FIPS 180-4. Written out because a few hundred bytes a day are no reason for a dependency.
+/// SHA-256 (FIPS 180-4). Implemented here because a few hundred bytes a day do not justify a
+/// dependency.
 fn sha256(message: &[u8]) -> [u8; 32] {
     let constants = sha256_constants();
     let mut state: [u32; 8] = [
@@ -185,13 +186,13 @@ fn sha256_block(state: &mut [u32; 8], block: &[u8; 64], constants: &[u32; 64]) {
     }
 }
 
-/// The first 32 bits of the fractions of the cube roots of the first 64 primes.
+/// Returns the first 32 bits of the fractional parts of the cube roots of the first 64 primes.
 fn sha256_constants() -> [u32; 64] {
     let mut primes = (2u64..).filter(|n| (2..*n).take_while(|d| d * d <= *n).all(|d| n % d > 0));
     std::array::from_fn(|_| primes.next().map_or(0, cube_root_fraction))
 }
 
-/// The first 32 bits of the fraction of a cube root, without floats.
+/// Returns the first 32 bits of the fractional part of a cube root, without floats.
 fn cube_root_fraction(number: u64) -> u32 {
     let target = u128::from(number) << 96;
     let mut root = 0u128;
@@ -219,7 +220,7 @@ pub(crate) fn luhn(digits: &[u8]) -> bool {
     sum.is_multiple_of(10)
 }
 
-/// Returns whether letters and digits are an IBAN by its sum (ISO 13616, ISO 7064 MOD 97-10).
+/// Returns whether letters and digits are an IBAN by its checksum (ISO 13616, ISO 7064 MOD 97-10).
 pub(crate) fn iban(text: &[u8]) -> bool {
     let Some((head, rest)) = text.split_at_checked(4) else { return false };
     let mut remainder = 0u32;
@@ -249,7 +250,7 @@ mod tests {
             hex(sha256(b"")),
             "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
         );
-        // The padding of this one needs a block of its own.
+        // The padding of this message needs an additional block.
         assert_eq!(
             hex(sha256(b"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq")),
             "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"
@@ -266,7 +267,7 @@ mod tests {
         assert_eq!(bech32(b"a1lqfn3a"), Some(0x2bc8_30a3));
         assert_eq!(bech32(b"A12uel5l"), None);
         assert_eq!(bech32(b"a12uel5k"), None);
-        // The address of the first block ever.
+        // The address of the genesis block.
         assert!(base58check(b"1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"));
         assert!(!base58check(b"1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNb"));
     }

@@ -1,20 +1,20 @@
-//! Numbers of cards, persons and telephones among other numbers.
+//! Detection of card, personal and telephone numbers among other numbers.
 
 use std::ops::Range;
 
 use crate::personal::checksum::luhn;
 use crate::vocabulary::{WORDS, WordList};
 
-/// Bytes before a number that are read for words that explain it.
+/// Bytes before a number that are searched for words that explain it.
 const LEAD_BYTES: usize = 40;
 
-/// The longest telephone number with its signs.
+/// Maximum length of a telephone number with its signs.
 pub(crate) const DIALLED_BYTES_MAX: usize = 26;
 
 /// A run of digits with single signs between them.
 struct DigitRun {
     digits: Vec<u8>,
-    /// The lengths of the groups between signs.
+    /// Lengths of the groups between signs.
     groups: Vec<usize>,
     end: usize,
 }
@@ -55,9 +55,9 @@ fn is_after(text: &[u8], start: usize, words: &WordList) -> bool {
     words.occur_in(&text[start.saturating_sub(LEAD_BYTES)..start])
 }
 
-/// Returns whether there are enough digits here for a card or a person's number. Cheap, for few numbers are that long.
+/// Returns whether there are enough digits for a card or a personal number. Cheap, and few numbers are that long.
 pub(crate) fn are_many(text: &[u8], start: usize) -> bool {
-    // The shortest number is `536-90-4399`; among the first bytes of one in groups are that many digits at least.
+    // The shortest number is `536-90-4399`; the first bytes of a grouped number contain at least as many digits.
     const BYTES: usize = 11;
     const DIGITS_MIN: usize = 7;
     text.get(start..start + BYTES).is_some_and(|begin| {
@@ -65,8 +65,8 @@ pub(crate) fn are_many(text: &[u8], start: usize) -> bool {
     })
 }
 
-/// A payment card: an issuer's range (ISO/IEC 7812), its length, Luhn's formula, and groups as on
-/// the card.
+/// Returns a payment card number: an issuer's range (ISO/IEC 7812), its length, Luhn's formula, and the groups printed
+/// on the card.
 pub(crate) fn card(text: &[u8], start: usize, strict: bool) -> Option<Range<usize>> {
     let run = run(text, start, b" -", 19)?;
     let groups = matches!(
@@ -104,12 +104,12 @@ fn is_issued(digits: &[u8]) -> bool {
     }
 }
 
-/// Numbers of persons that their form or their sum proves.
+/// Returns a personal number that is validated by its form or its checksum.
 pub(crate) fn national_id(text: &[u8], start: usize) -> Option<Range<usize>> {
     ssn(text, start).or_else(|| cpf(text, start)).or_else(|| nir(text, start))
 }
 
-/// A social security number of the United States: structure only, since it has no sum.
+/// Returns a social security number of the United States, by structure only, since it has no checksum.
 fn ssn(text: &[u8], start: usize) -> Option<Range<usize>> {
     // Numbers that were printed in advertisements.
     const PRINTED: [&[u8]; 2] = [b"078051120", b"219099999"];
@@ -128,7 +128,7 @@ fn ssn(text: &[u8], start: usize) -> Option<Range<usize>> {
     is_given.then_some(start..run.end)
 }
 
-/// The number of a person in Brazil, with its two check digits.
+/// Returns a Brazilian personal number, with its two check digits.
 fn cpf(text: &[u8], start: usize) -> Option<Range<usize>> {
     let written = text.get(start..start + 14)?;
     let is_form = written.iter().enumerate().all(|(at, byte)| match at {
@@ -151,7 +151,7 @@ fn cpf(text: &[u8], start: usize) -> Option<Range<usize>> {
     (differs && check(9) == digits[9] && check(10) == digits[10]).then_some(start..start + 14)
 }
 
-/// The number of a person in France in its groups, with its key.
+/// Returns a French personal number in its groups, with its key.
 fn nir(text: &[u8], start: usize) -> Option<Range<usize>> {
     let run = run(text, start, b" ", 15)?;
     if run.groups != [1, 2, 2, 2, 3, 3, 2] {
@@ -163,7 +163,7 @@ fn nir(text: &[u8], start: usize) -> Option<Range<usize>> {
     (97 - number(body) % 97 == number(key)).then_some(start..run.end)
 }
 
-/// The tax code of a person in Italy, with its check letter.
+/// Returns an Italian tax code, with its check letter.
 pub(crate) fn codice_fiscale(text: &[u8], start: usize) -> Option<Range<usize>> {
     const BYTES: usize = 16;
     // The values of characters at odd places, by the decree of 23 December 1976.
@@ -188,8 +188,8 @@ pub(crate) fn codice_fiscale(text: &[u8], start: usize) -> Option<Range<usize>> 
     (sum % 26 == index(code[BYTES - 1])).then_some(start..start + BYTES)
 }
 
-/// A telephone number, and whether it is one that is kept for fiction. Forms that are more often
-/// something else count where a word before says so, or where all is masked.
+/// Returns a telephone number, and whether it is reserved for fiction. Ambiguous forms count if a preceding word labels
+/// them, or if all classes are masked.
 pub(crate) fn phone(text: &[u8], start: usize, strict: bool) -> Option<(Range<usize>, bool)> {
     const DIGITS_MIN: usize = 8;
     const DIGITS_MAX: usize = 15;
@@ -205,7 +205,7 @@ pub(crate) fn phone(text: &[u8], start: usize, strict: bool) -> Option<(Range<us
     let is_told = strict || is_after(text, start, &WORDS.phone_number);
     let is_area = |area: &[u8]| matches!(area[0], b'2'..=b'9');
     let is_phone = if is_international {
-        // The first group is the country's code, perhaps with an area's: at most four digits.
+        // The first group is the country code, optionally with an area code: at most four digits.
         digits[0] != b'0' && (groups.len() > 1 && groups[0] <= 4 || is_told)
     } else {
         match groups.as_slice() {
@@ -216,7 +216,7 @@ pub(crate) fn phone(text: &[u8], start: usize, strict: bool) -> Option<(Range<us
                     && (is_told || before_is_text(text, start))
             }
             [1, 3, 3, 4] => digits[0] == b'1' && is_area(&digits[1..]) && is_area(&digits[4..]),
-            // Elsewhere, by the zero that stands for the country.
+            // Elsewhere, by the zero in place of the country code.
             _ if digits[0] == b'0' && digits[1] != b'0' => {
                 is_told && (10..=12).contains(&digits.len())
             }
@@ -233,12 +233,12 @@ fn before_is_text(text: &[u8], start: usize) -> bool {
         .is_none_or(|at| text[at].is_ascii_whitespace() || b"\"'<:,;".contains(&text[at]))
 }
 
-/// 555-0100 to 555-0199 in North America.
+/// Returns whether a number is between 555-0100 and 555-0199 in North America.
 fn is_fiction(digits: &[u8]) -> bool {
     digits.len() >= 10 && digits[digits.len() - 7..].starts_with(b"55501")
 }
 
-/// Digits with the signs that people put between them, the lengths of the groups, and the end.
+/// Returns digits separated by common signs, the lengths of the groups, and the end.
 fn dialled(text: &[u8], start: usize) -> Option<(Vec<u8>, Vec<usize>, usize)> {
     let mut digits = Vec::new();
     let mut groups = vec![0usize];

@@ -1,5 +1,5 @@
-//! Personal data: addresses, numbers of persons and of their things, each validated as far as its format allows. A
-//! policy for each class decides about it. Names of people are not found: no pattern tells them from other words.
+//! Personal data: addresses, and numbers of persons and their belongings, each validated as far as its format allows.
+//! Each class has a policy. Names of people are not detected: no pattern distinguishes them from other words.
 
 pub(crate) mod checksum;
 mod digits;
@@ -17,20 +17,20 @@ pub enum Class {
     Email,
     /// A telephone number.
     Phone,
-    /// The number of a payment card, by Luhn's formula and its issuer's range.
+    /// A payment card number, validated by Luhn's formula and its issuer's range.
     Card,
-    /// An account number, by its length in the country and its sum.
+    /// An account number, validated by its length in the country and its checksum.
     Iban,
-    /// An IP address that names a machine in the world.
+    /// A public IP address.
     Ip,
     /// A hardware address.
     Mac,
-    /// An address of Bitcoin, by its sum.
+    /// A Bitcoin address, validated by its checksum.
     Crypto,
-    /// A number that a state gave to a person.
+    /// A national identification number of a person.
     NationalId,
-    /// Addresses that name nobody: loopback, private and documentation networks, `example.org`,
-    /// `noreply`, authors in git trailers, numbers for fiction.
+    /// Addresses and numbers of no person: loopback, private and documentation networks, `example.org`, `noreply`,
+    /// authors in git trailers, numbers for fiction.
     Reserved,
 }
 
@@ -48,7 +48,7 @@ impl Class {
         Self::Reserved,
     ];
 
-    /// Its name, in settings and in placeholders.
+    /// Returns its name in settings and placeholders.
     pub fn name(self) -> &'static str {
         match self {
             Self::Email => "email",
@@ -63,7 +63,7 @@ impl Class {
         }
     }
 
-    /// The class of this name.
+    /// Returns the class of this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|class| class.name() == name)
     }
@@ -72,12 +72,12 @@ impl Class {
 /// Handling of a class of personal data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Policy {
-    /// It stays.
+    /// It is kept.
     #[default]
     Keep,
-    /// Its class stands in its place: `[redacted:email]`.
+    /// It is replaced by its class: `[redacted:email]`.
     Mask,
-    /// Nothing stands in its place.
+    /// It is removed without a placeholder.
     Drop,
 }
 
@@ -85,7 +85,7 @@ impl Policy {
     /// All policies.
     pub const ALL: [Self; 3] = [Self::Keep, Self::Mask, Self::Drop];
 
-    /// Its name, in settings.
+    /// Returns its name in settings.
     pub fn name(self) -> &'static str {
         match self {
             Self::Keep => "keep",
@@ -94,7 +94,7 @@ impl Policy {
         }
     }
 
-    /// The policy of this name.
+    /// Returns the policy of this name.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|policy| policy.name() == name)
     }
@@ -111,27 +111,27 @@ impl Default for Personal {
 }
 
 impl Personal {
-    /// Policies for the archive and other private files: only data as good as money or as a person is masked. A memory
-    /// of work needs hosts and addresses.
+    /// Policies for the archive and other private files: only data as sensitive as money or a person's identity is
+    /// masked, because memories of work need hosts and addresses.
     pub(crate) const PRIVATE: Self = Self::KEEP
         .with(Class::Card, Policy::Mask)
         .with(Class::Iban, Policy::Mask)
         .with(Class::NationalId, Policy::Mask);
 
-    /// Policies for files that are committed, which others read.
+    /// Policies for committed files, which others read.
     pub const COMMITTED: Self = Self::STRICT.with(Class::Reserved, Policy::Keep);
 
-    /// Everything is masked, however weak the evidence.
+    /// Policies that mask everything, however weak the evidence.
     pub const STRICT: Self = Self([Policy::Mask; Class::ALL.len()]);
 
     const KEEP: Self = Self([Policy::Keep; Class::ALL.len()]);
 
-    /// The policy of a class.
+    /// Returns the policy of a class.
     pub const fn of(&self, class: Class) -> Policy {
         self.0[class as usize]
     }
 
-    /// Replaces the policy of a class.
+    /// Returns the policies with that of one class replaced.
     pub(crate) const fn with(mut self, class: Class, policy: Policy) -> Self {
         self.0[class as usize] = policy;
         self
@@ -141,13 +141,13 @@ impl Personal {
         self.of(class) != Policy::Keep
     }
 
-    /// Returns whether forms that are more often something else count too.
+    /// Returns whether ambiguous forms count too.
     fn is_strict(&self) -> bool {
         self.hides(Class::Reserved)
     }
 }
 
-/// Finds what the policies hide.
+/// Returns the personal data that the policies hide.
 pub(crate) fn find(text: &[u8], personal: &Personal) -> Vec<Finding> {
     let mut found = Vec::new();
     let mut keep = |class: Class, range: Range<usize>| {
@@ -195,9 +195,9 @@ fn is_word(byte: u8) -> bool {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Start {
     Nothing,
-    /// The rest of a word.
+    /// Continuation of a word.
     Word,
-    /// A number, or a word that may hold one.
+    /// A number, or a word that may contain one.
     Candidate,
 }
 
@@ -215,12 +215,12 @@ const STARTS: [Start; 256] = {
     starts
 };
 
-/// Returns how many bytes after its beginning the first digit of what is looked for stands at most.
+/// Returns the maximum distance of the first digit from the start of a match.
 fn reach(personal: &Personal) -> usize {
     // `RSSMRA85T10A562S`
     const CODE: usize = 6;
     if personal.hides(Class::Mac) {
-        // It may have none.
+        // It may have no digit.
         usize::MAX
     } else if personal.hides(Class::Phone) {
         digits::DIALLED_BYTES_MAX
@@ -229,7 +229,8 @@ fn reach(personal: &Personal) -> usize {
     }
 }
 
-/// The next place where a number, or a word that may hold one, begins. Most text has no digit nearby and is passed over.
+/// Returns the next place where a number, or a word that may contain one, begins. Most text has no digit nearby and is
+/// skipped.
 fn next_start(text: &[u8], from: usize, reach: usize) -> Option<usize> {
     if reach == usize::MAX {
         return start_within(text, from..text.len());
@@ -245,7 +246,7 @@ fn next_start(text: &[u8], from: usize, reach: usize) -> Option<usize> {
     }
 }
 
-/// Returns where the first digit is, looked for in pieces because that takes no branch for each byte.
+/// Returns the place of the first digit, searched in pieces to avoid a branch for each byte.
 fn first_digit(text: &[u8]) -> Option<usize> {
     const PIECE_BYTES: usize = 32;
     let has_digit =
@@ -267,7 +268,7 @@ fn start_within(text: &[u8], range: Range<usize>) -> Option<usize> {
     None
 }
 
-/// Returns whether two letters go on with small letters, as in nearly all words.
+/// Returns whether lower-case letters follow two letters, as in nearly all words.
 fn is_plain_word(text: &[u8], at: usize) -> bool {
     text[at].is_ascii_alphabetic()
         && text.get(at + 2).is_none_or(|byte| byte.is_ascii_lowercase() || *byte == b' ')
@@ -279,7 +280,7 @@ fn word_end(text: &[u8], start: usize) -> usize {
     start + word.max(1)
 }
 
-/// Returns the number that begins at `start`, by the validators in order of how much they prove.
+/// Returns the number that begins at `start`, by the validators in order of their strictness.
 fn number(text: &[u8], start: usize, personal: &Personal) -> Option<(Class, Range<usize>)> {
     let first = text[start];
     if first.is_ascii_alphabetic() || first.is_ascii_digit() {
@@ -326,15 +327,15 @@ fn number(text: &[u8], start: usize, personal: &Personal) -> Option<(Class, Rang
     None
 }
 
-/// Returns whether this is a number of documentation: the card for tests of a payment service, and the account that the
-/// registry of IBANs has as its example.
+/// Returns whether this is a documented sample: the test card of a payment service, or the example account of the IBAN
+/// registry.
 fn is_sample(number: &[u8]) -> bool {
     const SAMPLES: [&[u8]; 2] = [b"4242424242424242", b"DE89370400440532013000"];
     let bare = || number.iter().filter(|byte| byte.is_ascii_alphanumeric());
     SAMPLES.iter().any(|sample| bare().eq(sample.iter()))
 }
 
-/// The mail address around an `@`.
+/// Returns the mail address around an `@`.
 fn email(text: &[u8], at: usize) -> Option<(Class, Range<usize>)> {
     let range = mail::address(text, at)?;
     if is_in_url(&text[..range.start]) {
@@ -348,7 +349,7 @@ fn email(text: &[u8], at: usize) -> Option<(Class, Range<usize>)> {
     Some((if is_reserved { Class::Reserved } else { Class::Email }, range))
 }
 
-/// Returns whether an `@` after this separates the user of a URL from its host.
+/// Returns whether an `@` after this text separates the user of a URL from its host.
 fn is_in_url(before: &[u8]) -> bool {
     const USER_BYTES_MAX: usize = 80;
     let lead = &before[before.len().saturating_sub(USER_BYTES_MAX)..];
@@ -356,7 +357,7 @@ fn is_in_url(before: &[u8]) -> bool {
     lead.iter().rposition(ends).is_some_and(|at| lead[..=at].ends_with(b"//"))
 }
 
-/// Domains that RFC 2606 and RFC 6761 keep for documentation and tests.
+/// Returns whether RFC 2606 or RFC 6761 reserves a domain for documentation and tests.
 fn is_documentation(domain: &[u8]) -> bool {
     const TOPS: [&[u8]; 6] =
         [b".example", b".test", b".invalid", b".localhost", b".local", b".internal"];
@@ -384,7 +385,7 @@ fn is_nobody(name: &[u8]) -> bool {
     NOBODY.iter().any(|nobody| lower == *nobody)
 }
 
-/// Returns whether an address stands in a line of git that names an author: it is in the history anyway.
+/// Returns whether an address is in a git line that names an author: it is in the history anyway.
 fn is_git_trailer(text: &[u8], start: usize) -> bool {
     const LEAD_BYTES_MAX: usize = 120;
     const TRAILERS: [&[u8]; 7] = [
@@ -411,7 +412,7 @@ fn ipv4(text: &[u8], start: usize) -> Option<(Class, Range<usize>)> {
     if let [head @ .., b'.'] = written {
         written = head;
     }
-    // A fifth number makes it a version, unless the first four are of a network at home.
+    // A fifth number makes it a version, unless the first four are of a private network.
     let parts: Vec<&[u8]> = written.split(|byte| *byte == b'.').collect();
     if parts.len() == 5 && written.starts_with(b"192.168.") {
         written = &written[..written.len() - parts[4].len() - 1];
@@ -425,7 +426,7 @@ fn ipv4(text: &[u8], start: usize) -> Option<(Class, Range<usize>)> {
     Some((class, start..start + written.len() + prefix_length(&rest[written.len()..])))
 }
 
-/// Returns whether what stands before says that four numbers are a version.
+/// Returns whether the preceding text labels four numbers as a version.
 fn is_version(text: &[u8], start: usize) -> bool {
     let before = &text[..start];
     let lead = before[before.len().saturating_sub(24)..].to_ascii_lowercase();
@@ -449,7 +450,7 @@ fn is_reserved_v4(address: Ipv4Addr) -> bool {
         || first == 100 && second & 0xC0 == 64
 }
 
-/// The length of `/24` after an address.
+/// Returns the length of `/24` after an address.
 fn prefix_length(rest: &[u8]) -> usize {
     if rest.first() != Some(&b'/') {
         return 0;
@@ -481,7 +482,7 @@ fn ipv6(text: &[u8], colon: usize, strict: bool) -> Option<(Class, Range<usize>)
     if text.get(end).is_some_and(|byte| is_word(*byte)) {
         return None;
     }
-    // Paths of modules read like short addresses.
+    // Module paths resemble short addresses.
     let digits = written.iter().filter(|byte| byte.is_ascii_digit()).count();
     let colons = written.iter().filter(|byte| **byte == b':').count();
     if !strict && (digits < 2 || colons < 3 || written.ends_with(b"::")) {
@@ -510,7 +511,7 @@ fn is_reserved_v6(address: Ipv6Addr) -> bool {
         || address.to_ipv4().is_some_and(is_reserved_v4)
 }
 
-/// `00:1a:2b:3c:4d:5e`, with one sign throughout; with dots only where all is masked.
+/// Returns a hardware address, `00:1a:2b:3c:4d:5e`, with the same sign throughout; dots only if all classes are masked.
 fn mac(text: &[u8], start: usize, strict: bool) -> Option<Range<usize>> {
     const PAIRS_BYTES: usize = 17;
     const DOTTED_BYTES: usize = 14;
@@ -534,7 +535,7 @@ fn mac(text: &[u8], start: usize, strict: bool) -> Option<Range<usize>> {
     (is_right && !goes_on && before != Some(sign) && !is_nothing).then_some(start..start + bytes)
 }
 
-/// An address of Bitcoin: base 58 with its sum, or bech32.
+/// Returns a Bitcoin address: base 58 with its checksum, or bech32.
 fn crypto(text: &[u8], start: usize) -> Option<Range<usize>> {
     let end = word_end(text, start);
     let word = &text[start..end];
@@ -546,7 +547,7 @@ fn crypto(text: &[u8], start: usize) -> Option<Range<usize>> {
     is_right.then_some(start..end)
 }
 
-/// An IBAN, written together or in groups of four.
+/// Returns an IBAN, without spaces or in groups of four.
 fn iban(text: &[u8], start: usize) -> Option<Range<usize>> {
     let country = text.get(start..start + 2)?;
     if !country.iter().all(u8::is_ascii_uppercase) || !text.get(start + 2)?.is_ascii_digit() {
@@ -567,7 +568,7 @@ fn iban(text: &[u8], start: usize) -> Option<Range<usize>> {
     (!goes_on && checksum::iban(&letters)).then_some(start..at)
 }
 
-/// Returns how long the account numbers of a country are, by the IBAN registry (ISO 13616).
+/// Returns the length of account numbers of a country, by the IBAN registry (ISO 13616).
 fn iban_length(country: &[u8]) -> Option<usize> {
     const LENGTHS: [(usize, &str); 18] = [
         (15, "NO"),

@@ -1,8 +1,8 @@
-//! Values that people choose and words drawn by lot, where only a name or the place says that they are a secret.
+//! Chosen passwords and random words that only a name or the place identifies as a secret.
 
 use super::*;
 
-/// Asserts that a value is hidden to its end in each form, where `@` stands for it.
+/// Asserts that a value is hidden to its end in each form; `@` is its placeholder.
 fn hides(forms: &[&str], values: &[&str]) {
     let mut left = Vec::new();
     for form in forms {

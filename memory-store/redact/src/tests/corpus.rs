@@ -10,7 +10,7 @@ use super::redact;
 const SECRETS: &str = include_str!("../../../../tests/corpus/secrets.jsonl");
 const LOOK_ALIKES: &str = include_str!("../../../../tests/corpus/look-alikes.jsonl");
 
-/// Share of secrets that are hidden, of all and of each style of values, in percent.
+/// Minimum share of hidden secrets, of all and of each style of values, in percent.
 const HIDDEN_PERCENT_MIN: usize = 95;
 const STYLE_PERCENT_MIN: usize = 90;
 
@@ -18,7 +18,7 @@ fn rows(file: &str) -> impl Iterator<Item = Value> {
     file.lines().map(|line| serde_json::from_str(line).unwrap())
 }
 
-/// The texts of a field of a row.
+/// Returns the texts of a field of a row.
 fn texts<'r>(row: &'r Value, field: &str) -> Vec<&'r str> {
     row[field].as_array().unwrap().iter().filter_map(Value::as_str).collect()
 }
@@ -26,7 +26,7 @@ fn texts<'r>(row: &'r Value, field: &str) -> Vec<&'r str> {
 #[test]
 fn secrets_of_the_corpus_are_hidden_in_each_style() {
     let mut report = String::new();
-    // By style, those that are hidden, and all.
+    // Numbers of hidden ones and of all, by style.
     let mut styles: BTreeMap<String, (usize, usize)> = BTreeMap::new();
     for row in rows(SECRETS) {
         let redacted = redact(row["text"].as_str().unwrap());

@@ -1,4 +1,4 @@
-//! Passwords: on command lines, where commands are set up, and told in words.
+//! Passwords: on command lines, in configurations of commands, and in prose.
 
 use super::*;
 
@@ -69,7 +69,7 @@ fn passwords_on_command_lines_are_hidden() {
             "{before}{password}{after}: {hidden}"
         );
     }
-    // Letters alone are no password elsewhere.
+    // In other places, letters alone are no password.
     for text in ["unzip -P swordfish a.zip", "vault kv put secret/shop password=swordfish"] {
         assert!(!redact(text).contains("swordfish"), "{text}");
     }

@@ -1,4 +1,4 @@
-//! Secrets that the place where they stand tells: tables, templates, sentences and lists.
+//! Secrets that are identified by their place: tables, templates, sentences and lists.
 
 use super::*;
 

@@ -1,6 +1,5 @@
-//! Values that look drawn at random as a whole, whatever signs stand between their parts: `kP4vT9-x8mQ2zL`,
-//! `hujfyb-9kynqe-byrBax`. Letters that make a word which technical texts know count against it, and so do names
-//! in code that are made of such words.
+//! Values that appear random as a whole, with any signs between their parts: `kP4vT9-x8mQ2zL`, `hujfyb-9kynqe-byrBax`.
+//! Letters that form a word of technical texts count against this, and so do names in code that consist of such words.
 
 use super::segments::{
     Odd, has_word, is_letter_or_digit, looks_drawn, looks_drawn_in_code, mixes, segments,
@@ -8,7 +7,7 @@ use super::segments::{
 use super::shape;
 use super::stand_in::stands_for_something;
 
-/// Returns whether a value without spaces looks drawn at random.
+/// Returns whether a value without spaces appears random.
 pub(crate) fn is_drawn(value: &[u8]) -> bool {
     looks_drawn(value) && !stands_for_something(value)
 }
@@ -35,7 +34,7 @@ pub(crate) fn is_drawn_and_mixed(value: &[u8]) -> bool {
 }
 
 /// Returns whether this is a name in code with a digit inside: `RenderPass2D`, `Base64Encoded`, `PinEntryV2Activity`.
-/// Of two words and a number people make passwords, too: then the number has to be one of bits.
+/// Passwords also consist of two words and a number, so the number must then be a number of bits.
 pub(crate) fn is_name_with_digits(value: &[u8]) -> bool {
     const PARTS_MIN: usize = 3;
     const BITS: [&[u8]; 7] = [b"8", b"16", b"32", b"64", b"128", b"256", b"512"];
@@ -70,7 +69,7 @@ pub(crate) fn is_drawn_number(value: &[u8]) -> bool {
         && value.windows(2).filter(is_next).count() * 2 < value.len()
 }
 
-/// Returns whether a value of two or three parts with spaces between them looks drawn at random, each part of it.
+/// Returns whether a value of two or three parts with spaces between them appears random, each part of it.
 pub(crate) fn is_drawn_phrase(value: &[u8]) -> bool {
     const PARTS_MAX: usize = 3;
     const PART_BYTES_MIN: usize = 4;

@@ -1,6 +1,6 @@
 //! Measures of a value: entropy, changes of case, and whether characters follow each other at random.
 
-/// Shannon entropy in bits per byte.
+/// Returns the Shannon entropy in bits per byte.
 pub(crate) fn entropy(text: &[u8]) -> f32 {
     let mut counts = [0u32; 256];
     for &byte in text {
@@ -45,8 +45,8 @@ pub(crate) fn is_numeric(value: &[u8]) -> bool {
     value.iter().all(|byte| byte.is_ascii_digit() || b".,_-:+".contains(byte))
 }
 
-/// Returns whether this looks drawn at random: at least `bytes_min` long, with digits among letters; or long, and with
-/// capitals where no name would have them.
+/// Returns whether this appears random: at least `bytes_min` long, with digits among letters; or long, and with
+/// upper-case letters in places unusual for a name.
 pub(crate) fn is_random(value: &[u8], bytes_min: usize) -> bool {
     const ONLY_LETTERS_BYTES_MIN: usize = 20;
     if value.len() < bytes_min {
@@ -64,11 +64,11 @@ pub(crate) fn is_random(value: &[u8], bytes_min: usize) -> bool {
     };
     let is_mixed = (digits >= 3 || digits >= 1 && changes >= 2) && has_letters()
         || value.len() >= ONLY_LETTERS_BYTES_MIN && changes >= 6 && has_capitals();
-    // Last, because a logarithm for each character costs more than all the rest.
+    // Last, because a logarithm for each character costs more than all other tests.
     is_mixed && entropy(value) >= 2.6
 }
 
-/// Returns whether a part between signs looks drawn at random, in a text of at least `bytes_min`; a chain of words and
+/// Returns whether a part between signs appears random, in a text of at least `bytes_min`; a chain of words and
 /// versions does not.
 pub(crate) fn has_random_part(value: &[u8], bytes_min: usize) -> bool {
     const PART_BYTES_MIN: usize = 8;
@@ -79,7 +79,7 @@ pub(crate) fn has_random_part(value: &[u8], bytes_min: usize) -> bool {
         && entropy(value) >= 3.2
 }
 
-/// Returns how often a lower-case letter follows an upper-case one or the reverse, beyond `Word` and `WORD`.
+/// Returns the number of case changes between adjacent letters, beyond `Word` and `WORD`.
 pub(crate) fn case_changes(value: &[u8]) -> usize {
     let changes = value
         .windows(2)

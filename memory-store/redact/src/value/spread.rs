@@ -1,5 +1,5 @@
-//! Which values may be looked for elsewhere: those that mean nothing else there. A password that is a word,
-//! a name of a program or a number would take everyday text with it.
+//! Selection of values that may be searched for in other texts: those without another meaning there. A password that is
+//! a word, a program name or a number would hide everyday text.
 
 use super::{
     JudgedValue, ValuePlace, ValueReason, chosen, drawn, judge, segments, shape, stand_in,
@@ -7,14 +7,14 @@ use super::{
 use crate::vocabulary::WORDS;
 use memory_store_base::text::{rarity, tokens};
 
-/// Shorter values are words, and longer ones texts.
+/// Length limits: shorter values are words, and longer ones texts.
 pub(crate) const VALUE_BYTES_MIN: usize = 8;
 pub(crate) const VALUE_BYTES_MAX: usize = 512;
 
-/// Letters that a rare word has at least.
+/// Minimum number of letters of a rare word.
 const RARE_LETTERS_MIN: usize = 9;
 
-/// Digits behind an everyday word that make nothing else of it: `postgres16`, `release2024`.
+/// Maximum number of digits after an everyday word that do not change its meaning: `postgres16`, `release2024`.
 const EVERYDAY_DIGITS_MAX: usize = 4;
 
 /// Certainty that a value is a secret.
@@ -22,7 +22,7 @@ const EVERYDAY_DIGITS_MAX: usize = 4;
 pub(crate) enum SpreadEvidence {
     /// A rule found it by its look and by what stands beside it.
     Rule,
-    /// The user gave it when asked for a secret: a rare word may be one.
+    /// The user's answer to a request for a secret: a rare word is possible.
     Answer,
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn trimmed(value: &str) -> &str {
     value.trim_matches(|c: char| c.is_ascii() && !c.is_ascii_alphanumeric())
 }
 
-/// Returns whether this is a placeholder, a number, a path, an address, a version, a time or a short hash of git's.
+/// Returns whether this is a placeholder, a number, a path, an address, a version, a time or a short git hash.
 fn stands_for_something(value: &[u8]) -> bool {
     let is_time = value.len() >= 10
         && value[..10].iter().enumerate().all(|(at, byte)| match at {
@@ -96,7 +96,7 @@ fn parts(value: &str) -> impl Iterator<Item = &str> {
     value.split(|c: char| c.is_ascii() && !c.is_ascii_alphanumeric()).filter(|p| !p.is_empty())
 }
 
-/// Returns whether all that it is made of are everyday words and a few digits.
+/// Returns whether a value consists of everyday words and a few digits.
 pub(crate) fn is_everyday(value: &str) -> bool {
     parts(value).all(|part| {
         let word = part.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -106,12 +106,12 @@ pub(crate) fn is_everyday(value: &str) -> bool {
     })
 }
 
-/// Returns whether this is the name of a user, a program or a stage, as documentation has it for a password.
+/// Returns whether this is the name of a user, a program or a stage, which documentation uses as a password.
 pub(crate) fn is_trade_word(value: &[u8]) -> bool {
     WORDS.everyday.has(value)
 }
 
-/// `TestBlendsColour256Fallback`: a name in code, made of words, with a number.
+/// Returns whether a value is a name in code, made of words, with a number: `TestBlendsColour256Fallback`.
 fn is_name_of_words(value: &[u8]) -> bool {
     const WORDS_MIN: usize = 4;
     const LETTERS_MIN: usize = 3;
@@ -122,13 +122,14 @@ fn is_name_of_words(value: &[u8]) -> bool {
     value.iter().all(u8::is_ascii_alphanumeric) && digits <= DIGITS_MAX && words >= WORDS_MIN
 }
 
-/// Pairs of letters that words of European languages do not have.
+/// Pairs of letters that do not occur in words of European languages.
 const UNNATURAL: &str = "bq bx cb cf cg cj cv cx dq dx fb fc fd fj fk fm fp fq fv fw fx fz gq gv gx hj hq hx jb jc jd jf \
                          jg jj jl jm jq jr jt jv jw jx jz kj kq kx kz lq lx mj mq mx pj pq pz qb qc qd qe qf qg qh qj \
                          qk qm qn qo qp qq qs qt qv qw qx qy qz rx sx tq tx vb vc vd vf vg vh vj vk vm vp vq vt vw vx \
                          vz wj wq wv wx xd xg xj xk xq xr xv xz yj yq yv yx zc zf zg zj zq zx";
 
-/// `dunning-queue-eu1`, `SessionBroker9Test`, `mq.refunds.retry5`: a name in code or settings, of words and a few digits.
+/// Returns whether a value is a name in code or settings, of words and a few digits: `dunning-queue-eu1`,
+/// `SessionBroker9Test`, `mq.refunds.retry5`.
 fn is_identifier(value: &[u8]) -> bool {
     const SIGNS: &[u8] = b"_-./:";
     const DIGITS_MAX: usize = 4;
@@ -156,7 +157,7 @@ fn is_identifier(value: &[u8]) -> bool {
     in_words * 100 >= all * WORDS_PERCENT_MIN
 }
 
-/// Returns whether letters follow each other as in a word of some language.
+/// Returns whether the sequence of letters is possible in a word of some language.
 fn is_natural(word: &[u8]) -> bool {
     const CONSONANTS_MAX: usize = 5;
     const VOWELS_MAX: usize = 4;
@@ -183,14 +184,14 @@ fn has_signs_of_passwords(value: &[u8]) -> bool {
     let letters = value.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
     let digits = value.iter().filter(|byte| byte.is_ascii_digit()).count();
     let signs = value.iter().filter(|byte| SIGNS.contains(byte)).count();
-    // `user@host1`, `@scope/name-2`, `a,b,c1` and queries have only one kind of them.
+    // `user@host1`, `@scope/name-2`, `a,b,c1` and queries have only one kind of these signs.
     let kinds = SIGNS.iter().filter(|sign| value.contains(sign)).count();
     let changes = shape::case_changes(value);
     let is_one = signs == 1 && !value.contains(&b'@') && !value.contains(&b',') && digits > 0;
     letters >= 2 && (kinds >= 2 && digits > 0 || is_one && (digits >= 2 || changes > 0))
 }
 
-/// Returns whether a word of letters is known to nobody who writes about technical things.
+/// Returns whether a word of letters does not occur in technical texts.
 fn is_rare_word(value: &str) -> bool {
     let bytes = value.as_bytes();
     let is_word = bytes.len() >= RARE_LETTERS_MIN
@@ -199,7 +200,7 @@ fn is_rare_word(value: &str) -> bool {
     is_word && tokens(value).iter().all(|token| rarity::is_unknown(&token.term))
 }
 
-/// `mailgrove-77-xu`: words and digits that were put together.
+/// Returns whether a value is words and digits joined together: `mailgrove-77-xu`.
 fn is_mixed_name(value: &[u8]) -> bool {
     let digits = value.iter().filter(|byte| byte.is_ascii_digit()).count();
     let letters = value.iter().filter(|byte| byte.is_ascii_alphabetic()).count();

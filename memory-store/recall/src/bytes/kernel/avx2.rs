@@ -1,4 +1,4 @@
-//! For programs that are built for processors with AVX2, so that nothing has to be asked.
+//! Kernels for programs built for processors with AVX2, without run-time detection.
 
 use std::arch::x86_64::*;
 
@@ -12,7 +12,7 @@ const BYTES: [[u8; LANE]; 2] = [
 
 #[target_feature(enable = "avx2")]
 fn load(bytes: &[u8; LANE]) -> __m128i {
-    // SAFETY: 16 bytes are read from where 16 bytes lie; the load asks for no alignment.
+    // SAFETY: the reference covers the 16 bytes that are read; the load needs no alignment.
     unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
 }
 
@@ -25,7 +25,7 @@ fn load_signed(bytes: &[i8; LANE]) -> __m128i {
 #[target_feature(enable = "avx2")]
 fn load_two<T>(lanes: &[[T; LANE]; 2]) -> __m256i {
     const { assert!(size_of::<T>() == 1) };
-    // SAFETY: 32 bytes are read from where 32 bytes lie; the load asks for no alignment.
+    // SAFETY: the reference covers the 32 bytes that are read; the load needs no alignment.
     unsafe { _mm256_loadu_si256(lanes.as_ptr().cast()) }
 }
 
@@ -35,7 +35,7 @@ fn load_words(words: &[[u32; 4]; 2]) -> __m256i {
     unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }
 }
 
-/// The sum of the eight 32-bit numbers.
+/// Returns the sum of the eight 32-bit numbers.
 #[target_feature(enable = "avx2")]
 fn total(sums: __m256i) -> i32 {
     let sums = _mm_add_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256::<1>(sums));
@@ -60,8 +60,8 @@ pub(crate) fn add(sum: &mut [f32; DIMENSIONS], scale: f32, vector: &[i8; DIMENSI
     for (sums, values) in sum.as_chunks_mut::<8>().0.iter_mut().zip(vector.as_chunks::<8>().0) {
         let values = _mm_cvtsi64_si128(i64::from_le_bytes(values.map(i8::cast_unsigned)));
         let values = _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(values));
-        // SAFETY: 8 numbers are read from and written to where 8 numbers lie, without alignment. They
-        // are multiplied and added in two steps, as the language does it.
+        // SAFETY: 8 numbers are read and written within the arrays, without alignment. They are
+        // multiplied and added in two steps, as in portable code.
         unsafe {
             let sum = _mm256_loadu_ps(sums.as_ptr());
             _mm256_storeu_ps(sums.as_mut_ptr(), _mm256_add_ps(sum, _mm256_mul_ps(scale, values)));
@@ -84,7 +84,7 @@ pub(crate) fn set(places: &[i8; DIMENSIONS], code: &[u8; CODE]) -> i32 {
     for (places, four) in lanes.iter().zip(code.as_chunks::<4>().0) {
         let four = _mm256_shuffle_epi8(_mm256_set1_epi32(i32::from_le_bytes(*four)), bytes);
         let mask = _mm256_cmpeq_epi8(_mm256_and_si256(four, bits), bits);
-        // Only numbers without a sign can be added up: each component counts 128 more.
+        // The instruction adds only unsigned numbers, so 128 is added to each component.
         let places = _mm256_xor_si256(load_two(places), middle);
         sums = _mm256_add_epi32(sums, _mm256_sad_epu8(_mm256_and_si256(places, mask), zero));
     }
@@ -95,14 +95,14 @@ pub(crate) fn set(places: &[i8; DIMENSIONS], code: &[u8; CODE]) -> i32 {
 #[target_feature(enable = "avx2")]
 pub(crate) fn levels(components: &[i8; DIMENSIONS], code: &[u8; FINE]) -> i32 {
     let lowest = _mm256_set1_epi8(3);
-    // Sums of 16 bits: each of the eight that are added is at most 2 * 3 * 128.
+    // 16-bit sums: each of the eight addends is at most 2 * 3 * 128.
     let mut sums = _mm256_setzero_si256();
     let halves = components.as_chunks::<{ DIMENSIONS / 2 }>().0.iter();
     for (components, code) in halves.zip(code.as_chunks::<LANE>().0.as_chunks::<2>().0) {
         let mut bytes = load_two(code);
         for components in components.as_chunks::<LANE>().0.as_chunks::<2>().0 {
             let levels = _mm256_and_si256(bytes, lowest);
-            // Bits of a neighbour come in from above and are masked out.
+            // The shift moves bits of the neighbour in, which are masked out.
             bytes = _mm256_srli_epi16::<2>(bytes);
             let products = _mm256_maddubs_epi16(levels, load_two(components));
             sums = _mm256_add_epi16(sums, products);

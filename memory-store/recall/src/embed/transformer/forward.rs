@@ -1,11 +1,11 @@
-//! The way of a text through the transformer.
+//! Forward pass of the transformer.
 
 use super::kernel::{ACTIVATION_MAX, Kernel, PANEL, Path, Portable, TILE};
 use super::math::{ROUNDER, dot, exp, gelu, largest, sum};
 use super::weights::{HEAD, HEADS, INNER, Layer, Linear, Norm, WIDTH, Weights};
 use crate::embed::rows::EmbeddingRow;
 
-/// Added to a variance before its root is taken, as the model was trained.
+/// Added to a variance before its root is taken, as in the model's training.
 const EPSILON: f32 = 1e-12;
 
 /// Keys that are compared with a query at once.
@@ -68,7 +68,7 @@ struct ForwardRoom {
     words: Vec<u32>,
     /// Scale of each row.
     scales: Vec<f32>,
-    /// Queries, keys and values, then what feed-forward widens.
+    /// Queries, keys and values, then the intermediate values of feed-forward.
     wide: Vec<f32>,
     /// Values to add to the hidden values.
     change: Vec<f32>,
@@ -173,8 +173,8 @@ impl Tile<'_> {
     #[inline(always)]
     fn put<const R: usize>(&mut self, sums: [[i32; PANEL]; R]) {
         let channels = self.linear.scales.len();
-        // Of arrays the compiler knows the length, and turns loops over them into vectors. Rows are counted: iterators in
-        // step were called for each row, which took as long as its arithmetic.
+        // For arrays the compiler has the length, and vectorises loops over them. Rows are indexed: step iterators were
+        // called for each row, which took as long as its arithmetic.
         let channel_scales = &self.linear.scales.as_chunks::<PANEL>().0[self.panel];
         let bias = &self.linear.bias.as_chunks::<PANEL>().0[self.panel];
         let row_scales = &self.scales[self.token..][..R];
@@ -189,8 +189,8 @@ impl Tile<'_> {
     }
 }
 
-/// Lets every token look at every other ("Attention Is All You Need", Vaswani et al. 2017): from
-/// the queries, keys and values in `room.wide` to the heads' results in `room.change`.
+/// Computes attention of every token to every other ("Attention Is All You Need", Vaswani et al. 2017): from the
+/// queries, keys and values in `room.wide` to the heads' results in `room.change`.
 #[inline(always)]
 fn attend(room: &mut ForwardRoom, tokens: usize) {
     let row =
@@ -219,7 +219,7 @@ fn attend(room: &mut ForwardRoom, tokens: usize) {
     }
 }
 
-/// The softmax of a query's products with all keys.
+/// Computes the softmax of a query's products with all keys.
 #[inline(always)]
 fn compare(query: &[f32], keys: &[f32], shares: &mut [f32], tokens: usize) {
     let blocks = keys.as_chunks::<{ BLOCK * HEAD }>().0;
@@ -267,7 +267,7 @@ fn normalise(row: &mut [f32; WIDTH], norm: &Norm) {
     }
 }
 
-/// The mean of all rows, scaled to length one.
+/// Returns the mean of all rows, scaled to length one.
 #[inline(always)]
 fn mean(hidden: &[f32]) -> [f32; WIDTH] {
     let mut mean = [0.0f32; WIDTH];

@@ -1,16 +1,16 @@
-//! Products of int8 weights and 13-bit activations, added up as 32-bit integers: exact, so that
-//! every code path gives the same sums. It costs most of the transformer's time.
+//! Products of int8 weights and 13-bit activations, summed as 32-bit integers: exact, so that every code path returns
+//! the same sums. This is most of the transformer's time.
 
-/// Output channels of a panel of weights.
+/// Number of output channels of a panel of weights.
 pub(crate) const PANEL: usize = 16;
 
-/// Rows of activations that are multiplied at once, at most.
+/// Maximum number of rows of activations that are multiplied at once.
 pub(crate) const TILE: usize = 6;
 
 /// The largest activation after quantisation: with it, 1,536 products of 127 stay below 2^31.
 pub(crate) const ACTIVATION_MAX: f32 = 4095.0;
 
-/// Which instructions are used.
+/// Instruction set of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Path {
     /// Every processor.
@@ -27,7 +27,7 @@ pub enum Path {
 }
 
 impl Path {
-    /// All that this processor has, the fastest last.
+    /// Returns the code paths that this processor supports, the fastest last.
     pub fn available() -> Vec<Self> {
         let mut paths = vec![Self::Portable];
         #[cfg(target_arch = "x86_64")]
@@ -42,19 +42,19 @@ impl Path {
         paths
     }
 
-    /// The fastest that this processor has.
+    /// Returns the fastest code path that this processor supports.
     pub(crate) fn fastest() -> Self {
         Self::available().pop().unwrap_or(Self::Portable)
     }
 }
 
-/// One way to multiply.
+/// Implementation of the multiplication.
 pub(crate) trait Kernel {
     /// Multiplies `R` rows of activations with a panel of weights.
     ///
-    /// An activation word holds two neighbours of a row as `i16`, the first in its low half; the words of all rows for
-    /// one pair lie side by side, so that a loop follows two pointers and checks no bounds. A panel holds, for each such
-    /// pair, 32 bytes: the two weights of each of its [`PANEL`] channels.
+    /// An activation word contains two neighbours of a row as `i16`, the first in its low half; the words of all rows
+    /// for one pair are adjacent, so that a loop follows two pointers without bounds checks. A panel contains, for each
+    /// such pair, 32 bytes: the two weights of each of its [`PANEL`] channels.
     fn tile<const R: usize>(panel: &[u8], pairs: &[[u32; R]]) -> [[i32; PANEL]; R];
 }
 
@@ -78,7 +78,7 @@ impl Kernel for Portable {
     }
 }
 
-/// See [`Path::Avx2`]. Only chosen where [`Path::available`] found it.
+/// See [`Path::Avx2`]. Only used if [`Path::available`] detected it.
 #[cfg(target_arch = "x86_64")]
 pub(crate) struct Avx2;
 
@@ -123,7 +123,7 @@ fn tile_avx2<const R: usize>(panel: &[u8], pairs: &[[u32; R]]) -> [[i32; PANEL];
     out
 }
 
-/// See [`Path::Vnni`]. Only chosen where [`Path::available`] found it.
+/// See [`Path::Vnni`]. Only used if [`Path::available`] detected it.
 #[cfg(target_arch = "x86_64")]
 pub(crate) struct Vnni;
 
@@ -157,7 +157,7 @@ fn tile_vnni<const R: usize>(panel: &[u8], pairs: &[[u32; R]]) -> [[i32; PANEL];
     };
     let weights = panel.as_chunks::<{ 2 * PANEL }>().0;
     let (twos, last) = pairs.as_chunks::<2>();
-    // A sum waits some cycles for the one before it, so even and odd pairs have sums of their own.
+    // A sum depends on the previous one for some cycles, so even and odd pairs have separate sums.
     for (words, weights) in twos.iter().zip(weights.as_chunks::<2>().0) {
         add(&mut even, &words[0], &weights[0]);
         add(&mut odd, &words[1], &weights[1]);
@@ -181,7 +181,7 @@ pub(crate) struct Neon;
 impl Kernel for Neon {
     #[inline(always)]
     fn tile<const R: usize>(panel: &[u8], pairs: &[[u32; R]]) -> [[i32; PANEL]; R] {
-        // SAFETY: every 64-bit ARM processor that Rust's targets are for has NEON.
+        // SAFETY: every 64-bit ARM processor supported by Rust's targets has NEON.
         unsafe { tile_neon(panel, pairs) }
     }
 }

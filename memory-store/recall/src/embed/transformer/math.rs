@@ -1,8 +1,8 @@
-//! Arithmetic that gives the same bits on every machine: no fused operations, no library calls, and
-//! sums in a fixed order of eight lanes, which the compiler turns into the vectors that there are.
+//! Arithmetic with identical bits on every machine: no fused operations, no library calls, and sums
+//! in a fixed order of eight lanes, which the compiler vectorises for the target.
 
-/// Added to a float of less than 2^22 and taken away again, it rounds to the nearest integer, ties
-/// to even; before it is taken away, the low bits are that integer.
+/// Adding this to a float of less than 2^22 and subtracting it rounds to the nearest integer, ties
+/// to even; before the subtraction, the low bits are that integer.
 pub(crate) const ROUNDER: f32 = 12_582_912.0;
 
 /// Returns `e^x` for `x <= 0`, to about one unit in the last place; below -87 it stays at `e^-87`.
@@ -21,8 +21,8 @@ pub(crate) fn exp(x: f32) -> f32 {
     fraction * f32::from_bits(shifted.to_bits().wrapping_add(127) << 23)
 }
 
-/// The Gaussian error linear unit, `x * Phi(x)`, with the error function by formula 7.1.26 of
-/// Abramowitz and Stegun (absolute error 1.5e-7).
+/// Returns the Gaussian error linear unit, `x * Phi(x)`, with the error function by formula 7.1.26
+/// of Abramowitz and Stegun (absolute error 1.5e-7).
 #[inline(always)]
 pub(crate) fn gelu(x: f32) -> f32 {
     let z = x * std::f32::consts::FRAC_1_SQRT_2;
@@ -34,7 +34,7 @@ pub(crate) fn gelu(x: f32) -> f32 {
     0.5 * x * (1.0 + erf.copysign(z))
 }
 
-/// The sum of values whose number is a multiple of eight.
+/// Returns the sum of values; their number must be a multiple of eight.
 #[inline(always)]
 pub(crate) fn sum(values: &[f32]) -> f32 {
     let mut lanes = [0.0f32; 8];
@@ -46,7 +46,7 @@ pub(crate) fn sum(values: &[f32]) -> f32 {
     fold(lanes)
 }
 
-/// The scalar product of two slices of equal length, a multiple of eight.
+/// Returns the dot product of two slices of equal length, a multiple of eight.
 #[inline(always)]
 pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
     let mut lanes = [0.0f32; 8];
@@ -64,7 +64,7 @@ fn fold(lanes: [f32; 8]) -> f32 {
     ((a + e) + (c + g)) + ((b + f) + (d + h))
 }
 
-/// The largest absolute value.
+/// Returns the largest absolute value.
 #[inline(always)]
 pub(crate) fn largest(values: &[f32]) -> f32 {
     let mut lanes = [0.0f32; 8];

@@ -1,13 +1,13 @@
-//! The other half of the embedder: a transformer of the BERT family (Devlin et al. 2018), here
+//! The transformer half of the embedder: a model of the BERT family (Devlin et al. 2018), here
 //! all-MiniLM-L6-v2 with int8 weights, whose vectors the table imitates.
 //!
-//! A text costs it some 0.2 ms a token, so it runs over memories and turns in the background and
-//! over the queries of an explicit search, never in a hook.
+//! It takes some 0.2 ms for each token, so it runs on memories and turns in the background and on
+//! the queries of an explicit search, never in a hook.
 //!
-//! **The same on every machine.** Products of weights and activations are added up as integers,
-//! which is exact. All else is done in 32-bit floats with additions, products, quotients and square
-//! roots only, in an order that the code fixes and no compiler changes; exponentials are
-//! polynomials of our own. So the portable code, AVX2 and NEON give the same bits.
+//! **Identical results on every machine.** Products of weights and activations are summed as
+//! integers, which is exact. Everything else uses 32-bit floats with additions, products, quotients
+//! and square roots only, in an order that the code fixes and no compiler changes; exponentials are
+//! our own polynomials. So the portable code, AVX2 and NEON return the same bits.
 
 mod forward;
 mod kernel;
@@ -29,10 +29,10 @@ pub use kernel::Path as CodePath;
 use memory_store_base::error::Result;
 pub use weights::{HEAD, INNER, Layer, Linear, Norm, POSITIONS, Projection, WIDTH, Weights};
 
-/// Tokens of a text that the transformer reads, the two around it included.
+/// Maximum number of tokens of a text, including the two special ones around it.
 pub const TOKENS_MAX: usize = POSITIONS;
 
-/// The transformer, ready to embed. It may be used by several threads at once.
+/// An opened transformer. It may be shared by several threads.
 #[derive(Debug)]
 pub struct Transformer {
     rows: Rows<WIDTH>,
@@ -47,12 +47,12 @@ impl Transformer {
     /// Opens the transformer of the model in `dir`.
     ///
     /// # Errors
-    /// When it is missing, damaged or of another format.
+    /// It is missing, damaged or of another format.
     pub fn open(dir: &Path) -> Result<Self> {
         Self::open_file(&dir.join(EmbedderModel::read(dir)?.transformer))
     }
 
-    /// Opens a transformer's file: it is mapped, and read by all programs that do so together.
+    /// Opens a transformer's file by mapping it, so that all programs share its memory.
     pub fn open_file(path: &Path) -> Result<Self> {
         let rows = Rows::map(path, TRANSFORMER_MAGIC)?;
         let weights = rows.weights();
@@ -69,18 +69,16 @@ impl Transformer {
         Ok(Self { rows, weights, first, last, path: CodePath::fastest() })
     }
 
-    /// The space of its vectors.
+    /// Returns the space of its vectors.
     pub fn space(&self) -> Space {
         self.rows.header().space
     }
 
-    /// Returns the vector of a text, of which the first [`TOKENS_MAX`] tokens count; `None` for a
-    /// text without any.
-    ///
-    /// Returns the vector of a text, identical on every machine.
+    /// Returns the vector of a text, identical on every machine, from its first [`TOKENS_MAX`]
+    /// tokens; `None` for a text without any.
     ///
     /// # Errors
-    /// When a row of the file is damaged.
+    /// A row of the file is damaged.
     pub fn embed(&self, text: &str) -> Result<Option<Vector>> {
         let rows = self.text_rows(text)?;
         if rows.len() < 3 {
@@ -93,7 +91,7 @@ impl Transformer {
     }
 
     /// Returns the transformer's own vector of a text, of length one, before it is centred and
-    /// turned into the space that the table shares.
+    /// projected to the space shared with the table.
     pub fn pooled(&self, text: &str) -> Result<[f32; WIDTH]> {
         Ok(forward::pooled(self.path, &self.weights, &self.text_rows(text)?))
     }

@@ -1,4 +1,4 @@
-//! The transformer's weights, as they lie in its file and in memory.
+//! The transformer's weights, in its file and in memory.
 
 use std::sync::Arc;
 
@@ -8,46 +8,46 @@ use crate::bytes::Cursor;
 use crate::bytes::DIMENSIONS;
 use crate::embed::piece::FilePiece;
 
-/// Values of a token between layers.
+/// Number of values of a token between layers.
 pub const WIDTH: usize = 384;
-/// Values of a token inside the feed-forward part of a layer.
+/// Number of values of a token inside the feed-forward part of a layer.
 pub const INNER: usize = 1536;
-/// Positions of a text.
+/// Number of positions of a text.
 pub const POSITIONS: usize = 128;
-/// Heads of attention.
+/// Number of attention heads.
 pub(crate) const HEADS: usize = 12;
-/// Values of a head.
+/// Number of values of a head.
 pub const HEAD: usize = WIDTH / HEADS;
 
-/// Layers that a file may have.
+/// Maximum number of layers of a file.
 const LAYERS_MAX: u32 = 48;
 
-/// All weights but the vectors of the tokens.
+/// All weights except the vectors of the tokens.
 #[derive(Clone, Debug)]
 pub struct Weights {
-    /// Addends of tokens by place: [`POSITIONS`] times [`WIDTH`].
+    /// Position embeddings: [`POSITIONS`] times [`WIDTH`].
     pub positions: Vec<f32>,
     /// The norm of the sum of token and position.
     pub norm: Norm,
     /// The layers.
     pub layers: Vec<Layer>,
-    /// From the transformer's own vectors to the shared space.
+    /// Projection from the transformer's own vectors to the shared space.
     pub projection: Projection,
 }
 
 /// One layer.
 #[derive(Clone, Debug)]
 pub struct Layer {
-    /// Queries, keys and values of all heads in this order; queries already times the reciprocal
-    /// square root of [`HEAD`].
+    /// Queries, keys and values of all heads in this order; queries are already multiplied by the
+    /// reciprocal square root of [`HEAD`].
     pub attention: Linear,
-    /// From the heads' results back to the token.
+    /// Map from the heads' results to the token.
     pub output: Linear,
     /// The norm after attention.
     pub attention_norm: Norm,
-    /// From [`WIDTH`] to [`INNER`].
+    /// Map from [`WIDTH`] to [`INNER`].
     pub widen: Linear,
-    /// Back again.
+    /// Map from [`INNER`] to [`WIDTH`].
     pub narrow: Linear,
     /// The norm at the layer's end.
     pub norm: Norm,
@@ -73,7 +73,7 @@ pub struct Linear {
     pub panels: FilePiece,
 }
 
-/// From the transformer's own vectors to the shared space: `matrix * (pooled - mean)`.
+/// Projection from the transformer's own vectors to the shared space: `matrix * (pooled - mean)`.
 #[derive(Clone, Debug)]
 pub struct Projection {
     /// The mean of the transformer's vectors: [`WIDTH`] values.
@@ -83,10 +83,11 @@ pub struct Projection {
 }
 
 impl Linear {
-    /// Quantises a map: `weights` has a row of `inputs` values for each channel.
+    /// Quantises a map: `weights` contains a row of `inputs` values for each channel.
     ///
     /// # Panics
-    /// When there are not as many channels as a multiple of [`PANEL`], or the inputs are odd.
+    /// Panics if the number of channels is no multiple of [`PANEL`], or the number of inputs is
+    /// odd.
     pub fn new(weights: &[f32], bias: &[f32], inputs: usize) -> Self {
         let channels = bias.len();
         assert!(channels.is_multiple_of(PANEL) && inputs.is_multiple_of(2));
@@ -104,7 +105,7 @@ impl Linear {
         Self { scales, bias: bias.to_vec(), panels: panels.into() }
     }
 
-    /// Bytes of a panel.
+    /// Returns the bytes of a panel.
     pub(crate) fn panel_bytes(&self) -> usize {
         self.panels.len() / (self.scales.len() / PANEL)
     }
@@ -125,7 +126,7 @@ impl Norm {
 }
 
 impl Projection {
-    /// The first axes of the transformer's own space: what there is before a projection is fitted.
+    /// Returns the first axes of the transformer's own space, used before a projection is fitted.
     pub fn first_axes() -> Self {
         let mut matrix = vec![0.0; DIMENSIONS * WIDTH];
         (0..DIMENSIONS).for_each(|axis| matrix[axis * WIDTH + axis] = 1.0);
@@ -164,7 +165,7 @@ impl Weights {
         })
     }
 
-    /// Appends the weights, as a file holds them.
+    /// Encodes the weights as in a file.
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         let shape = [self.layers.len(), WIDTH, INNER, HEADS, POSITIONS, DIMENSIONS];
         shape.iter().for_each(|&number| out.extend_from_slice(&(number as u32).to_le_bytes()));

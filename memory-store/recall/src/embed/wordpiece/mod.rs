@@ -1,12 +1,12 @@
-//! Cuts text into the tokens of an uncased BERT vocabulary, as the reference tokeniser does.
+//! Tokeniser for an uncased BERT vocabulary, equivalent to the reference tokeniser.
 //!
-//! The steps, from "BERT: Pre-training of Deep Bidirectional Transformers" (Devlin et al. 2018) and
-//! its published code: control characters go, ideographs stand alone, accents are dropped after
-//! canonical decomposition, letters become small, words end at spaces and around punctuation, and
-//! each word is cut greedily into the longest pieces that the vocabulary has.
+//! The steps, from "BERT: Pre-training of Deep Bidirectional Transformers" (Devlin et al. 2018) and its published code:
+//! control characters are removed, ideographs are separate words, accents are dropped after canonical decomposition,
+//! letters become lower case, words end at spaces and around punctuation, and each word is split greedily into the
+//! longest pieces of the vocabulary.
 //!
-//! One thing is left out on purpose: the text `[CLS]` is three tokens, not the special one, so that
-//! no text can pose as the frame that the transformer puts around it.
+//! One feature is omitted on purpose: the text `[CLS]` is three tokens, not the special one, so that no text can
+//! imitate the frame that the transformer adds.
 
 mod characters;
 
@@ -18,20 +18,20 @@ use characters::{is_dropped, is_ideograph, is_mark, is_punctuation};
 use memory_store_base::error::Result;
 use memory_store_base::text::beginnings;
 
-/// Characters of a word; a longer one is unknown, as it is to the reference.
+/// Maximum characters of a word; a longer one is unknown, as in the reference.
 const WORD_CHARS_MAX: usize = 100;
 
-/// Bytes that a piece of a vocabulary may have, with the `##` of a continuing one.
+/// Maximum bytes of a vocabulary piece, with the `##` of a continuing one.
 pub const PIECE_BYTES_MAX: usize = 64;
 
 /// Prefix of vocabulary pieces that continue a word.
 const CONTINUES: &str = "##";
 
-/// The piece that stands for a word without pieces.
+/// The piece for a word without pieces.
 pub(crate) const UNKNOWN: &str = "[UNK]";
 
-/// Rule for cutting words besides spaces and punctuation. BERT's own tokeniser cuts nowhere else; code names fall into
-/// debris then, because letters become small first.
+/// Rule for splitting words besides spaces and punctuation. BERT's own tokeniser splits nowhere else; code names fall
+/// into fragments then, because letters become lower case first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WordCut {
     /// At the humps of `camelCase` and `HTTPServer`.
@@ -46,7 +46,7 @@ impl WordCut {
         self.humps as u16 | (self.digits as u16) << 1
     }
 
-    /// Reads the bits; `None` when they ask for something unknown.
+    /// Decodes the bits; `None` for unknown rules.
     pub(crate) const fn of_bits(bits: u16) -> Option<Self> {
         if bits > 3 {
             return None;
@@ -67,12 +67,12 @@ pub(crate) trait WordPieces {
     fn piece_bytes_max(&self) -> usize;
 }
 
-/// The number by which a vocabulary knows a piece, `##` included when it continues a word.
+/// Returns the hash of a piece in a vocabulary, with `##` if it continues a word.
 pub(crate) fn hash(piece: &str) -> u64 {
     memory_store_base::text::term_hash(piece)
 }
 
-/// Calls `emit` with each token of a text in order until it breaks.
+/// Splits a text into pieces, and calls `emit` with the vocabulary's token for each, in order, until it breaks.
 ///
 /// # Errors
 /// Splits a text into pieces, and passes the vocabulary's answer for each.
@@ -154,14 +154,14 @@ fn each_word(text: &str, cut: WordCut, emit: &mut dyn FnMut(Option<&str>) -> Con
     }
 }
 
-/// Cuts clean characters at spaces and around punctuation.
+/// Splits clean characters at spaces and around punctuation.
 fn split(
     characters: impl Iterator<Item = char>,
     emit: &mut dyn FnMut(Option<&str>) -> ControlFlow<()>,
 ) {
     let mut word = String::with_capacity(4 * WORD_CHARS_MAX);
     let mut count = 0;
-    // One space more ends the last word.
+    // An additional space ends the last word.
     for c in characters.chain([' ']) {
         let punctuation = is_punctuation(c);
         if !punctuation && !c.is_whitespace() {
@@ -183,13 +183,12 @@ fn split(
     }
 }
 
-/// The characters of a text without those that are dropped, with spaces around ideographs and
-/// where words are cut.
+/// The characters of a text without dropped ones, with spaces around ideographs and where words are split.
 struct Clean<'a> {
     rest: std::str::Chars<'a>,
     cut: WordCut,
     last: char,
-    /// Characters that come before the rest, in order; a zero is none.
+    /// Characters to return before the rest, in order; a zero is none.
     waiting: [char; 2],
 }
 
@@ -198,7 +197,7 @@ impl<'a> Clean<'a> {
         Self { rest: text.chars(), cut, last: ' ', waiting: ['\0'; 2] }
     }
 
-    /// Returns whether a word is cut before `c`.
+    /// Returns whether a word is split before `c`.
     fn cuts_before(&self, c: char) -> bool {
         let hump = self.cut.humps
             && c.is_uppercase()
@@ -249,7 +248,7 @@ mod tests {
 
     use super::*;
 
-    /// A vocabulary of a few pieces, which answers with the piece.
+    /// A vocabulary of a few pieces, which returns the piece.
     struct Pieces(BTreeMap<u64, &'static str>);
 
     impl Pieces {

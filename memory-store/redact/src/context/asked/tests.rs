@@ -1,4 +1,4 @@
-//! Questions and answers, and values that only these tell.
+//! Questions and answers, and values that only these identify.
 
 use super::*;
 

@@ -1,8 +1,8 @@
-//! Forms in which a name and its value stand beside each other without being an assignment: with emphasis, over
-//! lines, in cells, tags, objects and calls, and with the value first.
+//! Forms that associate a name and its value without an assignment: with emphasis, over lines, in cells, tags, objects
+//! and calls, and with the value first.
 //!
-//! A form is a pattern for what follows a name, or for what stands before it. It is asked only where a name
-//! promises a secret and no assignment was found, so that it costs ordinary text nothing.
+//! A form is a pattern for the text after a name, or before it. Forms are tried only if a name promises a secret and no
+//! assignment was found, so ordinary text costs nothing.
 
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
@@ -14,59 +14,59 @@ use serde::Deserialize;
 use crate::context::rows;
 use crate::value::{Promise, ValuePlace, chosen, judge, shape, stand_in, word};
 
-/// Text behind a name, and before one, in which its value may stand.
+/// Bytes after and before a name that are searched for its value.
 const AFTER_BYTES_MAX: usize = 640;
 const BEFORE_BYTES_MAX: usize = 400;
 
-/// Certainty of a form that a value follows, which decides what the value has to look like.
+/// Certainty of a form, which decides the required style of the value.
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq, Debug)]
 #[serde(rename_all = "lowercase")]
 enum ProseJudge {
     /// A literal in code or data: what a quoted value of an assignment has to look like.
     Quoted,
-    /// An argument of a call, of which many are no values: with digits, or plain behind `set`.
+    /// An argument of a call, of which many are no values: with digits, or plain after `set`.
     Argument,
-    /// Told by a person or a program: with a letter and a digit.
+    /// Given by a person or a program: with a letter and a digit.
     Told,
-    /// Beside the name without a sign between them: drawn at random.
+    /// Beside the name without a sign between them: random.
     Drawn,
-    /// A literal in a call that makes the value of it, or looks it up: with a letter and a digit, or words drawn by lot.
+    /// A literal in a call that computes the value from it, or looks it up: with a letter and a digit, or random words.
     Wrapped,
-    /// In a list of settings or outputs: of a style in which passwords and keys are made.
+    /// In a list of settings or outputs: a style of generated passwords and keys.
     Styled,
     /// Bytes, each as a number.
     Bytes,
 }
 
-/// Where the value of a form is.
+/// Place of the value.
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq, Debug)]
 #[serde(rename_all = "lowercase")]
 enum ValueSide {
     /// Behind the name.
     Behind,
-    /// In a call behind the name and an operator.
+    /// In a call after the name and an operator.
     Call,
-    /// Behind the name, as a list of numbers.
+    /// After the name, as a list of numbers.
     Bytes,
     /// Before the name.
     Before,
 }
 
-/// One form: a row of `contexts.toml`.
+/// A form: a row of `contexts.toml`.
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
 struct ProseForm {
     place: ValueSide,
     /// Characters of which one begins what follows the name, or ends what stands before it.
     edge: String,
-    /// Text that is near the name wherever the form is, so that most are told without the pattern.
+    /// Text that is near the name in every match, so that most names are excluded without the pattern.
     #[serde(default)]
     needs: String,
     judge: ProseJudge,
     pattern: String,
     #[serde(skip)]
     regex: OnceLock<Option<Regex>>,
-    /// Search for what it needs.
+    /// Searcher for the text in `needs`.
     #[serde(skip)]
     finder: OnceLock<Finder<'static>>,
 }
@@ -106,7 +106,7 @@ impl ProseForm {
     }
 }
 
-/// The value of the name at `name`, which stands behind it in one of the forms, or before it.
+/// Returns the value of the name at `name`, after it in one of the forms, or before it.
 pub(super) fn find(text: &[u8], name: &Range<usize>, promise: Promise) -> Option<Range<usize>> {
     let said = &text[name.clone()];
     let after = &text[name.end..(name.end + AFTER_BYTES_MAX).min(text.len())];
@@ -120,14 +120,14 @@ pub(super) fn find(text: &[u8], name: &Range<usize>, promise: Promise) -> Option
     before(text, name, promise)
 }
 
-/// Returns whether an operator follows a name, and the quote that closes it.
+/// Returns whether an operator follows a name, with its closing quote.
 fn is_operator(after: &[u8]) -> bool {
     let closes = |byte: &&u8| b"\"'`]) ".contains(byte);
     let signs = after.iter().take(8).take_while(closes).count();
     after.get(signs).is_some_and(|byte| b":=".contains(byte))
 }
 
-/// The bytes of the key at `name`, as numbers in a list behind it.
+/// Returns the bytes of the key at `name`, in a list of numbers after it.
 pub(super) fn bytes(
     text: &[u8],
     name: &Range<usize>,
@@ -147,7 +147,7 @@ pub(super) fn bytes(
     Some(name.end + value.start..name.end + value.end)
 }
 
-/// The value of the name at `name`, which stands before it in one of the forms.
+/// Returns the value of the name at `name`, before it in one of the forms.
 fn before(text: &[u8], name: &Range<usize>, promise: Promise) -> Option<Range<usize>> {
     let said = &text[name.clone()];
     let from = name.start.saturating_sub(BEFORE_BYTES_MAX);
@@ -160,7 +160,8 @@ fn before(text: &[u8], name: &Range<usize>, promise: Promise) -> Option<Range<us
 }
 
 fn compile(pattern: &str) -> Option<Regex> {
-    // Q: a quote that may be escaped; B: a bare value, and what follows signs at which most end; V: one in quotes; W: a break of line.
+    // Q: a quote that may be escaped; B: a bare value with the following signs, at which most end; V: one in quotes; W:
+    // a line break.
     let pattern = pattern
         .replace("<Q>", r#"(?:\\{0,3}["'`]|&quot;)"#)
         .replace("<V>", r#"(?<secret>[^\s"'`\\<>][^"'`\\\n<>]{2,300}?)"#)
@@ -216,7 +217,7 @@ impl ProseJudge {
     }
 }
 
-/// Returns whether numbers are those of bytes that were drawn at random: no two alike in a row, and some of them large.
+/// Returns whether numbers are random bytes: no two equal in a row, and some of them large.
 fn are_drawn_bytes(value: &[u8]) -> bool {
     const LARGE: u32 = 99;
     const LARGE_MIN: usize = 4;
@@ -232,7 +233,7 @@ fn are_drawn_bytes(value: &[u8]) -> bool {
         && steps * 4 < numbers.len()
 }
 
-/// The value without the signs of a sentence behind it.
+/// Returns the value without punctuation after it.
 fn trimmed(value: &[u8]) -> &[u8] {
     let end = value.iter().rposition(|byte| !b".:!?)".contains(byte)).map_or(0, |at| at + 1);
     &value[..end]

@@ -9,13 +9,14 @@ use crate::vocabulary::WORDS;
 pub(super) fn promise_at(text: &[u8], name: &Range<usize>) -> Option<Promise> {
     const LEAD_BYTES: usize = 4;
     let lead = &text[name.start.saturating_sub(LEAD_BYTES)..name.start];
-    // At the end of a sentence its stop counts as a part of the name.
+    // At the end of a sentence its full stop is included in the name.
     let said = text[name.clone()].strip_suffix(b".").unwrap_or(&text[name.clone()]);
     let is_french = || lead.eq_ignore_ascii_case(b" de ") && said.eq_ignore_ascii_case(b"passe");
     promise(&text[name.clone()]).or_else(|| is_french().then_some(Promise::Password))
 }
 
-/// Returns the promise of a name in prose, whose words have spaces between them: `secret access key`.
+/// Returns the promise of a name in prose, whose words are separated by spaces:
+/// `secret access key`.
 pub(super) fn promise_in_prose(text: &[u8], name: &Range<usize>) -> Option<Promise> {
     const LEAD_BYTES: usize = 16;
     let promise = promise_at(text, name)?;
@@ -54,7 +55,7 @@ fn promise_of(last: &str, previous: Option<&str>) -> Option<Promise> {
         },
         // `PassWord`
         "word" if previous == Some("pass") => Some(Promise::Password),
-        // They stand in for a password; no other code does.
+        // These codes replace a password; no other code does.
         "code" | "recoverycode"
             if last != "code" || matches!(previous, Some("recovery" | "backup")) =>
         {
@@ -76,12 +77,12 @@ fn promise_of(last: &str, previous: Option<&str>) -> Option<Promise> {
     }
 }
 
-/// Words that follow the telling one: `API_KEY_PROD`, `password2`.
+/// Returns whether a word is a suffix of the significant one: `API_KEY_PROD`, `password2`.
 fn is_suffix(word: &str) -> bool {
     WORDS.name_suffix.has(word) || word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The words of a name, in lower case: split at signs, digits and changes of case.
+/// Returns the words of a name, in lower case: split at signs, digits and changes of case.
 pub(super) fn words(name: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut previous = b'_';

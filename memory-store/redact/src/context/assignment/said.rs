@@ -1,5 +1,5 @@
-//! Secrets that are told in prose: "the password is ...", "API key ...", and passwords with signs that code
-//! does not have in a name.
+//! Secrets in prose: "the password is ...", "API key ...", and passwords after a name with signs that code does not
+//! use.
 
 use std::ops::Range;
 
@@ -8,16 +8,16 @@ use crate::value::word::{self, VALUE_BYTES_MAX};
 use crate::value::{self, Promise, ValuePlace, chosen, drawn, judge, stand_in};
 use crate::vocabulary::WORDS;
 
-/// Signs of Markdown that may stand right behind the name.
+/// Maximum number of Markdown signs directly after the name.
 const MARKS_MAX: usize = 3;
 
-/// Words that may stand between the name and its value.
+/// Maximum number of words between the name and its value.
 const WORDS_MAX: usize = 8;
 
-/// The words that a passphrase has when it is told.
+/// Maximum number of words of a passphrase in prose.
 const PHRASE_WORDS_MAX: usize = 10;
 
-/// Finds the value that a sentence gives to the name at `name`.
+/// Returns the value that a sentence gives for the name at `name`.
 pub(super) fn find(text: &[u8], name: &Range<usize>, promise: Promise) -> Option<Range<usize>> {
     let promise = promise_in_prose(text, name).unwrap_or(promise);
     // The name may be emphasised: `**password** is ...`.
@@ -28,12 +28,12 @@ pub(super) fn find(text: &[u8], name: &Range<usize>, promise: Promise) -> Option
     told(text, name_end, promise, is_abroad(&text[name.clone()]), is_setting(text, name))
 }
 
-/// Finds the value that a sentence gives to the name at `hit`, which is not ASCII.
+/// Returns the value that a sentence gives for the name at `hit`, which is not ASCII.
 pub(super) fn abroad(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
     const ENDING_BYTES_MAX: usize = 24;
     let is_letter = |byte: &&u8| byte.is_ascii_alphabetic() || !byte.is_ascii();
     let rest = &text[hit.end..];
-    // Where words have no spaces between them, the value may follow directly.
+    // In scripts without spaces between words, the value may follow directly.
     let unspaced = text[hit.clone()].iter().any(|byte| *byte >= 0xE3);
     let ending = if unspaced {
         rest.iter().take(ENDING_BYTES_MAX).take_while(|byte| !byte.is_ascii()).count()
@@ -51,7 +51,7 @@ pub(super) fn abroad(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
     self::assigned(text, at + spaces + usize::from(assigned))
 }
 
-/// The value before a Turkish name of a password that ends as what something is done with: `x şifresiyle`.
+/// Returns the value before a Turkish password name in the instrumental case: `x şifresiyle`.
 pub(super) fn by_means_of(text: &[u8], name: &Range<usize>) -> Option<Range<usize>> {
     const ENDINGS: [&[u8]; 4] = [b"siyle", b"yle", b"si ile", b" ile"];
     let behind = &text[name.end..];
@@ -63,7 +63,7 @@ pub(super) fn by_means_of(text: &[u8], name: &Range<usize>) -> Option<Range<usiz
     judge(&text[value.clone()], ValuePlace::Beside(Promise::Password)).is_secret().then_some(value)
 }
 
-/// The length of a word that is joined to a name and says where it is used, before an assignment: `-db:`.
+/// Returns the length of a word for the purpose of a secret, joined to its name before an assignment: `-db:`.
 fn purpose(rest: &[u8]) -> usize {
     const WORD: std::ops::RangeInclusive<usize> = 2..=12;
     let Some(word) = rest.strip_prefix(b"-").or_else(|| rest.strip_prefix(b"_")) else { return 0 };
@@ -72,13 +72,13 @@ fn purpose(rest: &[u8]) -> usize {
     if is_assigned && WORD.contains(&letters) { letters + 1 } else { 0 }
 }
 
-/// Returns whether this names a password in a language in which no program is written.
+/// Returns whether a name is a password in a language not used for programs.
 pub(super) fn is_abroad(name: &[u8]) -> bool {
     let name = name.to_ascii_lowercase();
     WORDS.name_foreign.end(&name)
 }
 
-/// The password at `at`, behind a name and a sign.
+/// Returns the password at `at`, after a name and a sign.
 pub(super) fn assigned(text: &[u8], at: usize) -> Option<Range<usize>> {
     let spaces = text.get(at..)?.iter().take(3).take_while(|byte| b" \t".contains(byte)).count();
     let start = word::skip_quote(text, at + spaces);
@@ -89,7 +89,7 @@ pub(super) fn assigned(text: &[u8], at: usize) -> Option<Range<usize>> {
     .then_some(value)
 }
 
-/// The value that a sentence gives to the name that ends at `at`.
+/// Returns the value that a sentence gives for the name that ends at `at`.
 fn told(
     text: &[u8],
     mut at: usize,
@@ -97,7 +97,7 @@ fn told(
     is_abroad: bool,
     is_setting: bool,
 ) -> Option<Range<usize>> {
-    // Words that may say whose it is: "пароль от сервера x".
+    // Words that may name the owner: "пароль от сервера x".
     const PLACE_MAX: usize = 3;
     // "my password's", "it asks for a password, type"
     let rest = text.get(at..).unwrap_or_default();
@@ -155,7 +155,7 @@ fn told(
     None
 }
 
-/// Returns whether a sentence may go on to the value behind this word.
+/// Returns whether a sentence may continue to the value after this word.
 fn goes_on(word: &[u8]) -> bool {
     const WORD_BYTES_MAX: usize = 40;
     word.len() <= WORD_BYTES_MAX
@@ -165,7 +165,7 @@ fn goes_on(word: &[u8]) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii() || b"@._'-".contains(byte))
 }
 
-/// The value behind a word that says that it follows, and behind those that say nothing more.
+/// Returns the value after a word that introduces it, skipping filler words.
 fn value_behind(text: &[u8], mut at: usize, promise: Promise) -> Option<Range<usize>> {
     const FILLERS_MAX: usize = 3;
     for _ in 0..=FILLERS_MAX {
@@ -197,7 +197,7 @@ fn value_behind(text: &[u8], mut at: usize, promise: Promise) -> Option<Range<us
     None
 }
 
-/// The value in quotes at `at` that has spaces and looks drawn at random.
+/// Returns a quoted value at `at` that has spaces and appears random.
 fn drawn_phrase(text: &[u8], at: usize) -> Option<Range<usize>> {
     let quote = text.get(at).filter(|byte| b"\"'`".contains(byte))?;
     let inner = text.get(at + 1..)?;
@@ -206,7 +206,7 @@ fn drawn_phrase(text: &[u8], at: usize) -> Option<Range<usize>> {
     drawn::is_drawn_phrase(&inner[..length]).then_some(at + 1..at + 1 + length)
 }
 
-/// The other value that stands behind the first: "from this to that", "old this, new that".
+/// Returns the second value after the first: "from this to that", "old this, new that".
 pub(super) fn next(text: &[u8], at: usize) -> Option<Range<usize>> {
     const LINKS: [&[u8]; 11] = [
         b" to ",
@@ -231,7 +231,7 @@ fn is_one_of(words: &[&[u8]], word: &[u8]) -> bool {
     words.iter().any(|known| word.eq_ignore_ascii_case(known))
 }
 
-/// Returns whether the words before a name say that it gets a value.
+/// Returns whether the words before a name set its value.
 fn is_setting(text: &[u8], name: &Range<usize>) -> bool {
     const LEAD_BYTES: usize = 64;
     const WORDS_MAX: usize = 6;
@@ -241,10 +241,10 @@ fn is_setting(text: &[u8], name: &Range<usize>) -> bool {
     words.take(WORDS_MAX).any(|word| WORDS.setting.has(word))
 }
 
-/// Words that a passphrase has at least behind `is:`.
+/// Minimum number of words of a passphrase after `is:`.
 const PHRASE_WORDS_MIN: usize = 3;
 
-/// The passphrase at `at`: at least so many plain words, up to one that belongs to a sentence.
+/// Returns the passphrase at `at`: at least `words_min` plain words, up to the first word of a sentence.
 pub(super) fn phrase(text: &[u8], at: usize, words_min: usize) -> Option<Range<usize>> {
     let rest = text.get(at..)?;
     let line = rest.iter().take(VALUE_BYTES_MAX).take_while(|byte| is_of_phrase(**byte)).count();
@@ -275,15 +275,15 @@ fn is_of_phrase(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b" -".contains(&byte)
 }
 
-/// The value that stands near behind a name in its line, whatever words are between, in any language: it has digits and
-/// letters of both cases as no name has.
+/// Returns a value after a name in the same line, with any words between them and in any language: it has digits and
+/// letters of both cases in an order that names do not have.
 pub(super) fn near(text: &[u8], at: usize, promise: Promise) -> Option<Range<usize>> {
     const DISTANCE_BYTES_MAX: usize = 80;
-    /// Bytes of a value that may say that it is a hash.
+    /// Bytes before a value that may label it as a hash.
     const CONTENT_BYTES: usize = 8;
     let bytes_min = if promise == Promise::Password { 10 } else { 12 };
     let rest = text.get(at..)?;
-    // The name is a word, and no part of one in base 64.
+    // The name is a separate word, not part of base 64.
     let begins =
         rest.first().is_some_and(|byte| b" \t\"'`*:=,|(;)]}".contains(byte) || *byte >= 0x80);
     if !begins {
@@ -310,7 +310,7 @@ pub(super) fn near(text: &[u8], at: usize, promise: Promise) -> Option<Range<usi
             let is_content = WORDS.content.occur_in(&rest[..(start + CONTENT_BYTES).min(line)]);
             return (!is_content).then_some(at + start..at + end);
         }
-        // A particle of another script may stand right before the value.
+        // A particle of another script may directly precede the value.
         let is_foreign = end == start && rest.get(start).is_some_and(|byte| !byte.is_ascii());
         let is_sign = |byte: &&u8| !(is_edge(**byte) || is_foreign && byte.is_ascii_alphanumeric());
         let sign = rest[end..line].iter().take_while(is_sign).count();
@@ -319,14 +319,14 @@ pub(super) fn near(text: &[u8], at: usize, promise: Promise) -> Option<Range<usi
     None
 }
 
-/// The value at `start` that people choose, with its sign, behind a word that says that it follows.
+/// Returns a chosen password with its sign at `start`, after a word that introduces it.
 fn chosen_word(text: &[u8], start: usize, line: usize) -> Option<Range<usize>> {
     const LEAD_BYTES: usize = 12;
     const GIVING: [&[u8]; 9] =
         [b"it's", "it’s".as_bytes(), b"its", b"to", b"use", b"using", b"be", b"as", b"try"];
     let length = text[start..line].iter().take_while(|byte| byte.is_ascii_graphic()).count();
     let value = &text[start..start + length];
-    // Few words have a number, and it is asked of each.
+    // Few words have a digit, and every word is tested.
     if !value.iter().any(u8::is_ascii_digit) {
         return None;
     }
@@ -338,7 +338,7 @@ fn chosen_word(text: &[u8], start: usize, line: usize) -> Option<Range<usize>> {
     .then_some(start..start + length)
 }
 
-/// Returns whether a byte stands between words rather than in one.
+/// Returns whether a byte is a separator of words.
 fn is_edge(byte: u8) -> bool {
     byte.is_ascii_whitespace() || b"\"'`*([{<>=:,;|".contains(&byte) || byte >= 0xE2
 }
