@@ -1,9 +1,9 @@
 //! Queries of git about a working tree. They only read: nothing here changes the index or HEAD. [`driver`] alone writes,
 //! two settings of the repository that a person asked for.
 //!
-//! Everything is optional. Without git, outside a repository, or when git takes too long, the
-//! answer is empty and the project works by path. So it is with a git too old to be kept from running
-//! what a repository names (see [`version`]), wherever that matters.
+//! Everything is optional. Without git, outside a repository, or when git takes too long, the answer is empty and the
+//! project works by path. The same applies, wherever that matters, to a git that is too old to be kept from running
+//! programs that a repository names (see [`version`]).
 
 pub mod blobs;
 mod config;
@@ -31,17 +31,17 @@ use memory_store::reconcile::{GitSnapshot, GitState};
 
 /// How long one call of git may take.
 const GIT_TIMEOUT: Duration = Duration::from_secs(20);
-/// How much of an answer of git is read.
+/// Maximum size of git's output that is read.
 const OUTPUT_BYTES_MAX: u64 = 8 << 20;
 /// Files with uncommitted changes that are named.
 const UNCOMMITTED_MAX: usize = 50;
-/// Untracked files that are looked at.
+/// Maximum number of untracked files that are examined.
 const UNTRACKED_MAX: usize = 1000;
-/// Branches and stashes whose memory files are looked at.
+/// Maximum number of branches and stashes whose memory files are examined.
 const REFS_MAX: usize = 50;
 
-/// Returns the features by which the project of a working tree with this root is recognised. The repository around a
-/// folder that is no root of one says nothing about it.
+/// Returns the features by which the project of a working tree with this root is recognised. A folder inside a
+/// repository that is not its root gets no features from that repository.
 pub fn observe(root: &Path) -> Observed {
     let root = fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
     let alone = || Observed { root: root.clone(), ..Observed::default() };
@@ -50,8 +50,8 @@ pub fn observe(root: &Path) -> Observed {
     let is_around = !git.is_linked() && git.is_bare();
     let top = || line(&root, &["rev-parse", "--show-toplevel"]).map(PathBuf::from);
     if !is_around && top().as_deref() != Some(&root) {
-        // Git cannot be asked, or the repository's own configuration says that its working tree is elsewhere
-        // (`core.worktree`): who vouches for one folder does not vouch for another.
+        // Git is not available, or the repository's own configuration sets its working tree elsewhere
+        // (`core.worktree`): trust in one folder does not extend to another.
         return alone();
     }
     let main_root = match is_around {
@@ -120,7 +120,7 @@ pub fn state(root: &Path, before: Option<&str>) -> GitState {
 }
 
 /// Returns whether a working tree has an untracked file outside of the memory folder that git does not ignore and that
-/// nobody changed after a time; `None` when git does not answer.
+/// was not changed after a time; `None` if git does not answer.
 pub fn has_untracked_since(root: &Path, time: SystemTime) -> Option<bool> {
     let others = format!(":(exclude){STORE_DIR}");
     let list =
@@ -135,8 +135,8 @@ pub fn has_untracked_since(root: &Path, time: SystemTime) -> Option<bool> {
 
 /// Returns the files below the memory folder that are in the index, and those of them that a sparse checkout leaves out.
 fn indexed(root: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
-    // A letter and a space before each name: S where the file is left out, in lower case where git is told to assume
-    // that it is unchanged.
+    // A letter and a space before each name: S for a file outside the sparse checkout, in lower case if git is set to
+    // assume that the file is unchanged.
     let listing = output(root, &["ls-files", "-v", "-z", "--", STORE_DIR]).unwrap_or_default();
     let (mut indexed, mut left_out) = (Vec::new(), Vec::new());
     for (tag, path) in fields(&listing).filter_map(|field| field.split_once(' ')) {
@@ -169,8 +169,8 @@ pub fn position(root: &Path) -> String {
     format!("{} {}", refs.join(" "), stash.unwrap_or_default())
 }
 
-/// Where git is with regard to the memory files of a working tree, in a form to compare with an earlier one: HEAD,
-/// its branch, and what is staged. Empty outside a repository; `None` when git does not tell.
+/// Returns git's state regarding the memory files of a working tree, in a form to compare with an earlier one: HEAD,
+/// its branch, and the staged files. Empty outside a repository; `None` if git does not answer.
 pub fn memory_position(root: &Path) -> Option<String> {
     if !is_repository(root) {
         return Some(String::new());
@@ -182,8 +182,8 @@ pub fn memory_position(root: &Path) -> Option<String> {
     Some(format!("{} {staged} {}", refs.join(" "), stash.unwrap_or_default()))
 }
 
-/// The memory files that say something else than what is staged, as a checkout would write it, or are not staged at all;
-/// `None` when git does not tell.
+/// Returns the memory files that differ from the staged ones, as a checkout would write them, or are not staged; `None`
+/// if git does not answer.
 pub fn changed_memories(root: &Path) -> Option<BTreeSet<PathBuf>> {
     let mut list = command(root);
     list.args(["ls-files", "-z", "--modified", "--others", "--", STORE_DIR]);
@@ -193,14 +193,14 @@ pub fn changed_memories(root: &Path) -> Option<BTreeSet<PathBuf>> {
     Some(fields(&output_of(&mut list)?).map(PathBuf::from).collect())
 }
 
-/// The memory files that git tracks; `None` when it does not tell.
+/// Returns the memory files that git tracks; `None` if it does not answer.
 pub fn tracked_memories(root: &Path) -> Option<BTreeSet<PathBuf>> {
     let text = output(root, &["ls-files", "-z", "--", STORE_DIR])?;
     Some(fields(&text).map(PathBuf::from).collect())
 }
 
-/// What tracked files contain of these texts, memory files excepted, whatever the case of letters; one line for each
-/// match. `None` when git does not tell. Nobody sees the texts in a list of processes: git reads them from a pipe.
+/// Returns the occurrences of these texts in tracked files except memory files, ignoring case; one line for each match.
+/// `None` if git does not answer. Git reads the texts from a pipe, so they do not appear in a list of processes.
 pub fn tracked_texts(root: &Path, texts: &[&str]) -> Option<String> {
     let mut grep = command(root);
     grep.args(["grep", "-I", "-i", "-F", "-h", "-o", "--no-color", "--no-line-number"]);
@@ -236,7 +236,7 @@ pub fn is_ignored(root: &Path, file: &Path) -> bool {
 pub fn uncommitted(root: &Path) -> Vec<String> {
     let mut status = command(root);
     status.args(["status", "--porcelain=v1", "-z", "--untracked-files=normal"]);
-    // Git would ask a git of their own about them, which has filters of its own to run.
+    // For submodules git would start another git, with their own filters.
     status.arg("--ignore-submodules=dirty");
     if !without_filters(&mut status, root) {
         return Vec::new();
@@ -273,7 +273,7 @@ pub fn began(root: &Path) -> Option<Timestamp> {
 const TRUNKS: [&str; 4] = ["main", "master", "trunk", "develop"];
 
 /// Returns the local branches whose work was merged into HEAD: without the one that is checked out, and without those
-/// that it may have been made from, which contain no work of their own.
+/// that it may have been created from, which contain no work of their own.
 pub fn merged_branches(root: &Path) -> Vec<String> {
     let current = branch(root);
     let defaults =
@@ -380,9 +380,9 @@ fn succeeds(root: &Path, arguments: &[&str]) -> bool {
     output(root, arguments).is_some()
 }
 
-/// Keeps git from running the filters of contents that the repository's own configuration names: a
-/// repository that was copied and not cloned brings somebody else's. The user's own ones stay. `false`
-/// when not all can be overruled.
+/// Disables the content filters that the repository's own configuration names: a repository that was copied and not
+/// cloned contains another person's configuration. The user's own filters remain. Returns `false` if not all can be
+/// overruled.
 fn without_filters(command: &mut Command, root: &Path) -> bool {
     const FILTERS_MAX: usize = 256;
     let pattern = r"^filter\..*\.(clean|smudge|process|required)$";
@@ -394,7 +394,7 @@ fn without_filters(command: &mut Command, root: &Path) -> bool {
     keys.len() <= FILTERS_MAX
 }
 
-/// Gives git settings that win over those of all files. What the user set in the same way stays.
+/// Passes git settings that override those of all files. Settings that the user passed in the same way remain.
 fn overrule<'a>(command: &mut Command, settings: impl IntoIterator<Item = (&'a str, &'a str)>) {
     #[expect(
         clippy::disallowed_methods,
@@ -410,7 +410,7 @@ fn overrule<'a>(command: &mut Command, settings: impl IntoIterator<Item = (&'a s
     command.env("GIT_CONFIG_COUNT", count.to_string());
 }
 
-/// Runs git and returns what it printed; `None` when it failed or took too long.
+/// Runs git and returns its output; `None` if it failed or took too long.
 fn output(root: &Path, arguments: &[&str]) -> Option<Vec<u8>> {
     output_of(command(root).args(arguments))
 }
@@ -420,8 +420,7 @@ fn output_of(command: &mut Command) -> Option<Vec<u8>> {
     status.success().then_some(text)
 }
 
-/// Runs git and returns how it ended and what it printed; `None` when it cannot be run, took too long, or
-/// printed too much.
+/// Runs git and returns its status and output; `None` if it cannot be run, took too long, or printed too much.
 fn answer(command: &mut Command) -> Option<(ExitStatus, Vec<u8>)> {
     answer_limited(command, Vec::new(), GIT_TIMEOUT)
 }
@@ -431,8 +430,7 @@ fn answer_to(command: &mut Command, input: Vec<u8>) -> Option<(ExitStatus, Vec<u
     answer_limited(command.stdin(Stdio::piped()), input, GIT_TIMEOUT)
 }
 
-/// Runs git with `input` for at most `limit`; otherwise like [`answer`]. Where the time is not enough, git is
-/// not asked again.
+/// Runs git with `input` for at most `limit`; otherwise like [`answer`]. After a timeout, git is not asked again.
 fn answer_limited(
     command: &mut Command,
     input: Vec<u8>,
@@ -450,7 +448,7 @@ fn answer_limited(
 struct GitOutput {
     /// How it ended; `None` when it was ended, for it took too long or printed too much.
     status: Option<ExitStatus>,
-    /// All that came before its end.
+    /// All output before its end.
     text: Vec<u8>,
 }
 
@@ -464,7 +462,7 @@ fn answer_from(command: &mut Command, input: Vec<u8>, limit: Duration) -> Option
     let (mut child, _watched) = start_group(command).ok()?;
     let stdout = child.stdout.take()?;
     if let Some(mut stdin) = child.stdin.take() {
-        // By itself, since git answers before it has read all; one that ends early wants no more.
+        // In a thread, because git answers before it has read all input; a git that ends early reads no more.
         std::thread::spawn(move || drop(stdin.write_all(&input)));
     }
     let (sender, pieces) = mpsc::channel();
@@ -478,7 +476,7 @@ fn answer_from(command: &mut Command, input: Vec<u8>, limit: Duration) -> Option
             Ok(Err(_)) | Err(RecvTimeoutError::Timeout) => break false,
         }
     };
-    // Before anybody waits for it: what it left behind may hold the pipe when it has ended itself.
+    // Before waiting for it: a child of git may keep the pipe open after git has ended.
     if !is_whole {
         end_group(&mut child);
         return Some(GitOutput { status: None, text });
@@ -498,7 +496,7 @@ fn answer_from(command: &mut Command, input: Vec<u8>, limit: Duration) -> Option
     Some(GitOutput { status, text })
 }
 
-/// Sends what comes, as it comes.
+/// Sends the pieces as they are read.
 fn pass_on(mut from: impl Read, sender: &mpsc::Sender<io::Result<Vec<u8>>>) {
     let mut piece = vec![0; 64 << 10];
     loop {
@@ -515,7 +513,7 @@ fn pass_on(mut from: impl Read, sender: &mpsc::Sender<io::Result<Vec<u8>>>) {
     }
 }
 
-/// Nobody is asked, nothing is fetched, no lock is taken: we only look.
+/// No prompts, no fetches, no locks: git only reads.
 const QUIET: [(&str, &str); 7] = [
     ("GIT_TERMINAL_PROMPT", "0"),
     ("GIT_ASKPASS", "true"),
@@ -534,15 +532,16 @@ pub(crate) fn command(root: &Path) -> Command {
         .args(["--no-optional-locks", "-c", "core.fsmonitor=", "-c", "core.quotePath=false"])
         // It would run the program that the repository names for it.
         .args(["-c", "log.showSignature=false"])
-        // A git of a submodule's own would run what that names; and what the first commit brought counts.
+        // A separate git in a submodule would run programs that its configuration names; and changes of the first
+        // commit count.
         .args(["-c", "diff.submodule=short", "-c", "log.showRoot=true"])
         .args(["-c", "diff.suppressBlankEmpty=false"])
         .envs(QUIET)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
-    // Set by git for its own hooks, where a session may have been started: they would lead to
-    // another repository than the one asked about.
+    // Git sets these for its own hooks, from which a session may have been started: they would select another
+    // repository than the requested one.
     for name in [
         "GIT_DIR",
         "GIT_WORK_TREE",
@@ -696,7 +695,7 @@ mod tests {
         }
     }
 
-    /// That a program did not run so far, and does as soon as git looks without our care.
+    /// Asserts that a program has not run so far, and runs as soon as git is called without our options.
     fn assert_a_plain_git_runs_it(root: &Path, ran: &Path) {
         assert!(!ran.exists());
         assert!(command(root).args(["status", "--short"]).output().unwrap().status.success());

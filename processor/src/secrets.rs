@@ -1,13 +1,13 @@
-//! Secrets that are known of a project. A record is first redacted by itself, which is the same in whatever slices a
-//! transcript is read, and what was found is noted with its [`Source`].
+//! Known secrets of a project. Each record is first redacted on its own, so that the result does not depend on how a
+//! transcript is split, and the found values are recorded with their [`Source`].
 //!
-//! A value spreads, which means that it is taken out of all other texts, only if it looks random and the user said it,
+//! A value spreads, which means that it is removed from all other texts, only if it looks random and the user wrote it,
 //! answered with it, or a file or store of credentials contains it. Any other value that looks random is hidden in the
-//! records of the session in which it was found. One that the project's own texts contain is hidden nowhere else
-//! ([`ProjectTexts`]); where that is a person's memory, they decide in `throughline review`.
+//! records of the session in which it was found. A value that the project's own texts contain is hidden in no other
+//! place ([`ProjectTexts`]); if such a text is a person's memory, they decide in `throughline review`.
 //!
-//! The list is written before a record is archived whose transcript is not read again; from then on it says that
-//! earlier records are to be searched, until that was done.
+//! The list is written before a record is archived whose transcript is not read again; from then on it marks earlier
+//! records as unsearched until they have been searched.
 
 pub mod clean;
 pub mod files;
@@ -43,14 +43,14 @@ use crate::transcript::record::{Record, RecordWhat};
 use crate::transcript::session::{Input, PromptBy};
 use crate::transcript::{Redact, TextOrigin};
 
-/// Known secrets of a project, and whether they are written down.
+/// Known secrets of a project, and whether they are saved.
 pub struct Secrets {
     known: Known,
     dirs: UserDirs,
     home: ProjectDir,
     /// The working trees, below which the names of folders may change.
     roots: Vec<PathBuf>,
-    /// Texts whose values are no secrets.
+    /// Texts whose values are not secrets.
     project: ProjectTexts,
     written: Mutex<FileText>,
 }
@@ -70,7 +70,7 @@ struct FileText {
 enum Source {
     /// Words or an answer of the user, or what a file or store of credentials contains.
     Trusted,
-    /// The call of a tool with this id, or its result: the call tells what it read.
+    /// The call of a tool with this id, or its result: the call determines the source that it read.
     Tool(String),
     /// Anything else, such as a page or words of the model.
     Other,
@@ -80,7 +80,8 @@ enum Source {
 type Noted = (String, Source);
 
 impl Secrets {
-    /// Reads what is known; `roots` are those of all working trees that the project has or had, `trees` are there.
+    /// Reads the known secrets; `roots` are those of all current and former working trees of the project, `trees`
+    /// exist.
     pub fn open(
         dirs: &UserDirs,
         home: &ProjectDir,
@@ -101,7 +102,7 @@ impl Secrets {
         &self.known
     }
 
-    /// Writes down what was learned since, if anything was.
+    /// Saves the secrets learned since the last save, if any.
     pub fn save(&self) -> Result<()> {
         let mut written = self.written();
         let (values, revision) = (self.known.len(), self.known.revision());
@@ -114,8 +115,8 @@ impl Secrets {
         Ok(())
     }
 
-    /// Whether what was stored earlier is to be searched: something became known since, or a file that could not
-    /// be searched is another one by now.
+    /// Returns whether earlier stored data must be searched: a secret became known since, or a file that could not be
+    /// searched has changed.
     pub fn is_unclean(&self) -> bool {
         let written = self.written();
         let Pending { unclean, left } = &written.pending;
@@ -124,7 +125,7 @@ impl Secrets {
             || left.iter().any(|(path, was)| look(path) != *was)
     }
 
-    /// Notes that all that is stored was searched but for what is at these places.
+    /// Records that all stored data was searched except these places.
     pub fn note_clean(&self, but: &BTreeSet<PathBuf>) -> Result<()> {
         let mut written = self.written();
         let left = but.iter().map(|path| (path.clone(), look(path))).collect();
@@ -139,7 +140,8 @@ impl Secrets {
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Text that is only compared, without its secrets: where it has one, a hash tells it from others.
+    /// Returns text for comparison only, without its secrets: each is replaced by a hash that distinguishes it from
+    /// others.
     pub fn comparable(&self, text: &str, redactor: &Redactor) -> Result<String> {
         let clean = self.known.comparable(text, redactor);
         if clean != text && !self.home.known_secrets.exists() {
@@ -150,7 +152,8 @@ impl Secrets {
         Ok(clean)
     }
 
-    /// Learns what was noted in records of a session that were read together; `records` tell what each tool read.
+    /// Learns the noted values of a session's records that were read together; `records` determine the source each tool
+    /// read.
     pub fn learn(&self, session: &str, learning: &Learning<'_>, records: &[Record]) {
         let noted = learning.take();
         if noted.is_empty() {
@@ -178,9 +181,10 @@ impl Secrets {
         }
     }
 
-    /// Hides what the user gave when Claude asked for a secret in words, what a command printed that prints a secret,
-    /// what a file holds that holds nothing else, and the value that an edit puts in place of a secret; whether there
-    /// was anything. The question is near the end of what Claude said, the answer in one of the next short prompts.
+    /// Hides a user's answer when Claude asked for a secret in words, the output of a command that prints a secret, the
+    /// content of a file that contains only a secret, and the value that an edit writes in place of a secret; returns
+    /// whether there was any. The question is near the end of Claude's message, the answer in one of the next short
+    /// prompts.
     pub fn hide_answers(
         &self,
         session: &str,
@@ -194,7 +198,7 @@ impl Secrets {
         let mut printing = String::new();
         let mut given = Given::Freely;
         let (mut prompts, mut is_next, mut changed) = (0, false, false);
-        // Whether the last prompt held a secret.
+        // Whether the last prompt contained a secret.
         let mut held = false;
         for record in records {
             match &mut record.what {
@@ -223,7 +227,7 @@ impl Secrets {
                     }
                 }
                 RecordWhat::Result(result) if result.id == printing && !result.failed => {
-                    // Its first line, if that is one word; what follows is told to the reader.
+                    // Its first line, if that is one word; the rest is text for the reader.
                     let end = result.output.find('\n').unwrap_or(result.output.len());
                     let (line, rest) = result.output.split_at(end);
                     // Of a file that was read, lines are numbered.
@@ -271,7 +275,7 @@ impl Secrets {
         changed
     }
 
-    /// Hides `known` values in records, or other plain data; whether there was anything.
+    /// Hides `known` values in records, or other plain data; returns whether there was any.
     pub fn hide<T: Serialize + DeserializeOwned>(
         &self,
         known: Known,
@@ -299,8 +303,8 @@ pub enum Decision {
     Keep,
 }
 
-/// Does what a person decided about a change that was proposed for a memory of this store. Returns the memory as it is
-/// then; `None` where it was changed since it was shown.
+/// Applies a person's decision about a proposed change of a memory of this store. Returns the resulting memory; `None`
+/// if it was changed after it was shown.
 pub fn decide(
     dirs: &UserDirs,
     home: &ProjectDir,
@@ -374,7 +378,7 @@ fn is_foreign_pack(path: &Path) -> bool {
     is_pack && !archive::lists_pack(path)
 }
 
-/// Whether the name of a file says that it holds a secret and nothing else.
+/// Returns whether the name of a file implies that it contains a secret and nothing else.
 fn holds_secret(path: &str) -> bool {
     prints_secret(&format!("cat {path}"))
 }
@@ -387,13 +391,13 @@ fn is_placeholder(text: &str) -> bool {
         .is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-'))
 }
 
-/// The question to which a value is the answer that only its place tells to be a secret.
+/// Question used for a value that only its place marks as a secret.
 const ASKED: &str = "What is the password?";
 
-/// The longest prompt that may be an answer.
+/// Maximum length of a prompt that may be an answer.
 const ANSWER_BYTES_MAX: usize = 400;
 
-/// Hides the secrets of each record by itself, and notes those that look random.
+/// Hides the secrets of each record on its own, and notes those that look random.
 pub struct Learning<'r> {
     redactor: &'r Redactor,
     noted: Mutex<BTreeSet<Noted>>,
@@ -414,7 +418,7 @@ impl<'r> Learning<'r> {
         std::mem::take(&mut self.noted.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Hides what in a text answers a question; whether there was anything.
+    /// Hides the answer to a question in a text; returns whether there was any.
     fn hide(&self, question: &str, text: &mut String, given: Given, source: Source) -> bool {
         let answer = self.redactor.redact_answer(question, text, given);
         let is_hidden = !answer.hidden.is_empty();
@@ -452,7 +456,7 @@ impl Redact for Learning<'_> {
         given: Given,
     ) -> (Cow<'a, str>, Vec<&'a str>) {
         let answer = self.redactor.redact_answer(question, answer, given);
-        // What was offered are words of the model, whoever chose among them.
+        // Offered options are words of the model, even if the user selected one.
         let is_offered = given == Given::Offered;
         let source = if is_offered { Source::Other } else { Source::Trusted };
         self.note(answer.recognised, &source);
@@ -460,14 +464,14 @@ impl Redact for Learning<'_> {
     }
 }
 
-/// Fields that say where something belongs: rewritten, a record would belong nowhere.
+/// Fields that link a record to others: with changed values it would lose its place.
 const LINKS: [&str; 8] = ["u", "p", "cwd", "id", "message", "after", "leaf", "turns"];
 
-/// The field of a working directory, of which the part below a working tree says nothing about where it belongs.
+/// The field of a working directory. Its part below a working tree does not identify the project.
 const FOLDER: &str = "cwd";
 
-/// Cleans the texts of what is written as JSON, but for what links it to others; whether there was something. Of a
-/// working directory the part below one of these working trees is cleaned.
+/// Removes secrets from the texts of JSON data, except from fields that link it to other data; returns whether there
+/// was any. In a working directory the part below one of these working trees is cleaned.
 pub fn clean_texts<T: Serialize + DeserializeOwned>(
     redactor: &Redactor,
     of: &mut T,

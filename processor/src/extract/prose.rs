@@ -10,7 +10,7 @@ use super::pattern::pattern;
 /// Sentences taken from one text; a text beyond this is a pasted document.
 const SENTENCES_MAX: usize = 400;
 
-/// A list is told in one sentence with the words that announce it up to this length.
+/// Maximum length of a list that is joined with its introduction into one sentence.
 const JOINED_CHARS_MAX: usize = 260;
 
 /// A sentence, or a list item, with its place in the text.
@@ -24,13 +24,13 @@ pub struct Sentence {
     pub heading: String,
     /// Whether it is a list item or table row.
     pub list: bool,
-    /// The paragraph it stands in.
+    /// The number of its paragraph.
     pub block: usize,
     /// Whether it had a code span.
     pub code: bool,
 }
 
-/// Stands between the rows of a table that is told whole.
+/// Separator between the rows of a table that is kept whole.
 const ROW_MARK: &str = " · ";
 
 /// A block of Markdown: lines that belong together.
@@ -137,7 +137,7 @@ pub fn blocks(markdown: &str) -> Vec<Block> {
             blocks.push(Block::Item { text, depth: found[1].len() });
         } else {
             match blocks.last_mut() {
-                // An indented line goes on with the item above it.
+                // An indented line continues the item above it.
                 Some(Block::Item { text, .. })
                     if paragraph.is_empty() && line.starts_with([' ', '\t']) =>
                 {
@@ -177,7 +177,7 @@ fn list_after(blocks: &[Block], from: usize) -> (Vec<&str>, usize) {
     (items, end)
 }
 
-/// A short list and the words that announce it are one sentence: alone, neither says much.
+/// Joins a short list and its introduction into one sentence: alone, neither has enough content.
 fn joined(sentences: &mut Vec<Sentence>, block: usize, items: &[&str]) -> Option<Sentence> {
     let last = sentences.last().filter(|last| last.block == block && last.text.ends_with(':'))?;
     if items.is_empty()
@@ -247,7 +247,7 @@ fn push_rows(
     }
 }
 
-/// Characters of a table that is told whole.
+/// Maximum length of a table that is kept whole.
 const TABLE_CHARS_MAX: usize = 330;
 
 fn row_text(cells: &[String]) -> String {
@@ -266,7 +266,7 @@ fn push_paragraph(sentences: &mut Vec<Sentence>, text: &str, heading: &str, bloc
 }
 
 fn push_item(sentences: &mut Vec<Sentence>, text: &str, heading: &str, block: usize) {
-    // The sentences of an item belong together: their subject stands in the first.
+    // The sentences of an item belong together: their subject is in the first.
     push(sentences, text, heading, block, true);
 }
 
@@ -297,7 +297,7 @@ pub fn split(text: &str) -> Vec<&str> {
     let mut depth = 0usize;
     let bytes = text.as_bytes();
     for (at, c) in text.char_indices() {
-        // A quote that closes a sentence belongs to it, whatever stands in it.
+        // A closing quote belongs to its sentence, whatever the quotation contains.
         if at < start {
             continue;
         }
@@ -360,14 +360,14 @@ fn is_abbreviation(text: &str) -> bool {
     ) || last.strip_suffix(ENDS).is_some_and(is_short_number)
 }
 
-/// A list number, or nothing at all: a mark that stands by itself ends no sentence.
+/// Returns whether a text is empty or a list number: such a mark ends no sentence.
 fn is_short_number(text: &str) -> bool {
     text.len() <= 2 && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn begins_sentence(rest: &str) -> bool {
     let rest = rest.trim_start_matches(['"', '\'', '*', '”', '’']).trim_start();
-    // Some names begin with a small letter and go on with a capital one.
+    // Some names begin with a small letter and continue with a capital one.
     let word = rest.split_whitespace().next().unwrap_or_default();
     let is_name = word.chars().all(char::is_alphanumeric) && word.chars().any(char::is_uppercase);
     rest.chars().next().is_none_or(|c| {
@@ -443,7 +443,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Nothing is lost but white space, and nothing is told twice.
+        /// Only white space is lost, and no text is repeated.
         #[test]
         fn any_text_is_split_into_all_of_its_words(text in any_prose()) {
             let words: Vec<&str> = text.split_whitespace().collect();

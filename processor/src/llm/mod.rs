@@ -1,5 +1,5 @@
-//! Extraction by a language model: windows of redacted turns go out, drafts with verbatim evidence come back. Where an
-//! answer is missing nothing is learned, and the model is asked again.
+//! Extraction by a language model: windows of redacted turns are sent, drafts with verbatim evidence are returned.
+//! Without an answer nothing is learned, and the next run asks again.
 
 pub mod aside;
 pub mod estimate;
@@ -70,10 +70,11 @@ use window::Window;
 /// Joins texts while they are masked together; taken out of them before.
 const SEAM: &str = "\u{1e}";
 
-/// Faults in a row that may be everybody's, after which the model is asked no more.
+/// Maximum number of consecutive faults of kinds that may affect all questions; after that the model is not asked
+/// again.
 const ROW_MAX: u32 = 2;
 
-/// Proposed memories from which it is told how many the sessions show.
+/// Minimum number of proposed memories before the share supported by the sessions is reported.
 const PROPOSED_MIN: usize = 5;
 
 /// Characters of a token, where a provider does not count them.
@@ -90,7 +91,7 @@ pub(crate) fn is_current_reader(memory: &Memory, settings: &Settings) -> bool {
 /// Drafts extracted from a session.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Extracted {
-    /// The drafts of the model, and wishes that it does not tell of.
+    /// The model's drafts, and wishes that they do not cover.
     pub drafts: Vec<Draft>,
     /// Windows that the model did not answer; they are worth asking about again.
     pub missing: usize,
@@ -105,11 +106,11 @@ pub struct Surroundings<'a> {
     pub ollama_host: Option<&'a str>,
     /// The folder of the project's answers.
     pub cache_dir: &'a Path,
-    /// Where what it costs is written down; see [`usage::ledger`].
+    /// The file that records the costs; see [`usage::ledger`].
     pub ledger: Option<PathBuf>,
     /// The project's working trees, whose settings of Claude Code count.
     pub roots: &'a [PathBuf],
-    /// The time, which says what day it is.
+    /// The current time, from which the day is derived.
     pub now: Timestamp,
 }
 
@@ -149,19 +150,19 @@ pub struct Model {
     session: String,
     /// Whether it answered anything in this run.
     answered: bool,
-    /// Faults in a row that may be everybody's.
+    /// Consecutive faults of kinds that may affect all questions.
     row: u32,
-    /// Why it is asked no more.
+    /// The reason why it is not asked again.
     down: Option<Fault>,
-    /// Until when it is asked, so that what is known by then can be used.
+    /// Until when it is asked, so that the answers received by then can be used.
     asked: When,
     /// Pause for the sake of the machine, where the model runs on it.
     pause: Option<Pause>,
-    /// Questions that were put, whatever came of them.
+    /// Number of questions sent, whatever their outcome.
     put: usize,
     /// Questions that it answered.
     questions: usize,
-    /// Memories that it proposed in these answers, and those of them that the sessions show.
+    /// Number of memories proposed in these answers, and of those that the sessions support.
     proposed: usize,
     shown: usize,
     /// Topics of the project's memories, which an answer may choose from.
@@ -169,11 +170,10 @@ pub struct Model {
 }
 
 impl Model {
-    /// Prepares the model that the settings name for a project; `None` when they name none. Its cost is written down
-    /// and held to a day's bounds.
+    /// Prepares the model named in the settings of a project; `None` if none is named. Its cost is recorded and limited
+    /// for each day.
     ///
-    /// # Errors
-    /// Says in words what stands in the way; a server on another machine needs the user's consent by name.
+    /// # Errors Returns the reason as text; a server on another machine needs the user's consent by name.
     pub fn open(all: &Settings, surroundings: &Surroundings<'_>) -> Result<Option<Self>, String> {
         let Some(settings) = &all.llm else { return Ok(None) };
         let Surroundings { ollama_host, cache_dir, ledger, roots, now } = surroundings;
@@ -223,7 +223,7 @@ impl Model {
         }
     }
 
-    /// Sets when it is asked; answers that are known count all the same.
+    /// Sets when the model is asked; cached answers are used in any case.
     pub fn ask(&mut self, when: When) {
         self.asked = when;
     }
@@ -233,7 +233,7 @@ impl Model {
         self.pause = self.provider.is_local().then(|| Pause::new(machine, on));
     }
 
-    /// Whether it is asked no more in this run, for the sake of the machine.
+    /// Returns whether it is not asked again in this run because of the load of the machine.
     pub fn is_paused(&mut self) -> bool {
         self.pause.as_mut().is_some_and(Pause::is_on)
     }
@@ -248,7 +248,7 @@ impl Model {
         self.put > 0
     }
 
-    /// Whether it is asked no more in this run, whatever the time.
+    /// Returns whether it is not asked again in this run, whatever the time.
     pub fn is_down(&self) -> bool {
         self.down.is_some()
     }
@@ -264,8 +264,8 @@ impl Model {
         has_time && !self.is_paused()
     }
 
-    /// Returns what a person should know about the answers of this run, if the sessions show little of what it
-    /// proposed.
+    /// Returns a notice for the user about the answers of this run if the sessions support few of the proposed
+    /// memories.
     pub fn unshown(&self) -> Option<String> {
         let (proposed, shown) = (self.proposed, self.shown);
         (proposed >= PROPOSED_MIN && shown * 2 < proposed).then(|| {
@@ -277,8 +277,8 @@ impl Model {
         })
     }
 
-    /// Returns the drafts of the model for a session, and the `wishes` that it does not tell of. Why it has no answer is
-    /// added to `report`, each reason once.
+    /// Returns the model's drafts for a session, and the `wishes` that they do not cover. The reasons for missing
+    /// answers are added to `report`, each reason once.
     pub fn extract(
         &mut self,
         session: &Session,
@@ -360,8 +360,8 @@ impl Model {
         )
     }
 
-    /// Returns what a question has besides the window: its day, which dates are counted from, and the topics that there
-    /// are. No answer depends on them so much that it is kept by them.
+    /// Returns the context of a question besides the window: its day, as the base of relative dates, and the existing
+    /// topics. Answers depend on these too little to make them part of the cache key.
     fn around(&self, window: &Window) -> String {
         let mut around = String::new();
         if let Some(first) = window.pieces.first() {
@@ -404,13 +404,13 @@ impl Model {
             Some(Err(problem)) => Err(problem.clone()),
             None => Ok(Names::default()),
         };
-        // With names in it that nobody could look for, it does not leave.
+        // If its names could not be searched, it is not sent.
         let known_names = known_names.map_err(Fault::Names)?;
-        // Masked in one piece, so that a mask stands for one thing in all texts.
+        // Masked in one piece, so that each mask has one meaning in all texts.
         let masked = self.masks.as_ref().map(|masks| masks.mask(&shown, known_names));
         let read = |given: &str| {
             let mut answers = read(given)?;
-            // An answer made of a mask says nothing.
+            // An answer that consists of a mask has no content.
             if let Some(masked) = &masked {
                 answers.retain(|answer| !answer.has(&|text| masked.is_masked(text)));
             }
@@ -473,7 +473,7 @@ impl Model {
         }
     }
 
-    /// Has `status` tell why there was no answer. A bound that is reached it sees for itself.
+    /// Records for `status` why there was no answer. `status` detects reached bounds itself.
     fn remember(&mut self, fault: &Fault) {
         if !matches!(fault, Fault::Bound(_)) {
             let why = self.redactor.redact(&fault.to_string()).into_owned();
@@ -522,14 +522,14 @@ impl Model {
     }
 }
 
-/// Estimates the tokens of a question that nobody counted.
+/// Estimates the tokens of a question without a reported count.
 fn counted(question: &Question, answer: &str, usd: Option<f64>) -> Usage {
     let tokens = |text: &str| text.len() as u64 / TOKEN_CHARS + 1;
     let tokens_in = tokens(question.instructions) + tokens(&question.text);
     Usage { tokens_in, tokens_out: tokens(answer), usd, millis: 0 }
 }
 
-/// The provider that the settings name. `Err` says in words what stands in the way.
+/// Returns the provider named in the settings. `Err` contains the reason as text.
 fn provider(
     settings: &Llm,
     ollama_host: Option<&str>,
@@ -582,19 +582,19 @@ fn key(variable: &str) -> Result<Option<String>, String> {
     }
 }
 
-/// Says why a provider cannot be asked: no consent, no program, another endpoint than that of the sessions at
+/// Returns why a provider cannot be asked: no consent, no program, or another endpoint than that of the sessions at
 /// `roots`. Nothing is sent.
 pub fn problem(settings: &Llm, ollama_host: Option<&str>, roots: &[PathBuf]) -> Option<String> {
     provider(settings, ollama_host, roots).err()
 }
 
-/// Returns what tells a model's answers from those of the same model with another context; empty for the usual one.
+/// Returns a mark that distinguishes a model's answers by context size; empty for the usual size.
 pub fn context_mark(settings: &Llm) -> String {
     Room::of(settings).mark()
 }
 
-/// Returns the context of the model that the settings name, in tokens, where its server tells it and it is smaller
-/// than the usual one. Servers that the user did not agree to, here or in `consent`, are not asked.
+/// Returns the context size, in tokens, of the model named in the settings, if its server reports one that is smaller
+/// than usual. Servers without the user's consent, in the settings or in `consent`, are not asked.
 pub fn small_context(settings: &Llm, consent: &[String]) -> Option<u32> {
     if settings.provider != "openai" {
         return None;
@@ -619,11 +619,11 @@ fn parts(shown: &str) -> Vec<String> {
     shown.split(SEAM).map(str::to_owned).collect()
 }
 
-/// The models of the Ollama at `host`, best first, or else where the variable `OLLAMA_HOST` says, or on this machine; `None` when
-/// none answers. Nothing of the user's is sent, but another machine sees that somebody asks.
+/// Returns the models of the Ollama at `host`, best first; without `host`, at the address in the variable
+/// `OLLAMA_HOST`, or on this machine. `None` if there is no answer. No user data is sent, but another machine can
+/// observe the request.
 ///
-/// # Errors
-/// Says why it is not asked: it is another machine, and none of `consented_hosts`.
+/// # Errors Returns why it is not asked: it is another machine, and none of `consented_hosts`.
 pub fn probe(
     host: &str,
     variable: Option<&str>,
@@ -713,7 +713,7 @@ mod tests {
         let turn = Turn { uuid: "p".into(), at: Timestamp(1), prompt, ..Turn::default() };
         let session = Session { id: "s".into(), turns: vec![turn], ..Session::default() };
         let mut extract = || model.extract(&session, Vec::new(), &mut Vec::new()).drafts;
-        // The quote has a placeholder for the token, so it stands nowhere.
+        // The quote contains a placeholder for the token, so it does not occur in the session.
         assert_eq!(extract(), []);
         let saw = seen.lock().unwrap().concat();
         assert!(saw.contains("EMAIL_1_") && saw.contains("copy them unchanged"), "{saw}");

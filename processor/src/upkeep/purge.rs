@@ -1,7 +1,7 @@
-//! Purging: a person wants turns gone. They go from the archive, from what was mined from them,
-//! from the index and the receipts; memories that nothing else says go, those that the person changed or wrote lose
-//! their evidence; what was purged is not read again, though its transcript may still be there; and a scan shows that
-//! nothing is left.
+//! Purging: a person removes turns permanently. They are removed from the archive, from the data mined from them, from
+//! the index and the receipts. Memories without other evidence are removed; memories that the person changed or wrote
+//! lose their evidence. Purged turns are not read again, even if their transcript still exists, and a scan verifies
+//! that nothing is left.
 
 mod memories;
 
@@ -52,33 +52,34 @@ pub enum What {
 /// Report of a purge.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PurgeReport {
-    /// Archived sessions that are gone.
+    /// Removed archived sessions.
     pub sessions: usize,
-    /// Records that are gone, those of other sessions' copies included.
+    /// Removed records, including those in copies in other sessions.
     pub records: usize,
-    /// Receipts that are gone.
+    /// Removed receipts.
     pub receipts: usize,
-    /// Files that were looked through afterwards.
+    /// Files scanned afterwards.
     pub scanned: usize,
-    /// Memories that are gone because nothing else says them.
+    /// Memories removed because they have no other evidence.
     pub forgotten: Vec<Named>,
-    /// Memories that were learned from what stays, in place of those or anew.
+    /// Memories learned from the remaining sessions, as replacements or anew.
     pub learned: Vec<Named>,
     /// Memories that a person or a model wrote or changed, which stay without their evidence.
     pub stripped: Vec<Named>,
-    /// Memories that somebody wrote or changed and that still say some of this or an earlier purge word for word.
+    /// Memories that a person wrote or changed and that still contain some text of this or an earlier purge word for
+    /// word.
     pub say: Vec<Named>,
-    /// Pieces of text that were looked for; none when nothing was archived.
+    /// Pieces of text searched for; zero if nothing was archived.
     pub sought: usize,
     /// Why memories could not be changed; their files are among those that are `left`.
     pub refused: Vec<String>,
-    /// Files in which something was still found; empty is what it must be.
+    /// Files in which a piece was still found; must be empty.
     pub left: Vec<PathBuf>,
     /// Report of the sync afterwards.
     pub sync: SyncReport,
 }
 
-/// A memory, as it is told.
+/// A memory as shown to the user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Named {
     /// Its id.
@@ -94,7 +95,7 @@ pub struct Named {
 pub struct Preview {
     /// Sessions that would lose turns, by their whole ids.
     pub sessions: BTreeSet<String>,
-    /// Memories that were learned from what is to go. What other sessions say as well is learned again.
+    /// Memories learned from the removed turns. Those that other sessions support are learned again.
     pub learned: usize,
     /// Memories that would stay without their evidence.
     pub stripped: usize,
@@ -124,22 +125,22 @@ impl Unclear {
     }
 }
 
-/// Context of an error that came before anything was changed.
+/// Context of an error that occurred before any change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("nothing was purged")]
 pub struct NothingPurged;
 
-/// Bytes of a piece of text by which the scan looks for what was purged.
+/// Minimum length of a piece of purged text that the scan searches for.
 const PROBE_BYTES_MIN: usize = 24;
-/// Pieces of text that are looked for.
+/// Maximum number of pieces that are searched for.
 const PROBES_MAX: usize = 2_000;
 
-/// Purges, publishes what remains, and looks for what should be gone. The options' lock rules hold.
+/// Purges, publishes the remaining data, and scans for purged text. The options' lock rules apply.
 pub fn purge(options: &SyncOptions<'_>, what: &What) -> Result<Option<PurgeReport>> {
     let home = options.dirs.project(options.tree.project);
     let Some(lock) = Lock::of_project(options.dirs, &home, options.busy)? else { return Ok(None) };
     let prepared = prepare(options, &lock)?;
-    // Anything that would be refused is refused before anything is gone.
+    // A refusal must happen before anything is removed.
     let (settings, _) = settings_file::load(options.dirs, Some(options.tree));
     Store::open(options.dirs, options.tree)?.redactor_for_writing(&settings)?;
     let mut purge = Purge::begin(home)?;
@@ -152,10 +153,9 @@ pub fn purge(options: &SyncOptions<'_>, what: &What) -> Result<Option<PurgeRepor
     Ok(Some(purge.report))
 }
 
-/// Says what a purge would do, and does nothing.
+/// Dry run: reports what would be purged.
 ///
-/// # Errors
-/// With [`Unclear`] when no single session is meant.
+/// # Errors With [`Unclear`] if the argument does not identify a single session.
 pub fn preview(options: &SyncOptions<'_>, what: &What) -> Result<Preview> {
     let mut purge = Purge::begin(options.dirs.project(options.tree.project))?;
     if let Some(why) = purge.archive.unlisted_packs().into_iter().next() {
@@ -174,9 +174,9 @@ struct Purge {
     report: PurgeReport,
     /// Text that must not be found any more.
     probes: BTreeSet<Vec<u8>>,
-    /// Sessions that are gone.
+    /// Removed sessions.
     gone: BTreeSet<String>,
-    /// Memories that would have been learned from what is gone.
+    /// Memories that would have been learned from the removed turns.
     ids: BTreeSet<MemoryId>,
 }
 
@@ -194,7 +194,7 @@ impl Purge {
         })
     }
 
-    /// Notes what is to go.
+    /// Records the turns to be removed.
     fn choose(&mut self, entries: &[Entry], options: &SyncOptions<'_>, what: &What) -> Result<()> {
         match what {
             What::Session(id) => self.session(entries, id)?,
@@ -225,7 +225,7 @@ impl Purge {
         self.unpack_losing(&entries).context(NothingPurged)?;
         // The list of purged things is written first: a purge that is cut short stays cut off.
         self.purged.write(&self.home)?;
-        // So is that the index is to be made again from what the archive has.
+        // The flag that the index must be rebuilt from the archive is set first as well.
         let mut state = State::read(&self.home);
         state.published.clear();
         state.all_turns = true;
@@ -234,7 +234,7 @@ impl Purge {
         self.rewrite_sessions(&entries)?;
         self.drop_expired(what)?;
         self.drop_disposable(options, what)?;
-        // A vector says roughly what its text said, and does not say which text that was.
+        // A vector reveals the approximate meaning of its text without naming the text.
         for folder in [self.home.llm.clone(), self.home.vectors.clone()] {
             unless_gone(fs::remove_dir_all(&folder))
                 .with_context(|| folder.display().to_string())?;
@@ -262,7 +262,7 @@ impl Purge {
         if ids.len() > 1 && !ids.contains(id) {
             return Err(Unclear::Several(id.to_owned(), ids.len()).into());
         }
-        // One that was cut short is gone on with.
+        // An interrupted purge is continued.
         let session = if ids.contains(id) || self.purged.has_session(id) {
             id.to_owned()
         } else {
@@ -278,7 +278,7 @@ impl Purge {
         Ok(())
     }
 
-    /// Returns the sessions that lose turns, those that are known by id alone included.
+    /// Returns the sessions that lose turns, including those of which only the id is known.
     fn losing(&self, entries: &[Entry]) -> Result<BTreeSet<String>> {
         let mut losing = self.gone.clone();
         for entry in entries {
@@ -292,8 +292,8 @@ impl Purge {
         Ok(losing)
     }
 
-    /// Takes the packs apart whose sessions lose turns, with the parts of these. On a full disk that fails before
-    /// anything is gone.
+    /// Unpacks the packs with sessions that lose turns, with the parts of these. On a full disk this fails before
+    /// anything is removed.
     fn unpack_losing(&self, entries: &[Entry]) -> Result<()> {
         let is_packed = |entry: &&Entry| entry.path != self.archive.path(&entry.name);
         let packed: Vec<&Entry> = entries.iter().filter(is_packed).collect();
@@ -312,7 +312,7 @@ impl Purge {
         Ok(())
     }
 
-    /// Remembers a session and its records as purged, so that the copies in forks go too.
+    /// Records a session and its records as purged, so that the copies in forks are removed as well.
     fn note_session(&mut self, entry: &Entry) -> Result<()> {
         let Some(file) = self.archive.load(&entry.name)? else { return Ok(()) };
         self.purged.sessions.insert(hash(&file.header.session));
@@ -343,9 +343,10 @@ impl Purge {
         Ok(())
     }
 
-    /// Removes what is purged from the parts of a session. Where it loses records, what parts were handed on by earlier
-    /// ones goes, too: of which turn it is, is not known. A cure may have been learned with the failure at the end of
-    /// the part before it. All of that goes before the records by which a purge that was cut short knows the session.
+    /// Removes purged records from the parts of a session. If a part loses records, the data that parts received from
+    /// earlier ones is removed as well, because its turn is not recorded. A cure may have been learned with the failure
+    /// at the end of the part before it. All of that is removed before the records by which an interrupted purge
+    /// recognises the session.
     fn rewrite_parts(&mut self, names: &[&str]) -> Result<()> {
         let (mut losing, mut carrying) = (Vec::new(), Vec::new());
         for name in names {
@@ -401,7 +402,7 @@ impl Purge {
         Ok(())
     }
 
-    /// Notes what of the removed text occurs nowhere in what stays.
+    /// Records the lines of removed text that do not occur in the remaining records.
     fn probe(&mut self, before: &[Record], after: &[Record]) {
         let stays: HashMap<&str, ()> =
             after.iter().map(|record| (record.uuid.as_str(), ())).collect();
@@ -412,15 +413,15 @@ impl Purge {
                 | RecordWhat::Thinking { text, .. } = &record.what
                 && let Some(line) = text.lines().find(|line| line.len() >= PROBE_BYTES_MIN)
             {
-                // As it stands in JSON files, where it is escaped.
+                // In JSON files the text is escaped.
                 self.probes.insert(escaped(line));
                 self.probes.insert(line.as_bytes().to_vec());
             }
         }
     }
 
-    /// Notes what was learned from a session; what is still learned from others is taken out by
-    /// [`Self::spare_remaining`].
+    /// Records the texts learned from a session; [`Self::spare_remaining`] removes those still learned from other
+    /// sessions.
     fn probe_drafts(&mut self, name: &str) {
         for draft in mining::drafts(&self.home, name) {
             for text in [&draft.title, &draft.quote] {
@@ -432,8 +433,8 @@ impl Purge {
         }
     }
 
-    /// Takes out what is said in what is still archived, or was learned from that: it is rightly
-    /// still there. Session by session, for an archive may be larger than memory.
+    /// Removes the probes that occur in the remaining archive or in data learned from it: those may remain. Session by
+    /// session, because an archive may be larger than memory.
     fn spare_remaining(&mut self) -> Result<()> {
         let probes: Vec<Vec<u8>> = std::mem::take(&mut self.probes).into_iter().collect();
         let automaton = automaton(&probes)?;
@@ -481,7 +482,7 @@ impl Purge {
         Ok(())
     }
 
-    /// Removes receipts, and the texts that sessions were given: any of them may tell of what is purged.
+    /// Removes receipts, and the texts that sessions were given: any of them may contain purged text.
     fn drop_disposable(&mut self, options: &SyncOptions<'_>, what: &What) -> Result<()> {
         let commands = options.dirs.project(options.tree.project).commands;
         unless_gone(fs::remove_file(&commands)).with_context(|| commands.display().to_string())?;
@@ -493,7 +494,7 @@ impl Purge {
                 let removed = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
                 unless_gone(removed).with_context(|| path.display().to_string())?;
             }
-            // A report tells of all sessions, and is made anew in a moment.
+            // A report covers all sessions and is quickly regenerated.
             for file in [state.handoff.clone(), state.report.clone()] {
                 unless_gone(fs::remove_file(&file)).with_context(|| file.display().to_string())?;
             }
@@ -532,8 +533,8 @@ impl Purge {
         }
     }
 
-    /// Removes what was put aside because it could not be read: nobody can tell what is in it. A pack that was put aside
-    /// may hold what is left of other sessions: it goes with the project alone, and is told otherwise.
+    /// Removes files that were set aside as unreadable, since their content cannot be checked. A pack that was set
+    /// aside may contain other sessions: it is removed only with the project, and reported otherwise.
     fn drop_damaged(&mut self, what: &What) {
         let packs = self.archive.packs_aside();
         match what {
@@ -542,7 +543,7 @@ impl Purge {
         }
         for entry in fs::read_dir(self.archive.folder()).into_iter().flatten().flatten() {
             if entry.path().extension().is_some_and(|extension| extension == "damaged") {
-                // The scan says what is left.
+                // The scan reports the remaining files.
                 let _ = fs::remove_file(entry.path());
             }
         }
@@ -567,7 +568,7 @@ impl Purge {
         state.write(&self.home)
     }
 
-    /// Looks through everything of ours for what should be gone.
+    /// Scans all of our files for purged text.
     fn scan(&mut self, dirs: &UserDirs, tree: &Tree) -> Result<()> {
         let mut folders = vec![self.home.folder.clone()];
         for tree in trees::present(dirs, tree) {
@@ -582,7 +583,7 @@ impl Purge {
             let edits = TreeDir::at(folder.clone()).edits;
             for file in files::files(&folder) {
                 let file = file?;
-                // A pack that was put aside cannot be looked through.
+                // A pack that was set aside cannot be scanned.
                 if self.report.left.contains(&file) {
                     continue;
                 }
