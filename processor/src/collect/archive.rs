@@ -1,10 +1,10 @@
 //! The archive: the redacted turns of each session, kept because Claude Code deletes its
 //! transcripts after a month.
 //!
-//! One compressed file per session and subagent: a header line, then one [`Record`] a line. The
-//! header holds the watermarks, how far each transcript was read, so that one rename commits the
-//! records and the watermark together; a run that is killed at any moment has either read a piece
-//! or not. Sessions that rest lie together in packs instead.
+//! One compressed file per session and subagent: a header line, then one [`Record`] per line. The header contains the
+//! watermarks, the position up to which each transcript was read, so that one rename commits the records and the
+//! watermark together; a run that is killed at any moment has either read a piece or not. Inactive sessions are stored
+//! in packs instead.
 
 mod pack;
 mod packing;
@@ -43,10 +43,10 @@ const SUFFIX: &str = ".jsonl.gz";
 /// The end of the name of one that was put aside.
 const ASIDE: &str = ".damaged";
 
-/// The most that one archive file may hold, uncompressed. A month of work has some ten megabytes.
+/// Maximum uncompressed size of one archive file. A month of work has some ten megabytes.
 const FILE_BYTES_MAX: u64 = 1 << 30;
 
-/// How much is done to make a file small. A session is written again whole whenever it went on.
+/// Compression level. A session is rewritten whole whenever it continues.
 const LEVEL: u32 = 3;
 
 /// Bytes of records of the sessions that are kept in memory for later steps of the same run. Sessions beyond are read
@@ -87,20 +87,20 @@ pub struct Header {
     /// The subagent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// Whether it came from a folder that the user named, so that all its turns count, wherever
-    /// they were recorded.
+    /// Whether its transcript is from a folder that the user named, so that all its turns count, wherever they were
+    /// recorded.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub from_folder: bool,
     /// Hash of the ignored paths that were left out when the session was read.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub ignored: String,
-    /// The number of this part of the session; 0 of the one that goes on.
+    /// The number of this part of the session; 0 for the open one.
     #[serde(skip_serializing_if = "is_zero")]
     pub part: u32,
-    /// How many parts are closed, in the one that goes on. Files with a higher number were left by a killed run.
+    /// Number of closed parts, in the header of the open one. Files with a higher number were left by a killed run.
     #[serde(skip_serializing_if = "is_zero")]
     pub parts: u32,
-    /// How far the part that goes on has grown.
+    /// Size of the open part.
     pub growth: Growth,
     /// The transcripts it was read from, by path.
     pub sources: Vec<Watermark>,
@@ -138,8 +138,8 @@ pub struct SessionFile {
     pub records: Vec<Record>,
 }
 
-/// A session in the archive, or a file there. Of a session in a pack, length and time are those of the file that it had:
-/// packing changes neither when it goes nor whether it is looked at again.
+/// A session in the archive, or a file there. For a session in a pack, length and time are those of its former file:
+/// packing changes neither its expiry nor whether it is read again.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry {
     /// Its name without the ending: unique in the archive.
@@ -276,7 +276,7 @@ impl Archive {
 
     /// Opens the text of a session, wherever that is.
     fn open_text(&self, name: &str) -> Result<Option<(PathBuf, Box<dyn BufRead>)>> {
-        // Another process may move it from one place to the other between two looks.
+        // Another process may move it from one place to the other between two reads.
         for _ in 0..2 {
             let path = self.path(name);
             if let Some(file) = open_file(&path)? {
@@ -290,7 +290,7 @@ impl Archive {
         Ok(None)
     }
 
-    /// Reads a session as [`Self::load`] does, or takes what [`Self::store_and_keep`] kept.
+    /// Reads a session like [`Self::load`], or returns the one kept by [`Self::store_and_keep`].
     pub fn load_kept(&self, name: &str) -> Result<Option<Arc<SessionFile>>> {
         if let Some((KeptSession::Written(file), _)) = self.kept().sessions.get(name) {
             return Ok(Some(Arc::clone(file)));
@@ -306,7 +306,7 @@ impl Archive {
         }
     }
 
-    /// Returns what [`Self::keep_assembled`] kept, if the session still owns the same records.
+    /// Returns the sessions kept by [`Self::keep_assembled`], if the session still owns the same records.
     pub fn take_assembled(&self, name: &str, owned: &str) -> Option<Vec<Session>> {
         let mut kept = self.kept();
         let (session, _) = kept.sessions.get(name)?;
@@ -319,7 +319,7 @@ impl Archive {
         }
     }
 
-    /// Forgets what was kept, because others may have written to the files.
+    /// Drops the kept sessions, because others may have written to the files.
     pub fn forget_kept(&self) {
         *self.kept() = KeptSessions::default();
         self.known_packs().read.clear();
@@ -329,7 +329,7 @@ impl Archive {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Compares the text of a session with its checksum, without a look at its records.
+    /// Compares the text of a session with its checksum, without parsing its records.
     pub fn check(&self, name: &str) -> Result<()> {
         let Some((path, mut reader)) = self.open_text(name)? else { return Ok(()) };
         let read =
@@ -398,27 +398,27 @@ impl Archive {
         remove_if_there(&self.path(name))
     }
 
-    /// Puts the file of a damaged session aside (see [`is_damaged`]), or its pack, so that what its transcript still holds
-    /// can be read again. One that was put aside before stays: it may hold more. Returns where it is.
+    /// Sets the file of a damaged session aside (see [`is_damaged`]), or its pack, so that the remaining content of its
+    /// transcript can be read again. A file that was set aside before stays: it may contain more. Returns the new path.
     pub fn put_aside(&self, name: &str) -> Result<PathBuf> {
         self.kept().remove(name);
         if self.path(name).exists() {
             return self.put_own_aside(name);
         }
-        // That writes what is sound, and puts the rest aside.
+        // This writes the intact sessions, and sets the rest aside.
         self.take_out(name)?.ok_or_else(|| self.missing(name))
     }
 
     fn put_own_aside(&self, name: &str) -> Result<PathBuf> {
         let path = self.path(name);
-        // A part comes back with the session that it is of.
+        // A part is read again together with its session.
         let (name, _) = parts::of_name(name);
         let aside = aside_path(&self.folder, &format!("{name}.jsonl"));
         fs::rename(&path, &aside).with_context(|| path.display().to_string())?;
         Ok(aside)
     }
 
-    /// Removes what killed runs left half-written. Only for the one that holds the lock.
+    /// Removes half-written files of killed runs. Only the holder of the lock may call it.
     pub fn sweep(&self) {
         let Ok(listing) = fs::read_dir(&self.folder) else { return };
         for entry in listing.flatten() {
@@ -465,7 +465,7 @@ fn files_in(folder: &Path, ending: &str) -> Result<Vec<Entry>> {
     each_in(folder, ending)?.into_iter().map(|(_, entry)| entry).collect()
 }
 
-/// Each file of a folder with this ending, by path, or why it cannot be looked at.
+/// Returns each file of a folder with this ending, by path, or the reason why it cannot be examined.
 fn each_in(folder: &Path, ending: &str) -> Result<Vec<(PathBuf, Result<Entry>)>> {
     let listing = match fs::read_dir(folder) {
         Ok(listing) => listing,
@@ -531,13 +531,13 @@ struct FormatVersion {
     format: u32,
 }
 
-/// Error for an archived session whose file is or may be whole but cannot be read: it has another format, or
-/// the disk cannot be read now.
+/// Error for an archived session whose file is or may be intact but cannot be read: it has another format, or the disk
+/// cannot be read now.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: this archived session cannot be read", .0.display())]
 struct Unreadable(PathBuf);
 
-/// An archived session whose file holds something else than was written.
+/// An archived session whose file differs from the written one.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: this archived session is damaged", .0.display())]
 struct DamagedArchive(PathBuf);
@@ -561,7 +561,7 @@ pub fn is_damaged(error: &anyhow::Error) -> bool {
 
 /// Writes a file; returns the length of its records.
 fn write(out: &mut impl Write, file: &SessionFile) -> Result<u64> {
-    // Without a time and a name in it, the same turns give the same bytes.
+    // Without a time and a name in it, equal turns produce equal bytes.
     let gzip = GzBuilder::new().mtime(0).write(out, Compression::new(LEVEL));
     let mut gzip = io::BufWriter::with_capacity(PACKED_AT_ONCE, gzip);
     let format = file.header.needed_format(&file.records);
@@ -588,7 +588,7 @@ pub fn sync_folder(folder: &Path) {
     }
 }
 
-/// Makes a rename last, before the other place of what was renamed is removed: where the disk fails, that must stay.
+/// Makes a rename durable before the other copy is removed: if the disk fails, that copy must remain.
 fn ensure_lasting(folder: &Path) -> Result<()> {
     match File::open(folder).and_then(|folder| folder.sync_all()) {
         // This file system cannot do it.

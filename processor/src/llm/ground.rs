@@ -1,9 +1,9 @@
-//! Grounding: a proposed memory counts only if its quote stands in the session word for word, if it speaks of what it
-//! quotes, and if it says something. What is quoted from a tool's output, a file or the assistant is nobody's
-//! wish, whatever a model calls it. Names and facts of a memory count only where the session has them.
+//! Grounding: a proposed memory counts only if its quote occurs in the session word for word, if it shares its subject
+//! with the quote, and if it has content. A quote from a tool's output, a file or the assistant is never a wish,
+//! whatever kind the model assigns. Names and facts of a memory count only if they occur in the session.
 //!
-//! Then each kind has a condition of its own ([`kept_kind`]): what the model calls only thought is no fact, a
-//! decision has its reason, a preference is the user's, and a fix has an error.
+//! Each kind also has its own condition ([`kept_kind`]): a mere thought of the model is not a fact, a decision has its
+//! reason, a preference is the user's, and a fix has an error.
 
 use std::collections::BTreeSet;
 
@@ -18,10 +18,10 @@ use super::window::{Piece, Window};
 use crate::extract::draft::Draft;
 use crate::extract::text_retells_order;
 
-/// Characters that a quote has at least: anything shorter stands somewhere by chance.
+/// Minimum number of characters of a quote: shorter text occurs by chance.
 const QUOTE_CHARS_MIN: usize = 12;
-/// Summed rarity, in technical text at large, of the distinct words with which a finding says at least something. Of 407
-/// findings of a careful model the poorest has 57 and half have 164; "The code was improved, several things work now" has 25.
+/// Minimum summed rarity, in technical text at large, of the distinct words of a finding. Of 407 findings of a careful
+/// model the poorest has 57 and half have 164; "The code was improved, several things work now" has 25.
 const FINDING_RARITY_MIN: f32 = 36.0;
 /// Words that a failed command shares with a fix that cures it.
 const ERROR_TERMS_MIN: usize = 2;
@@ -41,8 +41,8 @@ pub struct Grounded {
     pub unshown: usize,
 }
 
-/// Makes drafts of what a model proposed for a window. What the window does not show is dropped, and what does not
-/// fulfil the condition of its kind.
+/// Converts a model's proposals for a window to drafts. Proposals that the window does not support are dropped, and so
+/// are those that fail the condition of their kind.
 pub fn drafts(
     window: &Window,
     proposed: Vec<Proposed>,
@@ -103,7 +103,7 @@ fn kept_kind(
     quote: &str,
     said_by: SaidBy,
 ) -> Option<Kind> {
-    // Others' words about what the user likes are hearsay, and no fact either.
+    // Others' statements about the user's preferences are hearsay, and not facts either.
     if proposed.kind == Kind::Preference && said_by == SaidBy::Assistant {
         return None;
     }
@@ -137,8 +137,8 @@ fn kind(proposed: Kind, said_by: SaidBy) -> Kind {
     }
 }
 
-/// Whether a decision has its reason or a rejected alternative, most of whose words the session has.
-/// A model that leaves the field out may have it in the title or the text.
+/// Returns whether a decision has its reason or a rejected alternative, most of whose words occur in the session. A
+/// model that omits the field may have it in the title or the text.
 fn has_reason(proposed: &Proposed, shown: &Shown) -> bool {
     proposed.because.as_deref().is_none_or(|because| {
         let reason = text_terms(because);
@@ -158,8 +158,8 @@ fn with_reason(kind: Kind, proposed: &Proposed) -> String {
     shortened(text.trim(), TEXT_CHARS_MAX.saturating_sub(proposed.title.chars().count()))
 }
 
-/// Whether an error is there that a fix cures: the session has the words that the model gives for it, the memory or its
-/// quote looks like the output of a failure, or a failed command of the window is about the same.
+/// Returns whether there is an error that a fix cures: the session has the words that the model gives for it, the
+/// memory or its quote looks like the output of a failure, or a failed command of the window has the same subject.
 fn shows_error(window: &Window, proposed: &Proposed, quote: &str) -> bool {
     let is_quoted = |error: &String| evidence(window, error).is_some();
     let looks_like_one = |text: &str| error_signature(text).is_some();
@@ -171,7 +171,7 @@ fn shows_error(window: &Window, proposed: &Proposed, quote: &str) -> bool {
             .any(|piece| known.intersection(&text_terms(&piece.text)).count() >= ERROR_TERMS_MIN)
 }
 
-/// Text of a window as names and facts are looked for in it.
+/// Text of a window for lookups of names and facts.
 struct Shown {
     /// In lower case.
     text: String,
@@ -211,8 +211,9 @@ impl Shown {
         })
     }
 
-    /// Returns the facts whose object the quote has, and whose subject the window has. A date of the year before the window
-    /// counts, since "in March" needs no year; for any other date the window has the date or the year.
+    /// Returns the facts whose object occurs in the quote, and whose subject occurs in the window. A date of the year
+    /// before the window counts, since "in March" needs no year; of any other date the date or the year must occur in
+    /// the window.
     fn facts(&self, proposed: &[ProposedFact], quote: &str, at: Timestamp) -> Vec<Fact> {
         let of_quote = text_terms(quote);
         let has = |terms: &BTreeSet<u64>, text: &str| {
@@ -240,7 +241,7 @@ impl Shown {
     }
 }
 
-/// Whether a memory shares a word with what it quotes: one that does not is about something else.
+/// Returns whether a memory shares a word with its quote; otherwise its subject is a different one.
 fn speaks_of(proposed: &Proposed, quote: &str) -> bool {
     !terms(proposed).is_disjoint(&text_terms(quote))
 }
@@ -258,7 +259,7 @@ fn text_terms(text: &str) -> BTreeSet<u64> {
     text::tokens(text).iter().map(|token| text::term_hash(&token.term)).collect()
 }
 
-/// The part of a window that holds the quote, the quote as it stands there, and who said it.
+/// Returns the part of a window that contains the quote, the quote as written there, and its speaker.
 fn evidence<'a>(window: &'a Window, quote: &str) -> Option<(&'a Piece, &'a str, SaidBy)> {
     let quote = quote.trim().trim_matches(['"', '\'', '“', '”', '`']);
     let (quote, _) = fold(quote);
@@ -273,7 +274,7 @@ fn evidence<'a>(window: &'a Window, quote: &str) -> Option<(&'a Piece, &'a str, 
     })
 }
 
-/// Finds a folded quote in a text, and returns it as it stands there.
+/// Finds a folded quote in a text and returns the original text.
 fn find<'a>(text: &'a str, quote: &str) -> Option<&'a str> {
     let (folded, places) = fold(text);
     let start = folded.find(quote)?;
@@ -318,7 +319,7 @@ mod tests {
 
     use super::*;
 
-    /// Drafts of what is proposed for a window.
+    /// Converts proposals for a window to drafts.
     fn drafts(window: &Window, proposed: Vec<Proposed>) -> Vec<Draft> {
         super::drafts(window, proposed, "s", "ollama/x").drafts
     }
@@ -536,7 +537,7 @@ mod tests {
         assert_eq!(bodies(decision(text, Some(reason))), [format!("{reason} {text}")]);
         let with_it = format!("{text} For {reason}.");
         assert_eq!(bodies(decision(&with_it, Some(reason))), [with_it.as_str()]);
-        // Without the field the title or the text may hold it.
+        // Without the field the title or the text may contain it.
         assert_eq!(bodies(decision(text, None)), [text]);
         for because in ["", "...", "unspecified rationale, whichever applies"] {
             assert_eq!(bodies(decision(text, Some(because))), [""; 0], "{because:?}");

@@ -144,7 +144,7 @@ pub struct Model {
     folder: PathBuf,
     /// When this run began.
     now: Timestamp,
-    /// Whether the last question got no answer, as far as is known.
+    /// Whether the last question is known to have failed.
     in_trouble: bool,
     /// The session that is asked about.
     session: String,

@@ -1,8 +1,7 @@
-//! Ollama, through `ollama-rs`, with this program's HTTP client. The only file that knows that library.
+//! Ollama, through `ollama-rs`, with this program's HTTP client. No other file uses that library.
 //!
-//! The library reads a response as long as it is and drops its status. So the time that an answer may take and
-//! `num_predict` bound what a server sends, the length of an answer is judged after it was read, and a refusal is
-//! told by its words.
+//! The library reads responses of any length and drops their status. So the timeout of an answer and `num_predict`
+//! limit a server's output, the length of an answer is checked after reading, and a refusal is recognised by its words.
 
 use std::fmt;
 use std::time::Duration;
@@ -26,17 +25,17 @@ use super::provider::{Provider, Reply};
 use super::room::Room;
 use super::usage::Usage;
 
-/// Remedy when nobody listens.
+/// Remedy if the connection is refused.
 const HINT: &str = "start Ollama with `ollama serve`";
-/// Time for a look whether anybody is there.
+/// Timeout of a probe of the server.
 const PROBE_TIMEOUT: Duration = Duration::from_millis(700);
 /// Minutes that Ollama keeps a model loaded after a question: its own five may be too few between the parts of a sync.
 const KEPT_MINUTES: u64 = 15;
-/// Bytes of an answer that is used.
+/// Maximum size of a usable answer.
 const ANSWER_BYTES_MAX: usize = 1 << 20;
 /// Numbers of a vector that is used.
 const VECTOR_NUMBERS_MAX: usize = 8_192;
-/// Models of a server that are looked at.
+/// Maximum number of a server's models that are listed.
 const MODELS_MAX: usize = 1_000;
 
 /// A model that an Ollama server runs.
@@ -44,7 +43,7 @@ pub struct Ollama {
     client: ollama_rs::Ollama,
     server: Server,
     model: String,
-    /// How long an answer may take, and the setting that says so.
+    /// Timeout of an answer, and the name of its setting.
     most: (Duration, &'static str),
     room: Room,
     runtime: Runtime,
@@ -57,8 +56,7 @@ impl fmt::Debug for Ollama {
 }
 
 impl Ollama {
-    /// Prepares to ask `model`, whose answers may take `most`, as the setting of that name says; nothing
-    /// is sent yet.
+    /// Prepares requests to `model` with the timeout `most` and the name of its setting; nothing is sent yet.
     pub fn new(
         server: Server,
         model: &str,
@@ -74,13 +72,12 @@ impl Ollama {
         })
     }
 
-    /// Asks within this room from now on.
+    /// Limits further requests to this room.
     pub fn within(self, room: Room) -> Self {
         Self { room, ..self }
     }
 
-    /// The vectors of some texts, one for each; of what is too long for the model, its beginning
-    /// counts.
+    /// Returns one vector for each text; of a text that is too long for the model, its beginning counts.
     pub fn embed(&self, texts: Vec<String>) -> Result<Vec<Vec<f32>>, Fault> {
         let count = texts.len();
         let input = EmbeddingsInput::Multiple(texts);
@@ -97,7 +94,7 @@ impl Ollama {
         }
     }
 
-    /// Asks a question; the answer is text, for no model can be relied upon.
+    /// Asks a question; the answer is text, because no model is reliable.
     pub fn chat(&self, question: &Question) -> Result<String, Fault> {
         self.asked(question).map(|(text, _)| text)
     }
@@ -140,8 +137,7 @@ impl Ollama {
         }
     }
 
-    /// Returns the fault of what the server sent under a status of failure. Which one it was the library does not
-    /// pass on.
+    /// Returns the fault for the text of a failed response. The library does not pass on the status.
     fn refusal(&self, text: &str) -> Fault {
         let message = http::message(text);
         if message.contains("not found") && message.contains("model") {
@@ -171,12 +167,12 @@ impl Provider for Ollama {
     }
 }
 
-/// The time that a setting in seconds gives; at least one.
+/// Returns the duration of a setting in seconds; at least one.
 pub fn seconds(setting: u32) -> Duration {
     Duration::from_secs(u64::from(setting.max(1)))
 }
 
-/// The names of the models on a server, best first; `None` when nobody answers there.
+/// Returns the names of the models on a server, best first; `None` if the server does not answer.
 pub fn models(server: &Server) -> Option<Vec<String>> {
     let client = client(server, http::client(server, PROBE_TIMEOUT, PROBE_TIMEOUT).ok()?);
     let listed = http::runtime().ok()?.block_on(client.list_local_models()).ok()?;

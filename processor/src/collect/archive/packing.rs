@@ -1,8 +1,8 @@
-//! Sessions that rest move together into a [`Pack`], and out of it before any of them is changed or removed.
+//! Moves inactive sessions together into a [`Pack`], and out of it before any of them is changed or removed.
 //!
-//! A session has a file of its own or is in a pack. Packs are never changed. A file goes once the pack that has its
-//! text was read again, and a pack goes once each session in it has a file again. So a kill leaves a session in both
-//! places at worst, and then in both alike. Where both are there, the file counts.
+//! A session has a file of its own or is in a pack. Packs are never changed. A file is removed after the pack with its
+//! text has been read back, and a pack is removed after each session in it has a file again. So a kill leaves at worst
+//! a session in both places, with the same content. If both exist, the file counts.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -34,7 +34,7 @@ const PACKS_KEPT_MAX: usize = 2;
 pub struct PackFile {
     /// Its file.
     pub file: Entry,
-    /// Its sessions; none where that cannot be told.
+    /// Its sessions; empty if they cannot be determined.
     pub members: Arc<[Member]>,
     /// Why it cannot be told now, though a later run may: the disk, or a later format. Nothing is known of its sessions
     /// until then.
@@ -43,7 +43,7 @@ pub struct PackFile {
     is_damaged: bool,
 }
 
-/// Packs that were looked at before.
+/// Packs that were examined before.
 #[derive(Debug, Default)]
 pub(super) struct KnownPacks {
     listed: Vec<PackFile>,
@@ -103,7 +103,7 @@ impl Archive {
         packs.filter_map(|pack| Some((pack.file.path, pack.unreadable?))).collect()
     }
 
-    /// Says of each pack of which it cannot be told what is in it why that is.
+    /// Returns for each pack with undeterminable content the reason.
     pub fn unlisted_packs(&self) -> Vec<String> {
         let told = |pack: PackFile| {
             let path = pack.file.path.display();
@@ -171,8 +171,8 @@ impl Archive {
         Ok(None)
     }
 
-    /// Reads a pack, or takes it from those that were read before; `None` when it is gone. Others wait meanwhile: mostly
-    /// for the same one.
+    /// Reads a pack, or returns a cached one; `None` if it no longer exists. Other threads wait meanwhile, mostly for
+    /// the same pack.
     fn read_pack(&self, file: &Entry) -> Result<Option<Arc<Pack>>> {
         let mut known = self.known_packs();
         if let Some((_, pack)) = known.read.iter().find(|(read, _)| read == file) {
@@ -189,14 +189,14 @@ impl Archive {
         Ok(Some(pack))
     }
 
-    /// Whether every text of a pack, and its index, are what was written.
+    /// Returns whether every text of a pack, and its index, are intact.
     pub fn is_sound(&self, file: &Entry) -> Result<bool> {
         let Some(opened) = open_file(&file.path)? else { return Ok(true) };
         Ok(Pack::read(opened).map_err(|error| told(error, &file.path))?.1)
     }
 
-    /// Packs the first of these sessions, as many as there is room for. Their files go once the pack was read from the
-    /// disk and compared.
+    /// Packs the first of these sessions, as many as there is room for. Their files are removed after the pack was read
+    /// from the disk and compared.
     pub fn pack(&self, names: &[String]) -> Result<Packed> {
         let (mut pack, mut packed) = (Pack::default(), Packed::default());
         for name in names {
@@ -214,7 +214,7 @@ impl Archive {
                 }
                 Ok(None) => {}
                 Ok(Some(_)) => packed.refused.push(name.clone()),
-                // A sync tells of one that is damaged once it reads it.
+                // A sync reports a damaged session when it reads it.
                 Err(error) if is_damaged(&error) => packed.refused.push(name.clone()),
                 Err(_) => packed.has_failed = true,
             }
@@ -255,10 +255,10 @@ impl Archive {
         Ok(packed)
     }
 
-    /// Takes the packs apart that are damaged, or have a session that is elsewhere, too: after a kill, once a backup was put
-    /// back, or where a version that knows no packs read transcripts again. All but those that are `believed` are read for
-    /// that. Whoever changes sessions begins so: of two texts it would read one and replace
-    /// both. Returns those that were put aside, and why others cannot be read or taken apart now.
+    /// Unpacks the packs that are damaged, or share a session with another place: after a kill, after a backup was
+    /// restored, or after a version without packs read transcripts again. All packs except those that are `believed`
+    /// are read for that. Each writer of sessions must call this first: with two texts of a session it would read one
+    /// and replace both. Returns the packs set aside, and the reasons why others cannot be read or unpacked now.
     pub fn take_stale_apart(
         &self,
         believed: impl Fn(&Entry) -> bool,
@@ -290,8 +290,8 @@ impl Archive {
         (aside, faults)
     }
 
-    /// Takes the packs apart that have a session, so that its file can be replaced or removed and no other text of it is
-    /// left. Returns where what was damaged of them was put aside; `None` when none has it.
+    /// Unpacks the packs that contain a session, so that its file can be replaced or removed and no other copy remains.
+    /// Returns the path to which a damaged pack was set aside; `None` if no pack contains the session.
     pub fn take_out(&self, name: &str) -> Result<Option<PathBuf>> {
         let mut place = None;
         let has = |pack: &PackFile| pack.members.iter().any(|member| member.name == name);
@@ -301,9 +301,9 @@ impl Archive {
         Ok(place)
     }
 
-    /// Gives the sessions of a pack files of their own again, as far as they can be read, and removes it. One with damage
-    /// is put aside instead, unless it is its index alone; returns where. Where that fails, the pack stays, and the files
-    /// that were written go again.
+    /// Writes the sessions of a pack to files of their own again, as far as they can be read, and removes the pack. A
+    /// pack with damage beyond its index is set aside instead; its new path is returned. On failure the pack stays, and
+    /// the files that were written are removed again.
     pub fn take_apart(&self, file: &Entry) -> Result<Option<PathBuf>> {
         let mut known = self.known_packs();
         let context = || file.path.display().to_string();
@@ -328,7 +328,7 @@ impl Archive {
         };
         let taken = take();
         if taken.is_err() && fs::symlink_metadata(&file.path).is_ok() {
-            // One that cannot be removed either is like what is in the pack.
+            // A file that cannot be removed either equals its copy in the pack.
             written.into_iter().for_each(|name| drop(remove_if_there(&self.path(name))));
             return taken;
         }
@@ -440,17 +440,17 @@ impl PackFile {
     }
 }
 
-/// Returns what is in a pack; `None` when it is gone.
+/// Returns the members of a pack; `None` if it does not exist.
 fn members_of(path: &Path) -> Result<Option<Vec<Member>>> {
     match open_file(path) {
         Ok(Some(mut file)) => pack::read_index(&mut file).map(Some),
         Ok(None) => Ok(None),
-        // A folder in its place is not what was written, either, but nothing that can be put aside.
+        // A folder in its place is not a pack either, but cannot be set aside.
         Err(error) => Err(io::Error::other(format!("{:#}", error.root_cause())).into()),
     }
 }
 
-/// Whether it can be told what is in a pack.
+/// Returns whether the content of a pack can be determined.
 pub fn lists_pack(path: &Path) -> bool {
     matches!(members_of(path), Ok(Some(_)))
 }
@@ -474,7 +474,7 @@ fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split_inclusive(|byte| *byte == b'\n').skip(1)
 }
 
-/// Returns what two lines with the same record have in common; a line that is none, or has no name, only with itself.
+/// Returns a key that is equal for two lines with the same record; a line without a record or name equals only itself.
 fn key(line: &[u8]) -> Vec<u8> {
     match serde_json::from_slice::<Record>(line) {
         Ok(record) if !record.uuid.is_empty() => {
@@ -484,7 +484,7 @@ fn key(line: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Returns the texts of all sessions in a pack, for those who look for something in it.
+/// Returns the texts of all sessions in a pack, for searches.
 pub fn texts_of(file: fs::File) -> Result<Vec<u8>> {
     let (pack, is_sound) = Pack::read(file)?;
     ensure!(is_sound, "this pack of sessions is damaged");

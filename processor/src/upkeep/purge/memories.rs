@@ -1,5 +1,5 @@
-//! Effects of a purge on memories: those that nothing else says go, and those that a person changed or wrote
-//! stay without their evidence.
+//! Effects of a purge on memories: those without other evidence are removed, and those that a person changed or wrote
+//! remain without their evidence.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use crate::extract::draft::Draft;
 use crate::mining;
 use crate::sync::SyncOptions;
 
-/// The memories there were before anything went.
+/// The memories before any removal.
 pub(super) struct Memories {
     /// All of them.
     before: BTreeSet<MemoryId>,
@@ -26,7 +26,7 @@ pub(super) struct Memories {
 }
 
 impl Purge {
-    /// Notes what was learned from what is to go.
+    /// Records the drafts learned from the turns to be removed.
     pub(super) fn note_drafts(&mut self, entries: &[Entry], project: ProjectId) {
         let archived = entries.iter().flat_map(|entry| mining::drafts(&self.home, &entry.name));
         let expired = self.expired.names().into_iter();
@@ -41,7 +41,7 @@ impl Purge {
                 self.ids.insert(id);
             }
             if self.purged.has_session(&draft.session) {
-                // The records of a session whose turns were removed before are known by these alone.
+                // These are the only record of the turns of a session that lost its turns earlier.
                 records.extend(draft.turns.iter().map(|record| hash(record)));
             }
         }
@@ -54,7 +54,7 @@ impl Purge {
             || self.purged.before.is_some_and(|before| draft.occurred < before)
     }
 
-    /// Says what becomes of memories.
+    /// Returns the effects on memories.
     pub(super) fn preview(&self, options: &SyncOptions<'_>) -> Result<Preview> {
         let mut learned = BTreeSet::new();
         let mut stripped = BTreeSet::new();
@@ -66,7 +66,7 @@ impl Purge {
         Ok(Preview { learned: learned.len(), stripped: stripped.len(), ..Preview::default() })
     }
 
-    /// Takes the evidence out of what a person changed or wrote, and says what there was.
+    /// Removes the evidence from memories that a person changed or wrote, and returns the state before.
     pub(super) fn unlearn(&mut self, options: &SyncOptions<'_>) -> Result<Memories> {
         let mut before = BTreeSet::new();
         let mut learned = BTreeMap::new();
@@ -78,8 +78,8 @@ impl Purge {
         Ok(Memories { before, learned })
     }
 
-    /// Says what became of memories once all others were written anew, and does again what a reconciliation undid
-    /// or found first.
+    /// Reports the effects on memories after all others were written anew, and repeats steps that a reconciliation
+    /// undid or found first.
     pub(super) fn settle_memories(
         &mut self,
         options: &SyncOptions<'_>,
@@ -105,7 +105,8 @@ impl Purge {
         Ok(())
     }
 
-    /// Memories that say some of it are named, and what they say is theirs from here on, wherever it is found.
+    /// Reports memories that contain some of the text, and from here on treats that text as theirs, wherever it is
+    /// found.
     pub(super) fn spare_memories(&mut self, dirs: &UserDirs, tree: &Tree) -> Result<()> {
         let probes: Vec<Vec<u8>> = std::mem::take(&mut self.probes).into_iter().collect();
         let automaton = automaton(&probes)?;
@@ -118,7 +119,7 @@ impl Purge {
                 }
                 let Memory { id, title, body, .. } = &stored.memory;
                 let (id, says) = (id.to_string(), hash(&format!("{title}\n{body}")));
-                // Text that an earlier purge found in it can no longer be looked for.
+                // Text that an earlier purge found in it can no longer be searched for.
                 let said_before = self.purged.said.get(&id) == Some(&says);
                 if mark(&automaton, &all_text(&stored), &mut said) || said_before {
                     still.insert(id, says);
@@ -148,14 +149,14 @@ impl Purge {
     ) -> Result<T> {
         let session = |session: &str| self.purged.has_session(session);
         let record = |record: &str| self.purged.has_record(record);
-        // The user's own memories come from other projects, too, of which nothing goes.
+        // The user's own memories include those of other projects, which are not purged.
         let is_of_project = store.home == self.home;
         let before = self.purged.before.filter(|_| is_of_project);
         Ok(ask(&Gone { session: &session, record: &record, before, ids: &self.ids })?)
     }
 }
 
-/// Where a project's memories lie, and those of the user, which may come from any project.
+/// Returns the stores of a project's memories, and of the user's, which may be from any project.
 fn stores(dirs: &UserDirs, tree: &Tree) -> Result<Vec<Store>> {
     let trees = trees::present(dirs, tree);
     let mut stores: Vec<Store> =
@@ -175,7 +176,7 @@ fn told((path, memory): (PathBuf, Memory)) -> (PathBuf, Named) {
     (path.clone(), Named { id: memory.id, title: memory.title, path })
 }
 
-/// Returns the text of a memory's file, as it stands there and as it may stand elsewhere.
+/// Returns the text of a memory's file, as written and as it may appear in other files.
 fn all_text(Stored { path, memory, .. }: &Stored) -> Vec<u8> {
     let mut text = std::fs::read_to_string(path).unwrap_or_default();
     let escaped = escaped(&text);
