@@ -1,4 +1,4 @@
-//! Collecting: what is new in the transcripts, redacted, into the archive.
+//! Collecting: new records of the transcripts are redacted and archived.
 
 pub mod archive;
 pub mod configurations;
@@ -53,19 +53,19 @@ const SOURCES_MAX: usize = 32;
 
 /// Inputs of collecting besides the transcripts.
 pub struct Collector<'a> {
-    /// Where the turns go.
+    /// Destination of the turns.
     pub archive: &'a Archive,
     /// Sessions that were put away because they are old.
     pub expired: &'a Expired,
     /// Sessions and records that a person removed.
     pub purged: &'a Purged,
-    /// Takes secrets out.
+    /// Removes secrets.
     pub redactor: &'a Redactor,
-    /// Secrets that are known, and those that become known.
+    /// Known secrets, including those found during the run.
     pub secrets: &'a Secrets,
     /// Files that never enter.
     pub ignore: &'a Ignore,
-    /// Whether the transcripts come from a folder that the user named.
+    /// Whether the transcripts are in a folder that the user named.
     pub from_folder: bool,
     /// The project's working trees.
     pub territory: &'a Territory,
@@ -84,14 +84,14 @@ pub struct Collected {
     pub name: String,
     /// State to remember of the session; `None` when it is not archived.
     pub state: Option<SessionState>,
-    /// Its parts that were closed, by their names, and what is remembered of them.
+    /// Its parts that were closed, by their names, with their state.
     pub closed: Vec<(String, SessionState)>,
     /// Counts of lines and records from reading.
     pub counts: Counts,
 }
 
-/// The transcripts of each session of which something changed since `seen`, by the name of its
-/// archive file. Those of a session stay together, changed or not.
+/// Returns the transcripts of each session with a change since `seen`, by the name of its archive file. Those of a
+/// session stay together, changed or not.
 pub fn changed(
     transcripts: Vec<Transcript>,
     seen: &BTreeMap<PathBuf, Seen>,
@@ -125,7 +125,7 @@ pub struct SessionRead {
     counts: Counts,
 }
 
-/// How a session ended, as far as it came.
+/// End of a session, as far as it was read.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct End {
     /// Where it was left, and the working directory it was left in.
@@ -137,7 +137,7 @@ struct End {
 /// Decision about a session that was read.
 #[derive(Clone, Copy, Debug)]
 enum ReadOutcome {
-    /// It holds nothing to keep.
+    /// It contains nothing to keep.
     Dropped,
     /// It is archived as it is.
     Known,
@@ -146,8 +146,8 @@ enum ReadOutcome {
 }
 
 impl SessionRead {
-    /// Returns where a person's session was left, and the working directory it was left in. `state` tells who spoke in
-    /// its earlier parts.
+    /// Returns the end of a person's session and its working directory. `state` contains the speakers of its earlier
+    /// parts.
     pub fn left(&self, state: &State) -> Option<&(String, LeftSession)> {
         let speaker = Speaker::of(&self.file.records);
         let is_persons = speaker.unwrap_or_else(|| state.speaker(&self.name)).is_person();
@@ -188,7 +188,7 @@ impl Collector<'_> {
         })
     }
 
-    /// Returns the redactor of a session's texts that hides the secrets that are known by now, too.
+    /// Returns the redactor of a session's texts that also hides the currently known secrets.
     fn knowing_redactor(&self, session: &str) -> Redactor {
         let mut redactor = self.redactor.clone();
         redactor.options.known = self.secrets.known().in_session(session);
@@ -231,8 +231,7 @@ impl Collector<'_> {
         Ok(SessionRead { name: name.to_owned(), file, end, outcome, closed, counts })
     }
 
-    /// Takes out of the records that are read together what is not to be kept; whether anything that is known was
-    /// hidden.
+    /// Removes unwanted data from records that are read together; returns whether any known secret was hidden.
     fn clean(
         &self,
         header: &Header,
@@ -242,7 +241,7 @@ impl Collector<'_> {
         self.ignore.screen(records);
         self.purged.screen(&header.session, records);
         let session = header.session.as_str();
-        // What is known tells where an edit replaces a secret, which tells the next one.
+        // With known secrets, an edit that replaces one is recognised, which reveals the next one.
         self.secrets.learn(session, learning, records);
         let cleaned = self.secrets.hide_answers(session, records, learning);
         self.secrets.learn(session, learning, records);
@@ -250,7 +249,7 @@ impl Collector<'_> {
         Ok(self.secrets.hide(known, records, self.redactor)? | cleaned)
     }
 
-    /// Reads what is new in one transcript and moves its watermark. Parts that are full are archived on the way.
+    /// Reads the new records of one transcript and moves its watermark. Full parts are archived meanwhile.
     fn read_transcript(
         &self,
         transcript: &Transcript,
@@ -343,8 +342,8 @@ impl Collector<'_> {
         Ok(Collected { name, state: Some(state), closed, counts })
     }
 
-    /// Loads the archived records of a session. A damaged file is put aside: its transcript may still hold
-    /// the records. A file that only cannot be read now stays, and the session waits.
+    /// Loads the archived records of a session. A damaged file is set aside: its transcript may still contain the
+    /// records. A file that cannot be read at the moment stays, and the session waits.
     fn load(&self, name: &str) -> Result<SessionFile> {
         match self.archive.load(name) {
             Ok(Some(file)) => Ok(file),
@@ -368,7 +367,7 @@ impl Collector<'_> {
             header.agent.clone_from(&transcript.name.agent);
         }
         if header.sources.is_empty() && header.parts == 0 {
-            // Nothing says how many there are: all that lie there count.
+            // Their number is not recorded: all existing ones count.
             header.parts = self.parts.get(&header.name()).copied().unwrap_or(0);
         }
         header.from_folder = header.from_folder || self.from_folder;
@@ -406,8 +405,8 @@ fn note_watermark(
     Ok(())
 }
 
-/// Where reading goes on: behind the watermark if this is still the same file, or if it was moved
-/// here (`/cd` does that); else at the beginning. What was read before is recognised by its uuid.
+/// Returns the offset at which reading continues: after the watermark if this is still the same file, or if it was
+/// moved here (`/cd` does that); else the beginning. Records that were read before are recognised by their uuid.
 fn resume_at(transcript: &Transcript, header: &mut Header, file: &mut File) -> Result<u64> {
     let fits = |source: &Watermark, file: &mut File| {
         transcript.len >= source.offset
@@ -437,7 +436,7 @@ pub fn state_of(
     SessionState { len: entry.len, modified_ns: entry.modified_ns, ..state }
 }
 
-/// Returns the state to remember of a session, but for how its file looks.
+/// Returns the state to store for a session, without that of its file.
 fn state_with(file: &SessionFile, End { left, edited }: End) -> SessionState {
     let (first, last) = span(&file.records).unwrap_or((Timestamp::default(), Timestamp::default()));
     let mut cwds: Vec<String> = file.records.iter().filter_map(cwd).map(str::to_owned).collect();
@@ -499,7 +498,7 @@ fn cwd(record: &Record) -> Option<&str> {
     }
 }
 
-/// Hashes what a session is mined from: its records, and the tasks that it was handed on.
+/// Hashes the input of mining a session: its records, and the tasks passed on to it.
 fn content_hash(file: &SessionFile) -> String {
     let mut hasher = blake3::Hasher::new();
     let tasks = &file.header.growth.tasks;

@@ -30,11 +30,11 @@ use crate::programs;
 /// Name of the program.
 const PROGRAM: &str = "claude";
 
-/// The model when nobody names another: small, and the cheapest.
+/// The default model: small, and the cheapest.
 pub const MODEL: &str = "haiku";
 /// US dollars that one question may cost at most.
 const QUESTION_USD_MAX: f64 = 0.25;
-/// Bytes of what it prints: one result.
+/// Maximum size of its output: one result.
 const RESULT_BYTES_MAX: u64 = 1 << 20;
 
 /// Time for the program to report its version.
@@ -42,17 +42,17 @@ const VERSION_WAIT: Duration = Duration::from_secs(5);
 /// Bytes of that report: one line.
 const VERSION_BYTES_MAX: u64 = 1 << 10;
 
-/// Variables that keep it from the network but for the question, and from doing more than it is asked.
+/// Variables that limit its network use to the question, and its actions to the request.
 const QUIET: [(&str, &str); 5] = [
     ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
     ("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "1"),
     ("DISABLE_AUTOUPDATER", "1"),
-    // It would try for minutes; what is worth a repeat is repeated here.
+    // Its own retries take minutes; worthwhile retries are made here.
     ("CLAUDE_CODE_MAX_RETRIES", "0"),
     (mode::VARIABLE, "off"),
 ];
 
-/// Variables of Claude Code that stay: where its folder is, and who pays.
+/// Variables of Claude Code that are kept: its folder, and the model.
 const KEPT: [&str; 2] = ["CLAUDE_CONFIG_DIR", "ANTHROPIC_DEFAULT_HAIKU_MODEL"];
 
 /// Claude Code's own model.
@@ -61,7 +61,7 @@ pub struct Claude {
     model: String,
     /// The endpoint, where the user named one.
     server: Option<Server>,
-    /// How long an answer may take, and the setting that says so.
+    /// Timeout of an answer, and the name of its setting.
     most: (Duration, &'static str),
     environment: Environment,
     folder: TempDir,
@@ -99,8 +99,8 @@ struct ModelUsage {
 }
 
 impl Claude {
-    /// Prepares to ask `model`; nothing is started yet. A fault where sessions at `roots` go elsewhere than the
-    /// question would, or where there is no Claude Code.
+    /// Prepares requests to `model`; nothing is started yet. Returns a fault if sessions at `roots` use another
+    /// endpoint than the question would, or if there is no Claude Code.
     pub fn new(
         environment: Environment,
         roots: &[PathBuf],
@@ -148,7 +148,7 @@ impl Claude {
         if outcome.subtype == "error_max_budget_usd" {
             return Fault::Budget(told);
         }
-        // It says so in words only; the status is told where there was a request.
+        // Some errors are text only; the status is set only if a request was made.
         if matches!(outcome.api_error_status, Some(401 | 403))
             || says(&["not logged in", "/login", "invalid api key", "oauth token"])
         {
@@ -191,7 +191,7 @@ impl Claude {
         let answer = match (&outcome.structured_output, &outcome.result) {
             _ if outcome.is_error => Err(self.fault(&outcome)),
             (Some(answer), _) => Ok(answer.to_string()),
-            // It answered in words: whatever JSON stands in them is looked for as in any answer.
+            // It answered in words: JSON in them is searched as in any answer.
             (None, Some(Value::String(text))) => Ok(text.clone()),
             (None, _) => Err(self.fault(&outcome)),
         };
@@ -238,8 +238,8 @@ fn outcome(stdout: &[u8]) -> Option<ClaudeOutput> {
     })
 }
 
-/// Whether a variable of ours is Claude Code's, too. Those of a session that we were started from would have it
-/// take itself for a part of that.
+/// Returns whether a variable of our environment is Claude Code's. With those of the session that started us, the
+/// client would act as a part of that session.
 fn is_passed_on(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     let is_its_own = name.starts_with("CLAUDE") || name.starts_with("ANTHROPIC_");
@@ -274,7 +274,7 @@ mod tests {
     use super::super::ask;
     use super::*;
 
-    /// A stand-in for the client that runs this script.
+    /// A stand-in for the client that runs a given script.
     struct Fake {
         folder: TempDir,
     }
@@ -381,7 +381,7 @@ mod tests {
         let reply = Fake::printing(&result(budget)).ask();
         assert_eq!(reply.answer, Err(Fault::Budget("Reached maximum budget ($0.1)".to_owned())));
         assert_eq!(reply.usage.usd, Some(0.2), "it cost all the same");
-        // Words instead of the form, and no result at all.
+        // Words instead of the form, and no result.
         let words = serde_json::json!({"is_error": false, "result": "I would rather talk."});
         let reply = Fake::printing(&result(words)).ask();
         assert_eq!(reply.answer, Ok("I would rather talk.".to_owned()));

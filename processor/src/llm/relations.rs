@@ -1,7 +1,7 @@
-//! The second question: how the drafts of a session relate to one another and to earlier ones near them.
+//! The second question: relations of the drafts of a session to one another and to similar earlier ones.
 //!
-//! It is asked for sameness and truth, not for importance, which a model judges best where it makes a
-//! draft. What it says of two drafts that are not near each other is not believed.
+//! It asks for sameness and truth, not for importance, which a model judges best when it writes a draft. Relations
+//! between two drafts that are not similar are rejected.
 
 use std::collections::HashMap;
 
@@ -15,17 +15,17 @@ use crate::consolidate::{Relation, Relations};
 use crate::extract::draft::Draft;
 use memory_store::text::folded_title;
 
-/// Number of the question: with another one it is asked again.
+/// Version of the question: after a change it is asked again.
 const QUESTION: u32 = 3;
 /// Relations of one answer.
 const RELATIONS_MAX: usize = 24;
-/// Share of the notes of a question that an answer may unite or replace: one that throws nearly all of
-/// them away has not understood it.
+/// Maximum share of the notes of a question that an answer may unite or replace: an answer that removes nearly all of
+/// them misunderstood it.
 const TOLD_SHARE_MAX: f32 = 0.75;
-/// Notes from which that share is asked for.
+/// Minimum number of notes for that limit.
 const TOLD_MIN: usize = 4;
 
-/// A relation as a model told it, by the names in the question.
+/// A relation in a model's answer, by the names in the question.
 #[derive(Clone, Debug, PartialEq)]
 struct ToldRelation {
     note: String,
@@ -41,8 +41,8 @@ impl HasTexts for ToldRelation {
 }
 
 impl Model {
-    /// Asks how drafts relate, which are in the order of their time; `name` returns the ids of the memories that they
-    /// would be. A question without an answer leaves its drafts to the rules; why it has none is added to `report`.
+    /// Asks for relations of drafts, which are sorted by time; `name` returns the ids of their possible memories.
+    /// Without an answer the drafts of a question are left to the rules; the reason is added to `report`.
     pub fn relations(
         &mut self,
         name: &dyn Fn(&Draft) -> MemoryId,
@@ -50,7 +50,7 @@ impl Model {
         embed: &dyn Fn(&str) -> Option<Vector>,
         report: &mut Vec<String>,
     ) -> Relations {
-        // It is no session's: what it costs is written down for the project.
+        // It belongs to no session: its cost is recorded for the project.
         self.session.clear();
         let mut relations = Relations::default();
         let (drafts, repeats) = repeats(drafts);
@@ -79,7 +79,7 @@ impl Model {
         relations
     }
 
-    /// Counts a question without an answer, and tells why it has none and what happens `instead`.
+    /// Counts an unanswered question, and reports the reason and the fallback `instead`.
     pub(super) fn unanswered(
         &self,
         fault: &Fault,
@@ -110,7 +110,7 @@ impl Model {
     }
 }
 
-/// Words from which a title tells what a note says, and not only what it is about.
+/// Minimum number of words of a title that is a statement, and not only a subject.
 const TELLING_WORDS_MIN: usize = 4;
 
 /// Returns the drafts that have a title of their own, and the others, each with the earlier one of its kind that has
@@ -142,7 +142,7 @@ pub(super) fn written(letter: char, number: usize, draft: &Draft) -> String {
 }
 
 fn read(answer: &str) -> Result<Vec<ToldRelation>, NoJson> {
-    // An answer to another question, such as a list of memories, tells nothing.
+    // An answer to another question, such as a list of memories, contains no relations.
     let values = values(answer, "relations")?;
     let told = values.iter().map(|value| ToldRelation {
         note: text(value, "note"),
@@ -176,7 +176,7 @@ fn believed(portion: &Portion, told: &[ToldRelation]) -> Vec<(usize, usize, Rela
             "contradicts" => Relation::Contradicts,
             _ => continue,
         };
-        // Drafts are in the order of their time: nothing is replaced by what was before it.
+        // Drafts are sorted by time: an earlier draft never replaces a later one.
         let backwards = matches!(relation, Relation::Replaces | Relation::Finishes) && note < other;
         if near && note != other && !backwards {
             believed.push((note, other, relation));
@@ -193,7 +193,7 @@ fn believed(portion: &Portion, told: &[ToldRelation]) -> Vec<(usize, usize, Rela
     if is_too_much(gone.len(), notes) { Vec::new() } else { believed }
 }
 
-/// Whether an answer throws away so much of what it was shown that it has not understood the question.
+/// Returns whether an answer removes so many of the drafts that it misunderstood the question.
 pub(super) fn is_too_much(gone: usize, shown: usize) -> bool {
     #[expect(clippy::cast_precision_loss, reason = "small counts")]
     let share = gone as f32 / shown as f32;

@@ -1,9 +1,8 @@
-//! The second space: a model that the user runs gives memories vectors of its own, for explicit
-//! search.
+//! The second space: a model that the user runs gives memories vectors of its own, for explicit search.
 //!
-//! The embedded text is the one in the index, so that a vector belongs to what a search finds. Texts go out
-//! in portions, and the vectors that come back are kept at once: a run that is killed loses one portion. A
-//! text is embedded once, however often indexes are made anew.
+//! The embedded text is the one in the index, so that each vector belongs to a search result. Texts are sent in
+//! portions, and the returned vectors are stored at once: a run that is killed loses one portion. A text is embedded
+//! once, however often indexes are rebuilt.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -24,7 +23,7 @@ use crate::llm::ollama::{Ollama, seconds};
 use crate::progress::Progress;
 use crate::publish::embed::records::{HEADER, Records};
 
-/// Texts that go out at a time.
+/// Number of texts in one request.
 const PORTION: usize = 16;
 /// Bytes of a text that are sent; models of this kind read some thousand words at most.
 const TEXT_BYTES_MAX: usize = 16 << 10;
@@ -32,8 +31,8 @@ const TEXT_BYTES_MAX: usize = 16 << 10;
 const QUERY_BYTES_MAX: usize = 2 << 10;
 /// The name of the cache among the project's vectors.
 const CACHE: &str = "second.cache";
-/// First bytes of a cache, with the version of its format. What made the vectors follows (12), and
-/// how many components they have (4).
+/// First bytes of a cache, with the version of its format. The hash of the model follows (12), and the number of
+/// components (4).
 const CACHE_MAGIC: [u8; 8] = *b"TLSECV\0\x01";
 
 /// Inputs and limits of an update.
@@ -44,11 +43,11 @@ pub struct Update<'a> {
     pub ollama_host: Option<&'a str>,
     /// The folder in which vectors are kept.
     pub caches: &'a Path,
-    /// Whether to see whether the model still gives vectors as it did.
+    /// Whether to check that the model still returns the same vectors.
     pub afresh: bool,
     /// Nothing is begun after this.
     pub until: Instant,
-    /// Told how far it is.
+    /// Receiver of progress reports.
     pub progress: &'a dyn Progress,
 }
 
@@ -65,7 +64,7 @@ pub struct Updated {
     pub problem: Option<String>,
 }
 
-/// An index whose memories are to have vectors.
+/// An index whose memories need vectors.
 struct Wanted<'a> {
     state: &'a TreeDir,
     digest: [u8; 16],
@@ -73,11 +72,9 @@ struct Wanted<'a> {
     memories: Vec<(MemoryId, TextHash)>,
 }
 
-/// Brings the vectors of some indexes up to date, or takes them away where no model is set.
+/// Updates the vectors of some indexes, or removes them if no model is set.
 ///
-/// # Errors
-/// When files of ours cannot be read or written. What the model does wrong is told in
-/// [`Updated::problem`].
+/// # Errors If our own files cannot be read or written. Faults of the model are in [`Updated::problem`].
 pub fn update(what: &Update<'_>, states: &[TreeDir]) -> Result<Updated> {
     let Some(embedder) = &what.settings.embedder else { return take_away(states) };
     let mut texts = HashMap::new();
@@ -108,8 +105,8 @@ fn take_away(states: &[TreeDir]) -> Result<Updated> {
     Ok(updated)
 }
 
-/// Returns the texts that an index wants embedded; `None` when all of its memories have their vectors, or
-/// when there is no readable index.
+/// Returns the texts that an index needs embedded; `None` if all of its memories have their vectors, or if there is no
+/// readable index.
 fn look<'a>(
     state: &'a TreeDir,
     embedder: &Embedder,
@@ -138,7 +135,7 @@ fn look<'a>(
     Ok(Some(Wanted { state, digest, old, memories }))
 }
 
-/// Lets the model embed what is not known, until the time is over.
+/// Embeds the texts without a known vector, until the time is over.
 fn embed(
     what: &Update<'_>,
     embedder: &Embedder,
@@ -184,7 +181,7 @@ fn embed(
     Ok(updated)
 }
 
-/// The vectors that are known.
+/// The known vectors.
 struct KnownVectors {
     cache: Option<Records>,
     /// Where the cache lies, and how its header begins.
@@ -252,7 +249,7 @@ impl KnownVectors {
         missing
     }
 
-    /// Takes in what the model made of some texts; of one that has no direction nothing is kept.
+    /// Stores the model's vectors of some texts; a vector without a direction is not stored.
     fn take(&mut self, texts: &[TextHash], made: Vec<Option<Direction>>) -> Result<()> {
         let Some(dimensions) = made.iter().flatten().next().map(|first| first.components().len())
         else {
@@ -274,7 +271,7 @@ impl KnownVectors {
         }
     }
 
-    /// Writes the file of an index, unless it says the same already.
+    /// Writes the file of an index, unless it is up to date.
     fn write(&self, wanted: &Wanted<'_>, embedder: &Embedder) -> Result<bool> {
         let vector = |&(id, text): &(MemoryId, TextHash)| Some((id, text, self.get(text)?));
         let vectors: Vec<_> = wanted.memories.iter().filter_map(vector).collect();
@@ -312,7 +309,7 @@ struct UserModel {
 }
 
 impl UserModel {
-    /// Prepares the model, whose answers may take `most`, as the setting of that name says.
+    /// Prepares the model with the timeout `most` and the name of its setting.
     fn open(
         settings: &Settings,
         embedder: &Embedder,
@@ -351,7 +348,7 @@ pub struct Asker {
 }
 
 impl Asker {
-    /// Prepares to ask; `None` when the settings name no model.
+    /// Prepares requests; `None` if the settings name no model.
     pub fn new(settings: &Settings, ollama_host: Option<&str>) -> Option<Self> {
         let embedder = settings.embedder.clone()?;
         let most = Duration::from_millis(u64::from(embedder.search_ms.max(1)));

@@ -1,4 +1,4 @@
-//! A record: what is kept of one line of a transcript. The archive is made of these.
+//! A record: the stored data of one line of a transcript. The archive consists of these.
 
 use memory_store::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use super::session::{Input, PromptBy};
 /// Record of a line, or of one content block of it. Its text is redacted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// The line's uuid; of lines without one, a hash of what is kept.
+    /// The line's uuid; for lines without one, a hash of the stored data.
     #[serde(rename = "u")]
     pub uuid: String,
     /// Counts the records of one line.
@@ -17,7 +17,7 @@ pub struct Record {
     /// The uuid of the line it follows; empty at a root.
     #[serde(rename = "p", default, skip_serializing_if = "String::is_empty")]
     pub parent: String,
-    /// When; 0 where the line does not say.
+    /// Its time; 0 if the line has none.
     #[serde(rename = "t", default)]
     pub at: Timestamp,
     /// Whether it belongs to a subagent that was written into the main transcript (1.0.x).
@@ -32,7 +32,7 @@ pub struct Record {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "k")]
 pub enum RecordWhat {
-    /// Nothing by itself; it joins what follows it to what it follows.
+    /// Without content; it links its child records to its parent.
     Link,
     /// A prompt.
     Prompt {
@@ -45,7 +45,7 @@ pub enum RecordWhat {
         text: String,
         /// Author of the prompt.
         by: PromptBy,
-        /// Images that came with it.
+        /// Number of images attached to it.
         #[serde(default, skip_serializing_if = "is_zero")]
         images: u32,
     },
@@ -114,7 +114,7 @@ pub enum RecordWhat {
         text: String,
         /// How much it counts: the person's own beats a generated one.
         rank: u8,
-        /// The record that it was written for, where it says so.
+        /// The record that it was written for, if it names one.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         leaf: String,
     },
@@ -147,7 +147,7 @@ pub struct ToolResult {
     /// Questions and their answers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<(String, String)>,
-    /// The plan that was accepted, where the call does not hold it.
+    /// The plan that was accepted, if the call does not contain it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub plan: String,
     /// The id of the task that was created.
@@ -159,7 +159,7 @@ pub struct ToolResult {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "change")]
 pub enum TaskChange {
-    /// A task is added; the result tells its id.
+    /// A task is added; the result contains its id.
     Create {
         /// The task's text.
         text: String,
