@@ -1,5 +1,4 @@
-//! The log of background runs: what went wrong where nobody was looking. One line each: the time,
-//! what it is, the redacted text.
+//! The log of background runs: errors that no user could see. One line each: the time, the kind, the redacted text.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -18,13 +17,13 @@ const LOG_BYTES_MAX: u64 = 256 << 10;
 const TEXT_BYTES_MAX: usize = 300;
 /// Warnings of one run that are kept.
 const WARNINGS_MAX: usize = 20;
-/// Bytes of a log's end in which the last warning is looked for.
+/// Number of bytes of a log's end that are searched for the last warning.
 const END_BYTES_MAX: u64 = 16 << 10;
 
 /// Severity of a line of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineKind {
-    /// Something went wrong, and the rest was done.
+    /// An error, after which the run continued.
     Warning,
     /// The run failed.
     Failure,
@@ -48,7 +47,7 @@ pub struct LogLine {
     pub text: String,
 }
 
-/// Adds texts to the log of a working tree, without what `redactor` hides.
+/// Appends texts to the log of a working tree, redacted by `redactor`.
 pub fn append(
     state: &TreeDir,
     what: LineKind,
@@ -99,7 +98,7 @@ pub fn last_warning(state: &TreeDir, oldest: Timestamp) -> Option<LogLine> {
     end.lines().rev().find_map(warning).filter(|warning| warning.at >= oldest)
 }
 
-/// A text in one short line without what `redactor` hides.
+/// Returns a text as one short line, redacted by `redactor`.
 pub fn line(text: &str, redactor: &Redactor) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let text = redactor.redact(&text).into_owned();

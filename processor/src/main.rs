@@ -114,7 +114,7 @@ fn now() -> Timestamp {
     })
 }
 
-/// Prints the vector of the query on stdin in the second space, or what stands in the way.
+/// Prints the vector of the query on stdin in the second space, or the reason why there is none.
 #[expect(clippy::print_stdout, reason = "the answer to another program's question")]
 fn vector(dirs: &UserDirs, tree: &Tree, ollama_host: Option<&str>) -> Result<()> {
     let query = query(std::io::stdin()).context("the query on standard input")?;
@@ -169,13 +169,13 @@ fn query(input: impl Read) -> Result<String> {
 enum Invocation {
     /// Bring a project up to date.
     Sync,
-    /// Bring a project up to date while nobody waits for it.
+    /// Bring a project up to date in the background.
     Background,
-    /// Tell a query's vector.
+    /// Print the vector of a query.
     Vector,
     /// List the sessions.
     Sessions,
-    /// Tell all of a turn.
+    /// Print a whole turn.
     Turn,
 }
 

@@ -23,8 +23,8 @@ use crate::transcript::parts;
 use crate::transcript::session::{Session, Step};
 use crate::transcript::{Assembly, Redact, assemble};
 
-/// Changes whenever the same records would give other turns or drafts for a reason that the
-/// extractor's own version does not tell.
+/// Changes whenever the same records would result in other turns or drafts for a reason that the extractor's own
+/// version does not cover.
 const VERSION: u32 = 7;
 
 /// Beginning of the key of a session that a model has not read to its end.
@@ -36,7 +36,7 @@ const END_MARK: char = '@';
 /// Bytes of that mark.
 const END_MARK_BYTES: usize = 16;
 
-/// Closed parts of a session, the last ones, that a model is asked about again once the session has another end.
+/// Maximum number of closed parts of a session, the last ones, that are sent to a model again after its end changed.
 pub const ASKED_AGAIN_MAX: u32 = 64;
 
 /// Result of mining one archived session.
@@ -53,11 +53,11 @@ pub struct MinedFile {
     pub turns: usize,
     /// The working directory of its first turn.
     pub cwd: String,
-    /// Windows that a model was asked about; 0 without one.
+    /// Number of windows in questions to a model; 0 without one.
     pub windows: usize,
     /// Drafts that were found.
     pub drafts: Vec<Draft>,
-    /// What it was about. Earlier versions kept the commands and cures alone.
+    /// Its subject. Earlier versions kept the commands and cures alone.
     #[serde(alias = "proven", skip_serializing_if = "SessionRecord::is_empty")]
     pub record: SessionRecord,
     /// Why nothing could be found.
@@ -88,8 +88,8 @@ impl From<Remains> for MinedFile {
 }
 
 impl MinedFile {
-    /// Returns the summary to remember where only these `kinds` count, or all if there are none. `is_asked` is true
-    /// where a model is asked which memories the session's work overtook.
+    /// Returns the summary to store if only these `kinds` count, or all if there are none. `is_asked` is true if a
+    /// model is asked which memories the session's work overtook.
     pub fn summary(&self, kinds: &[Kind], is_asked: bool) -> Summary {
         let counts = |draft: &&Draft| kinds.is_empty() || kinds.contains(&draft.kind);
         let mut hasher = blake3::Hasher::new();
@@ -120,10 +120,10 @@ impl MinedFile {
     }
 }
 
-/// A session that was read, before a model is asked about it.
+/// A session that was read, before questions to a model.
 #[derive(Debug)]
 pub enum Prepared {
-    /// Its parts, each with what rules found.
+    /// Its parts, each with the findings of rules.
     Ready(Vec<(Session, Found)>),
     /// It cannot be read now.
     Failed(Box<MinedFile>),
@@ -226,7 +226,7 @@ impl Miner<'_> {
         steps
     }
 
-    /// Mines a session and keeps what was found.
+    /// Mines a session and stores the result.
     pub fn mine(&self, name: &str, key: &str, roots: &Roots) -> Result<MinedFile> {
         let sessions = match self.sessions(name) {
             Ok(sessions) => sessions,
@@ -239,13 +239,13 @@ impl Miner<'_> {
         }
     }
 
-    /// Returns the key of a closed part of which a model sees the end of its session; `last_part` is the hash of the
-    /// records that this end is in.
+    /// Returns the key of a closed part that is sent to a model with the end of its session; `last_part` is the hash of
+    /// the records that contain this end.
     pub fn with_end(key: &str, last_part: &str) -> String {
         format!("{key}{}", end_mark(last_part))
     }
 
-    /// Whether a key says that a model saw this end.
+    /// Returns whether a key records that a model saw this end.
     pub fn saw_end(known: &str, last_part: &str) -> bool {
         known.ends_with(&end_mark(last_part))
     }
@@ -261,7 +261,7 @@ impl Miner<'_> {
         format!("{LATER}{key}")
     }
 
-    /// Reads a session and what the rules find in it, which is what a model needs to be asked.
+    /// Reads a session and the findings of rules in it, the input of questions to a model.
     pub fn prepare(&self, name: &str, roots: &Roots) -> Result<Prepared> {
         let sessions = match self.sessions(name) {
             Ok(sessions) => sessions,
@@ -277,8 +277,7 @@ impl Miner<'_> {
         }
     }
 
-    /// Mines a session with the help of a language model. A window without an answer is asked about
-    /// again later.
+    /// Mines a session with a language model. A window without an answer is asked about again later.
     pub fn ask(
         &self,
         name: &str,
@@ -291,7 +290,7 @@ impl Miner<'_> {
             Prepared::Ready(prepared) => prepared,
             Prepared::Failed(mined) => return Ok(*mined),
         };
-        // A closed part is asked about with the end of its session in sight. One that cannot be read now has none.
+        // Questions about a closed part include the end of its session. One that cannot be read now has none.
         let (of, number) = parts::of_name(name);
         let last_part = if number > 0 { self.sessions(of).unwrap_or_default() } else { Vec::new() };
         let (mut sessions, mut learned, mut missing, mut windows) =
@@ -309,7 +308,7 @@ impl Miner<'_> {
         self.keep(name, &key, sessions, learned, windows)
     }
 
-    /// Returns the last findings of a session whose turns cannot be read now.
+    /// Returns the last mined file of a session whose turns cannot be read now.
     fn last(&self, name: &str, error: &anyhow::Error) -> MinedFile {
         let last = last_mined(self.home, name).unwrap_or_default();
         MinedFile {
@@ -343,10 +342,10 @@ impl Miner<'_> {
         let decisions = drafts.iter().filter(|draft| is_decision(draft));
         record.decisions = decisions.map(|draft| draft.title.clone()).collect();
         record.take_tasks(&mut drafts);
-        // Taking Markdown out of what was redacted may put a secret together.
+        // Removing Markdown from redacted text may join the pieces of a secret.
         drafts.iter_mut().for_each(|draft| hide(draft, self.redact));
         self.redact.redact_together(&mut record.texts());
-        // Lists and hooks print what a session was about.
+        // Lists and hooks print the subject of a session.
         for text in record.prose() {
             *text = self.redact.withhold(text).into_owned();
         }
@@ -401,12 +400,12 @@ fn hide(draft: &mut Draft, redact: &dyn Redact) {
     redact.redact_together(&mut texts);
 }
 
-/// Returns what rules find in a session.
+/// Returns the findings of rules in a session.
 fn by_rules(name: &str, session: &Session, roots: &Roots) -> Result<Found, String> {
     guarded(name, || extract::mine(session, roots))
 }
 
-/// Returns what was found in a session and in its inline subagents.
+/// Returns the combined findings in a session and in its inline subagents.
 fn united(found: Vec<Found>) -> Found {
     let mut all = Found::default();
     for found in found {
@@ -434,13 +433,13 @@ pub fn waiting(home: &ProjectDir) -> usize {
     mined.filter(|summary| summary.key.starts_with(LATER)).count()
 }
 
-/// Returns the last mined file of a session, whether it still holds or not.
+/// Returns the last mined file of a session, whether current or not.
 pub fn last_mined(home: &ProjectDir, name: &str) -> Option<MinedFile> {
     // Older versions did not pack it.
     let bytes = read_bounded(&path(home, name)).and_then(unpack)?;
     let mut lines = bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
     let (json, written) = (lines.next()?, lines.next());
-    // A flipped bit may leave JSON that says something else. Older versions wrote no sum.
+    // A flipped bit may leave valid JSON with other content. Older versions wrote no checksum.
     let is_whole = written.is_none_or(|written| written == sum(json).as_bytes());
     is_whole.then(|| serde_json::from_slice(json).ok())?
 }
@@ -464,10 +463,10 @@ pub fn drafts(home: &ProjectDir, name: &str) -> Vec<Draft> {
     last_mined(home, name).map(|mined| mined.drafts).unwrap_or_default()
 }
 
-/// Removes what was mined from a session.
+/// Removes the mined data of a session.
 pub fn remove(home: &ProjectDir, name: &str) {
     for ending in ["mined.json", "keys"] {
-        // A cache: what cannot be removed is replaced or swept later.
+        // A cache: a file that cannot be removed is replaced or swept later.
         let _ = std::fs::remove_file(home.mined.join(format!("{name}.{ending}")));
     }
 }

@@ -23,15 +23,15 @@ pub fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
     serde_json::from_slice(&read_bounded(path)?).ok()
 }
 
-/// Text in front of the checksum, at the end of a JSON object that has one. A reader that does not know the
-/// field passes over it.
+/// Text in front of the checksum, at the end of a JSON object that has one. A reader that does not know the field
+/// ignores it.
 const CHECK: &str = ",\"check\":\"";
 
 /// A file of which nothing may be believed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Damaged;
 
-/// Reads what [`write_checked`] or [`write_packed`] wrote; `None` when it is missing. Of older versions it has no
+/// Reads a file of [`write_checked`] or [`write_packed`]; `None` if it is missing. Files of older versions have no
 /// checksum.
 pub fn read_checked<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Damaged> {
     if fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
@@ -46,7 +46,7 @@ pub fn read_checked<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Damag
     serde_json::from_slice(&bytes).map(Some).map_err(|_| Damaged)
 }
 
-/// Replaces the file of a JSON object, all at once, with a checksum; leaves it alone when it says the same.
+/// Replaces the file of a JSON object atomically, with a checksum; leaves it alone if it is unchanged.
 pub fn write_checked<T: Serialize>(path: &Path, value: &T) -> Result<()> {
     write_whole(path, &checked(path, value)?)
 }
@@ -68,7 +68,7 @@ fn checked<T: Serialize>(path: &Path, value: &T) -> Result<Vec<u8>> {
 
 /// Packs the content of a file.
 pub fn pack(bytes: &[u8], level: Compression) -> io::Result<Vec<u8>> {
-    // Without a time and a name in it, the same content gives the same bytes.
+    // Without a time and a name in it, equal content produces equal bytes.
     let mut gzip = GzBuilder::new().mtime(0).write(Vec::new(), level);
     gzip.write_all(bytes)?;
     gzip.finish()
@@ -107,7 +107,7 @@ pub fn read_bounded(path: &Path) -> Option<Vec<u8>> {
     (bytes.len() as u64 <= FILE_BYTES_MAX).then_some(bytes)
 }
 
-/// Replaces a JSON file, all at once; leaves it alone when it says the same.
+/// Replaces a JSON file atomically; leaves it alone if it is unchanged.
 pub fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<()> {
     let mut bytes = serde_json::to_vec(value).with_context(|| path.display().to_string())?;
     bytes.push(b'\n');

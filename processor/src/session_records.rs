@@ -1,5 +1,5 @@
 //! Session records of a project, over all of its sessions: the list of them, the commands that passed in several, the
-//! cures that are known, and what is still open.
+//! known cures, and the open items.
 
 mod open;
 
@@ -22,7 +22,7 @@ use crate::transcript::parts;
 pub use open::{OpenItem, OpenKind, open_items};
 
 /// Returns the record of each session, the latest first: parts and subagents are added to their session, and sessions
-/// whose turns are gone are included.
+/// whose turns were removed are included.
 pub fn read(home: &ProjectDir) -> Vec<SessionRecord> {
     let expired = Expired::open(home);
     let state = State::read(home);
@@ -37,7 +37,7 @@ pub fn read(home: &ProjectDir) -> Vec<SessionRecord> {
         Some((name, 1, marked(file, brought)))
     });
     let files: Vec<(String, u8, MinedFile)> = gone.chain(known).collect();
-    // Turns that are gone came before those of the same part that are there.
+    // Removed turns precede the remaining ones of the same part.
     let mut files: Vec<&(String, u8, MinedFile)> = files.iter().collect();
     files.sort_by_key(|(_, is_there, _)| *is_there);
     united(files.into_iter().map(|(name, _, file)| (name.as_str(), file)))
@@ -68,7 +68,7 @@ pub fn united<'a>(files: impl Iterator<Item = (&'a str, &'a MinedFile)>) -> Vec<
     records
 }
 
-/// Marks the record of a session whose transcript was brought in a folder.
+/// Marks the record of a session whose transcript was imported from a folder.
 fn marked(file: MinedFile, brought: bool) -> MinedFile {
     let is_empty = file.record.is_empty();
     let record = SessionRecord { brought: brought && !is_empty, ..file.record };
@@ -151,7 +151,7 @@ pub fn cures(records: Vec<SessionRecord>) -> Vec<Cure> {
     cures
 }
 
-/// Share of the words asked for that a cure has at least.
+/// Minimum share of the words of a query that a cure must have.
 const FIT_MIN: f32 = 0.5;
 
 /// Returns the cures of an error, the best first: those with its signature, and those that have most of its words.

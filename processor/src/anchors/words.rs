@@ -1,8 +1,8 @@
 //! Search for texts in the files of a working tree and in their paths.
 //!
-//! A file that did not change is not read again: each text that was found has a file as its *witness*, and texts that no
-//! file contains are looked for in changed files only. Files are those that git tracks or would track. Of a tracked
-//! file that is not there, as in a sparse checkout, what git has staged counts.
+//! A file that did not change is not read again: each text that was found has a file as its *witness*, and texts that
+//! no file contains are searched in changed files only. Files are those that git tracks or would track. For a tracked
+//! file that is missing, as in a sparse checkout, the staged content counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -20,15 +20,15 @@ use super::files::{FILE_BYTES_MAX, Files};
 use super::names;
 use crate::git::blobs::{self, Blob};
 
-/// Files of a working tree in which names are looked for; in a larger one no name is gone.
+/// Maximum number of files of a working tree in a search for names; in a larger one every name counts as present.
 const FILES_MAX: usize = 20_000;
 /// Bytes that are read for one publication.
 const BYTES_MAX: u64 = 128 << 20;
 /// How long files are read for one publication.
 const READ_TIME_MAX: Duration = Duration::from_secs(5);
-/// Portions of older contents that git is asked for.
+/// Maximum number of portions of older contents requested from git.
 const PORTIONS_MAX: usize = 6;
-/// Bytes that are looked at to tell text from other content, as git does.
+/// Number of leading bytes used to distinguish text from other content, as in git.
 const TEXT_BYTES: usize = 8000;
 
 /// Record of a search that makes the next one quick.
@@ -60,7 +60,7 @@ pub struct Words {
     texts: BTreeSet<String>,
     /// Files whose paths end with the text, or that are in a folder whose path does.
     paths: BTreeMap<String, String>,
-    /// True if everything was looked through.
+    /// True if everything was searched.
     is_complete: bool,
 }
 
@@ -92,7 +92,7 @@ impl Words {
     }
 }
 
-/// Texts that are looked for, all at once.
+/// Texts that are searched for, all at once.
 struct Search {
     texts: Vec<String>,
     matcher: AhoCorasick,
@@ -127,7 +127,7 @@ impl Search {
     }
 }
 
-/// Whether no word goes on before or after a place. In a name with hyphens they join words, too.
+/// Returns whether a match is a whole word. In a name with hyphens they join words, too.
 fn is_whole(content: &[u8], start: usize, end: usize, has_hyphens: bool) -> bool {
     let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     let (before, after) = (&content[..start], &content[end..]);
@@ -140,7 +140,7 @@ fn is_whole(content: &[u8], start: usize, end: usize, has_hyphens: bool) -> bool
     !goes_on && !went_before
 }
 
-/// A file that names are looked for in.
+/// A file in which names are searched.
 struct Listed {
     path: String,
     stamp: u64,
@@ -148,7 +148,7 @@ struct Listed {
 }
 
 impl Files<'_> {
-    /// Looks for names in the working tree; nothing is found out where git does not list its files.
+    /// Searches for names in the working tree; without git's list of files the result is empty.
     pub fn words(&mut self, names: &BTreeSet<&str>) -> Words {
         let texts = texts_of(names);
         if texts.is_empty() || !self.is_in_repository() {
@@ -213,7 +213,7 @@ impl Files<'_> {
         let mut wanted = unseen(&witnesses);
         for is_changed in [true, false] {
             if !is_changed {
-                // The unchanged files were looked through for these.
+                // The unchanged files were searched for these.
                 wanted = unseen(&witnesses).difference(&absent).cloned().collect();
             }
             let portion = files.iter().filter(|file| file.is_changed == is_changed);
@@ -226,7 +226,7 @@ impl Files<'_> {
         self.compared.searched = Searched { witnesses, absent, stamps };
     }
 
-    /// Returns those of the names that the commit which is checked out has; `None` when git does not tell.
+    /// Returns those of the names that the checked-out commit contains; `None` if git does not answer.
     pub fn committed(&self, names: &BTreeSet<&str>) -> Option<BTreeSet<String>> {
         let head = blobs::head(self.root)?;
         let mut words = words_then(self.root, &[&head], names)?;
@@ -236,7 +236,7 @@ impl Files<'_> {
     }
 }
 
-/// Returns what files had at these commits that they do not have now.
+/// Returns texts that files contained at these commits and no longer contain.
 pub fn words_then(
     root: &std::path::Path,
     commits: &[&str],
@@ -260,7 +260,7 @@ pub fn words_then(
     Some(words.collect())
 }
 
-/// Returns the texts that each of these contents of git has, and whether all could be looked through.
+/// Returns the texts in each of these contents of git, and whether all could be searched.
 fn in_blobs(
     root: &std::path::Path,
     texts: &BTreeSet<String>,
@@ -310,7 +310,7 @@ impl Default for Reading {
 }
 
 impl Reading {
-    /// Looks for texts in files until each has a witness.
+    /// Searches for texts in files until each has a witness.
     fn look<'f>(
         &mut self,
         tree: &Files<'_>,
@@ -328,7 +328,7 @@ impl Reading {
             if missing == 0 {
                 return;
             }
-            // What cannot be opened has no text.
+            // A file that cannot be opened has no text.
             let Ok((open, metadata)) = open_below(tree.root, &tree.root.join(&file.path)) else {
                 continue;
             };

@@ -1,7 +1,6 @@
-//! Which transcripts are this project's: those in which any working directory that was recorded
-//! lies in one of its working trees. The names of Claude Code's folders say nothing reliable
-//! (`a_b`, `a-b` and `a.b` share one), so the records are looked at; how far, and what was found,
-//! is remembered per file.
+//! Finds the transcripts of this project: those with any working directory in one of its working trees. The names of
+//! Claude Code's folders are ambiguous (`a_b`, `a-b` and `a.b` share one), so the records are read; the position and
+//! the result are stored per file.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -49,7 +48,7 @@ impl Transcript {
 pub struct Seen {
     /// Its inode; another one is another file.
     pub inode: u64,
-    /// How far it was looked through for working directories.
+    /// Position up to which it was searched for working directories.
     pub looked: u64,
     /// Whether it is this project's.
     pub ours: bool,
@@ -62,7 +61,7 @@ pub struct Seen {
     /// Whether the user gave it by `--from`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub from_folder: bool,
-    /// The session, where only the records tell it.
+    /// The session, if only the records contain it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub session: String,
     /// Its length when it was last read into the archive.
@@ -71,7 +70,7 @@ pub struct Seen {
     pub modified_ns: i128,
 }
 
-/// Result of a look through a folder.
+/// Result of a scan of a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Discovery {
     /// The transcripts, by path.
@@ -80,7 +79,7 @@ pub struct Discovery {
     pub others: usize,
     /// When the newest transcript was written, this project's or not, in nanoseconds since 1970.
     pub newest_ns: Option<i128>,
-    /// Folders and files that could not be looked at.
+    /// Folders and files that could not be read.
     pub unreadable: Vec<PathBuf>,
     /// One line about each of them.
     pub warnings: Vec<String>,
@@ -88,14 +87,14 @@ pub struct Discovery {
     pub unclaimed: Unclaimed,
 }
 
-/// Returns the transcripts of a project among those of its client. Cheap: what was looked through before
-/// is not looked through again if `seen` is kept.
+/// Returns the transcripts of a project among those of its client. Cheap: content that was searched before is not
+/// searched again if `seen` is kept.
 pub fn transcripts(dirs: &UserDirs, tree: &Tree) -> Result<Discovery> {
     let territory = Territory::new(dirs, tree, &[]);
     ours(dirs, &territory, &mut BTreeMap::new(), &Judge::new(dirs, &territory))
 }
 
-/// The transcripts that are this project's. Updates `seen`, forgets in it what is gone.
+/// Returns the transcripts of this project. Updates `seen`, and removes missing ones from it.
 pub fn ours(
     dirs: &UserDirs,
     territory: &Territory,
@@ -107,7 +106,7 @@ pub fn ours(
         match transcripts_in(folder) {
             _ if !folder.is_dir() => {}
             Ok(found) => all.add(found),
-            // Another account's folder keeps nobody from reading this one's.
+            // Another account's unreadable folder does not prevent reading this one's.
             Err(error) if number > 0 => all.warnings.push(format!("{error:#}")),
             Err(error) => return Err(error),
         }
@@ -123,7 +122,7 @@ pub fn ours(
             memo = Seen { inode: transcript.inode, ..Seen::default() };
         }
         if !memo.ours && memo.looked < transcript.len {
-            // A transcript that vanished or cannot be read now is looked at next time.
+            // A transcript that vanished or is unreadable now is searched next time.
             let looked = look(&transcript.path, territory, &mut memo);
             if looked.is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied) {
                 closed.push(transcript.path.clone());
@@ -203,7 +202,7 @@ impl Discovery {
     }
 }
 
-/// Looks through what is new of a transcript until a working directory of this project is found.
+/// Searches the new part of a transcript until a working directory of this project is found.
 fn look(path: &Path, territory: &Territory, memo: &mut Seen) -> io::Result<()> {
     let mut file = File::open(path)?;
     file.seek(SeekFrom::Start(memo.looked))?;
@@ -236,7 +235,7 @@ fn look(path: &Path, territory: &Territory, memo: &mut Seen) -> io::Result<()> {
 
 /// The session that a transcript's first records name.
 pub fn session_of(path: &Path) -> Option<String> {
-    /// Lines in which a session id is looked for.
+    /// Maximum number of lines that are searched for a session id.
     const LINES_MAX: usize = 50;
     let mut lines = crate::transcript::lines(BufReader::new(File::open(path).ok()?));
     for _ in 0..LINES_MAX {
@@ -250,7 +249,7 @@ pub fn session_of(path: &Path) -> Option<String> {
     None
 }
 
-/// Whether a folder of transcripts can be read at all, for a message before work begins.
+/// Checks whether a folder of transcripts is readable, for a message before work begins.
 pub fn check_folder(folder: &Path) -> Result<()> {
     let listing = std::fs::read_dir(folder)
         .with_context(|| format!("{}: cannot read this folder of transcripts", folder.display()))?;

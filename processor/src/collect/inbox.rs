@@ -57,9 +57,8 @@ pub fn failed(state: &TreeDir, failure: &str, now: Timestamp) -> Result<()> {
     )
 }
 
-/// Empties the inbox unless something was added since. First go back what counts its bytes, so that
-/// nobody takes new notes for known ones; a run that is killed in between takes the same notes up
-/// again, which changes nothing.
+/// Empties the inbox unless notes were added since. The byte count is reset first, so that new notes are not mistaken
+/// for processed ones; a run that is killed in between processes the same notes again, which changes nothing.
 fn empty(state: &TreeDir, taken: u64) -> Result<()> {
     let inbox = &state.inbox;
     let file = fs::OpenOptions::new()

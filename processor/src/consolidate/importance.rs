@@ -4,15 +4,15 @@ use super::draft_entry::DraftEntry;
 
 /// Importance below which nothing is kept, once calibrated.
 const IMPORTANCE_MIN: f32 = 0.4;
-/// Importance that models give in the middle of a project, to which others are moved.
+/// Typical median of a model's importance values in a project, to which others are shifted.
 const MEDIAN: f32 = 0.6;
-/// Drafts from which a model's way of counting is known.
+/// Minimum number of drafts from which a model's scale is estimated.
 const CALIBRATED_MIN: usize = 20;
 /// Steps in which the shift is made, so that a new session seldom changes all files.
 const SHIFT_STEP: f32 = 0.05;
 /// Loss of a draft that served its session's task only.
 const PASSING_LOSS: f32 = 0.15;
-/// Gain of a draft that another session tells again.
+/// Gain of a draft that another session repeats.
 const REPEAT_GAIN: f32 = 0.1;
 /// Memories that a project of one window keeps; one with four times the work keeps twice as many.
 const ROOM: f32 = 14.0;
@@ -21,8 +21,8 @@ const ROOM: f32 = 14.0;
 /// Four others on two projects gave (.32, 4): they found more to be useful, in the same order.
 const USEFUL: (f32, f32) = (-0.3, 7.5);
 
-/// Returns the entries of a model that are worth keeping, with their confidence. `windows` is the
-/// amount of work that they come from.
+/// Returns the entries of a model that are worth keeping, with their confidence. `windows` is the amount of work from
+/// which they were derived.
 pub fn choose(mut entries: Vec<DraftEntry>, windows: usize) -> Vec<DraftEntry> {
     let shift = shift(&entries);
     let calibrated = |entry: &DraftEntry| -> f32 {

@@ -1,8 +1,7 @@
-//! Neighbours: the drafts of a session beside the earlier ones that are near them, in portions that a
-//! model can be asked about.
+//! Neighbours: the drafts of a session with similar earlier ones, in portions for questions to a model.
 //!
-//! Sessions are taken in the order of their time and each is compared with what was before it. So a
-//! portion stays as it is when later sessions come, and is asked about once.
+//! Sessions are processed in the order of their time, and each is compared with earlier ones only. So a portion does
+//! not change when later sessions are added, and is asked about once.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
@@ -21,12 +20,12 @@ pub const NEW_MAX: usize = 8;
 pub const EARLIER_MAX: usize = 16;
 /// Neighbours of one draft.
 pub const NEAR_MAX: usize = 6;
-/// Likeness from which a note is asked about beside a commit: a message tells of the work, a note of what it teaches.
+/// Minimum likeness of a note to a commit in a question: a message describes the work, a note its lesson.
 const COMMIT_LIKENESS_MIN: f32 = 0.8;
 /// Earlier drafts that one is compared with, the latest ones.
 const COMPARED_MAX: usize = 4_000;
 
-/// A draft or a commit with all that likeness is told by.
+/// A draft or a commit with the data for its likeness.
 #[derive(Debug)]
 pub struct Compared<'a> {
     session: &'a str,
@@ -37,7 +36,7 @@ pub struct Compared<'a> {
 }
 
 impl<'a> Compared<'a> {
-    /// Notes a draft. `embed` gives the vector of a text, where there is an embedder.
+    /// Prepares a draft. `embed` returns the vector of a text, if there is an embedder.
     pub fn draft(draft: &'a Draft, embed: &dyn Fn(&str) -> Option<Vector>) -> Self {
         Self::new(&draft.session, draft.occurred, (&draft.title, &draft.body), embed)
     }
@@ -74,7 +73,7 @@ impl<'a> Compared<'a> {
     }
 }
 
-/// Drafts to be asked about, by their places in the list.
+/// Drafts of one question, by their indexes in the list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Portion {
     /// Drafts of one session.
@@ -155,7 +154,7 @@ fn nearest(noted: &[Compared<'_>]) -> Vec<Vec<usize>> {
     starts.par_iter().enumerate().map(neighbours).collect()
 }
 
-/// The places of each word: what shares words is found by them, instead of by comparing all words of all pairs.
+/// Returns the places of each word: drafts with common words are found by them, instead of by comparing all pairs.
 fn places(noted: &[Compared<'_>]) -> HashMap<u64, Vec<usize>> {
     let mut places: HashMap<u64, Vec<usize>> = HashMap::new();
     for (at, one) in noted.iter().enumerate() {

@@ -1,8 +1,8 @@
-//! Notes that the work of a later session may have overtaken: they share a file, an identifier or a name with what it
-//! landed, or are near one of its commits. They come in batches that a model can be asked about.
+//! Notes that the work of a later session may have overtaken: they share a file, an identifier or a name with the work,
+//! or are similar to one of its commits. They are grouped in batches for questions to a model.
 //!
-//! The work is what a session committed and wrote, with its record. It is compared with notes of earlier times alone, so
-//! that a batch stays as it is when later sessions come, and is asked about once.
+//! The work consists of a session's commits and written text, with its record. It is compared with earlier notes only,
+//! so that a batch does not change when later sessions are added, and is asked about once.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -20,10 +20,10 @@ use crate::extract::session_record::SessionRecord;
 pub const NOTES_MAX: usize = 24;
 /// Notes that the work of one session is compared with, those that share most with it.
 const TOUCHED_MAX: usize = 2 * NOTES_MAX;
-/// Share of the notes that have a name, from which it names nothing in particular, and notes from which that is asked.
+/// Share of the notes from which a common name is not specific, and minimum number of notes for that rule.
 const COMMON_SHARE: usize = 4;
 const COMMON_FROM: usize = 16;
-/// Weight of being near a commit, among the weights of what is shared.
+/// Weight of likeness to a commit, relative to those of shared names.
 const NEAR_WEIGHT: f32 = 2.0;
 /// Commits, files and decisions of one session that a question shows.
 const COMMITS_MAX: usize = 16;
@@ -104,7 +104,7 @@ pub struct Batch {
     pub notes: Vec<usize>,
 }
 
-/// Finds notes by what they share with a work.
+/// Finds notes that share names with a work.
 pub struct Touched<'a> {
     drafts: &'a [&'a Draft],
     /// Notes that have each word as a name, in the order of their time.
@@ -274,8 +274,8 @@ pub fn shown(work: &Work, batch: &Batch, chars_max: usize) -> String {
     text
 }
 
-/// Returns what a note is about, in single words: identifiers in its text, its entities and files, and the words of its
-/// title but those of grammar.
+/// Returns the names in a note, as single words: identifiers in its text, its entities and files, and the words of its
+/// title except those of grammar.
 fn names_of(draft: &Draft) -> BTreeSet<String> {
     let identifiers = names::of_texts(&draft.title, &draft.body).into_iter();
     let entities = entities_of(draft).filter(|name| !name.contains(char::is_whitespace));
@@ -437,7 +437,7 @@ mod tests {
         let done = work(vec![landed(8_000, "Keep carts")], &[]);
         assert_eq!(notes(&common, &done), [0; 0]);
         assert_eq!(notes(&common[..3], &done), [0, 1, 2]);
-        // What is near a commit counts all the same.
+        // A note similar to a commit counts in any case.
         let near = batches(&common, &done, &[vec![7]], NOTES_MAX);
         assert_eq!((near.len(), &near[0].notes[..]), (1, &[7][..]));
     }

@@ -1,5 +1,5 @@
-//! Plain text from Markdown written for a chat: what is only dress (bold, link targets, emoji,
-//! line numbers of the day) goes, every word stays.
+//! Plain text from Markdown written for a chat: decoration (bold, link targets, emoji, line numbers of the day) is
+//! removed, every word stays.
 
 use std::sync::LazyLock;
 
@@ -21,7 +21,7 @@ static LINES: LazyLock<Regex> = LazyLock::new(|| {
         r"(?i)^lines?\s*~?[0-9]+(?:\s*[-–]\s*[0-9]+)?\s*[:—–-]\s*|\s*\((?:(?:at|around|in|on|see)\s+)?~?\s*lines?\s*~?\s*[0-9]+(?:\s*(?:[-–,+&]|and|to)\s*~?[0-9]+)*\+?\)|\s+(?:at|on|around|in)\s+lines?\s*~?[0-9]+(?:\s*[-–]\s*[0-9]+)?",
     )
 });
-/// Line numbers at the start of a parenthesis that goes on.
+/// Line numbers at the start of a longer parenthesis.
 static LINES_LEAD: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?i)\(~?lines?\s*~?[0-9]+(?:\s*[-–]\s*[0-9]+)?,\s*"));
 static PATH_LINE: LazyLock<Regex> =
@@ -30,7 +30,7 @@ static PATH_LINE: LazyLock<Regex> =
 static NUMBERING: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*\*{0,2}[0-9]{1,2}[.)]\s+"));
 static SPACES: LazyLock<Regex> = LazyLock::new(|| pattern(r"\s+"));
 static SPACE_BEFORE: LazyLock<Regex> = LazyLock::new(|| pattern(r" ([,;:.!?)])(\s|$)"));
-/// Words that open a message and say nothing.
+/// Words that open a message and have no content.
 static FILLER: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?ix)^(?:(?:
@@ -42,7 +42,7 @@ static FILLER: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// Stands for a code span while the text around it is cleaned.
+/// Replaces a code span while the text around it is cleaned.
 const SPAN_MARK: char = '\u{E000}';
 
 /// Returns the text without Markdown's dress, on one line. Code spans stay as they are.
@@ -87,7 +87,7 @@ pub fn without_filler(text: &str) -> &str {
     if rest.chars().count() < FILLER_REST_CHARS_MIN { text } else { rest }
 }
 
-/// With less than this left, what looked like filler was the message.
+/// Minimum length of the rest: with less, the apparent filler was the message.
 const FILLER_REST_CHARS_MIN: usize = 12;
 
 /// Whether a code span must stay one, because Markdown would read its characters otherwise or
@@ -113,7 +113,7 @@ pub fn cut(text: &str, chars_max: usize) -> String {
     let at = head.rfind(char::is_whitespace).filter(|&at| at > end / 2).unwrap_or(end);
     let mut cut =
         head[..at].trim_end_matches([',', ';', ':', ' ', '(', '-', '—', '.', '…']).to_owned();
-    // A code span that lost its end would swallow what follows.
+    // A code span without its end would extend over the following text.
     if cut.matches('`').count() % 2 == 1 {
         cut.push('`');
     }

@@ -37,7 +37,7 @@ pub struct Draft {
     pub paths: Vec<String>,
     /// Search words.
     pub tags: Vec<String>,
-    /// Of a fix: signatures of the errors that it was seen to cure.
+    /// Of a fix: signatures of the errors that it cured.
     pub signatures: Vec<String>,
     /// Name of the extractor that made it.
     pub extractor: String,
@@ -46,10 +46,10 @@ pub struct Draft {
     /// Importance that a language model gave it, 0 to 1; `None` of a wish that rules found.
     #[serde(default)]
     pub importance: Option<f32>,
-    /// Whether it holds beyond its session's task.
+    /// Whether it applies beyond its session's task.
     #[serde(default)]
     pub standing: bool,
-    /// Ways in which somebody will later ask for it.
+    /// Likely later queries for it.
     #[serde(default)]
     pub cues: Vec<String>,
     /// Names it mentions, as [`memory_store::memory::Entity`] writes them.
@@ -64,7 +64,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Returns what is compared of it with other drafts.
+    /// Returns its text for comparison with other drafts.
     pub fn statement(&self) -> Statement {
         Statement::new(self.kind, &self.title, &self.body, self.paths.clone())
     }

@@ -1,10 +1,10 @@
-//! Prompts that hold somebody else's words, and prompts alike that are the user's own: both written by hand, before
-//! the rules that tell them apart.
+//! Prompts that contain others' words, and similar prompts in the user's own words: both written by hand, before the
+//! rules that distinguish them.
 
 use super::{own_words, request};
 use crate::extract::tests::own_wishes as wishes;
 
-/// Prompts in which somebody else wishes for something.
+/// Prompts with a wish of another person.
 const OTHERS: [&str; 44] = [
     "Can you answer this mail?\n\nHi all,\n\nplease always render dates in UTC, never in local time.\n\nBest regards,\nOlga",
     "This is the mail from support:\n\nAlways render dates in UTC, never in local time.",

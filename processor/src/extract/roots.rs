@@ -10,7 +10,7 @@ pub struct Roots(Vec<String>);
 const WORKTREES: &str = "/.claude/worktrees/";
 
 impl Roots {
-    /// Takes the folders as transcripts record them.
+    /// Creates roots from the folders recorded in transcripts.
     pub fn new(roots: impl IntoIterator<Item = String>) -> Self {
         let mut roots: Vec<String> =
             roots.into_iter().map(|root| unified(&root).trim_end_matches('/').to_owned()).collect();
@@ -26,8 +26,8 @@ impl Roots {
         Self(roots)
     }
 
-    /// Returns these roots and, where a session ran outside of all, the uppermost folder it ran in: a clone that is
-    /// gone, or somebody else's.
+    /// Returns these roots and, if a session ran outside of all, the uppermost folder it ran in: a clone that was
+    /// removed, or another person's.
     pub fn with_folders<'a>(&self, folders: impl Iterator<Item = &'a str>) -> Self {
         Self::new(self.0.iter().cloned().chain(self.outside(folders)))
     }
@@ -38,14 +38,14 @@ impl Roots {
         outside.min_by_key(String::len)
     }
 
-    /// Returns what of an absolute path lies below a root; empty for a root itself.
+    /// Returns the part of an absolute path below a root; empty for a root itself.
     fn inner(&self, path: &str) -> Option<String> {
         let inner = self.0.iter().find_map(|root| {
             let (head, rest) = path.split_at_checked(root.len())?;
             (head.eq_ignore_ascii_case(root) && (rest.is_empty() || rest.starts_with('/')))
                 .then(|| rest.trim_start_matches('/').to_owned())
         })?;
-        // A worktree holds the same files as the tree it lies in.
+        // A worktree has the same files as the tree that contains it.
         match format!("/{inner}").split_once(WORKTREES) {
             Some((_, rest)) => Some(rest.split_once('/').map_or("", |(_, rest)| rest).to_owned()),
             None => Some(inner),
@@ -126,7 +126,7 @@ fn spellings(root: &str) -> Vec<String> {
     spellings
 }
 
-/// A text without a root, whatever the case of its letters; what lies beside the root stays as it is.
+/// Returns a text without a root, ignoring case; the rest is unchanged.
 fn stripped(text: &str, root: &str) -> String {
     let lower = text.to_ascii_lowercase();
     let root = root.to_ascii_lowercase();

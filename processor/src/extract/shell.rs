@@ -23,7 +23,7 @@ pub struct Simple {
     pub class: Option<CommandClass>,
 }
 
-/// Returns the commands of a line, in order, what reads a pipe left out.
+/// Returns the commands of a line, in order, without those that read a pipe.
 pub fn commands(line: &str) -> Vec<Simple> {
     let mut found: Vec<Simple> = Vec::new();
     let mut directory = String::new();
@@ -57,7 +57,7 @@ pub struct ShellCall<'a> {
     pub call: &'a Call,
     /// The command line.
     pub command: &'a str,
-    /// The folder that the shell stood in before it.
+    /// The working directory of the shell before it.
     at: String,
     /// The folder that the turn began in.
     first: &'a str,
@@ -70,7 +70,7 @@ impl ShellCall<'_> {
     }
 }
 
-/// Returns the shell commands of a turn, in order: the shell stays where a command went that passed.
+/// Returns the shell commands of a turn, in order. A command that passed may change the directory of the next ones.
 pub fn calls(turn: &Turn) -> impl Iterator<Item = ShellCall<'_>> {
     let mut folder = turn.cwd.clone();
     turn.steps.iter().filter_map(move |step| {
@@ -105,8 +105,8 @@ fn went(folder: &str, first: &str, line: &str) -> String {
     at
 }
 
-/// Returns the folder from which a shell that stood in `at` went to `to`: one that passed and is there already was
-/// set back to the session's `first` folder before.
+/// Returns the folder from which a shell in `at` changed to `to`. If a command passed and its target is the current
+/// folder, the shell had been reset to the session's `first` folder.
 fn start<'a>(at: &'a str, first: &'a str, to: &str) -> &'a str {
     let there = !to.is_empty()
         && !to.starts_with("..")

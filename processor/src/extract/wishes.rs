@@ -1,7 +1,7 @@
-//! Standing wishes: how the user wants things done beyond the work at hand, in explicit words. A wish counts where it is
-//! a sentence of the user's own ([`super::own_words`]) that begins to hold ("from now on"), is to be remembered
-//! ("remember that ...") or names where it holds ("in this repository always ..."). All other wishes are a model's to
-//! find: inside a task, "always" is a part of the task.
+//! Standing wishes: the user's explicit preferences beyond the work at hand. A wish counts if it is a sentence of the
+//! user's own ([`super::own_words`]) that begins to apply ("from now on"), is to be remembered ("remember that ...") or
+//! names its scope ("in this repository always ..."). All other wishes are left to a model: inside a task, "always" is
+//! a part of the task.
 
 use std::sync::LazyLock;
 
@@ -22,7 +22,7 @@ use super::words::names_machine;
 use super::{Roots, paths, words};
 use crate::transcript::session::Session;
 
-/// Words of a wish: fewer say nothing alone, more are a document.
+/// Bounds on the words of a wish: fewer have no meaning alone, more are a document.
 const WORDS_MIN: usize = 5;
 const WORDS_MAX: usize = 45;
 
@@ -41,7 +41,7 @@ const SURE: f32 = 0.55;
 /// Worth of a wish.
 const WORTH: f32 = 2.0;
 
-/// Words by which a sentence says that it is a standing wish, in each language.
+/// Words that mark a standing wish, in each language.
 static EXPLICIT: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?ix)\bfrom\ (?:now|here|today|this\ point|here\ on)\ (?:on|out|onwards?|forward)\b|\bfrom\ here\ on\b|\bgoing\ forward\b|\bhenceforth\b|\bfor\ (?:all\ |any\ )?future\ (?:work|sessions?|changes?|tasks?|commits?)\b
@@ -58,7 +58,7 @@ static EXPLICIT: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// Words by which a sentence says that it holds from now on, in each language.
+/// Words that mark a rule for the future, in each language.
 static STANDING: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?ix)\b(?:from\ (?:now|here|today|this\ point|here\ on)\ (?:on|out|onwards?|forward)|from\ here\ on|going\ forward|henceforth|in\ (?:the\ )?future|ever\ again|for\ (?:all\ |any\ )?future\ (?:work|sessions?|changes?|tasks?|reference|commits?)|for\ the\ future|(?:every|each)\ time\ (?:you|i|we)|when(?:ever)?\ you|whenever|for\ the\ rest\ of\ (?:this|the|our)|throughout\ (?:this|the|our|all)|in\ (?:all|every|any)\ (?:[\w-]+\ ){0,3}?(?:sessions?|files?|commits?|texts?|messages?|answers?|repl(?:y|ies)|code)\b|in\ every\ session)
@@ -91,12 +91,12 @@ static BARE: LazyLock<Regex> = LazyLock::new(|| {
 #[cfg(test)]
 pub(super) static PATTERNS: &[&LazyLock<Regex>] = &[&EXPLICIT, &STANDING, &BARE];
 
-/// Returns whether a text says itself that it holds from now on.
+/// Returns whether a text declares that it applies from now on.
 pub fn stands(text: &str) -> bool {
     STANDING.is_match(text)
 }
 
-/// Returns whether a text says itself that its author wishes for something.
+/// Returns whether a text declares a wish of its author.
 pub fn says_wish(text: &str) -> bool {
     STANDING.is_match(text) || BARE.is_match(text)
 }
@@ -131,7 +131,7 @@ fn is_wish(statement: &Statement) -> bool {
         && EXPLICIT.is_match(&says)
 }
 
-/// Returns the draft of a wish; `None` of one that holds for a file it does not name.
+/// Returns the draft of a wish; `None` for a wish about a file that it does not name.
 fn draft(session: &Session, roots: &Roots, wish: &Statement, ordinal: u32) -> Option<Draft> {
     let text = roots.strip(&words::LEAD_IN.replace(wish.text(), ""));
     let only_here = words::ONLY_HERE.find(&text).map(|found| paths::named(roots, found.as_str()));

@@ -1,5 +1,5 @@
-//! Git's settings, and where each comes from. A repository's own configuration may be a stranger's, who
-//! packed it into a copied folder.
+//! Git's settings, and the source of each. A repository's own configuration may be a stranger's, who packed it into a
+//! copied folder.
 
 use std::path::Path;
 
@@ -19,8 +19,8 @@ pub(super) struct Setting {
     pub is_repositorys: bool,
 }
 
-/// The settings whose names fit a pattern. `None` when git does not tell them all, or the repository has one
-/// with a name that is no text: it could not be overruled by that. Nor could any by a git that is too old.
+/// Returns the settings whose names match a pattern. `None` if git does not list them all, or the repository has one
+/// whose name is not UTF-8 and so cannot be overruled, or git is too old to overrule any.
 pub(super) fn settings(root: &Path, pattern: &str) -> Option<Vec<Setting>> {
     if !version::is_enough() {
         return None;

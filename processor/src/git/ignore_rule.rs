@@ -1,4 +1,4 @@
-//! The rule by which git ignores the memory folder: nobody else gets memories that are never committed.
+//! The rule by which git ignores the memory folder: memories that are never committed reach no other person.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ pub struct IgnoreRule {
 }
 
 impl IgnoreRule {
-    /// Says what the rule does and what lifts it.
+    /// Describes the effect of the rule and its remedy.
     pub fn told(&self) -> String {
         let Self { place, pattern, remedy } = self;
         format!(

@@ -1,4 +1,4 @@
-//! The version of git: an older one does not know what keeps it from running what a repository names.
+//! The version of git: an older one lacks options that keep it from running programs named by a repository.
 
 use std::fmt;
 use std::path::Path;
@@ -11,8 +11,8 @@ use super::{command, output_of};
 struct Version(u32, u32);
 
 impl Version {
-    /// The oldest one whose configuration is believed: it takes settings that win over a repository's from its
-    /// environment (`GIT_CONFIG_COUNT`).
+    /// The oldest usable version: it accepts settings that override a repository's from its environment
+    /// (`GIT_CONFIG_COUNT`).
     const LEAST: Self = Self(2, 31);
 
     fn parse(said: &str) -> Option<Self> {
@@ -28,7 +28,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// The version of the user's git, asked once; `None` where there is none.
+/// Returns the version of the user's git, determined once; `None` if there is none.
 fn found() -> Option<Version> {
     static FOUND: OnceLock<Option<Version>> = OnceLock::new();
     *FOUND.get_or_init(|| {
@@ -37,15 +37,14 @@ fn found() -> Option<Version> {
     })
 }
 
-/// Whether git can be kept from doing what a repository's own configuration says.
+/// Returns whether git can be kept from following a repository's own configuration.
 pub(super) fn is_enough() -> bool {
     found() >= Some(Version::LEAST)
 }
 
-/// Checks git and returns its version, or a message for a person that says what is wrong with it.
+/// Checks git and returns its version, or a message for a person about its fault.
 ///
-/// # Errors
-/// When there is none, or it is too old to be asked who committed what.
+/// # Errors If there is none, or it is too old for the queries about commits.
 pub fn check() -> Result<String, String> {
     let least = Version::LEAST;
     match found() {

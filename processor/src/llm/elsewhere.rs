@@ -1,5 +1,5 @@
-//! Whether sessions of Claude Code go to another place than a question that is asked without the user's
-//! settings would: another provider, a gateway, another account. Then nothing is asked.
+//! Detects whether sessions of Claude Code use another endpoint than a question without the user's settings would:
+//! another provider, a gateway, another account. Then no question is sent.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -17,13 +17,13 @@ const SETTINGS_BYTES_MAX: u64 = 1 << 20;
 const USUAL_HOST: &str = "api.anthropic.com";
 /// The variable that names the endpoint.
 pub(super) const BASE_URL: &str = "ANTHROPIC_BASE_URL";
-/// Settings that say how a session gets to its provider, beside the variables.
+/// Settings that define how a session reaches its provider, besides the variables.
 const HELPERS: [&str; 5] =
     ["apiKeyHelper", "awsAuthRefresh", "awsCredentialExport", "gcpAuthRefresh", "proxyAuthHelper"];
-/// Variables that hold the account which is billed.
+/// Variables that contain the billed account.
 pub(super) const ACCOUNTS: [&str; 3] =
     ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"];
-/// Where an organisation's settings lie, which hold for everything.
+/// Paths of an organisation's settings, which apply to everything.
 const MANAGED: [&str; 2] = [
     "/etc/claude-code/managed-settings.json",
     "/Library/Application Support/ClaudeCode/managed-settings.json",
@@ -73,8 +73,8 @@ impl Environment {
         files
     }
 
-    /// Says what sends sessions elsewhere, and where that was found; `None` where nothing does. `agreed` is the
-    /// endpoint that the user named and agreed to.
+    /// Returns what redirects sessions, and where that was found; `None` if nothing does. `agreed` is the endpoint that
+    /// the user named and consented to.
     pub fn leads_elsewhere(&self, roots: &[PathBuf], agreed: Option<&Server>) -> Option<String> {
         let own = "the environment of this process";
         let found = self.all().find_map(|(name, value)| {
@@ -118,7 +118,7 @@ impl Environment {
         })
     }
 
-    /// Names the account that pays for questions, as far as it can be seen without a secret.
+    /// Names the account that pays for questions, as far as it can be determined without a secret.
     pub fn bill(&self) -> &'static str {
         if self.get("ANTHROPIC_API_KEY").is_some() || self.get("ANTHROPIC_AUTH_TOKEN").is_some() {
             "the account of the key in your environment"
@@ -135,7 +135,7 @@ fn told(what: &str, place: &str) -> String {
     )
 }
 
-/// Says where a variable sends sessions; `None` where it changes nothing.
+/// Returns where a variable redirects sessions; `None` if it changes nothing.
 fn diverts(name: &str, value: &str, agreed: Option<&Server>) -> Option<String> {
     if matches!(value.trim().to_ascii_lowercase().as_str(), "" | "0" | "false" | "no" | "off") {
         return None;

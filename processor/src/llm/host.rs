@@ -1,11 +1,11 @@
-//! Where Ollama listens: `OLLAMA_HOST` in all the forms that Ollama itself takes.
+//! Address of Ollama: `OLLAMA_HOST` in all the forms that Ollama itself accepts.
 
 use std::net::{IpAddr, Ipv4Addr};
 
 use memory_store::settings::Llm;
 use url::{Host, Url};
 
-/// The port when nothing is said about it.
+/// The default port.
 const PORT: u16 = 11434;
 
 /// An Ollama server.
@@ -16,8 +16,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Reads `OLLAMA_HOST`: a host, `host:port`, or an address with scheme and path; empty means
-    /// this machine. `Err` says in words what is wrong.
+    /// Parses `OLLAMA_HOST`: a host, `host:port`, or an address with scheme and path; empty means this machine. `Err`
+    /// contains the fault as text.
     pub fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim().trim_matches(['"', '\'']).trim();
         let (scheme, rest) = match text.split_once("://") {
@@ -58,7 +58,7 @@ impl Server {
         Self::parse(text)
     }
 
-    /// Returns the server if text may be sent there. `table` is where the settings that name it stand.
+    /// Returns the server if text may be sent there. `table` is the settings table that names it.
     pub fn agreed(
         setting: &str,
         variable: Option<&str>,
@@ -124,7 +124,7 @@ fn host_and_port(authority: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Whether what the settings name is on this machine, so that nothing leaves it.
+/// Returns whether the provider in the settings is on this machine, so that no data leaves it.
 pub fn is_local(settings: &Llm, ollama_host: Option<&str>) -> bool {
     let variable = ollama_host.filter(|_| settings.provider == "ollama");
     settings.provider != "claude"

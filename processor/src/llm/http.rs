@@ -9,7 +9,7 @@ use tokio::runtime::Runtime;
 use super::Fault;
 use super::host::Server;
 
-/// Time to connect. A server that is up answers in a few milliseconds.
+/// Timeout for connecting. A running server answers in a few milliseconds.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// Characters of a server's error message that are repeated.
 const MESSAGE_CHARS_MAX: usize = 200;
@@ -19,27 +19,27 @@ const MESSAGE_BYTES_MAX: usize = 64 << 10;
 /// Why there is no response.
 #[derive(Debug)]
 pub enum Problem {
-    /// It did not come.
+    /// It was not received.
     Http(reqwest::Error),
-    /// It is longer than anything that was asked for.
+    /// It is longer than any expected response.
     Long { bytes_max: usize },
     /// The server sent an error instead.
     Refused(Refusal),
 }
 
-/// An error as a server tells it.
+/// An error reported by a server.
 #[derive(Debug)]
 pub struct Refusal {
     /// The status of the response.
     pub status: u16,
-    /// How long the server wants to be left alone.
+    /// The waiting time that the server requests.
     pub wait: Option<Duration>,
     /// The server's message, in one line.
     pub message: String,
 }
 
 impl Refusal {
-    /// Returns its fault where nothing better is known.
+    /// Returns its fault if no more specific one is known.
     pub fn fault(self) -> Fault {
         let Self { status, wait, message } = self;
         match status {
@@ -76,8 +76,8 @@ async fn read(mut response: Response, bytes_max: usize) -> Result<Vec<u8>, Probl
     Ok(given)
 }
 
-/// A client with timeouts. A redirect could lead redacted text to
-/// another host, and a proxy is no place for what is meant for this machine.
+/// Returns a client with timeouts. It follows no redirect, which could lead redacted text to another host, and uses no
+/// proxy for requests to this machine.
 pub fn client(server: &Server, connect: Duration, answer: Duration) -> Result<Client, String> {
     let mut http = Client::builder()
         .connect_timeout(connect)
@@ -103,8 +103,8 @@ pub fn runtime() -> Result<Runtime, String> {
         .map_err(|error| format!("the runtime: {error}"))
 }
 
-/// Returns the fault of a failed exchange with `server`; `hint` says how to start it, `most` how long was waited, as the
-/// setting of that name says.
+/// Returns the fault of a failed exchange with `server`; `hint` explains how to start it, `most` is the timeout with
+/// the name of its setting.
 pub fn fault(
     error: reqwest::Error,
     server: &Server,
@@ -117,16 +117,16 @@ pub fn fault(
     if error.is_timeout() {
         return Fault::Slow { wait: most.0, setting: most.1 };
     }
-    // The address that the library adds may hold what is nobody's business.
+    // The address that the library adds may contain private data.
     Fault::Broken(error.without_url().to_string())
 }
 
-/// Says that a response was longer than anybody asked for.
+/// Returns the fault of a response that is too long.
 pub fn long(bytes_max: usize) -> Fault {
     Fault::Answer(format!("it has more than {} KiB", bytes_max >> 10))
 }
 
-/// Returns the error in a response that should have been an answer: LM Studio sends some as a success.
+/// Returns the error in a response that should be an answer: LM Studio sends some as a success.
 pub fn refused(given: &[u8]) -> Option<Refusal> {
     let json: serde_json::Value = serde_json::from_slice(given).ok()?;
     let is_error = json.get("choices").is_none() && json.get("error").is_some_and(|e| !e.is_null());
@@ -143,7 +143,7 @@ pub fn message(text: &str) -> String {
     line(message.unwrap_or(text))
 }
 
-/// The beginning of a text that somebody else wrote, in one line.
+/// Returns the beginning of a text from outside, in one line.
 pub fn line(text: &str) -> String {
     let words: Vec<&str> = text.split(|c: char| c.is_whitespace() || c.is_control()).collect();
     let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();

@@ -1,17 +1,17 @@
-//! The interface of what can be asked a question.
+//! The interface of providers of answers.
 
 use super::ask::Question;
 use super::fault::Fault;
 use super::usage::Usage;
 
-/// Something that can be asked a question.
+/// A provider of answers to questions.
 pub(super) trait Provider {
     /// Returns the name that memories carry as their extractor.
     fn name(&self) -> String;
-    /// Whether what it is asked stays on this machine.
+    /// Returns whether questions stay on this machine.
     fn is_local(&self) -> bool;
-    /// Asks a question; the answer is JSON more or less. It may cost `usd_max` US dollars, where the provider
-    /// can be held to that.
+    /// Asks a question; the answer is approximately JSON. It may cost `usd_max` US dollars, if the provider can enforce
+    /// that.
     fn ask(&self, question: &Question, usd_max: Option<f64>) -> Reply;
 }
 

@@ -1,15 +1,15 @@
-//! Units of a Markdown text: paragraphs, list items with what announces them, table rows with the names of their
-//! columns, as many as fit together, each below its heading. Decorations, logs and long listings of code are none.
+//! Units of a Markdown text: paragraphs, list items with their introduction, table rows with the names of their
+//! columns, as many as fit together, each below its heading. Decorations, logs and long listings of code are not units.
 
 use memory_store::text::{Form, tokens};
 
 /// Characters of a passage.
 pub const CHARS_MAX: usize = 600;
-/// Characters below which a text says little by itself.
+/// Length below which a text alone has little content.
 const SHORT_CHARS: usize = 160;
-/// Characters of such texts together: three passages like that fit into what is given with a prompt.
+/// Maximum length of such texts together: three such passages fit into the space next to a prompt.
 const JOINED_CHARS_MAX: usize = 340;
-/// Characters of a heading, or of what announces a list, in front of a unit.
+/// Maximum length of a heading, or of the introduction of a list, in front of a unit.
 const LEAD_CHARS_MAX: usize = 160;
 /// Lines of code that stay with the paragraph that announces them.
 const CODE_LINES_MAX: usize = 6;
@@ -21,13 +21,13 @@ const ORNAMENT_MIN: usize = 5;
 const LABEL_WORDS_MAX: usize = 3;
 /// Lines of a paragraph from which it may be a log.
 const LOG_LINES_MIN: usize = 4;
-/// Units of one text: what is beyond is a pasted document.
+/// Maximum number of units of one text: the rest is a pasted document.
 const UNITS_MAX: usize = 200;
 
 /// A unit of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unit {
-    /// The heading it stands below; may be empty.
+    /// The heading above it; may be empty.
     pub heading: String,
     /// Its words.
     pub text: String,
@@ -113,8 +113,7 @@ pub fn units(markdown: &str) -> Vec<Unit> {
     with_answers(units)
 }
 
-/// Puts a question together with what follows it below the same heading, and short texts that follow each other,
-/// where both fit.
+/// Joins a question and the text after it below the same heading, and short texts that follow each other, if both fit.
 fn with_answers(units: Vec<Unit>) -> Vec<Unit> {
     let mut joined: Vec<Unit> = Vec::new();
     for unit in units {
@@ -145,14 +144,14 @@ pub fn asks(text: &str) -> bool {
     end.ends_with(['?', '？', '؟', '՞'])
 }
 
-/// Where the items that stand at least `depth` deep end.
+/// Returns the end of the items with a depth of at least `depth`.
 fn list_end(blocks: &[Block], from: usize, depth: usize) -> usize {
     let items = blocks[from..].iter();
     let is_below = |block: &&Block| matches!(block, Block::Item { depth: of, .. } if *of >= depth);
     from + items.take_while(is_below).count()
 }
 
-/// What announces a list with all of its items, or with each of them where they do not fit together.
+/// Returns the introduction of a list with all of its items, or with each of them if they do not fit together.
 fn with_items(head: &str, items: &[Block]) -> Vec<String> {
     let items = items.iter().filter_map(|block| match block {
         Block::Item { text, .. } => Some(text.as_str()),
@@ -300,7 +299,7 @@ fn bare(text: &str) -> String {
     without_bold(&bare)
 }
 
-/// Returns a text without the marks around bold words; what else has two stars, such as a pattern of paths, keeps them.
+/// Returns a text without the marks around bold words; other double stars, such as in a pattern of paths, remain.
 fn without_bold(text: &str) -> String {
     let mut parts = text.split("**").peekable();
     let mut bare = String::with_capacity(text.len());
@@ -319,7 +318,7 @@ fn without_bold(text: &str) -> String {
     bare
 }
 
-/// The words of a link to a file whose name they have, and the length of the whole.
+/// Returns the words of a link to a file whose name they contain, and the length of the whole.
 fn link_of(text: &str) -> Option<(&str, usize)> {
     let (words, rest) = text.strip_prefix('[')?.split_once(']')?;
     let (target, _) = rest.strip_prefix('(')?.split_once(')')?;
@@ -370,7 +369,8 @@ fn is_ornament(line: &str) -> bool {
     is_rule && longest >= 3 || longest >= ORNAMENT_MIN && words <= LABEL_WORDS_MAX
 }
 
-/// Returns whether a paragraph is a log or a dump: most of its lines begin as those of programs do, or hold few letters.
+/// Returns whether a paragraph is a log or a dump: most of its lines begin like those of programs, or contain few
+/// letters.
 fn is_log(text: &str) -> bool {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     if lines.len() < LOG_LINES_MIN || text.starts_with("- ") || text.contains("\n- ") {

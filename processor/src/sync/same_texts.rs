@@ -1,6 +1,6 @@
 //! Memories that were learned before under another id: by this project before its private data was lost, or on another
-//! machine with the same sessions. What is learned again takes the id of the file with the same text, so that each memory
-//! is there once. Ids that were taken are remembered: a person may change or delete the file later.
+//! machine with the same sessions. A relearned memory takes the id of the file with the same text, so that each memory
+//! exists once. The mapped ids are stored: a person may change or delete the file later.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -12,10 +12,10 @@ use memory_store::{Kind, Memory, MemoryId};
 
 use crate::private_files::{read_json, write_json};
 
-/// What makes two memories the same.
+/// Two memories with equal values are the same.
 type Text = (Kind, String, String);
 
-/// Gives memories the ids of files that have their texts.
+/// Assigns to memories the ids of files with their texts.
 pub(super) fn take_ids(store: &Store, memories: &mut [Memory]) -> Result<()> {
     let path = path(store);
     let mut taken: BTreeMap<MemoryId, MemoryId> = read_json(&path).unwrap_or_default();
@@ -36,8 +36,8 @@ pub(super) fn take_ids(store: &Store, memories: &mut [Memory]) -> Result<()> {
     Ok(())
 }
 
-/// Finds the files with the texts of new memories. A memory that the ledger knows was learned or written here, and has its
-/// own evidence.
+/// Finds the files with the texts of new memories. A memory in the ledger was learned or written here, and has its own
+/// evidence.
 fn same(store: &Store, ledger: &Ledger, new: Vec<(MemoryId, Text)>) -> Vec<(MemoryId, MemoryId)> {
     let files = store.files().into_iter().map(|stored| stored.memory);
     let mut files: HashMap<Text, MemoryId> = files

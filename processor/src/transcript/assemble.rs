@@ -15,9 +15,9 @@ pub struct Assembly<'a> {
     /// Whether a record belongs to this session. Forks and old resumes copy records; each counts
     /// once, where it was first.
     pub owns: &'a dyn Fn(&Record) -> bool,
-    /// Whether another session holds the record with this uuid.
+    /// Returns whether another session contains the record with this uuid.
     pub known: &'a dyn Fn(&str) -> bool,
-    /// Tasks as they stood before the first record.
+    /// Tasks before the first record.
     pub tasks: &'a Tasks,
 }
 
@@ -214,15 +214,15 @@ impl Builder {
         });
     }
 
-    /// The turn that the record follows: its parent's where that is known (two terminals may write
-    /// into one transcript), else the last one (chains have holes).
+    /// Returns the turn that the record follows: its parent's if that is known (two terminals may write into one
+    /// transcript), else the last one (chains have holes).
     fn turn_of_parent(&self, record: &Record) -> Option<usize> {
         self.turn_of.get(&record.parent).copied().or_else(|| self.turns.len().checked_sub(1))
     }
 
     fn turn_for(&mut self, position: usize, record: &Record) -> usize {
         let turn = self.turn_of_parent(record).unwrap_or_else(|| {
-            // The transcript begins within a turn: what opened it is gone.
+            // The transcript begins within a turn, without its prompt.
             let prompt = Prompt { by: PromptBy::Machine, ..Prompt::default() };
             self.open(position, record, true, "", "", prompt);
             0
@@ -305,8 +305,8 @@ impl Builder {
         }
     }
 
-    /// Marks the turns that the user went back behind: no part of the way to the last turn, and
-    /// over before the turn began that took their place.
+    /// Marks the turns that the user rewound: not on the path to the last turn, and ended before the turn that replaced
+    /// them began.
     fn mark_rewound(&mut self) {
         let mut at = self.turns.len().checked_sub(1);
         while let Some(live) = at {

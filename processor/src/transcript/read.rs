@@ -66,7 +66,7 @@ impl<'r> SessionBuilder<'r> {
         Self::resume(Vec::new(), redact)
     }
 
-    /// Continues a session whose first records are known.
+    /// Continues a session with these first records.
     pub fn resume(records: Vec<Record>, redact: &'r dyn Redact) -> Self {
         let mut builder = Self {
             redact,
@@ -89,7 +89,7 @@ impl<'r> SessionBuilder<'r> {
         self
     }
 
-    /// Goes on with these records and no others, after a part was closed.
+    /// Continues with these records and no others, after a part was closed.
     pub fn go_on(&mut self, records: Vec<Record>, growth: Growth) {
         self.seen = records.iter().map(key).collect();
         self.titles = records
@@ -100,12 +100,12 @@ impl<'r> SessionBuilder<'r> {
         (self.records, self.growth) = (records, growth);
     }
 
-    /// Takes note of the records of a part that is closed: they are not read again.
+    /// Marks the records of a closed part as seen: they are not read again.
     pub fn know(&mut self, records: &[Record]) {
         self.closed.extend(records.iter().map(key));
     }
 
-    /// Takes the records so far, and how far their part has grown.
+    /// Returns the records so far, and the size of their part, and clears both.
     pub fn take(&mut self) -> (Vec<Record>, Growth) {
         (std::mem::take(&mut self.records), std::mem::take(&mut self.growth))
     }
@@ -150,8 +150,8 @@ impl<'r> SessionBuilder<'r> {
         }
     }
 
-    /// Gives the records so far times that can be: one without a time that of its neighbour, or the file's, and none a
-    /// time that is still to come.
+    /// Assigns plausible times to the records so far: a record without a time gets that of its neighbour, or the
+    /// file's, and no time is in the future.
     pub fn settle_times(&mut self, times: FileTimes) {
         let file = times.modified.min(times.now);
         let latest = Timestamp(times.now.0.saturating_add(AHEAD_MS_MAX));
@@ -216,7 +216,7 @@ impl<'r> SessionBuilder<'r> {
     }
 }
 
-/// The rank of a title that stands for the whole conversation.
+/// Returns the rank of a title of the whole conversation.
 fn rank_of_title(record: &Record) -> Option<u8> {
     match &record.what {
         RecordWhat::Title { rank, leaf, .. } if leaf.is_empty() => Some(*rank),
@@ -229,7 +229,7 @@ fn key(record: &Record) -> (u128, u32) {
     (uuid_key(&record.uuid), record.part)
 }
 
-/// 128 bits that stand for a uuid.
+/// Returns a 128-bit hash of a uuid.
 pub fn uuid_key(uuid: &str) -> u128 {
     let hash = blake3::hash(uuid.as_bytes());
     let mut bytes = [0; 16];
@@ -237,8 +237,7 @@ pub fn uuid_key(uuid: &str) -> u128 {
     u128::from_le_bytes(bytes)
 }
 
-/// Reads all transcripts below `folder`, each by itself. For tests and measurements; a sync goes
-/// through the archive.
+/// Reads all transcripts below `folder`, each on its own. For tests and measurements; a sync uses the archive.
 pub fn read_folder(folder: &Path, redact: &dyn Redact) -> io::Result<Vec<Session>> {
     let mut sessions = Vec::new();
     for entry in walkdir::WalkDir::new(folder).sort_by_file_name() {

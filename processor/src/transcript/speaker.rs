@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::record::{Record, RecordWhat};
 use super::session::PromptBy;
 
-/// Speaker of a session. Only a person's sessions tell where the work was left, and only a person has wishes.
+/// Speaker of a session. Only a person's sessions define where the work was left, and only a person has wishes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Speaker {
@@ -19,7 +19,7 @@ pub enum Speaker {
 }
 
 impl Speaker {
-    /// Returns the speaker that these records show; `None` where nobody gives a prompt in them.
+    /// Returns the speaker of these records; `None` if they contain no prompt with a speaker.
     pub fn of(records: &[Record]) -> Option<Self> {
         let speakers = records.iter().filter_map(|record| match &record.what {
             RecordWhat::Prompt { by, .. } => Self::of_prompt(*by),
@@ -43,7 +43,7 @@ impl Speaker {
         *self == Self::Person
     }
 
-    /// Returns the words that tell it apart in a list; empty for a person.
+    /// Returns the label that distinguishes it in a list; empty for a person.
     pub fn label(self) -> &'static str {
         match self {
             Self::Person => "",

@@ -1,4 +1,4 @@
-//! How long turns are kept, and how much room they may take.
+//! How long turns are kept, and how much space they may take.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,8 +19,8 @@ use crate::state::SessionState;
 /// A clock further ahead than this of all that was ever written is not believed.
 const AHEAD_DAYS_MAX: i64 = 30;
 
-/// The time by which things are old: the clock's, or that of the `newest` thing there is and a
-/// month when the clock says a later one. A clock that was set wrong must not empty the archive.
+/// Returns the time for decisions on age: the clock's, but at most a month after the `newest` item. A clock that was
+/// set wrong must not empty the archive.
 pub fn believed(clock: Timestamp, newest: Option<Timestamp>) -> Timestamp {
     newest.map_or(clock, |newest| {
         clock.min(Timestamp(newest.0.saturating_add(AHEAD_DAYS_MAX * DAY_MS)))
@@ -34,12 +34,12 @@ pub struct Limits {
     pub oldest: Timestamp,
     /// Sessions whose last record is older than this are not removed for their age.
     pub kept_until: Timestamp,
-    /// Bytes that the archive may take.
+    /// Maximum size of the archive.
     pub bytes_max: u64,
 }
 
 impl Limits {
-    /// Takes our own setting, or what the user set in Claude Code's settings when that is shorter.
+    /// Uses our own setting, or the one in Claude Code's settings if that is shorter.
     pub fn of(settings: &Settings, dirs: &UserDirs, now: Timestamp) -> Self {
         Self {
             oldest: Age::of(settings, dirs).limit(now),
@@ -54,7 +54,7 @@ impl Limits {
         last != Timestamp::default() && last < self.oldest && last >= self.kept_until
     }
 
-    /// The names of the sessions that have to go, the oldest first.
+    /// Returns the names of the sessions to be removed, the oldest first.
     pub fn expired(
         &self,
         entries: &[Entry],

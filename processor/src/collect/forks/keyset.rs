@@ -1,9 +1,9 @@
-//! The keys of all sessions as a set on disk that says quickly of a key that no session holds it.
+//! The keys of all sessions as a set on disk that proves quickly that no session contains a key.
 //!
-//! A Bloom filter in blocks ("Cache-, Hash- and Space-Efficient Bloom Filters", Putze, Sanders and Singler 2007): each key
-//! has its bits in one block, so that to ask for one, or to add one, is one read and one write however many there are. One in some ten
-//! thousand unknown keys seems known; then the keys themselves are looked at. A block whose checksum does not fit is an
-//! error, for a bit that is lost would hide a key.
+//! A Bloom filter in blocks ("Cache-, Hash- and Space-Efficient Bloom Filters", Putze, Sanders and Singler 2007): each
+//! key has its bits in one block, so that a lookup or an insertion is one read or write, whatever the size. One in some
+//! ten thousand unknown keys seems known; then the keys themselves are read. A block with a wrong checksum is an error,
+//! because a lost bit would hide a key.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -73,8 +73,8 @@ impl KeySet {
         Ok(replace(path, &bytes, Privacy::Private)?)
     }
 
-    /// Opens the set named `id`; `None` when there is another one, or none, or not all of it: with another number of
-    /// blocks each key is looked for in another one.
+    /// Opens the set named `id`; `None` if there is another one, or none, or only a part of it: with another number of
+    /// blocks each key would be searched in another block.
     pub fn open(path: &Path, id: [u8; ID]) -> Result<Option<Self>> {
         let context = || path.display().to_string();
         let file = match OpenOptions::new().read(true).write(true).open(path) {
@@ -101,10 +101,10 @@ impl KeySet {
         self.blocks as usize * KEYS_OF_BLOCK
     }
 
-    /// Whether any session may hold a key; `false` is certain.
+    /// Returns whether any session may contain a key; `false` is certain.
     ///
     /// # Errors
-    /// When its block cannot be read or is damaged.
+    /// If its block cannot be read or is damaged.
     pub fn may_hold(&self, key: u64) -> Result<bool> {
         let block = self.block(key)?;
         Ok(bits(key).all(|bit| block[(bit / 8) as usize] & 1 << (bit % 8) != 0))
@@ -118,7 +118,7 @@ impl KeySet {
         Ok(write_all_at(&self.file, &block, place(key, self.blocks))?)
     }
 
-    /// Waits until what was added is on the disk: what is remembered about it must not be there before.
+    /// Waits until the additions are on the disk: the state that refers to them must not be written before.
     pub fn sync(&self) -> Result<()> {
         Ok(self.file.sync_data()?)
     }
@@ -138,8 +138,8 @@ fn place(key: u64, blocks: u64) -> u64 {
     HEADER as u64 + number as u64 * BLOCK as u64
 }
 
-/// The bits of a key in its block. Each is chosen by all of the key: a start and a step would give many keys of a block
-/// the same bits.
+/// Returns the bits of a key in its block. Each is chosen by the whole key: a start and a step would give many keys of
+/// a block the same bits.
 fn bits(key: u64) -> impl Iterator<Item = u64> {
     let chosen = std::iter::successors(Some(mixed(key)), |&before| Some(mixed(before)));
     chosen.take(BITS_OF_KEY).map(|random| ((random >> 32) * BITS) >> 32)

@@ -76,7 +76,7 @@ pub struct SessionRecord {
     /// Lines of the last commands that passed, in their normal form.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub passing: Vec<String>,
-    /// Calls that failed, with what was done until they passed.
+    /// Calls that failed, with the actions until they passed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cures: Vec<Cure>,
     /// Commits that were made in it.
@@ -159,23 +159,23 @@ pub struct Cure {
     pub call: String,
     /// The line of its output that names the error.
     pub error: String,
-    /// The error's signature, where it tells one error from others.
+    /// The error's signature, if it distinguishes one error from others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
-    /// What was done, in one sentence.
+    /// The remedy, in one sentence.
     pub cure: String,
     /// The files that were changed, and those that the call names.
     pub paths: Vec<String>,
 }
 
 impl SessionRecord {
-    /// Returns the items of the todo list that are not done, and what else a model read as open.
+    /// Returns the unfinished items of the todo list, and other items that a model read as open.
     pub fn open_tasks(&self) -> impl Iterator<Item = &str> {
         let listed = self.tasks.iter().filter(|task| !is_done(task)).map(|task| task.text.as_str());
         listed.chain(self.unfinished.iter().map(String::as_str))
     }
 
-    /// Takes the tasks among drafts: they are open items of the session and no memories.
+    /// Moves the tasks among drafts to the open items of the session: they are not memories.
     pub fn take_tasks(&mut self, drafts: &mut Vec<Draft>) {
         let tasks: Vec<Draft> = drafts.extract_if(.., |draft| draft.kind == Kind::Task).collect();
         self.add_unfinished(tasks.into_iter().map(|task| task.title));
@@ -194,7 +194,7 @@ impl SessionRecord {
         }
     }
 
-    /// Returns whether something is left to go on with.
+    /// Returns whether there is unfinished work.
     pub fn leaves_open(&self) -> bool {
         let is_open = self.question.is_some() || self.stopped.is_some();
         is_open || !self.failing.is_empty() || self.open_tasks().next().is_some()
@@ -296,7 +296,7 @@ impl SessionRecord {
         texts
     }
 
-    /// Removes what was said in the turns, which go. The title, the files, the commits, the commands and the cures stay.
+    /// Removes the texts of removed turns. The title, the files, the commits, the commands and the cures stay.
     pub fn forget_turns(&mut self) {
         for text in [&mut self.first_request, &mut self.last_request, &mut self.answer] {
             text.clear();
@@ -306,8 +306,8 @@ impl SessionRecord {
         self.rejected.clear();
     }
 
-    /// Leaves out what reads like an order to a model: Claude's words may come from a page or a file that told it to say
-    /// them, and a later session is given them.
+    /// Removes texts that a model would read as an order: Claude's words may repeat a page or a file that contained
+    /// them, and a later session receives them.
     pub fn leave_out_orders(&mut self) {
         if !is_sound(&self.answer) {
             self.answer.clear();
@@ -324,14 +324,14 @@ impl SessionRecord {
         }
     }
 
-    /// Returns a copy without what [`Self::leave_out_orders`] leaves out.
+    /// Returns a copy without the texts that [`Self::leave_out_orders`] removes.
     pub fn without_orders(&self) -> Self {
         let mut sound = self.clone();
         sound.leave_out_orders();
         sound
     }
 
-    /// Returns every text, to hide what must not be stored.
+    /// Returns every text, for the redaction of data that must not be stored.
     pub fn texts(&mut self) -> Vec<&mut String> {
         let mut texts = vec![
             &mut self.folder,
@@ -382,7 +382,7 @@ pub fn settles(passed: &str, failed: &str) -> bool {
     passed.split(" && ").any(|one| one == failed) || class.is_some() && classify(failed) == class
 }
 
-/// Returns files with the last one first; files that were written come before others once there are too many.
+/// Returns files with the last one first; if there are too many, written files precede others.
 pub(super) fn ordered(mut files: Vec<TouchedFile>) -> Vec<TouchedFile> {
     if files.len() > FILES_MAX {
         files.sort_by(|one, other| {
