@@ -1,6 +1,6 @@
-//! Auditing: what is stored and should not be is found wherever it lies, taken out of all that is ours
-//! to change, and told where it is not. Values are made up, and put together at run time so that no
-//! scanner takes this file for a leak.
+//! Auditing: secrets in stored data are found in every place, removed from all files that are ours to change, and
+//! reported for the others. Values are made up, and put together at run time so that no scanner reports this file as a
+//! leak.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -27,7 +27,7 @@ fn audited(sealed: &Sealed, fix: bool) -> AuditReport {
     audit(&sealed.options(), fix).unwrap().unwrap()
 }
 
-/// The files that hold the token, packed or not.
+/// Returns the files that contain the token, packed or not.
 fn holding(sealed: &Sealed) -> BTreeSet<PathBuf> {
     let files = sealed.files(|path| path.starts_with(".claude"));
     let holds = |(path, bytes): (PathBuf, Vec<u8>)| {
@@ -109,7 +109,7 @@ fn all_that_is_kept_is_cleaned_wherever_it_lies() {
 
     let before = holding(&sealed);
     assert!(before.len() >= 10, "{before:#?}");
-    // All but the index, whose bytes are no lines of text, by its very file.
+    // All but the index, whose bytes are not lines of text, with the exact file.
     let report = audited(&sealed, false);
     assert_eq!(found(&report), before);
     assert_eq!((report.failed, report.cleaned), (Vec::<String>::new(), 0));
@@ -130,7 +130,7 @@ fn all_that_is_kept_is_cleaned_wherever_it_lies() {
     for (file, length) in lengths {
         assert_eq!(fs::metadata(file).unwrap().len(), length, "hooks and the processor count it");
     }
-    // A memory that was put aside comes back without it, and all is as it was otherwise.
+    // A forgotten memory is restored without it, and everything else is unchanged.
     let back = store(&sealed)
         .restore(&MemoryId([2; 16]).to_string(), &Redactor::default())
         .unwrap()
@@ -212,7 +212,7 @@ fn what_cannot_be_read_is_told_and_keeps_nothing_else_from_being_cleaned() {
     let bytes = fs::read(archive.path("s1")).unwrap();
     put(&archive.path("s1"), "");
     fs::write(archive.path("s1"), &bytes[..bytes.len() / 2]).unwrap();
-    // A memory file of nobody's: it is no memory, and a person has to look at it.
+    // A broken memory file without an owner: a person has to examine it.
     let broken = live.with_file_name("broken.md");
     put(&broken, &format!("---\nkind: [\n---\n{}\n", token()));
     let report = audited(&sealed, true);
@@ -273,7 +273,7 @@ fn who_waited_in_vain_is_told_so() {
     assert_eq!(audit(&options, true).unwrap(), None);
     assert_eq!(purge(&options, &What::Project).unwrap(), None);
     assert!(sync(&options).unwrap().busy);
-    // To look takes no lock.
+    // A search takes no lock.
     assert!(audit(&options, false).unwrap().is_some());
     drop(lock);
     assert!(audit(&options, true).unwrap().is_some());

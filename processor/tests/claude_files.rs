@@ -297,7 +297,7 @@ fn a_command_that_goes_on_after_its_result_writes_later() {
         (bash(&format!("echo '{named}' | at now")), none.clone(), 0, true),
         (bash(&format!("tmux new -d '{named}'")), none.clone(), 0, true),
         (bash(&format!("screen -dm sh -c '{named}'")), none.clone(), 0, true),
-        // What names no file is believed to run as long as the session.
+        // A command that names no file counts as running until the session ends.
         (bash("nohup ./gen &"), none.clone(), 10, true),
         (bash("./gen & disown"), none.clone(), 10, true),
         (bash("nohup ./gen &"), none.clone(), 0, false),
@@ -327,14 +327,14 @@ fn a_removal_that_names_no_file_is_claudes_unless_git_did_it() {
         sync_now(&sealed);
         assert!(rule.path.exists() && given(&sealed).contains(RULE), "{command}");
         assert_eq!(claimed(&sealed), 1, "{command}");
-        // The person goes to a branch without it while Claude works.
+        // The user switches to a branch without it while Claude works.
         git(&sealed.tree.root, &["checkout", "-q", "--orphan", "other"]);
         git(&sealed.tree.root, &["rm", "-q", "-r", "-f", ".throughline/memories"]);
         git(&sealed.tree.root, &["commit", "-q", "--allow-empty", "-m", "other"]);
         sync_now(&sealed);
         assert!(!rule.path.exists(), "{command}");
     }
-    // What only reads removes nothing.
+    // A command that only reads removes nothing.
     let sealed = repository();
     let rule = store(&sealed).save(memory_of(RULE), &redactor(&sealed), now()).unwrap().stored;
     sync_now(&sealed);

@@ -1,4 +1,4 @@
-//! Vectors: the table's at once, the transformer's as they come, none without a model.
+//! Vectors: the table's at once, the transformer's as they are made, none without a model.
 
 use std::fs;
 use std::path::Path;
@@ -181,7 +181,7 @@ fn vectors_of_turns_are_kept_until_all_are_published() {
     place_model(sealed.dirs.models.as_ref().unwrap(), 1);
     sealed.sync();
     assert!(!kept() && all(&encoders(&sealed), Some(Encoder::Transformer)));
-    // One that an earlier version left goes, too.
+    // The cache of an earlier version is removed, too.
     fs::write(&cache, b"of an earlier version").unwrap();
     assert!(sealed.sync().nothing_new && !kept());
 }

@@ -1,4 +1,4 @@
-//! Names of people in what is committed, against a stand-in for Ollama.
+//! Names of people in committed files, against a stand-in for Ollama.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use memory_store::store::Store;
 use processor::sync::sync;
 use serde_json::{Value, json};
 
-/// Answer of a model that knows these people, and that reads sessions.
+/// Answer of a model that finds these people, and that reads sessions.
 fn names(question: &str) -> String {
     let known = ["Petra Holm", "Holm", "Nobody Else"];
     let names: Vec<&str> = known.into_iter().filter(|name| question.contains(name)).collect();

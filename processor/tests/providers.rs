@@ -1,5 +1,5 @@
-//! Servers with OpenAI's chat interface, and what holds for every provider: repeats, windows that are set aside, and
-//! a day's bounds.
+//! Servers with OpenAI's chat interface, and rules for every provider: repeats, windows that are set aside, and daily
+//! bounds.
 
 use std::path::{Path, PathBuf};
 
@@ -42,7 +42,7 @@ fn llm(host: &str) -> Llm {
     }
 }
 
-/// A folder of a project with what is asked about it.
+/// A folder of a project with the questions about it.
 struct Project {
     folder: tempfile::TempDir,
     llm: Llm,
@@ -179,7 +179,7 @@ fn a_small_context_is_noted_where_the_server_tells_it() {
     let server = OpenAi::start(ALL, good());
     let at = |host: &str| processor::llm::small_context(&llm(host), &[]);
     assert_eq!(at(&server.host), Some(4_096));
-    // Nobody answers, or nobody agreed to ask.
+    // The server does not answer, or there is no consent to ask it.
     assert_eq!(at("127.0.0.1:1"), None);
     let elsewhere = Llm { host: "https://models.example.org".to_owned(), ..llm("") };
     assert_eq!(processor::llm::small_context(&elsewhere, &[]), None);

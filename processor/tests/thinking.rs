@@ -1,4 +1,4 @@
-//! Thinking: archived with its turn, found on request and not otherwise, and gone with the session.
+//! Thinking: archived with its turn, found on request only, and removed with the session.
 
 use std::path::Path;
 
@@ -78,7 +78,7 @@ fn it_is_indexed_once_somebody_searches_it() {
     sealed.want_thinking();
     sealed.sync();
     assert_eq!(thoughts(&sealed, "zebra").len(), 1);
-    // One that nobody asked for, as older versions made it, goes.
+    // An index that was not requested, as older versions made it, is removed.
     std::fs::remove_file(sealed.dirs.tree(&sealed.tree.root).thinking_wanted).unwrap();
     sealed.sync();
     assert!(!folder.exists());

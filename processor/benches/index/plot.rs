@@ -1,10 +1,10 @@
-//! A plot of how long searches take, as SVG: both axes by powers of ten.
+//! A plot of the duration of searches, as SVG: both axes by powers of ten.
 
 use std::fmt::Write;
 
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 400.0;
-/// Room for what stands beside the axes.
+/// Space for the labels of the axes.
 const MARGIN: f64 = 60.0;
 const WAYS: [(&str, &str); 2] = [("scan", "#b45309"), ("graph", "#1d4ed8")];
 

@@ -1,5 +1,5 @@
-//! Transcripts written by hand: a script says what happens, and the lines come out as Claude Code
-//! of some version writes them.
+//! Transcripts written by hand: a script defines the events, and its lines have the form of some version of Claude
+//! Code.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -192,7 +192,7 @@ impl Script {
         self.line("progress", json!({"data": data, "toolUseID": "t", "parentToolUseID": "t"}));
     }
 
-    /// The lines as they stand in the file.
+    /// Returns the text of the file.
     pub fn text(&self) -> String {
         self.lines.iter().map(|line| format!("{line}\n")).collect()
     }
@@ -251,19 +251,19 @@ impl Sealed {
         self.tree.root.to_str().unwrap()
     }
 
-    /// Returns a command of the user who lives there, at the time of the tests.
+    /// Returns a command of the user with this home, at the time of the tests.
     pub fn command(&self, program: &str) -> Command {
         let mut command = self.home.command(program);
         command.env("THROUGHLINE_NOW", NOW);
         command
     }
 
-    /// Has what the model thought indexed, as a search for it does.
+    /// Requests an index of the model's thinking, as a search for it does.
     pub fn want_thinking(&self) {
         memory_store::thinking::want(&self.dirs.tree(&self.tree.root)).unwrap();
     }
 
-    /// Has sessions read by a stand-in for a model, which answers as [`learns`].
+    /// Sets a stand-in for a model as the reader of sessions, with the answers of [`learns`].
     pub fn read_by_model(&self) {
         let server = Ollama::start(&["m"], Behaviour::Says(learns));
         let llm =
@@ -311,7 +311,7 @@ impl Sealed {
             let path = entry.path().strip_prefix(&self.base).unwrap().to_owned();
             if entry.file_type().is_file() && !leave_out(&path) {
                 let mut bytes = std::fs::read(entry.path()).unwrap();
-                // A search for a text looks into pages of turns, too.
+                // A search for a text covers pages of turns, too.
                 bytes.extend(Segment::inflated_file(entry.path(), u64::MAX));
                 files.push((path, bytes));
             }
@@ -327,7 +327,7 @@ impl Sealed {
     }
 }
 
-/// Runs git as somebody without a configuration; returns what it printed.
+/// Runs git as a user without a configuration; returns its output.
 pub fn git(root: &Path, arguments: &[&str]) -> String {
     let output = Command::new("git")
         .arg("-C")
@@ -343,7 +343,7 @@ pub fn git(root: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Answers with each sentence of the window that wishes for something from now on, and each that names a root cause.
+/// Answers with each sentence of the window that contains a standing wish, and each that names a root cause.
 pub fn learns(question: &str) -> String {
     let lines = question.lines().filter(|line| !line.contains("before this part"));
     let sentences = lines.flat_map(|line| line.split_inclusive(". ")).map(str::trim);
