@@ -487,7 +487,7 @@ fn commit_at(commits: &[(Timestamp, String)], at: Timestamp) -> Option<&str> {
     found.map(|(_, commit)| commit.as_str())
 }
 
-/// Whether a session that relied on a memory may confirm it: an edited file does not bring a name back.
+/// Returns whether a session that relied on a memory may confirm it: an edited file does not bring a name back.
 fn may_be_confirmed(staleness: Option<&Staleness>) -> bool {
     staleness.is_some_and(|staleness| staleness.change != Change::NameGone)
 }
@@ -508,7 +508,7 @@ fn names_of(memory: &Memory) -> Vec<String> {
     }
 }
 
-/// Whether a path names a file of the working tree that is none of ours or git's.
+/// Returns whether a path names a file of the working tree that is none of ours or git's.
 fn is_a_file_here(path: &str) -> bool {
     let mut steps = Path::new(path).components();
     let is_inside = steps.all(|step| match step {

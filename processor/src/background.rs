@@ -110,7 +110,7 @@ fn waiting(dirs: &UserDirs, main: &Tree) -> bool {
     trees::present(dirs, main).iter().any(|tree| has_unprocessed(&dirs.tree(&tree.root)))
 }
 
-/// The transcripts that the last notes name, and their lengths.
+/// Returns the transcripts in the last notes, with their lengths.
 fn transcripts(dirs: &UserDirs, main: &Tree) -> Vec<(PathBuf, u64)> {
     let mut named: Vec<PathBuf> = trees::present(dirs, main)
         .iter()

@@ -458,8 +458,7 @@ fn state_with(file: &SessionFile, End { left, edited }: End) -> SessionState {
     }
 }
 
-/// How a session ended. A fault in telling it, which mining meets and reports too, costs no more than
-/// this.
+/// Returns the end of a session. A fault, which mining detects and reports too, costs only this end.
 fn end_of(file: &SessionFile, territory: &Territory, redact: &dyn Redact) -> End {
     let mut end = catch_unwind(AssertUnwindSafe(|| end(file, territory))).unwrap_or_default();
     // The archive is redacted, but taking out its Markdown may put a secret together.
@@ -467,7 +466,7 @@ fn end_of(file: &SessionFile, territory: &Territory, redact: &dyn Redact) -> End
     end
 }
 
-/// How a session ended, as it is by itself: the last turn of a fork is its own.
+/// Returns the end of a session on its own: the last turn of a fork is not its parent's.
 fn end(file: &SessionFile, territory: &Territory) -> End {
     if file.header.agent.is_some() {
         return End::default();

@@ -8,7 +8,7 @@ use memory_store::store::FILES_MAX;
 /// Maximum depth of folders that are read, as in stores.
 const LEVELS_MAX: u32 = 4;
 
-/// The stamp of one file; empty where there is none.
+/// Returns the stamp of one file; empty if it does not exist.
 pub fn of_file(path: &Path) -> String {
     fs::metadata(path).map(|metadata| line(path, &metadata)).unwrap_or_default()
 }

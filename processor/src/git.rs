@@ -157,12 +157,12 @@ pub(crate) fn marks(root: &Path) -> GitSnapshot {
     }
 }
 
-/// The branch that is checked out; `None` when HEAD is detached or there is no repository.
+/// Returns the checked-out branch; `None` if HEAD is detached or there is no repository.
 pub fn branch(root: &Path) -> Option<String> {
     line(root, &["symbolic-ref", "--quiet", "--short", "HEAD"])
 }
 
-/// Where HEAD and the stash are, in a form to compare with an earlier one.
+/// Returns the positions of HEAD and the stash, in a form to compare with an earlier one.
 pub fn position(root: &Path) -> String {
     let refs = lines(root, &["rev-parse", "HEAD", "--symbolic-full-name", "HEAD"]);
     let stash = line(root, &["rev-parse", "--verify", "--quiet", "refs/stash"]);
@@ -211,7 +211,7 @@ pub fn tracked_texts(root: &Path, texts: &[&str]) -> Option<String> {
     matches!(status.code(), Some(0 | 1)).then(|| String::from_utf8_lossy(&found).into_owned())
 }
 
-/// The paths of tracked files, memory files excepted, and the names of branches and tags, one in a line.
+/// Returns the paths of tracked files, except memory files, and the names of branches and tags, one per line.
 pub fn tracked_names(root: &Path) -> String {
     let without_memories = format!(":(exclude){STORE_DIR}");
     let files = output(root, &["ls-files", "-z", "--", ".", &without_memories]).unwrap_or_default();
@@ -220,19 +220,19 @@ pub fn tracked_names(root: &Path) -> String {
     format!("{files}\n{}\n", String::from_utf8_lossy(&refs))
 }
 
-/// Whether a folder lies in a repository, whether git can read that or not.
+/// Returns whether a folder is in a repository, whether git can read that or not.
 pub fn is_repository(root: &Path) -> bool {
     root.ancestors().any(has_git_entry)
 }
 
-/// Whether git leaves a file out of commits; so it is outside a repository.
+/// Returns whether git leaves a file out of commits; true outside a repository.
 pub fn is_ignored(root: &Path, file: &Path) -> bool {
     let Some(file) = file.to_str() else { return false };
     line(root, &["rev-parse", "--show-toplevel"]).is_none()
         || succeeds(root, &["check-ignore", "--quiet", "--", file])
 }
 
-/// Files with uncommitted changes, relative to the root.
+/// Returns files with uncommitted changes, relative to the root.
 pub fn uncommitted(root: &Path) -> Vec<String> {
     let mut status = command(root);
     status.args(["status", "--porcelain=v1", "-z", "--untracked-files=normal"]);
@@ -304,7 +304,7 @@ fn removed_between(root: &Path, before: &str, after: &str) -> Vec<PathBuf> {
     removed
 }
 
-/// Memory files in other branches and in stashes, whose third parent holds untracked files.
+/// Returns memory files in other branches and in stashes, whose third parent contains untracked files.
 fn held_elsewhere(root: &Path, head: &str) -> Vec<PathBuf> {
     let count = format!("--count={REFS_MAX}");
     let newest = [
@@ -640,7 +640,7 @@ mod tests {
         assert_eq!(worktrees(&linked), worktrees(&root));
     }
 
-    /// The working trees as git lists them.
+    /// Returns the working trees as listed by git.
     fn listed(root: &Path) -> Vec<PathBuf> {
         let listing = output(root, &["worktree", "list", "--porcelain", "-z"]).unwrap();
         let roots = fields(&listing).filter_map(|field| field.strip_prefix("worktree "));

@@ -82,7 +82,7 @@ pub fn rotate(path: &Path) -> io::Result<()> {
     }
 }
 
-/// The last warning in the log of a working tree, if it is not older than `oldest`.
+/// Returns the last warning in the log of a working tree, if it is not older than `oldest`.
 pub fn last_warning(state: &TreeDir, oldest: Timestamp) -> Option<LogLine> {
     let mut log = File::open(&state.log).ok()?;
     let length = log.metadata().ok()?.len();

@@ -54,7 +54,7 @@ impl Machine {
         Self { folder, own: Arc::new(Mutex::new(OwnLoad::new(Instant::now()))) }
     }
 
-    /// Notes that a model on this machine answered this program.
+    /// Records that a model on this machine answered this program.
     pub fn answered(&self, begun: Instant, ended: Instant) {
         if let Ok(mut own) = self.own.lock() {
             own.add(begun, ended);
@@ -78,7 +78,7 @@ impl Machine {
         (pause == Pause::Auto && is_busy()).then_some(Strain::Load)
     }
 
-    /// Whether a battery is discharged and no other source of power is there.
+    /// Returns whether a battery is discharging and there is no other source of power.
     fn is_on_battery(&self) -> bool {
         match &self.folder {
             Some(folder) => has_only_battery(&folder.join("power_supply")),
@@ -132,7 +132,7 @@ impl OwnLoad {
     }
 }
 
-/// Weight of the last `time` in the load average.
+/// Returns the weight of the last `time` in the load average.
 fn weight(time: Duration) -> f64 {
     1.0 - (-time.as_secs_f64() / LOAD_TIME.as_secs_f64()).exp()
 }
@@ -141,7 +141,8 @@ fn cores() -> f64 {
     std::thread::available_parallelism().map_or(1.0, |cores| cores.get() as f64)
 }
 
-/// Whether of the supplies in a folder of Linux's form a battery of the machine is discharged and no other one delivers.
+/// Returns whether, among the supplies in a folder of Linux's form, a battery of the machine is discharging and no
+/// other supply delivers.
 fn has_only_battery(supplies: &Path) -> bool {
     let Ok(supplies) = fs::read_dir(supplies) else { return false };
     let mut discharges = false;
@@ -178,7 +179,7 @@ fn printed(program: &str, arguments: &[&str]) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// A machine with these supplies, each a name with the values of its files, and this load.
+    /// Creates a machine with these supplies, each a name with the values of its files, and this load.
     fn machine(supplies: &[(&str, &[(&str, &str)])], load: &str) -> (tempfile::TempDir, Machine) {
         let folder = tempfile::tempdir().unwrap();
         for (supply, values) in supplies {

@@ -102,7 +102,7 @@ fn print_version() {
     println!("throughline-processor {}", env!("CARGO_PKG_VERSION"));
 }
 
-/// The time, or the one that tests set.
+/// Returns the time, or the one that tests set.
 fn now() -> Timestamp {
     #[expect(clippy::disallowed_methods, reason = "the time that tests set")]
     let set = std::env::var("THROUGHLINE_NOW").ok().and_then(|text| Timestamp::from_setting(&text));

@@ -148,7 +148,7 @@ pub struct Miner<'a> {
 }
 
 impl Miner<'_> {
-    /// The working trees as extraction gets them.
+    /// Returns the working trees in the form that extraction uses.
     pub fn roots(&self) -> Roots {
         Roots::new(self.territory.folders().chain(self.folder_root.clone()))
     }
@@ -250,7 +250,8 @@ impl Miner<'_> {
         known.ends_with(&end_mark(last_part))
     }
 
-    /// Whether two keys are of the same records, whatever end a model saw and whether it read them to their end.
+    /// Returns whether two keys are of the same records, whatever end a model saw and whether it read them to their
+    /// end.
     pub fn is_of(known: &str, key: &str) -> bool {
         let without = |key: &str| key.split(END_MARK).next().unwrap_or_default().to_owned();
         without(known.strip_prefix(LATER).unwrap_or(known)) == without(key)
@@ -319,7 +320,7 @@ impl Miner<'_> {
         }
     }
 
-    /// Without a key it is mined again whenever something is learned, and reported again.
+    /// Stores no key, so that it is mined again whenever something is learned, and reported again.
     fn keep_nothing(
         &self,
         name: &str,
@@ -449,7 +450,7 @@ fn sum(json: &[u8]) -> String {
     blake3::hash(json).to_hex()[..32].to_owned()
 }
 
-/// The names of the sessions of which something was mined.
+/// Returns the names of the sessions with mined data.
 pub fn names(home: &ProjectDir) -> Vec<String> {
     let listing = std::fs::read_dir(&home.mined).into_iter().flatten().flatten();
     let name = |file: std::fs::DirEntry| {
@@ -458,7 +459,7 @@ pub fn names(home: &ProjectDir) -> Vec<String> {
     listing.filter_map(name).collect()
 }
 
-/// The drafts of that.
+/// Returns the drafts of a session's last mined file.
 pub fn drafts(home: &ProjectDir, name: &str) -> Vec<Draft> {
     last_mined(home, name).map(|mined| mined.drafts).unwrap_or_default()
 }

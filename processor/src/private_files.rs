@@ -84,7 +84,7 @@ pub fn unpack(bytes: Vec<u8>) -> Option<Vec<u8>> {
     Some(unpacked)
 }
 
-/// The end of an object that begins so.
+/// Returns the end of an object with this beginning.
 fn check(begin: &[u8]) -> String {
     format!("{CHECK}{}\"}}\n", &blake3::hash(begin).to_hex()[..16])
 }
@@ -135,7 +135,7 @@ pub fn create_private(folder: &Path) -> Result<()> {
     Ok(create_folder(folder, Privacy::Private)?)
 }
 
-/// The time of the last change of a file, in nanoseconds since 1970.
+/// Returns the time of the last change of a file, in nanoseconds since 1970.
 pub fn modified_ns(metadata: &fs::Metadata) -> i128 {
     file_stamp::modified_ns(metadata).map_or(0, i128::from)
 }

@@ -9,17 +9,17 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Receiver of progress reports. Called from several threads.
 pub trait Progress: Sync {
-    /// A stage of `steps` steps begins.
+    /// Begins a stage of `steps` steps.
     fn stage(&self, name: &str, steps: usize);
     /// Continues a stage of which `done` of `steps` are complete.
     fn resume(&self, name: &str, _done: usize, steps: usize) {
         self.stage(name, steps);
     }
-    /// One step of the stage is done.
+    /// Completes one step of the stage.
     fn step(&self);
     /// Reports a note for the user during the work. The same note may be repeated.
     fn note(&self, _note: &str) {}
-    /// All is done.
+    /// Ends the report.
     fn done(&self);
 }
 
@@ -171,7 +171,7 @@ pub fn about(time: Duration) -> String {
 }
 
 impl Lines {
-    /// Plain lines, or one JSON object a line.
+    /// Creates a report of plain lines, or of one JSON object per line.
     pub fn new(json: bool) -> Self {
         Self { json, now: Mutex::default() }
     }

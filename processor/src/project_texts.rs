@@ -111,7 +111,8 @@ impl ProjectTexts {
     }
 }
 
-/// The paths and names of these working trees: of tracked files, branches and tags, and of the trees themselves.
+/// Returns the paths and names of these working trees: of tracked files, branches and tags, and of the trees
+/// themselves.
 fn names(trees: &[Tree]) -> String {
     let mut names = String::new();
     for tree in trees {

@@ -372,7 +372,7 @@ fn look(path: &Path) -> String {
     format!("{} {} {is_read}", metadata.len(), modified_ns(&metadata))
 }
 
-/// Whether a path is that of a pack which this version cannot read, though a later one may.
+/// Returns whether a path is that of a pack which this version cannot read, though a later one may.
 fn is_foreign_pack(path: &Path) -> bool {
     let is_pack = path.extension().is_some_and(|end| end == "pack");
     is_pack && !archive::lists_pack(path)

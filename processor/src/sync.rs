@@ -323,7 +323,7 @@ impl Run<'_> {
         self.report.warn(published.warnings);
     }
 
-    /// Whether memories, and all that is published of them, would be as they are.
+    /// Returns whether memories, and all published data derived from them, would be unchanged.
     fn memories_stay(&self, inputs: &str) -> bool {
         self.around.stays
             && self.context.home.commands.exists()
@@ -354,7 +354,7 @@ impl Run<'_> {
         heal::distrust_indexes(&self.context, &mut self.state, &mut self.distrusted);
     }
 
-    /// Settles, and where that meets damage makes the indexes again before.
+    /// Settles; if that meets damage, rebuilds the indexes first.
     fn settle_or_heal(&mut self) -> Result<bool> {
         match self.settle() {
             Err(error) if heal::is_damage(&error) => {

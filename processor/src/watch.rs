@@ -184,7 +184,7 @@ pub fn run(options: &Options, waker: &Waker, say: &mut dyn FnMut(&str)) -> Resul
     Ok(())
 }
 
-/// Whether `throughline off` is in force.
+/// Returns whether `throughline off` is in force.
 fn is_off(dirs: &UserDirs) -> bool {
     #[expect(clippy::disallowed_methods, reason = "runs for days: it asks again and again")]
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -192,7 +192,7 @@ fn is_off(dirs: &UserDirs) -> bool {
     Mode::Full.unless_off(&dirs.off_file(), now) != Mode::Full
 }
 
-/// The projects that this machine vouched for and that are there.
+/// Returns the trusted projects that exist.
 fn vouched_for(dirs: &UserDirs) -> BTreeSet<ProjectId> {
     let Ok(records) = fs::read_dir(dirs.data.join("by-path")) else { return BTreeSet::new() };
     let records = records.flatten().take(RECORDS_MAX);

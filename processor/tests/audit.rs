@@ -42,7 +42,7 @@ fn holding(sealed: &Sealed) -> BTreeSet<PathBuf> {
     files.into_iter().filter_map(holds).collect()
 }
 
-/// The files in which an audit found something.
+/// Returns the files in which an audit found something.
 fn found(report: &AuditReport) -> BTreeSet<PathBuf> {
     report.found.iter().map(|found| found.path.clone()).collect()
 }
@@ -140,7 +140,7 @@ fn all_that_is_kept_is_cleaned_wherever_it_lies() {
     assert_eq!(audited(&sealed, true).cleaned, 0);
 }
 
-/// A private key of several lines.
+/// Returns a private key of several lines.
 fn key() -> String {
     let kind = "PRIVATE KEY";
     let line = format!("{}\n", "KqZ4wLr8TnB2mXc6".repeat(4));

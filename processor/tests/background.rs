@@ -63,7 +63,7 @@ fn it_does_nothing_where_only_recall_is_wanted() {
     }
 }
 
-/// Where git hung a moment ago the next run does not wait for it again.
+/// After git hung a moment ago the next run does not wait for it again.
 #[test]
 fn what_a_run_before_found_of_git_holds_for_ten_minutes() {
     for (hung_at, is_told) in [("2026-11-21T11:59:00Z", true), ("2026-11-21T11:40:00Z", false)] {

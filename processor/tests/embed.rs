@@ -23,7 +23,7 @@ fn pieces() -> Vec<String> {
     pieces
 }
 
-/// A model without any sense, but with all its parts; `seed` makes another space.
+/// Creates a model without any meaning, but with all its parts; `seed` defines another space.
 fn place_model(dir: &Path, seed: u32) {
     let mut state = seed;
     let mut numbers = |count: usize| -> Vec<f32> {
@@ -50,7 +50,7 @@ fn place_model(dir: &Path, seed: u32) {
     build::place(dir, &table, &transformer).unwrap();
 }
 
-/// A project with memories and turns, and a model.
+/// Returns a project with memories and turns, and a model.
 fn sealed() -> Sealed {
     let mut sealed = Sealed::new();
     let models = sealed.dirs.data.join("models");

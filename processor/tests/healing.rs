@@ -43,13 +43,13 @@ fn synced() -> Sealed {
     sealed
 }
 
-/// The indexes of a project and of its user.
+/// Returns the indexes of a project and of its user.
 fn indexes(sealed: &Sealed) -> [PathBuf; 3] {
     let state = sealed.dirs.tree(&sealed.tree.root);
     [state.index.clone(), state.thinking.clone(), sealed.dirs.user_state().index]
 }
 
-/// The segments and the manifest of an index.
+/// Returns the segments and the manifest of an index.
 fn files(folder: &PathBuf) -> Vec<PathBuf> {
     let listing = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
     let mut files: Vec<PathBuf> = listing.filter(|path| !path.ends_with("writer.lock")).collect();

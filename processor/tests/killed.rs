@@ -30,7 +30,7 @@ fn scripts(sealed: &Sealed) -> Vec<Script> {
     scripts
 }
 
-/// Memories and archived records; the home's own path is replaced.
+/// Returns memories and archived records; the home's own path is replaced.
 fn result(sealed: &Sealed) -> Vec<(String, Vec<u8>)> {
     sealed
         .files(|path| {

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 const WISH: &str = "Please always run the migrations inside a transaction.";
 const REASON: &str = "I chose SQLite over Postgres because the tool must run offline.";
 
-/// A session in which something is worth remembering; `turns` of them make several windows.
+/// Returns a session with something worth remembering; `turns` of them make several windows.
 fn session(turns: usize) -> Session {
     let turn = |number: usize| Turn {
         uuid: format!("prompt-{number}"),
@@ -51,7 +51,7 @@ fn memory(kind: &str, title: &str, quote: &str) -> Value {
     })
 }
 
-/// Answer of a good model: two memories with support in the session and one without.
+/// Returns the answer of a good model: two memories with support in the session and one without.
 fn good(_question: &str) -> String {
     json!({"memories": [
         memory("preference", "Migrations run inside a transaction", "always run the migrations inside a transaction"),
@@ -65,7 +65,7 @@ fn settings(host: &str) -> Llm {
     Llm { model: "tiny".to_owned(), host: host.to_owned(), timeout_s: 5, ..Llm::default() }
 }
 
-/// A standing wish that rules found.
+/// Returns a standing wish that rules found.
 fn wish(title: &str, uuid: &str) -> Draft {
     Draft {
         kind: Kind::Preference,
@@ -183,7 +183,7 @@ fn a_wish_of_the_rules_stays_where_the_model_does_not_tell_of_it() {
     assert_eq!(titles(&extracted), ["Always run migrations inside transaction", "Use tabs"]);
 }
 
-/// Answer of a model that misunderstood the window.
+/// Returns the answer of a model that misunderstood the window.
 fn babbles(_question: &str) -> String {
     let memory = |n: usize| memory("task", &format!("task {n}"), "the task of the part");
     json!({"memories": (0..5).map(memory).collect::<Vec<_>>()}).to_string()

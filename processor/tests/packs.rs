@@ -32,7 +32,7 @@ fn name(number: u32) -> String {
     format!("s{number}")
 }
 
-/// A project whose old sessions were synced and not packed. Claude Code has deleted the transcripts.
+/// Returns a project whose old sessions were synced and not packed. Claude Code has deleted the transcripts.
 fn unpacked() -> Sealed {
     let sealed = Sealed::new();
     for number in 1..=SESSIONS {
@@ -48,7 +48,7 @@ fn unpacked() -> Sealed {
     sealed
 }
 
-/// Such a project, packed.
+/// Returns the same project after packing.
 fn packed() -> Sealed {
     let sealed = unpacked();
     pack(&sealed);
@@ -108,7 +108,7 @@ fn holding(sealed: &Sealed, text: &str) -> Vec<PathBuf> {
     all.filter(holds).collect()
 }
 
-/// The files of the archive.
+/// Returns the files of the archive.
 fn snapshot(sealed: &Sealed) -> BTreeMap<PathBuf, Vec<u8>> {
     let files = files::files(archive(sealed).folder()).map(Result::unwrap);
     files.map(|file| (file.clone(), fs::read(file).unwrap())).collect()
@@ -123,7 +123,7 @@ fn restore(sealed: &Sealed, files: &BTreeMap<PathBuf, Vec<u8>>) {
     }
 }
 
-/// Whether each session is in one place, packs are sound, and nothing half-written is left.
+/// Asserts that each session is in one place, packs are sound, and nothing half-written is left.
 fn assert_tidy(sealed: &Sealed) {
     let archive = archive(sealed);
     for pack in archive.packs() {
@@ -302,7 +302,7 @@ fn an_audit_looks_into_packs_and_cleans_them() {
     assert_eq!(loaded(&sealed).len(), SESSIONS as usize + 1);
 }
 
-/// A kill leaves some of the files as they were before and some as they are after, in the order of their writing.
+/// After a kill some of the files are as before and some as after, in the order of their writing.
 #[test]
 fn a_kill_at_any_moment_loses_nothing() {
     let sealed = unpacked();
@@ -368,7 +368,7 @@ fn flipped(bytes: &[u8], at: usize) -> Vec<u8> {
     flipped
 }
 
-/// A session that ended just now.
+/// Writes a session that ended just now.
 fn new_session(sealed: &Sealed, name: &str) {
     let mut script = Script::new(name, sealed.root()).starting("2026-11-21T08:00:00Z");
     script.prompt("From now on never rename a harbour light.");
@@ -422,7 +422,7 @@ fn of_a_damaged_pack_what_is_sound_stays_and_the_rest_is_told() {
     assert!(partly > 0 && wholly > 1, "{partly} {wholly}: what is before the damage is sound");
 }
 
-/// The disk is sick, a later version was there, or something else lies there.
+/// The disk fails, a later version has written, or another entry is in its place.
 #[test]
 fn while_a_pack_cannot_be_read_all_else_is_synced_and_nothing_is_lost() {
     let damages =
@@ -472,7 +472,7 @@ fn while_a_pack_cannot_be_read_all_else_is_synced_and_nothing_is_lost() {
     }
 }
 
-/// A pack as a later version may write it.
+/// Returns a pack as a later version may write it.
 fn later_version(bytes: &[u8]) -> Vec<u8> {
     let (rest, trailer) = bytes.split_at(bytes.len() - 20);
     let len = u32::from_le_bytes(trailer[16..].try_into().unwrap()) as usize;
@@ -508,7 +508,7 @@ fn a_purge_beside_a_damaged_pack_deletes_no_copy_of_another_session() {
     assert_eq!((report.left, archive(&sealed).packs_aside()), (Vec::new(), Vec::new()));
 }
 
-/// Something lies where a session is to be written, as a full disk would keep it from being written.
+/// An entry in the place of a session's file prevents its writing, like a full disk.
 #[test]
 fn a_purge_that_cannot_take_a_pack_apart_deletes_nothing() {
     let sealed = packed();
@@ -529,7 +529,7 @@ fn a_purge_that_cannot_take_a_pack_apart_deletes_nothing() {
     assert_tidy(&sealed);
 }
 
-/// Files that sessions have of their own.
+/// Returns the separate files of sessions.
 fn own(sealed: &Sealed) -> Vec<String> {
     let archive = archive(sealed);
     let entries = archive.entries().unwrap().into_iter();
@@ -542,7 +542,7 @@ fn keep_days(sealed: &Sealed, days: u32) {
     fs::write(sealed.dirs.claude.join("settings.json"), settings).unwrap();
 }
 
-/// Something lies where a session is to be written, as a full disk would keep it from being written.
+/// An entry in the place of a session's file prevents its writing, like a full disk.
 #[test]
 fn while_a_pack_cannot_be_taken_apart_old_sessions_wait_and_all_else_is_synced() {
     let sealed = packed();

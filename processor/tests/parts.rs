@@ -22,7 +22,7 @@ const PART_BYTES: u64 = 6_000;
 /// Stories of the long session, and lines of one.
 const STORIES: u32 = 12;
 
-/// Something that happens and is worth remembering.
+/// Adds an event that is worth remembering.
 fn story(script: &mut Script, number: u32) {
     let thing = ["ledger", "parser", "cache", "router"][number as usize % 4];
     let area = ["harbour", "quarry", "orchard", "foundry", "brewery"][number as usize % 5];
@@ -50,7 +50,7 @@ fn story(script: &mut Script, number: u32) {
     script.say("Noted.");
 }
 
-/// The lines of a session in which much happens.
+/// Returns the lines of a session with many events.
 fn lines(sealed: &Sealed) -> Vec<String> {
     let mut script = Script::new("s1", sealed.root());
     (0..STORIES).for_each(|number| story(&mut script, number));

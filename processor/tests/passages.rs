@@ -6,7 +6,7 @@ use memory_store::recall::passages::Already;
 use memory_store::recall::{Hit, Recall, Search, Tier};
 use processor::upkeep::purge::{What, purge};
 
-/// A session about a port, with talk about other things around it.
+/// Returns a session about a port, with talk about other things around it.
 fn about_a_port(sealed: &Sealed, session: &str) -> Script {
     let mut script = Script::new(session, sealed.root());
     for subject in ["tariff import", "invoice layout", "search box", "login page", "error mail"] {

@@ -43,7 +43,7 @@ fn anywhere(sealed: &Sealed, text: &str) -> Option<String> {
     None
 }
 
-/// A text that a session was given.
+/// Writes a text given to a session; returns its path.
 fn given(sealed: &Sealed, session: &str, agent: Option<&str>, text: &str) -> PathBuf {
     let path = sealed.dirs.tree(&sealed.tree.root).session(session, agent);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -136,7 +136,7 @@ fn store(sealed: &Sealed) -> Store {
     Store::open(&sealed.dirs, &sealed.tree).unwrap()
 }
 
-/// A memory that was learned, with a quote of some length.
+/// Returns a memory that was learned, with a quote of some length.
 fn learned(sealed: &Sealed, title: &str) -> Stored {
     let memories = store(sealed).list().unwrap().memories;
     let titles: Vec<String> = memories.iter().map(|stored| stored.memory.title.clone()).collect();
@@ -294,7 +294,7 @@ fn what_a_session_that_stays_shows_as_well_stays_with_that_alone() {
     assert_eq!(processor::session_records::read(&home), []);
 }
 
-/// The transcript is still there: only the list keeps it from being read again.
+/// The transcript still exists: only the list prevents its reading.
 #[test]
 fn a_damaged_list_brings_nothing_back() {
     let sealed = Sealed::new();

@@ -62,7 +62,7 @@ fn records(sealed: &Sealed, session: &str) -> String {
     serde_json::to_string(&archive.load(session).unwrap().unwrap().records).unwrap()
 }
 
-/// Claude asks, and the user gives an answer other than the options.
+/// Adds a question of Claude and the user's answer other than the options.
 fn asks(script: &mut Script, question: &str, options: &[&str], answer: &str) {
     let options: Vec<_> =
         options.iter().map(|label| json!({"label": label, "description": "as it is"})).collect();
@@ -78,7 +78,7 @@ fn asks(script: &mut Script, question: &str, options: &[&str], answer: &str) {
     script.result(&id, &told, structured);
 }
 
-/// A commit as Claude makes it.
+/// Adds a commit as Claude makes it.
 fn commits(script: &mut Script, subject: &str, reason: &str) {
     let command = format!("git commit -am \"{subject}\" -m \"{reason}\"");
     script.bash(&command, &format!("[main 1a2b3c4] {subject}\n 1 file changed, 2 insertions(+)"));
@@ -219,7 +219,7 @@ fn a_choice_about_secrets_stays_what_it_is() {
     assert!(kept.contains("In the keyring of the desktop"), "{kept}");
 }
 
-/// A session in which the value is used bare wherever a value can be used.
+/// Adds the bare value in all places where a value can be used.
 fn uses(script: &mut Script, secret: &str) {
     let root = script.cwd.clone();
     script.say(&format!("I seed the installer with {secret} and write the migration for it."));
@@ -318,7 +318,7 @@ fn a_later_session_cleans_what_earlier_ones_stored() {
     assert!(notice.contains("cleaned"), "{notice}");
 }
 
-/// A memory that the user saved, and that contains a value which a later session calls a password.
+/// Returns a memory that the user saved, with a value that a later session calls a password.
 fn saved_with_value(sealed: &Sealed) -> Stored {
     let store = Store::open(&sealed.dirs, &sealed.tree).unwrap();
     let title = "Operators all have brightotter7714";

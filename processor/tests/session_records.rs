@@ -117,7 +117,7 @@ fn a_record_stays_when_turns_expire_and_goes_with_a_purge() {
     assert_eq!(session_records::read(&home), []);
 }
 
-/// A secret that only shows once Markdown is taken out of a text.
+/// A secret that is recognisable only after Markdown is removed from a text.
 #[test]
 fn a_record_holds_no_secret() {
     let sealed = Sealed::new();

@@ -40,7 +40,7 @@ fn answer() -> String {
     json!({"memories": (0..THINGS.len()).map(memory).collect::<Vec<_>>()}).to_string()
 }
 
-/// Three sessions of two parts each, which `server` is to read.
+/// Returns three sessions of two parts each, with `server` as their reader.
 fn project(server: &OpenAi) -> Sealed {
     let sealed = Sealed::with_mode(Mode::Private);
     for session in 0..3 {
@@ -64,14 +64,14 @@ fn project(server: &OpenAi) -> Sealed {
     sealed
 }
 
-/// A sync without time, which asks one question nevertheless.
+/// Runs a sync without time, which asks one question nevertheless.
 fn one_question(sealed: &Sealed) -> SyncReport {
     let options =
         SyncOptions { busy: Busy::Leave, asked_at_once: Duration::ZERO, ..sealed.options() };
     sync(&options).unwrap()
 }
 
-/// The things that the model's memories are about.
+/// Returns the subjects of the model's memories.
 fn remembered(sealed: &Sealed) -> Vec<&'static str> {
     let listing = Store::open(&sealed.dirs, &sealed.tree).unwrap().list().unwrap();
     let of_model = |title: &str| {

@@ -662,7 +662,7 @@ fn comparable(sealed: &Sealed) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The first file in which two homes differ; whole homes are too long to read.
+/// Returns the first file in which two homes differ; whole homes are too long to read.
 fn difference(one: &Sealed, other: &Sealed) -> Option<String> {
     let (one, other) = (comparable(one), comparable(other));
     let names =

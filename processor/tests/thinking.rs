@@ -7,8 +7,7 @@ use memory_store::recall::{Collection, Hit, Recall, Search, Tier};
 use processor::upkeep::purge::{What, purge};
 use serde_json::json;
 
-/// A session whose second turn has a thought with a secret in it, beside an empty one of a newer
-/// client.
+/// Returns a session whose second turn has a thought with a secret in it, next to an empty one of a newer client.
 fn thoughtful(sealed: &Sealed, session: &str, secret: &str) -> Script {
     let mut script = Script::new(session, sealed.root());
     script.prompt("Make the importer faster");

@@ -26,7 +26,7 @@ fn with_session(mode: Mode) -> Sealed {
     sealed
 }
 
-/// Everything that is stored, each with whether it waits, and whether its file is in the folder.
+/// Returns all stored memories, each with whether it is pending, and whether its file is in the folder.
 fn stored(sealed: &Sealed) -> BTreeMap<String, (bool, bool)> {
     let store = Store::open(&sealed.dirs, &sealed.tree).unwrap();
     let listed = store.list().unwrap().memories;

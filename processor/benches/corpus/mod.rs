@@ -56,7 +56,7 @@ impl Corpus {
     }
 }
 
-/// The folder of the project.
+/// Returns the folder of the project.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }

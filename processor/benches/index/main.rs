@@ -217,7 +217,7 @@ struct Reads {
 }
 
 impl Reads {
-    /// Since it began. What that costs by itself is some 100 bytes.
+    /// Returns the values since its start. That itself costs some 100 bytes.
     fn so_far() -> Result<Self> {
         let io = std::fs::read_to_string("/proc/self/io").context("/proc/self/io")?;
         let number = |name: &str| -> Result<u64> {

@@ -133,7 +133,7 @@ fn home() -> Result<(tempfile::TempDir, Bench)> {
     Ok((home, bench))
 }
 
-/// A turn more in a session of so many megabytes, the median of some rounds.
+/// Measures one more turn in a session of so many megabytes, the median of some rounds.
 fn growth(megabytes: u64, rounds: u32) -> Result<Vec<Row>> {
     let (_home, bench) = home()?;
     let turns = write_session(&bench, 0, megabytes * MB)?;
@@ -225,7 +225,7 @@ fn room() -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// A broken line of records nested in one another, and one ten times as long.
+/// Measures a broken line of records nested in one another, and one ten times as long.
 fn salvage() -> Result<Vec<Row>> {
     let nested = |levels: usize| {
         let broken = "{\"type\":\"user\",\"a\":".repeat(levels);
@@ -238,7 +238,7 @@ fn salvage() -> Result<Vec<Row>> {
     })
 }
 
-/// A memory file of many keys, and one of ten times as many.
+/// Measures a memory file of many keys, and one of ten times as many.
 fn keys() -> Result<Vec<Row>> {
     ratio("a memory file of many keys", |times| {
         let keys: String = (0..600 * times).map(|key| format!("k{key}: v\n")).collect();
@@ -261,7 +261,7 @@ fn ratio(what: &str, cost_ms: impl Fn(usize) -> f64) -> Result<Vec<Row>> {
     ])
 }
 
-/// A sync of a repository in which git hangs, and the next one.
+/// Measures a sync of a repository in which git hangs, and the next one.
 fn hung_git() -> Result<Vec<Row>> {
     let (_home, bench) = home()?;
     write_session(&bench, 0, MB)?;
@@ -324,7 +324,7 @@ fn commands(program: &Path) -> Result<Vec<Row>> {
         .collect()
 }
 
-/// A command in the sealed home's project that prints nothing.
+/// Returns a command in the sealed home's project that prints nothing.
 fn quiet<'c>(bench: &Bench, command: &'c mut Command) -> &'c mut Command {
     bench
         .sealed(command)
@@ -357,7 +357,7 @@ fn append_turns(bench: &Bench, session: u32, turns: std::ops::Range<u32>) -> Res
     Ok(fs::metadata(&path)?.len())
 }
 
-/// A turn with the usual large content: files that are read, edits with the whole file, thinking.
+/// Writes a turn with the usual large content: files that are read, edits with the whole file, thinking.
 fn turn(
     out: &mut impl Write,
     corpus: &Corpus,

@@ -170,7 +170,7 @@ fn end() -> Result<Timestamp> {
     Timestamp::parse(END).context("the end of the history is no time")
 }
 
-/// The user's folders below `home`; the models' has the table only.
+/// Returns the user's folders below `home`; the models' folder contains the table only.
 fn dirs(home: &Path) -> Result<UserDirs> {
     let get = |name: &str| match name {
         "HOME" => Some(home.into()),
@@ -212,7 +212,7 @@ impl Bench {
         Ok(Self { options, home, dirs, tree, corpus: Corpus::read()? })
     }
 
-    /// A file that is there once the history is whole.
+    /// Returns the path of a file that exists once the history is complete.
     fn done(&self) -> PathBuf {
         self.home.join("done")
     }
@@ -330,7 +330,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Turns by which earlier runs made the last session longer.
+    /// Returns the number of turns by which earlier runs extended the last session.
     fn turns_grown(&self) -> Result<u32> {
         let path = self.home.join("grown");
         if path.exists() { Ok(fs::read_to_string(path)?.parse()?) } else { Ok(0) }

@@ -135,7 +135,7 @@ impl<'a> Files<'a> {
         self.now.get(path).unwrap_or(&Now::Unknown)
     }
 
-    /// When a file was last changed.
+    /// Returns the time of a file's last change.
     pub fn modified(&self, path: &str) -> Option<Timestamp> {
         self.compared.files.get(path).map(|known| Timestamp(known.modified_ns / NS_OF_MS))
     }
@@ -242,7 +242,7 @@ impl<'a> Files<'a> {
         known.is_some_and(|known| (known.bytes, known.modified_ns) == (is.bytes, is.modified_ns))
     }
 
-    /// Which of these files may be read.
+    /// Returns those of these files that may be read.
     fn open_to_us<'p>(&self, paths: &[&'p str]) -> BTreeSet<&'p str> {
         let own = paths.iter().copied();
         let own: Vec<&str> =
@@ -255,7 +255,7 @@ impl<'a> Files<'a> {
         own.into_iter().filter(|path| !ignored.contains(*path)).collect()
     }
 
-    /// Whether no other repository begins on the way to a file.
+    /// Returns whether no other repository begins on the way to a file.
     fn is_ours(&self, path: &str) -> bool {
         let mut folders = Path::new(path).ancestors().skip(1);
         let begins =

@@ -65,7 +65,7 @@ pub fn forms(name: &str) -> Vec<Vec<String>> {
     forms
 }
 
-/// Whether a name may be a path, whose renames git has.
+/// Returns whether a name may be a path, whose renames git has.
 pub fn may_be_path(name: &str) -> bool {
     name.contains(['/', '.']) && !name.contains("::")
 }
@@ -117,7 +117,7 @@ fn is_name(word: &str, is_alone: bool) -> bool {
     is_flag || is_alone || is_joined(bare)
 }
 
-/// Whether a word consists of several, joined as in a program.
+/// Returns whether a word consists of several, joined as in a program.
 fn is_joined(word: &str) -> bool {
     let is_hump = |pair: &[u8]| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase();
     word.contains(['_', '/', '.']) || word.contains("::") || word.as_bytes().windows(2).any(is_hump)

@@ -59,7 +59,7 @@ impl Content {
 }
 
 impl Sketch {
-    /// Whether less than half of the lines that were there remain.
+    /// Returns whether less than half of the lines that were there remain.
     pub fn is_rewritten(&self, now: &Content) -> bool {
         let remain = self.0.iter().filter(|line| now.lines.binary_search(line).is_ok()).count();
         remain * 2 < self.0.len()

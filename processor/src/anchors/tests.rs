@@ -393,7 +393,7 @@ fn what_is_kept_goes_with_its_memory() {
     assert!(!kept().contains(&id.to_string()) && !kept().contains("a.rs"));
 }
 
-/// What a search reports of a memory whose name is gone.
+/// Returns the report for a memory whose name no longer occurs.
 fn gone(name: &str) -> Option<String> {
     Some(format!("names `{name}`, which is gone"))
 }

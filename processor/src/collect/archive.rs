@@ -112,7 +112,7 @@ fn is_zero(number: &u32) -> bool {
 }
 
 impl Header {
-    /// The name of the file without its ending.
+    /// Returns the name of the file without its ending.
     pub fn name(&self) -> String {
         parts::name(&file_name(&self.session, self.agent.as_deref()), self.part)
     }
@@ -199,18 +199,18 @@ impl Archive {
         Self { folder: home.archive.clone(), kept: Arc::default(), known_packs: Arc::default() }
     }
 
-    /// Its folder.
+    /// Returns its folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The names of its sessions, in the order of [`Self::entries`].
+    /// Returns the names of its sessions, in the order of [`Self::entries`].
     pub fn names(&self) -> Result<Vec<String>> {
         Ok(self.entries()?.into_iter().map(|entry| entry.name).collect())
     }
 
-    /// Its sessions: those with files of their own by name, then pack by pack, for to read across packs would be to
-    /// decompress them again and again.
+    /// Returns its sessions: those with files of their own by name, then pack by pack, because reading across packs
+    /// would decompress them repeatedly.
     pub fn entries(&self) -> Result<Vec<Entry>> {
         let mut entries = files_in(&self.folder, SUFFIX)?;
         let mut names: HashSet<String> = entries.iter().map(|entry| entry.name.clone()).collect();
@@ -227,7 +227,7 @@ impl Archive {
         Ok(entries)
     }
 
-    /// One session, which must be there.
+    /// Returns one session, which must exist.
     pub fn entry(&self, name: &str) -> Result<Entry> {
         if let Some(entry) = self.own_entry(name)? {
             return Ok(entry);
@@ -236,14 +236,14 @@ impl Archive {
         entry.ok_or_else(|| self.missing(name))
     }
 
-    /// The error for a session that is not there, or perhaps in a pack that cannot be read.
+    /// Returns the error for a session that does not exist, or is perhaps in a pack that cannot be read.
     pub fn missing(&self, name: &str) -> anyhow::Error {
         let unreadable = self.unreadable_packs().into_iter().next();
         let why = unreadable.map(|(_, why)| why);
         anyhow::Error::msg(why.unwrap_or_else(|| format!("{name}: no such archived session")))
     }
 
-    /// The file that a session has of its own.
+    /// Returns the separate file of a session, if it has one.
     fn own_entry(&self, name: &str) -> Result<Option<Entry>> {
         match Entry::of(name.to_owned(), self.path(name)) {
             Err(error) if is_gone(&error) => Ok(None),
@@ -251,7 +251,7 @@ impl Archive {
         }
     }
 
-    /// Where the turns of a session are kept that is in no pack.
+    /// Returns the path of a session's separate file.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.join(format!("{name}{SUFFIX}"))
     }
@@ -337,7 +337,7 @@ impl Archive {
         read.map(drop).map_err(|error| told(error, &path))
     }
 
-    /// The files that were put aside because they were damaged, with the names of their sessions.
+    /// Returns the damaged files that were set aside, with the names of their sessions.
     pub fn aside(&self) -> Vec<(String, PathBuf)> {
         let listing = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let mut aside: Vec<(String, PathBuf)> = listing
@@ -430,8 +430,8 @@ impl Archive {
     }
 }
 
-/// The name of the archive file of a session. Ids from outside name a file only when they are
-/// plain; others are hashed.
+/// Returns the name of the archive file of a session. An id from outside is used as a file name only if it is plain;
+/// others are hashed.
 pub fn file_name(session: &str, agent: Option<&str>) -> String {
     /// Characters of an id that may name a file.
     const NAME_CHARS_MAX: usize = 64;
@@ -455,12 +455,12 @@ pub fn file_name(session: &str, agent: Option<&str>) -> String {
     }
 }
 
-/// The name of the archive file of a transcript.
+/// Returns the name of the archive file of a transcript.
 pub fn name_of(transcript: &TranscriptName) -> String {
     file_name(&transcript.session, transcript.agent.as_deref())
 }
 
-/// The files of a folder with this ending, by name.
+/// Returns the files of a folder with this ending, by name.
 fn files_in(folder: &Path, ending: &str) -> Result<Vec<Entry>> {
     each_in(folder, ending)?.into_iter().map(|(_, entry)| entry).collect()
 }
@@ -490,7 +490,7 @@ fn each_in(folder: &Path, ending: &str) -> Result<Vec<(PathBuf, Result<Entry>)>>
     Ok(files)
 }
 
-/// The path under which a damaged file is put aside: the first one that is free.
+/// Returns the path under which a damaged file is set aside: the first free one.
 fn aside_path(folder: &Path, name: &str) -> PathBuf {
     let numbered = (2..).map(|number: u32| format!("{name}.{number}{ASIDE}"));
     let names = std::iter::once(format!("{name}{ASIDE}")).chain(numbered);
@@ -553,8 +553,8 @@ fn told(error: anyhow::Error, path: &Path) -> anyhow::Error {
     if damaged { error.context(DamagedArchive(path)) } else { error.context(Unreadable(path)) }
 }
 
-/// Whether an archived session could not be read because its file is damaged. Any other file must
-/// stay where it is: a later run, or a later version of this program, can read it.
+/// Returns whether an archived session could not be read because its file is damaged. Any other file must stay where it
+/// is: a later run, or a later version of this program, can read it.
 pub fn is_damaged(error: &anyhow::Error) -> bool {
     error.is::<DamagedArchive>()
 }
@@ -597,7 +597,7 @@ fn ensure_lasting(folder: &Path) -> Result<()> {
     }
 }
 
-/// A hash of the head of a transcript, for its watermark.
+/// Returns a hash of the head of a transcript, for its watermark.
 pub fn head_hash(file: &mut File, bytes: u64) -> io::Result<String> {
     use std::io::Seek;
     file.seek(io::SeekFrom::Start(0))?;
@@ -606,7 +606,7 @@ pub fn head_hash(file: &mut File, bytes: u64) -> io::Result<String> {
     Ok(blake3::hash(&head).to_hex()[..32].to_owned())
 }
 
-/// The times of the first and the last record that has one.
+/// Returns the times of the first and the last record that has one.
 pub fn span(records: &[Record]) -> Option<(Timestamp, Timestamp)> {
     let times = || records.iter().map(|record| record.at).filter(|at| *at != Timestamp::default());
     Some((times().min()?, times().max()?))

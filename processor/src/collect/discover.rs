@@ -233,7 +233,7 @@ fn look(path: &Path, territory: &Territory, memo: &mut Seen) -> io::Result<()> {
     Ok(())
 }
 
-/// The session that a transcript's first records name.
+/// Returns the session named in a transcript's first records.
 pub fn session_of(path: &Path) -> Option<String> {
     /// Maximum number of lines that are searched for a session id.
     const LINES_MAX: usize = 50;
@@ -257,7 +257,7 @@ pub fn check_folder(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The longest folder that all of these lie in; for transcripts recorded on another machine.
+/// Returns the longest folder that contains all of these; for transcripts recorded on another machine.
 pub fn common_root<'a>(cwds: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let mut common: Option<Vec<&str>> = None;
     for cwd in cwds.into_iter().filter(|cwd| cwd.starts_with('/')) {

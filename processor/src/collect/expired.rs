@@ -69,12 +69,12 @@ impl Expired {
         Self { folder: home.archive.join("expired") }
     }
 
-    /// The folder.
+    /// Returns the folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The names of the sessions, sorted.
+    /// Returns the names of the sessions, sorted.
     pub fn names(&self) -> Vec<String> {
         let listing = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let mut names: Vec<String> = listing
@@ -90,7 +90,7 @@ impl Expired {
         names
     }
 
-    /// Whether the turns of a session were lost.
+    /// Returns whether the turns of a session were lost.
     pub fn is_lost(&self, name: &str) -> bool {
         self.path(name, true).exists()
     }
@@ -106,7 +106,7 @@ impl Expired {
         [true, false].into_iter().find_map(|lost| read_json(&self.path(name, lost)))
     }
 
-    /// How far the transcripts of a session were read.
+    /// Returns the header with the watermarks of a session's transcripts.
     pub fn header(&self, name: &str) -> Option<Header> {
         self.load(name).map(|remains| remains.header)
     }
@@ -122,7 +122,7 @@ impl Expired {
         Ok(remove_if_there(&self.path(name, true))? | remove_if_there(&self.path(name, false))?)
     }
 
-    /// The files of a session that are there.
+    /// Returns the existing files of a session.
     pub fn paths(&self, name: &str) -> impl Iterator<Item = PathBuf> {
         [true, false].map(|lost| self.path(name, lost)).into_iter().filter(|path| path.exists())
     }

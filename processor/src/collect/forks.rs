@@ -39,7 +39,7 @@ fn number(hash: &[u8; HASH_BYTES]) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-/// The keys of the records of one session, two each, in file order.
+/// Returns the keys of the records of one session, two each, in file order.
 pub fn keys(records: &[Record]) -> Vec<Key> {
     records.iter().filter_map(of_record).flatten().collect()
 }
@@ -139,7 +139,7 @@ pub struct Holder {
 }
 
 impl Ownership {
-    /// Whether a record counts for the session called `name`.
+    /// Returns whether a record counts for the session called `name`.
     pub fn owns(&self, name: &str, record: &Record) -> bool {
         if !self.shares(name) {
             return true;
@@ -235,7 +235,7 @@ impl Owners {
     }
 }
 
-/// A hash of the keys of a session that count for another.
+/// Returns a hash of the keys of a session that another one owns.
 fn digest(sessions: &[Holder], owners: &ByKey<usize>, place: usize) -> String {
     let foreign = |key: &&Key| owners.get(&key.hash).is_some_and(|&owner| owner != place);
     let mut hasher = blake3::Hasher::new();
@@ -286,7 +286,7 @@ mod tests {
         assert_eq!(owner(vec![new, old], 2), "z-old");
     }
 
-    /// A session whose archive file has a record for each number.
+    /// Returns a session whose archive file has a record for each number.
     fn archived(archive: &Archive, name: &str, numbers: &[u8]) -> (String, String, i64) {
         let records: Vec<Record> = numbers
             .iter()

@@ -53,7 +53,7 @@ impl Ignore {
         Self { globs: None, fingerprint: String::new() }
     }
 
-    /// Whether a path, absolute or relative, is ignored.
+    /// Returns whether a path, absolute or relative, is ignored.
     pub fn covers(&self, path: &str) -> bool {
         self.globs.as_ref().is_some_and(|globs| globs.is_match(path.trim_start_matches("./")))
     }
@@ -98,7 +98,7 @@ impl Ignore {
         }
     }
 
-    /// Search results name the file at the beginning of each line.
+    /// Returns search results without the lines of ignored files: each line begins with the name of its file.
     fn without_lines(&self, output: &str) -> String {
         let named = |line: &str| self.covers(line.split(':').next().unwrap_or_default());
         if !output.lines().any(named) {

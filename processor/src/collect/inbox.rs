@@ -19,8 +19,7 @@ const INBOX_BYTES_MAX: u64 = 1 << 20;
 /// Milliseconds after which the time of a run is noted though nothing else is new.
 const RUN_NOTED_MS: i64 = 60_000;
 
-/// Notes that the first `taken` bytes were taken up by a run that succeeded. Writes nothing when
-/// that was noted a moment ago.
+/// Records that the first `taken` bytes were processed by a successful run. Writes nothing if that is recorded already.
 pub fn taken_up(state: &TreeDir, taken: u64, settings: &Settings, now: Timestamp) -> Result<()> {
     let path = &state.progress;
     let before = Progress::read(path);
@@ -40,7 +39,7 @@ pub fn taken_up(state: &TreeDir, taken: u64, settings: &Settings, now: Timestamp
     Ok(())
 }
 
-/// Notes that a run failed. The inbox stays as it is: its notes are taken up by the next run.
+/// Records that a run failed. The inbox is unchanged: the next run processes its notes.
 pub fn failed(state: &TreeDir, failure: &str, now: Timestamp) -> Result<()> {
     let path = &state.progress;
     let before = Progress::read(path);
@@ -77,7 +76,7 @@ fn empty(state: &TreeDir, taken: u64) -> Result<()> {
     file.set_len(0).with_context(|| inbox.display().to_string())
 }
 
-/// The notes in the last `bytes` of the inbox. A line that was cut or cannot be read is left out.
+/// Returns the notes in the last `bytes` of the inbox. A line that was cut or cannot be read is left out.
 pub fn last_notes(state: &TreeDir, bytes: u64) -> Vec<Note> {
     let Ok(mut file) = fs::File::open(&state.inbox) else { return Vec::new() };
     let length = file.metadata().map_or(0, |metadata| metadata.len());

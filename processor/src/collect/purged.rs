@@ -51,12 +51,12 @@ impl Purged {
         write_checked(&path(home), self)
     }
 
-    /// Whether a session was purged.
+    /// Returns whether a session was purged.
     pub fn has_session(&self, session: &str) -> bool {
         self.sessions.contains(&hash(session))
     }
 
-    /// Whether a record was purged as one of a session's.
+    /// Returns whether a record was purged as one of a session's.
     pub fn has_record(&self, record: &str) -> bool {
         self.records.contains(&hash(record))
     }

@@ -64,17 +64,17 @@ impl Territory {
         roots
     }
 
-    /// The roots as extraction takes them.
+    /// Returns the roots in the form that extraction uses.
     pub fn folders(&self) -> impl Iterator<Item = String> {
         self.roots().into_iter().filter_map(|root| root.into_os_string().into_string().ok())
     }
 
-    /// The project.
+    /// Returns the project's tree.
     pub(super) fn tree(&self) -> &Tree {
         &self.tree
     }
 
-    /// The root of the working tree that a recorded working directory lies in.
+    /// Returns the root of the working tree that contains a recorded working directory.
     pub fn root_of(&self, cwd: &str) -> Option<PathBuf> {
         match self.claim(cwd) {
             Claim::Ours(root) | Claim::Replaced(root) => Some(root),
@@ -133,7 +133,7 @@ impl Territory {
         Some((root.clone(), real))
     }
 
-    /// Notes another spelling of a root: the part of the recorded path above what is the same in both.
+    /// Records another spelling of a root: the recorded path without the part that is the same in both.
     fn note_alias(&self, recorded: &Path, root: &Path, real: &Path) {
         let Ok(below) = real.strip_prefix(root) else { return };
         let mut alias = recorded.to_owned();

@@ -58,7 +58,7 @@ impl DraftEntry {
         self.draft.statement()
     }
 
-    /// Its title and body.
+    /// Returns its title and body.
     pub fn text(&self) -> String {
         format!("{}\n{}", self.draft.title, self.draft.body)
     }
@@ -164,7 +164,7 @@ pub fn memory_id(project: ProjectId, draft: &Draft) -> MemoryId {
     MemoryId::derived(draft.occurred, project, draft.kind, evidence, draft.ordinal)
 }
 
-/// Whether a language model wrote a draft.
+/// Returns whether a language model wrote a draft.
 pub(super) fn is_of_model(draft: &Draft) -> bool {
     draft.importance.is_some()
 }

@@ -49,12 +49,12 @@ pub fn choose(mut entries: Vec<DraftEntry>, windows: usize) -> Vec<DraftEntry> {
     entries
 }
 
-/// The chance that a reader calls a memory of this calibrated importance useful, 0 to 1.
+/// Returns the probability that a reader rates a memory of this calibrated importance as useful, 0 to 1.
 fn chance(importance: f32) -> f32 {
     1.0 / (1.0 + (-(USEFUL.0 + USEFUL.1 * (importance - MEDIAN))).exp())
 }
 
-/// How many memories of a model a project keeps.
+/// Returns the maximum number of a model's memories in a project.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -65,7 +65,7 @@ pub fn room(windows: usize) -> usize {
     (ROOM * (windows.max(1) as f32).sqrt()).round() as usize
 }
 
-/// How far a model's middle is from the usual one, in steps.
+/// Returns the distance of a model's median from the usual one, in steps.
 fn shift(entries: &[DraftEntry]) -> f32 {
     let mut given: Vec<f32> = entries.iter().filter_map(|entry| entry.draft.importance).collect();
     if given.len() < CALIBRATED_MIN {

@@ -41,7 +41,7 @@ impl<'a> Compared<'a> {
         Self::new(&draft.session, draft.occurred, (&draft.title, &draft.body), embed)
     }
 
-    /// Notes a commit.
+    /// Prepares a commit.
     pub fn commit(commit: &'a Landed, embed: &dyn Fn(&str) -> Option<Vector>) -> Self {
         Self::new(&commit.session, commit.at, (&commit.subject, &commit.body), embed)
     }
@@ -163,8 +163,8 @@ fn places(noted: &[Compared<'_>]) -> HashMap<u64, Vec<usize>> {
     places
 }
 
-/// The places in a range of `noted` that are nearest to `one` and `least` so alike, the nearest first. `places` has
-/// those of each word.
+/// Returns the indexes in a range of `noted` that are nearest to `one`, with a likeness of at least `least`, the
+/// nearest first. `places` contains those of each word.
 fn neighbours(
     one: &Compared<'_>,
     noted: &[Compared<'_>],

@@ -67,12 +67,12 @@ fn verdict(
     }
 }
 
-/// Whether a memory describes how the project is, which a later one may say is so no longer.
+/// Returns whether a memory describes the state of the project, which a later one may declare outdated.
 fn describes(entry: &DraftEntry) -> bool {
     entry.draft.signatures.is_empty()
 }
 
-/// Whether a later fix cured what an earlier memory says is broken: both name it.
+/// Returns whether a later fix cured the failure in an earlier memory: both name it.
 fn mends(
     newer: &DraftEntry,
     text: &BTreeSet<String>,

@@ -116,7 +116,7 @@ pub struct Touched<'a> {
 }
 
 impl<'a> Touched<'a> {
-    /// Notes drafts, which are in the order of their time.
+    /// Indexes drafts, which are sorted by time.
     pub fn new(drafts: &'a [&'a Draft]) -> Self {
         let (names, phrases, files) = (HashMap::new(), Vec::new(), HashMap::new());
         let mut touched = Self { drafts, names, phrases, files };
@@ -318,7 +318,7 @@ fn last_part(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Whether a path, which may be absolute, names a file of the project.
+/// Returns whether a path, which may be absolute, names a file of the project.
 fn is_same_file(path: &str, file: &str) -> bool {
     path.strip_suffix(file).is_some_and(|above| above.is_empty() || above.ends_with('/'))
 }

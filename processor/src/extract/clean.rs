@@ -68,7 +68,7 @@ pub fn plain(text: &str) -> String {
     PATH_LINE.replace_all(&text, "$1").into_owned()
 }
 
-/// Text outside of code spans, without links, emphasis and ornament.
+/// Returns text outside of code spans without links, emphasis and ornament.
 fn undressed(text: &str) -> String {
     let text = IMAGE.replace_all(text, "");
     let text = LINK.replace_all(&text, "$1");
@@ -90,14 +90,15 @@ pub fn without_filler(text: &str) -> &str {
 /// Minimum length of the rest: with less, the apparent filler was the message.
 const FILLER_REST_CHARS_MIN: usize = 12;
 
-/// Whether a code span must stay one, because Markdown would read its characters otherwise or
-/// because it is a command line of several words.
+/// Returns whether a code span must stay one, because Markdown would read its characters otherwise or because it is a
+/// command line of several words.
 fn needs_ticks(span: &str) -> bool {
     span.starts_with("__")
         || !span.chars().all(|c| c.is_alphanumeric() || "._/-#@:+,'()=\"&!?→%".contains(c))
 }
 
-/// Emoji, arrows of progress bars and the like; `→`, `≥` and letters of every script stay.
+/// Returns whether a character is ornament, such as emoji and arrows of progress bars; `→`, `≥` and letters of every
+/// script stay.
 pub(super) fn is_ornament(c: char) -> bool {
     matches!(u32::from(c),
         0x1F000..=0x1FAFF | 0x2600..=0x27BF | 0x2B00..=0x2BFF | 0xFE0F | 0x200D | 0x2500..=0x259F)
@@ -154,7 +155,7 @@ pub(super) static PATTERNS: &[&LazyLock<Regex>] = &[
     &FILLER,
 ];
 
-/// One line, without the stop at its end.
+/// Returns one line, without the full stop at its end.
 pub fn title(text: &str) -> String {
     let text = capital(text.trim());
     text.trim_end_matches(['.', ':', ';', ',']).replace('\n', " ")

@@ -25,12 +25,12 @@ pub struct Statement {
 }
 
 impl Statement {
-    /// Whether it is a line of a pasted log.
+    /// Returns whether it is a line of a pasted log.
     pub fn is_pasted(&self) -> bool {
         self.sentence.block == PASTED
     }
 
-    /// Its plain text.
+    /// Returns its plain text.
     pub fn text(&self) -> &str {
         &self.sentence.text
     }
@@ -65,7 +65,7 @@ pub fn episodes(session: &Session) -> Vec<Episode> {
         .collect()
 }
 
-/// The turns of each episode.
+/// Returns the ranges of turns of the episodes.
 fn bounds(turns: &[Turn]) -> Vec<Range<usize>> {
     let mut starts: Vec<usize> = Vec::new();
     for (at, turn) in turns.iter().enumerate() {

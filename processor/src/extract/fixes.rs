@@ -297,7 +297,7 @@ fn seen_cure<'a>(
 }
 
 impl<'a> SeenCure<'a> {
-    /// Whether anything was done that may have made the call pass.
+    /// Returns whether anything was done that may have made the call pass.
     fn changed(&self, failure: &FailedCall<'_>) -> bool {
         let retried = matches!(failure.call.input, Input::Edit { .. });
         retried || !self.files.is_empty() || self.command.is_some()
@@ -350,7 +350,7 @@ pub fn has_changed(call: &Call) -> bool {
     !call.failed && has_outcome(call) && changes(command)
 }
 
-/// Whether a command line changes something, rather than looking or checking.
+/// Returns whether a command line changes something, rather than reads or checks.
 fn changes(line: &str) -> bool {
     let normal = normalise_command(line);
     match classify(&normal) {
@@ -435,7 +435,7 @@ fn blamed(line: &str, error: &str) -> Option<Blamed> {
     named.next().map(|simple| Blamed { words: simple.words, alone: false })
 }
 
-/// The program and the options of a simple command.
+/// Returns the program and the options of a simple command.
 fn put(words: &[String]) -> String {
     let mut told = words.iter().enumerate().filter(|(at, word)| *at == 0 || word.starts_with('-'));
     let first = told.next().map_or(String::new(), |(_, word)| word.clone());
@@ -500,7 +500,7 @@ fn outcome(
 /// Characters of a command in a title.
 const NAME_CHARS_MAX: usize = 60;
 
-/// How a call is called in a title.
+/// Returns the name of a call in a title.
 fn named(roots: &Roots, call: &Call) -> String {
     match &call.input {
         Input::Shell { command, .. } => {
@@ -515,7 +515,7 @@ fn named(roots: &Roots, call: &Call) -> String {
     }
 }
 
-/// Short settings in front of a command: without them it may not fail.
+/// Returns the short variable settings in front of a command: without them it may not fail.
 fn variables(command: &str) -> String {
     words::VARIABLES.find(command).map_or(String::new(), |found| found.as_str().to_owned())
 }

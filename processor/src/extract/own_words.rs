@@ -195,13 +195,13 @@ impl<'p> Prompt<'p> {
         }
     }
 
-    /// Whether a segment ends with a colon before material without marks.
+    /// Returns whether a segment ends with a colon before material without marks.
     fn announces(&self, at: usize) -> bool {
         let is_marked = self.is(at + 1, Form::Marked) || at + 1 >= self.segments.len();
         self.of(at).ends_with([':', '：']) && !is_marked
     }
 
-    /// Whether a segment mentions a text next to it that has no marks.
+    /// Returns whether a segment mentions a text next to it that has no marks.
     fn points(&self, at: usize) -> bool {
         let is_marked = self.is(at + 1, Form::Marked)
             || at > 0 && self.is(at - 1, Form::Marked)
@@ -209,23 +209,23 @@ impl<'p> Prompt<'p> {
         !is_marked && (WORKS_ON_TEXT.is_match(self.of(at)) || points(self.of(at)))
     }
 
-    /// Whether a segment asks Claude for something.
+    /// Returns whether a segment asks Claude for something.
     fn asks(&self, at: usize) -> bool {
         self.sentences(at).into_iter().any(|range| asks(self.masked[range].trim()))
     }
 
-    /// Whether a segment is as short as a remark next to a request.
+    /// Returns whether a segment is as short as a remark next to a request.
     fn is_short(&self, at: usize) -> bool {
         let sentences = self.sentences(at).len();
         sentences <= BESIDE_SENTENCES_MAX && count(self.of(at)) <= BESIDE_WORDS_MAX
     }
 
-    /// Whether a segment addresses Claude or mentions this project.
+    /// Returns whether a segment addresses Claude or mentions this project.
     fn is_addressed(&self, at: usize) -> bool {
         ADDRESSED.is_match(self.of(at))
     }
 
-    /// Whether a segment announces rules of the author's own.
+    /// Returns whether a segment announces rules of the author's own.
     fn lists_own_rules(&self, at: usize) -> bool {
         let head = self.of(at);
         head.ends_with([':', '：']) && OWN_RULES.is_match(head) && !WORKS_ON_TEXT.is_match(head)
@@ -326,7 +326,7 @@ fn is_own_head(head: &str) -> bool {
     is_topic(head) || stands(head) || SELF.is_match(head) || LEADS_IN.is_match(head)
 }
 
-/// Whether a few words before a colon name the topic of a wish.
+/// Returns whether a few words before a colon name the topic of a wish.
 fn is_topic(head: &str) -> bool {
     TOPIC.is_match(head) && !OF_DOCUMENTS.is_match(head) && !SPEAKS.is_match(head)
 }
@@ -351,7 +351,7 @@ fn tells(sentence: &str) -> bool {
         && !BETWEEN_US.is_match(sentence)
 }
 
-/// Whether a sentence asks Claude for something.
+/// Returns whether a sentence asks Claude for something.
 fn asks(sentence: &str) -> bool {
     sentence.trim_end_matches(['"', ')', '\'']).ends_with(['?', '？'])
         || words::REQUEST.is_match(sentence)
@@ -359,12 +359,13 @@ fn asks(sentence: &str) -> bool {
         || WORKS_ON_TEXT.is_match(sentence)
 }
 
-/// Whether a sentence has words of a wish, or of a habit.
+/// Returns whether a sentence has words of a wish, or of a habit.
 fn is_wish(sentence: &str) -> bool {
     says_wish(sentence) || words::HABIT.is_match(sentence)
 }
 
-/// Whether a sentence with a wish is itself its author's: it is not put into somebody's mouth or into a text.
+/// Returns whether a sentence with a wish is its author's own, and not attributed to another person or meant for a
+/// text.
 fn is_wish_of_author(wish: &str) -> bool {
     // Text that a wish wants inserted or shown follows its first words.
     let is_put_in = PUTS_IN.find(wish).is_some_and(|found| match found.start() {
@@ -383,8 +384,8 @@ fn is_wish_of_author(wish: &str) -> bool {
     !is_put_in && !is_behind_request && !is_material
 }
 
-/// Whether a sentence next to a wish addresses Claude about the work and mentions no text or person that may have
-/// expressed the wish.
+/// Returns whether a sentence next to a wish addresses Claude about the work and mentions no text or person that may
+/// have expressed the wish.
 fn speaks_to_claude(sentence: &str, is_behind_wish: bool) -> bool {
     /// Words of a request that names nothing but "it".
     const SHORT_WORDS_MAX: usize = 8;
@@ -403,7 +404,7 @@ fn speaks_to_claude(sentence: &str, is_behind_wish: bool) -> bool {
     is_said && !is_about_wish && !is_material
 }
 
-/// Whether a text mentions another text next to it.
+/// Returns whether a text mentions another text next to it.
 fn points(text: &str) -> bool {
     POINTS.find_iter(text).any(|found| {
         let rest = text[found.end()..].trim_start();
@@ -616,7 +617,7 @@ fn label(line: &str) -> Option<&str> {
     (name.as_str().chars().count() <= LABEL_CHARS_MAX).then(|| &line[name.range()])
 }
 
-/// Returns whether a line greets Claude, or contains no name.
+/// Returns whether a line greets Claude, or is a greeting without a name.
 fn is_greeting(line: &str) -> bool {
     GREETING.is_match(line) && (TO_CLAUDE.is_match(line) || count(line) == 1)
 }
@@ -690,7 +691,7 @@ fn is_abbreviation(text: &str) -> bool {
     text.ends_with('.') && (is_number || known.contains(&word.to_ascii_lowercase().as_str()))
 }
 
-/// Whether a sentence may begin after another one: with a capital, or with a small letter where that one did.
+/// Returns whether a sentence may begin after another one: with a capital letter, or with a small one if that one did.
 fn begins_sentence(rest: &str, before: &str) -> bool {
     let is_small = |text: &str| text.trim_start().starts_with(char::is_lowercase);
     !is_small(rest) || is_small(before)

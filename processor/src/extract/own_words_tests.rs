@@ -281,7 +281,7 @@ fn unseen_prompts_are_judged_alike() {
     );
 }
 
-/// Everyday prompts by other authors (`tests/fixtures/everyday`), one JSON object a line.
+/// Returns everyday prompts by other authors (`tests/fixtures/everyday`), one JSON object per line.
 fn everyday(name: &str) -> Vec<serde_json::Value> {
     let path = format!("{}/../tests/fixtures/everyday/{name}", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).unwrap();

@@ -164,7 +164,7 @@ fn flush(blocks: &mut Vec<Block>, paragraph: &mut String) {
     paragraph.clear();
 }
 
-/// The items of the list that begins at `from`, and where it ends.
+/// Returns the items of the list that begins at `from`, and the index of its end.
 fn list_after(blocks: &[Block], from: usize) -> (Vec<&str>, usize) {
     let mut items = Vec::new();
     let mut end = from;
@@ -212,7 +212,7 @@ fn announced(sentences: &[Sentence], heading: &str, block: usize) -> String {
     }
 }
 
-/// The rows of a table from `from` on, and where it ends.
+/// Returns the rows of a table from `from` on, and the index of its end.
 fn rows_from(blocks: &[Block], from: usize) -> (Vec<String>, usize) {
     let rows: Vec<String> = blocks[from..]
         .iter()
@@ -225,7 +225,7 @@ fn rows_from(blocks: &[Block], from: usize) -> (Vec<String>, usize) {
     (rows, end)
 }
 
-/// A small table is one statement; of a larger one each row is.
+/// Adds a small table as one statement, and each row of a larger one.
 fn push_rows(
     sentences: &mut Vec<Sentence>,
     names: &[String],
@@ -329,7 +329,7 @@ pub fn split(text: &str) -> Vec<&str> {
     sentences
 }
 
-/// A line of a paragraph that a new line ends: the next one begins like a sentence of its own.
+/// Returns whether a line of a paragraph ends a sentence: the next one begins like a sentence of its own.
 fn ends_line(text: &str, at: usize) -> bool {
     let before = text[..at].trim_end();
     let after = text[at + 1..].trim_start();

@@ -86,7 +86,7 @@ impl Roots {
     }
 }
 
-/// A path with `/` between its folders, a drive as its first folder.
+/// Returns a path with `/` between its folders, a drive as its first folder.
 fn unified(path: &str) -> String {
     let path = path.replace('\\', "/");
     match path.as_bytes() {
@@ -99,7 +99,7 @@ fn unified(path: &str) -> String {
     }
 }
 
-/// A path without `.` and `..`; `None` where it leaves its beginning.
+/// Returns a path without `.` and `..`; `None` if it leaves its beginning.
 fn folded(path: &str) -> Option<String> {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
@@ -113,7 +113,7 @@ fn folded(path: &str) -> Option<String> {
     Some(format!("/{}", parts.join("/")))
 }
 
-/// The ways in which a root is written: as it is and, below a drive, as Windows does.
+/// Returns the spellings of a root: unchanged and, below a drive, as on Windows.
 fn spellings(root: &str) -> Vec<String> {
     let mut spellings = vec![root.to_owned()];
     let drive = root.as_bytes();

@@ -7,12 +7,12 @@ use memory_store::text;
 /// The words of a text.
 pub type Words = BTreeSet<String>;
 
-/// The terms by which a text is known to speak of something.
+/// Returns the terms that describe the subject of a text.
 pub fn subject_of(text: &str) -> Words {
     text::tokens(text).into_iter().map(|token| token.term).collect()
 }
 
-/// The set of a text's words.
+/// Returns the set of a text's words.
 pub fn word_set(text: &str) -> Words {
     text::words(text).into_iter().collect()
 }
@@ -20,7 +20,7 @@ pub fn word_set(text: &str) -> Words {
 /// Sets of fewer words are alike only when they are the same.
 const WORDS_FEW: usize = 3;
 
-/// The share of the smaller set that the larger one holds.
+/// Returns the share of the smaller set that the larger one contains.
 pub fn overlap(a: &Words, b: &Words) -> f32 {
     let smaller = a.len().min(b.len());
     if smaller < WORDS_FEW {

@@ -116,7 +116,7 @@ pub fn mine(session: &Session, roots: &Roots) -> Vec<Draft> {
     drafts
 }
 
-/// Whether a statement is a standing wish in explicit words.
+/// Returns whether a statement is a standing wish in explicit words.
 fn is_wish(statement: &Statement) -> bool {
     let text = statement.text();
     let says = outside_quotations(text);

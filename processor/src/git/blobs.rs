@@ -18,7 +18,7 @@ const RENAMES_MAX: &str = "-l400";
 /// Maximum total size of the contents requested at once.
 const ALL_BYTES_MAX: usize = 6 << 20;
 
-/// The commit that is checked out.
+/// Returns the checked-out commit.
 pub fn head(root: &Path) -> Option<String> {
     line(root, &["rev-parse", "--verify", "--quiet", "HEAD"])
 }
@@ -76,7 +76,7 @@ pub fn differing(root: &Path, commit: &str) -> Option<Vec<(String, String)>> {
     Some(files)
 }
 
-/// The commits of the branch that is checked out, without those that it merged, the newest first.
+/// Returns the commits of the checked-out branch, without those that it merged, the newest first.
 pub fn commits(root: &Path) -> Vec<(Timestamp, String)> {
     let mut git = command(root);
     git.args(["rev-list", "--first-parent", "--timestamp", COMMITS_MAX, "HEAD", "--"]);
@@ -102,7 +102,7 @@ pub enum Blob {
     Content(Rc<[u8]>),
 }
 
-/// Which of these files a commit has. Paths are relative to `root`.
+/// Returns those of these files that a commit contains. Paths are relative to `root`.
 pub fn has(root: &Path, commit: &str, paths: &[&str]) -> Option<BTreeSet<String>> {
     let names: Vec<String> = paths.iter().map(|path| name(commit, path)).collect();
     let sizes = sizes(root, &names)?;

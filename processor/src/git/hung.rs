@@ -45,7 +45,7 @@ impl HungGit {
         self.kept = Some((file, now));
     }
 
-    /// Notes that git was given up at a root.
+    /// Records that git was given up at a root.
     fn note(&mut self, root: &Path) {
         let now = self.kept.as_ref().map(|(_, now)| *now);
         self.since.insert(root.to_owned(), now);
@@ -85,14 +85,14 @@ pub fn remember(dirs: &UserDirs, now: Timestamp) {
     hung().remember(dirs.state.join(FILE), now);
 }
 
-/// Notes that a call was given up.
+/// Records that a call was given up.
 pub(super) fn note(command: &Command) {
     if let Some(root) = root(command) {
         hung().note(&root);
     }
 }
 
-/// Whether a call there was given up before.
+/// Returns whether a call with the same root was given up before.
 pub(super) fn is_known(command: &Command) -> bool {
     root(command).is_some_and(|root| hung().is_known(&root))
 }

@@ -72,7 +72,7 @@ pub struct ProposedFact {
 
 /// An answer that consists of texts.
 pub trait HasTexts {
-    /// Whether any of its texts fulfils a condition.
+    /// Returns whether any of its texts fulfils a condition.
     fn has(&self, is_it: &dyn Fn(&str) -> bool) -> bool;
 }
 
@@ -113,7 +113,7 @@ pub fn values(answer: &str, key: &str) -> Result<Vec<Value>, NoJson> {
     }
 }
 
-/// The text of a field of such an object, trimmed; empty where it is none.
+/// Returns the text of a field of such an object, trimmed; empty if it is not a text.
 pub fn text(value: &Value, key: &str) -> String {
     value.get(key).and_then(Value::as_str).unwrap_or_default().trim().to_owned()
 }
@@ -145,7 +145,7 @@ fn tame_numbers(answer: &str) -> String {
     }
 }
 
-/// The list of memories, wherever the model put it.
+/// Returns the list of memories, in whatever field the model put it.
 fn listed(value: Value) -> Option<Vec<Value>> {
     match value {
         Value::Array(values) => Some(values),
@@ -164,7 +164,7 @@ fn listed(value: Value) -> Option<Vec<Value>> {
     }
 }
 
-/// The innermost objects that are complete, of text that as a whole is no JSON.
+/// Returns the complete innermost objects of text that as a whole is not JSON.
 fn complete_objects(answer: &str) -> Option<Vec<Value>> {
     let mut starts = Vec::new();
     let mut objects = Vec::new();
@@ -263,7 +263,7 @@ pub fn topic(text: &str) -> Option<String> {
     Some(format!("{}/{}", level(area)?, level(topic.split('/').next()?)?))
 }
 
-/// The sentences of a text that fit whole; where the first one does not, as much of it as fits.
+/// Returns the sentences of a text that fit whole; if the first one does not, as much of it as fits.
 pub fn shortened(text: &str, chars_max: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(chars_max) else { return text.to_owned() };
     let stops = text[..end].rmatch_indices(['.', '!', '?', '\n']);
@@ -272,7 +272,7 @@ pub fn shortened(text: &str, chars_max: usize) -> String {
     whole.map_or_else(|| cut(text, chars_max), |end| text[..end].trim_end().to_owned())
 }
 
-/// A kind that the model may use; of a wrong one the statement is still a fact.
+/// Returns a kind that the model may use; a statement with an invalid one becomes a fact.
 fn kind(name: &str) -> Kind {
     match Kind::from_name(name) {
         Some(

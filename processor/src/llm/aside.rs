@@ -49,7 +49,7 @@ impl Aside {
         Self { kept: read_json(&path).unwrap_or_default(), path }
     }
 
-    /// Whether a question is not put any more.
+    /// Returns whether a question is no longer sent.
     pub fn holds(&self, question: &str) -> bool {
         self.kept.failed.get(question).is_some_and(|times| *times >= FAILURES_MAX)
     }

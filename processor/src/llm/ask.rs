@@ -366,7 +366,7 @@ fn fenced(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The schema of a form with everything inline: Ollama does not follow references.
+/// Returns the schema of a form with everything inline: Ollama does not resolve references.
 fn schema<T: JsonSchema>() -> Schema {
     let mut settings = SchemaSettings::draft07();
     settings.inline_subschemas = true;

@@ -228,7 +228,7 @@ impl Provider for Claude {
     }
 }
 
-/// The result: the whole output, or its last line that is one.
+/// Returns the result: the whole output, or its last line that is one.
 fn outcome(stdout: &[u8]) -> Option<ClaudeOutput> {
     let text = String::from_utf8_lossy(stdout);
     let mut lines = text.lines().rev().filter(|line| line.trim_start().starts_with('{'));
@@ -259,7 +259,7 @@ pub fn version(environment: &Environment) -> Option<ClientVersion> {
     ClientVersion::parse(&String::from_utf8_lossy(&printed.stdout))
 }
 
-/// Where Claude Code is: in `PATH`, or where its installers put it.
+/// Returns the path of Claude Code: in `PATH`, or in the folders of its installers.
 pub fn program_of(environment: &Environment) -> Option<PathBuf> {
     let in_path = programs::find(environment.get("PATH").map(OsString::as_os_str), PROGRAM);
     let home = environment.get("HOME").map(PathBuf::from);
@@ -288,7 +288,7 @@ mod tests {
             Self { folder }
         }
 
-        /// A client that prints this result.
+        /// Creates a client that prints this result.
         fn printing(result: &Value) -> Self {
             Self::new(&format!("cat >/dev/null\ncat <<'EOF'\n{result}\nEOF\nexit 1"))
         }

@@ -34,23 +34,23 @@ const MANAGED: [&str; 2] = [
 pub struct Environment(BTreeMap<OsString, OsString>);
 
 impl Environment {
-    /// That of this process.
+    /// Reads the environment of this process.
     pub fn of_process() -> Self {
         Self(std::env::vars_os().collect())
     }
 
-    /// One of these variables.
+    /// Creates an environment with these variables.
     #[cfg(test)]
     pub fn of(vars: &[(&str, &str)]) -> Self {
         Self(vars.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect())
     }
 
-    /// All variables.
+    /// Returns all variables.
     pub fn all(&self) -> impl Iterator<Item = (&OsString, &OsString)> {
         self.0.iter()
     }
 
-    /// A variable that is set to something.
+    /// Returns a variable that is not empty.
     pub fn get(&self, name: &str) -> Option<&OsString> {
         self.0.get(OsString::from(name).as_os_str()).filter(|value| !value.is_empty())
     }
@@ -59,7 +59,7 @@ impl Environment {
         self.get(name).map(|value| value.to_string_lossy().into_owned())
     }
 
-    /// The files with settings of Claude Code that count for working trees at `roots`.
+    /// Returns the files with settings of Claude Code that apply to working trees at `roots`.
     fn settings(&self, roots: &[PathBuf]) -> Vec<PathBuf> {
         let home = self.get("HOME").map(PathBuf::from);
         let moved = self.get("CLAUDE_CONFIG_DIR").map(PathBuf::from);
@@ -168,7 +168,7 @@ fn is_nothing(value: Option<&Value>) -> bool {
     }
 }
 
-/// The settings in a file; `None` where there is none.
+/// Returns the settings in a file; `None` if it does not exist.
 fn read(file: &Path) -> Result<Option<Value>, String> {
     let bytes = match fs::metadata(file) {
         Ok(meta) if meta.len() > SETTINGS_BYTES_MAX => return Err("it is too large".to_owned()),

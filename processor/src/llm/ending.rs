@@ -86,7 +86,7 @@ const ANSWER_CHARS_MIN: usize = 240;
 /// Maximum number of answers that are searched for such a one.
 const ANSWERS_MAX: usize = 8;
 
-/// The last shell command of a session, if it failed.
+/// Returns the last shell command of a session, if it failed.
 fn failing(session: &Session) -> Option<String> {
     let steps = session.turns.iter().flat_map(|turn| &turn.steps).rev();
     let mut commands = steps.filter_map(|step| match &step.what {

@@ -152,7 +152,7 @@ impl Fault {
         }
     }
 
-    /// Whether asking again by itself is no use, so that the session counts as read.
+    /// Returns whether asking again automatically is useless, so that the session counts as read.
     pub(super) fn is_settled(&self) -> bool {
         matches!(self, Self::Aside)
     }

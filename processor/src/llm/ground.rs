@@ -89,7 +89,7 @@ pub fn drafts(
     grounded
 }
 
-/// Whether a memory is shown by the words that it quotes.
+/// Returns whether a memory is shown by the words that it quotes.
 fn is_shown(proposed: &Proposed, quote: &str, said_by: SaidBy) -> bool {
     let retold = said_by != SaidBy::User
         && [quote, &proposed.title, &proposed.text].into_iter().any(text_retells_order);
@@ -199,7 +199,7 @@ impl Shown {
         proposed.iter().filter(|it| self.has_name(&it.name)).map(Entity::to_string).collect()
     }
 
-    /// Whether the window has a name, and not only as a part of a longer word.
+    /// Returns whether the window has a name, and not only as a part of a longer word.
     fn has_name(&self, name: &str) -> bool {
         let (name, _) = fold(&name.to_lowercase());
         let is_word = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
@@ -246,7 +246,7 @@ fn speaks_of(proposed: &Proposed, quote: &str) -> bool {
     !terms(proposed).is_disjoint(&text_terms(quote))
 }
 
-/// Whether a memory is more than an empty phrase. A wish may be as short as "Use tabs".
+/// Returns whether a memory is more than an empty phrase. A wish may be as short as "Use tabs".
 fn says_something(proposed: &Proposed, kind: Kind) -> bool {
     kind.is_wish() || terms(proposed).into_iter().map(rarity).sum::<f32>() >= FINDING_RARITY_MIN
 }
@@ -306,7 +306,7 @@ fn fold(text: &str) -> (String, Vec<usize>) {
     (folded, places)
 }
 
-/// Whether a window names a file.
+/// Returns whether a window names a file.
 fn names(window: &Window, path: &str) -> bool {
     window.pieces.iter().any(|piece| {
         piece.text.contains(path) || piece.paths.iter().any(|known| known.ends_with(path))

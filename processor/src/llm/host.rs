@@ -52,7 +52,7 @@ impl Server {
         Ok(Self { url })
     }
 
-    /// The server that a setting names, or else the variable `OLLAMA_HOST`.
+    /// Returns the server named in a setting, or else in the variable `OLLAMA_HOST`.
     pub fn named(setting: &str, variable: Option<&str>) -> Result<Self, String> {
         let text = if setting.trim().is_empty() { variable.unwrap_or_default() } else { setting };
         Self::parse(text)
@@ -76,7 +76,7 @@ impl Server {
         ))
     }
 
-    /// Whether it runs on this machine, so that nothing leaves it.
+    /// Returns whether it runs on this machine, so that nothing leaves it.
     pub fn is_local(&self) -> bool {
         match self.url.host() {
             Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
@@ -99,7 +99,7 @@ impl Server {
         }
     }
 
-    /// Whether text may be sent to it: it is this machine, or the user agreed to it by name.
+    /// Returns whether text may be sent to it: it is this machine, or the user agreed to it by name.
     pub fn is_allowed(&self, consented_hosts: &[String]) -> bool {
         self.is_local()
             || consented_hosts.iter().any(|agreed| {

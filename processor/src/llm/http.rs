@@ -134,7 +134,7 @@ pub fn refused(given: &[u8]) -> Option<Refusal> {
     is_error.then(|| Refusal { status: 400, wait: None, message: message() })
 }
 
-/// The message of an error that the server sent as JSON, in the forms that are usual, or its text.
+/// Returns the message of an error that the server sent as JSON, in the usual forms, or its text.
 pub fn message(text: &str) -> String {
     let json: Option<serde_json::Value> = serde_json::from_str(text).ok();
     let error = json.as_ref().and_then(|json| json.get("error"));

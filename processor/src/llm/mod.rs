@@ -243,7 +243,7 @@ impl Model {
         self.questions
     }
 
-    /// Whether any question was put to it in this run.
+    /// Returns whether any question was sent to it in this run.
     pub fn was_asked(&self) -> bool {
         self.put > 0
     }
@@ -253,7 +253,7 @@ impl Model {
         self.down.is_some()
     }
 
-    /// Whether it may be asked at this moment.
+    /// Returns whether it may be asked at this moment.
     fn has_time(&mut self) -> bool {
         let has_time = match self.asked {
             When::Always => true,
@@ -343,7 +343,7 @@ impl Model {
         Extracted { drafts, missing, windows: self.room.usual_windows(windows.len()) }
     }
 
-    /// The name of the provider and its model, as memories carry it.
+    /// Returns the name of the provider and its model, in the form stored in memories.
     fn name(&self) -> String {
         self.provider.name()
     }
@@ -568,7 +568,7 @@ fn provider(
     }
 }
 
-/// The key of a server, from the variable that the settings name.
+/// Returns the key of a server, from the variable named in the settings.
 #[expect(clippy::disallowed_methods, reason = "the settings name the variable")]
 fn key(variable: &str) -> Result<Option<String>, String> {
     if variable.is_empty() {

@@ -59,7 +59,7 @@ enum Form {
 }
 
 impl Form {
-    /// The next one to try where the server refused this one.
+    /// Returns the next form to try after the server refused this one.
     fn simpler(self) -> Option<Self> {
         match self {
             Self::Schema => Some(Self::Object),
@@ -216,8 +216,8 @@ fn is_about_form(refusal: &Refusal) -> bool {
         && FORM_WORDS.iter().any(|word| message.contains(word))
 }
 
-/// Whether a server refused a question because it is longer than the model's context, in the words of llama.cpp,
-/// vLLM, LM Studio and hosted ones.
+/// Returns whether a server refused a question because it is longer than the model's context, in the words of
+/// llama.cpp, vLLM, LM Studio and hosted ones.
 fn is_about_length(refusal: &Refusal) -> bool {
     let message = refusal.message.to_lowercase();
     LENGTH_WORDS.iter().any(|words| message.contains(words))

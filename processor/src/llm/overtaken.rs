@@ -111,7 +111,7 @@ fn near(
     near_commits(&landed, &noted)
 }
 
-/// Whether a session's work may overtake it: rules and wishes of people are valid until people take them back.
+/// Returns whether a session's work may overtake it: rules and wishes of people are valid until people take them back.
 fn can_end(draft: &Draft) -> bool {
     !draft.kind.is_wish() && draft.kind != Kind::Command
 }

@@ -30,7 +30,7 @@ impl Pause {
         self.machine.answered(begun, ended);
     }
 
-    /// Whether nothing is asked any more. Looks at the machine.
+    /// Returns whether questions are paused. Reads the state of the machine.
     pub fn is_on(&mut self) -> bool {
         self.has_begun = self.has_begun || self.machine.strain(self.on).is_some();
         self.has_begun

@@ -153,7 +153,7 @@ fn read(answer: &str) -> Result<Vec<ToldRelation>, NoJson> {
     Ok(told.take(RELATIONS_MAX).collect())
 }
 
-/// The relations that can be believed, by the places of the drafts.
+/// Returns the credible relations, by the indexes of the drafts.
 fn believed(portion: &Portion, told: &[ToldRelation]) -> Vec<(usize, usize, Relation)> {
     let place = |name: &str| -> Option<usize> {
         let (list, number) = match name.split_at_checked(1)? {

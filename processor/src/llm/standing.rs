@@ -51,7 +51,7 @@ impl Model {
         seen.as_deref() != Some(&*end_hash(ending))
     }
 
-    /// Notes that a window was answered with this end in sight.
+    /// Records that a window was answered with this end.
     pub(super) fn note_end(&self, window: &Window, ending: &str) {
         // Without the record it counts as based on another one, which costs one question.
         let name = self.provider.name();
@@ -86,7 +86,7 @@ impl Model {
     }
 }
 
-/// The places of the drafts that are shown, in their order.
+/// Returns the indexes of the drafts that are shown, in their order.
 fn shown(drafts: &[Draft], earlier: &[usize]) -> Vec<usize> {
     let importance = |at: usize| drafts[at].importance.unwrap_or_default();
     let mut shown = earlier.to_vec();

@@ -94,7 +94,7 @@ impl Spent {
     }
 }
 
-/// Where it is written down.
+/// Returns the path of the record.
 pub fn ledger(dirs: &UserDirs) -> PathBuf {
     dirs.data.join("llm-usage.jsonl")
 }

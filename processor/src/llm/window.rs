@@ -56,7 +56,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// The text that the model is shown.
+    /// Returns the text for the model.
     pub fn text(&self) -> String {
         let mut text = String::new();
         if let Some(request) = &self.request {

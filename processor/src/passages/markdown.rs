@@ -188,7 +188,7 @@ fn in_groups(items: &[&str], room: usize) -> Vec<String> {
     groups
 }
 
-/// A text with the few lines of code that it announces.
+/// Returns a text with the few lines of code that it announces.
 fn with_code(text: &str, blocks: &[Block], end: &mut usize) -> String {
     if let Some(Block::Code(code)) = blocks.get(*end)
         && text.chars().count() + code.chars().count() < CHARS_MAX
@@ -199,7 +199,7 @@ fn with_code(text: &str, blocks: &[Block], end: &mut usize) -> String {
     text.to_owned()
 }
 
-/// A row with the names of its columns.
+/// Returns a row with the names of its columns.
 fn row(names: &[String], cells: &[String]) -> String {
     let told = names.iter().zip(cells).filter(|(_, cell)| !cell.is_empty());
     let told: Vec<String> = told
@@ -329,7 +329,7 @@ fn link_of(text: &str) -> Option<(&str, usize)> {
         .then_some((words, words.len() + target.len() + 4))
 }
 
-/// The title of a heading, or of a line that is all bold.
+/// Returns the title of a heading, or of a line that is all bold.
 fn heading_of(line: &str) -> Option<String> {
     let title = line.trim_start_matches('#');
     let marks = line.len() - title.len();
@@ -341,7 +341,7 @@ fn heading_of(line: &str) -> Option<String> {
         .then(|| bold.trim_end_matches(':').to_owned())
 }
 
-/// The text of a list item.
+/// Returns the text of a list item.
 fn item_of(line: &str) -> Option<&str> {
     let bare = line.strip_prefix(['-', '*', '+', '•']);
     let numbered = || {
@@ -407,7 +407,7 @@ fn split(text: &str) -> Vec<String> {
     parts
 }
 
-/// Where the last whole sentence of a text ends.
+/// Returns the end of the last whole sentence of a text.
 fn sentence_end(text: &str) -> Option<usize> {
     let mut last = None;
     let mut characters = text.char_indices().peekable();
@@ -426,7 +426,7 @@ fn sentence_end(text: &str) -> Option<usize> {
     last
 }
 
-/// The first characters of a text, cut between words.
+/// Returns the first characters of a text, cut between words.
 pub fn cut(text: &str, chars_max: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(chars_max) else { return text.to_owned() };
     let head = &text[..end];
@@ -434,7 +434,7 @@ pub fn cut(text: &str, chars_max: usize) -> String {
     format!("{}…", head[..blank.unwrap_or(end)].trim_end())
 }
 
-/// Words of a text of any script, stop words left out.
+/// Returns the number of words of a text in any script, without stop words.
 pub fn count_words(text: &str) -> usize {
     tokens(text).iter().filter(|token| token.form != Form::Part).count()
 }

@@ -70,7 +70,7 @@ impl Known {
         known
     }
 
-    /// The texts, for a fingerprint.
+    /// Returns the texts, for a fingerprint.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         self.texts.iter().map(String::as_str)
     }
@@ -104,7 +104,7 @@ impl Known {
     }
 }
 
-/// The folder that Claude Code keeps for a project.
+/// Returns the name of Claude Code's folder for a project.
 fn folder_name(root: &Path) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     root.to_string_lossy().chars().map(plain).collect()
@@ -117,7 +117,7 @@ fn read(path: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The files that a text imports by `@path`, outside of code.
+/// Returns the files that a text imports by `@path`, outside of code.
 fn imports(text: &str) -> impl Iterator<Item = &str> {
     let mut fenced = false;
     let lines = text.lines().filter(move |line| {

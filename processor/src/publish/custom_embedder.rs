@@ -367,7 +367,7 @@ impl Ask for Asker {
     }
 }
 
-/// How many of the memories in an index have their vectors; `None` without an index.
+/// Returns how many of the memories in an index have their vectors; `None` without an index.
 pub fn standing(state: &TreeDir, embedder: &Embedder) -> Option<(usize, usize)> {
     let index = Index::open(&state.index).ok().flatten()?;
     let all = index.memories.map_or(0, |segment| segment.docs() as usize);

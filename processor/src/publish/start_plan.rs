@@ -150,7 +150,7 @@ fn max_of(group: StartGroup) -> usize {
     }
 }
 
-/// The files with uncommitted changes, and those that the memories of the last sessions are about.
+/// Returns the files with uncommitted changes, and those to which the memories of the last sessions refer.
 fn recent_files(stored: &[Stored], touched: &BTreeSet<String>) -> BTreeSet<String> {
     let mut latest: Vec<&Memory> = stored.iter().map(|stored| &stored.memory).collect();
     latest.sort_by_key(|memory| (Reverse(memory.when()), memory.id));

@@ -43,7 +43,7 @@ enum Whose {
     Unowned,
 }
 
-/// The roots of the project's working trees.
+/// Returns the roots of the project's working trees.
 fn roots(dirs: &UserDirs, tree: &Tree) -> Vec<PathBuf> {
     let trees = trees::present(dirs, tree);
     trees.into_iter().map(|tree| tree.root).collect()

@@ -336,7 +336,7 @@ fn clean_returned(context: &SyncContext<'_>, file: &mut SessionFile) -> Result<R
     })
 }
 
-/// The few sessions of people that were written to last, the newest at least, and the others.
+/// Returns the few most recently written sessions of people, at least the newest, and the others.
 fn newest_first(
     sessions: &BTreeMap<String, Vec<Transcript>>,
 ) -> (Vec<NamedTranscripts<'_>>, Vec<NamedTranscripts<'_>>) {
@@ -361,7 +361,7 @@ fn newest_first(
     (sorted, others)
 }
 
-/// The transcripts of a folder that the user named.
+/// Returns the transcripts of a folder that the user named.
 fn in_folder(folder: &Path) -> Result<Discovery> {
     discover::check_folder(folder)?;
     let mut found = discover::transcripts_in(&folder.canonicalize()?)?;

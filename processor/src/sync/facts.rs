@@ -45,7 +45,7 @@ fn tree_facts(root: &Path, redactor: &Redactor) -> handoff::Facts {
     }
 }
 
-/// Files with uncommitted changes, but for our own.
+/// Returns files with uncommitted changes, except our own.
 fn uncommitted(root: &Path) -> Vec<String> {
     let mut files = git::uncommitted(root);
     files.retain(|file| !Path::new(file).starts_with(STORE_DIR));

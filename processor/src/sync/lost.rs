@@ -121,7 +121,7 @@ pub(super) fn lost_sessions(
     known
 }
 
-/// The sessions that may be in a pack which cannot be read now. They wait: nothing of them is lost.
+/// Returns the sessions that may be in a pack which cannot be read now. They wait, and none of their records is lost.
 pub(super) fn held(context: &SyncContext<'_>, state: &State) -> Result<BTreeSet<String>> {
     let archive = &context.sessions.archive;
     if archive.unreadable_packs().is_empty() {
@@ -132,7 +132,7 @@ pub(super) fn held(context: &SyncContext<'_>, state: &State) -> Result<BTreeSet<
     Ok(lost_sessions(context, state, &archived).into_keys().collect())
 }
 
-/// Whether a session's turns were removed on purpose: by a purge, or because they are old.
+/// Returns whether a session's turns were removed on purpose: by a purge, or because they are old.
 fn was_removed(context: &SyncContext<'_>, name: &str, session: &SessionState) -> bool {
     let (purged, expired) = (&context.sessions.purged, &context.sessions.expired);
     let mined = mining::last_mined(&context.home, name);

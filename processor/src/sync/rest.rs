@@ -34,7 +34,7 @@ impl Calm {
         self.is_waited_for || self.now.0 - last.0 >= QUIET_MS
     }
 
-    /// Whether the session that a part is of has ended.
+    /// Returns whether the session that a part is of has ended.
     pub fn rests(self, state: &State, name: &str) -> bool {
         let (session, _) = parts::of_name(name);
         let sessions = &state.sessions;

@@ -29,7 +29,7 @@ const TURNS_FEW: usize = 16;
 /// Maximum number of turns of one index that are examined; more are not embedded in that time.
 const TURNS_MAX: usize = 10_000;
 
-/// How long a sync embeds that does this when another one is at work.
+/// Returns how long a sync embeds, depending on whether a user waits for it.
 pub(super) fn time_to_embed(busy: Busy) -> Duration {
     match busy {
         Busy::Leave => BACKGROUND_MAX,
@@ -164,7 +164,7 @@ fn embed(
     Ok(settled.embedded.is_some())
 }
 
-/// Whether there are few turns to embed and no memories: the table's vectors serve.
+/// Returns whether there are few turns to embed and no memories: the table's vectors serve.
 fn may_wait(busy: Busy, texts: &Texts, embedding: &Embedding) -> bool {
     let is_background = matches!(busy, Busy::Leave);
     let is_few = texts.turns.len() < TURNS_FEW;

@@ -220,7 +220,7 @@ mod tests {
     use super::super::publish::publish_memories;
     use super::*;
 
-    /// A session of two turns; the model thought in the first.
+    /// Returns a session of two turns, with thinking in the first.
     fn session(number: i64, root: &str) -> SessionFile {
         let id = format!("session-{number}");
         let record = |step: i64, what: RecordWhat| Record {

@@ -68,7 +68,7 @@ fn one(id: &str, agent: Option<&str>, records: &[&Record], others: &Assembly<'_>
     }
 }
 
-/// The title: the person's own before a generated one, the last of each.
+/// Returns the title: the person's own before a generated one, the last of each.
 fn title(records: &[&Record]) -> Option<String> {
     let uuids: HashSet<&str> = records.iter().map(|record| record.uuid.as_str()).collect();
     let mut best: Option<(u8, &str)> = None;

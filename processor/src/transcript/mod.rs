@@ -34,7 +34,7 @@ pub use speaker::Speaker;
 /// its original); longer ones contain no conversation worth the memory.
 pub const LINE_BYTES_MAX: usize = 16 << 20;
 
-/// The complete lines of a transcript.
+/// Returns the complete lines of a transcript.
 pub fn lines<R: BufRead>(reader: R) -> Lines<R> {
     Lines::new(reader, LINE_BYTES_MAX)
 }

@@ -70,7 +70,7 @@ impl Growth {
         self.bytes += bytes.0;
     }
 
-    /// Whether a part is to be closed.
+    /// Returns whether a part must be closed.
     pub fn is_full(&self, part_bytes: u64) -> bool {
         self.cut.as_ref().is_some_and(|cut| self.bytes - cut.before >= part_bytes)
     }
@@ -127,7 +127,7 @@ const MARK: char = '~';
 /// Highest part number whose name sorts after those of the parts before it.
 pub const NUMBER_MAX: u32 = 99_999;
 
-/// The name of the archive file of a part.
+/// Returns the name of the archive file of a part.
 pub fn name(session: &str, number: u32) -> String {
     if number == 0 { session.to_owned() } else { format!("{session}{MARK}{number:05}") }
 }

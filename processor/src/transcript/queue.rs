@@ -43,7 +43,7 @@ pub fn only_queued(records: &[&Record]) -> Vec<usize> {
     queue.into_iter().map(|waiting| waiting.position).collect()
 }
 
-/// Whether a prompt is this queued one, or several with this one among them.
+/// Returns whether a prompt is this queued one, or several with this one among them.
 fn holds(prompt: &str, queued: &str) -> bool {
     if queued.is_empty() {
         return false;

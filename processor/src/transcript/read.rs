@@ -177,17 +177,17 @@ impl<'r> SessionBuilder<'r> {
         self.counts
     }
 
-    /// The records so far.
+    /// Returns the records so far.
     pub fn records(&self) -> &[Record] {
         &self.records
     }
 
-    /// The records.
+    /// Returns the records.
     pub fn into_records(self) -> Vec<Record> {
         self.records
     }
 
-    /// The session so far, by itself, and the subagents that were written into its transcript.
+    /// Returns the session so far, and the subagents that were written into its transcript.
     pub fn sessions(&self, id: &str, agent: Option<&str>) -> Vec<Session> {
         assemble(id, agent, &self.records, &Assembly::ALONE)
     }

@@ -15,7 +15,7 @@ pub enum TextOrigin {
 
 /// Removes secrets from text. All stored text of a transcript passes through this.
 pub trait Redact: Sync {
-    /// The text without secrets.
+    /// Returns the text without secrets.
     fn redact<'a>(&self, text: &'a str) -> Cow<'a, str>;
 
     /// Returns a text of a known origin without secrets.

@@ -25,7 +25,7 @@ impl Tasks {
     /// No tasks.
     pub const NONE: Self = Self { tasks: Vec::new(), created: 0 };
 
-    /// Whether no task was ever created.
+    /// Returns whether no task was ever created.
     pub fn is_none(&self) -> bool {
         self.created == 0 && self.tasks.is_empty()
     }

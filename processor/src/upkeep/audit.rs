@@ -60,7 +60,7 @@ fn look(audit: &mut Audit<'_>, options: &SyncOptions<'_>, settings: &Settings) -
     Ok(())
 }
 
-/// Whether a file has the name of a memory's.
+/// Returns whether a file has the name of a memory's.
 fn is_memory(path: &Path) -> bool {
     path.extension().is_some_and(|end| end == EXTENSION)
 }

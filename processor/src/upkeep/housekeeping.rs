@@ -67,7 +67,7 @@ fn entries(folder: &Path) -> impl Iterator<Item = (PathBuf, bool, i64)> {
     })
 }
 
-/// When a file, or any file of a folder, was last changed, in milliseconds since 1970.
+/// Returns the time of the last change of a file, or of any file of a folder, in milliseconds since 1970.
 fn newest(path: &Path, metadata: &fs::Metadata) -> i64 {
     let inside = fs::read_dir(path).into_iter().flatten().flatten();
     let times =

@@ -143,7 +143,7 @@ impl OldSessions {
     }
 }
 
-/// `cleanupPeriodDays`, where the user set it.
+/// Returns `cleanupPeriodDays`, if the user set it.
 fn claude_days(dirs: &UserDirs) -> Option<i64> {
     let settings: serde_json::Value = read_json(&dirs.claude.join("settings.json"))?;
     settings.get("cleanupPeriodDays")?.as_i64().filter(|days| *days > 0)

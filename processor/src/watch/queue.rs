@@ -32,7 +32,7 @@ impl Queue {
         Self { pace, projects: BTreeMap::new() }
     }
 
-    /// Notes that a transcript of a project grew.
+    /// Records that a transcript of a project grew.
     pub fn grew(&mut self, project: ProjectId, now: Instant) {
         let waiting = self.projects.entry(project).or_default();
         let since = waiting.grew.map_or(now, |(since, _)| since);
@@ -40,7 +40,7 @@ impl Queue {
         waiting.settles_at = Some(now + self.pace.settled);
     }
 
-    /// When the next project is due.
+    /// Returns the time when the next project is due.
     pub fn next_at(&self) -> Option<Instant> {
         self.projects.values().filter_map(|waiting| waiting.due_at(&self.pace)).min()
     }
@@ -60,7 +60,7 @@ impl Queue {
         Some(project)
     }
 
-    /// Notes that a sync ended.
+    /// Records that a sync ended.
     pub fn ended(&mut self, project: ProjectId, now: Instant, succeeded: bool) {
         let gap = if succeeded { self.pace.gap } else { self.pace.gap * FAILED_GAPS };
         let waiting = self.projects.entry(project).or_default();

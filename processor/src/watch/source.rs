@@ -64,7 +64,7 @@ impl Source {
         }
     }
 
-    /// Whether there may be events later.
+    /// Returns whether there may be events later.
     pub const fn waits_for_folder(&self) -> bool {
         matches!(self, Self::Polling(PollingReason::NoFolder))
     }

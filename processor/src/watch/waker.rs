@@ -38,7 +38,7 @@ impl WakeReason {
 }
 
 impl Waker {
-    /// Notes that a file changed.
+    /// Records that a file changed.
     pub fn changed(&self, path: PathBuf) {
         self.ring(|noted| {
             if noted.rescan {
@@ -52,7 +52,7 @@ impl Waker {
         });
     }
 
-    /// Notes that events were lost.
+    /// Records that events were lost.
     pub fn rescan(&self) {
         self.ring(|noted| {
             noted.paths.clear();

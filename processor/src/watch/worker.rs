@@ -38,7 +38,7 @@ impl Worker {
         Ok(Self { project, child: command.spawn()? })
     }
 
-    /// The project and whether it succeeded, once it ended.
+    /// Returns the project and whether its sync succeeded, once it has ended.
     pub fn ended(&mut self) -> Option<(ProjectId, bool)> {
         match self.child.try_wait() {
             Ok(None) => None,

@@ -126,7 +126,7 @@ impl Serving {
         json!({"models": models.collect::<Vec<_>>()})
     }
 
-    /// Whether it has the model, which may be named without `:latest`.
+    /// Returns whether it has the model, which may be named without `:latest`.
     fn has(&self, model: &str) -> bool {
         let latest = format!("{model}:latest");
         self.models.iter().any(|known| known == model || *known == latest)
@@ -198,7 +198,7 @@ impl Serving {
     }
 }
 
-/// The answer of one chat, with the fields of the real one.
+/// Returns the answer of one chat, with the fields of the real one.
 fn answer(model: &str, said: &str, done: bool) -> Value {
     let mut answer = json!({
         "model": model, "created_at": "2026-10-02T12:00:00.000000000Z",
@@ -232,7 +232,7 @@ fn shaped(said: &str, schema: &Value) -> String {
     Value::Object(empty.collect()).to_string()
 }
 
-/// A vector that is the same for the same text, of length one.
+/// Returns a vector that is the same for the same text, of length one.
 fn embedding(text: &str) -> Vec<f32> {
     let mut vector = [0.0f32; DIMENSIONS];
     for (at, byte) in text.bytes().enumerate() {

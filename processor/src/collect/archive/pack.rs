@@ -91,7 +91,7 @@ pub struct Pack {
 }
 
 impl Pack {
-    /// Whether there is nothing in it.
+    /// Returns whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
     }
@@ -118,7 +118,7 @@ impl Pack {
         }
     }
 
-    /// Its sessions with their texts.
+    /// Returns its sessions with their texts.
     pub fn texts(&self) -> impl Iterator<Item = (&Member, &[u8])> {
         self.members.iter().map(|(member, range)| (member, &self.text[range.clone()]))
     }
@@ -230,7 +230,7 @@ pub fn read_index(file: &mut File) -> Result<Vec<Member>> {
     }
 }
 
-/// Whether a name is one that [`super::file_name`] makes, so that it leads nowhere else.
+/// Returns whether a name is one that [`super::file_name`] makes, so that it leads nowhere else.
 pub fn is_plain(name: &str) -> bool {
     let fits =
         |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.~".contains(&byte);

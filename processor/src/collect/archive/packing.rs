@@ -64,7 +64,7 @@ pub struct Packed {
 }
 
 impl Archive {
-    /// Its packs, by name.
+    /// Returns its packs, by name.
     pub fn packs(&self) -> Vec<PackFile> {
         let folder = self.packs_folder();
         let files = match each_in(&folder, PACK_SUFFIX) {
@@ -97,7 +97,7 @@ impl Archive {
         listed
     }
 
-    /// Why packs cannot be read now: their sessions are neither lost nor can they be changed.
+    /// Returns why packs cannot be read now: their sessions are not lost, but cannot be changed.
     pub fn unreadable_packs(&self) -> Vec<(PathBuf, String)> {
         let packs = self.packs().into_iter();
         packs.filter_map(|pack| Some((pack.file.path, pack.unreadable?))).collect()
@@ -115,13 +115,13 @@ impl Archive {
         self.packs().into_iter().filter_map(told).collect()
     }
 
-    /// The packs that were put aside because they were damaged.
+    /// Returns the damaged packs that were set aside.
     pub fn packs_aside(&self) -> Vec<PathBuf> {
         let listing = files_in(&self.packs_folder(), ASIDE).unwrap_or_default();
         listing.into_iter().map(|file| file.path).collect()
     }
 
-    /// How often a pack was decompressed to read sessions in it.
+    /// Returns how often a pack was decompressed to read sessions in it.
     pub fn packs_read(&self) -> usize {
         self.known_packs().reads
     }

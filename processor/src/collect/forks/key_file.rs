@@ -62,7 +62,7 @@ fn parse(bytes: &[u8], content: &str) -> Option<Vec<Key>> {
     Some(keys)
 }
 
-/// Where the keys of a session are kept.
+/// Returns the path of a session's keys.
 fn path(home: &ProjectDir, name: &str) -> PathBuf {
     home.mined.join(format!("{name}.keys"))
 }

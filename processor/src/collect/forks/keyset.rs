@@ -96,7 +96,7 @@ impl KeySet {
         Ok(fits.then_some(Self { file, blocks }))
     }
 
-    /// How many keys there is room for.
+    /// Returns the number of keys for which there is room.
     pub fn room(&self) -> usize {
         self.blocks as usize * KEYS_OF_BLOCK
     }
@@ -132,7 +132,7 @@ impl KeySet {
     }
 }
 
-/// Where the block of a key begins.
+/// Returns the offset of a key's block.
 fn place(key: u64, blocks: u64) -> u64 {
     let number = (u128::from(key) * u128::from(blocks)) >> (8 * HASH_BYTES);
     HEADER as u64 + number as u64 * BLOCK as u64

@@ -57,7 +57,7 @@ impl Holders {
         in_order(&self.sessions, load)
     }
 
-    /// The keys of one session; `None` when it cannot be read now.
+    /// Returns the keys of one session; `None` if it cannot be read now.
     fn keys(&self, name: &str, content: &str) -> Option<Vec<Key>> {
         if let Some(keys) = load_keys(&self.home, name, content) {
             return Some(keys);
@@ -174,7 +174,7 @@ impl Holders {
     }
 }
 
-/// The bytes of a set's name; of one that is none, those of no set.
+/// Returns the bytes of a set's name; for an invalid name those of no set.
 fn id(name: &str) -> [u8; ID] {
     u128::from_str_radix(name, 16).unwrap_or_default().to_be_bytes()
 }

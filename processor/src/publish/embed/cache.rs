@@ -31,7 +31,7 @@ impl VectorCache {
         Some(Vector(components.map(u8::cast_signed)))
     }
 
-    /// Whether a text is known.
+    /// Returns whether a text is known.
     pub fn has(&self, text: &str) -> bool {
         self.0.has(TextHash::of(text))
     }

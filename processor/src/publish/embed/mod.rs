@@ -78,7 +78,7 @@ impl Embedding {
         Ok(Some(Self { models, table, whole, looked_up, caches, memories, turns: None, published }))
     }
 
-    /// The table for one more text.
+    /// Returns the table for one more text.
     fn table(&self) -> &Table {
         if self.looked_up.fetch_add(1, Ordering::Relaxed) < TEXTS_FEW {
             return &self.table;
@@ -127,7 +127,7 @@ impl Embedding {
         self.published = HashMap::new();
     }
 
-    /// Whether there is a cache of turns.
+    /// Returns whether there is a cache of turns.
     pub fn has_turns_cache(home: &ProjectDir) -> bool {
         home.vectors.join(TURNS).exists()
     }
@@ -141,7 +141,7 @@ impl Embedding {
         remove_if_there(&self.caches.join(TURNS)).map(drop)
     }
 
-    /// Whether the transformer has embedded the text of a memory.
+    /// Returns whether the transformer has embedded the text of a memory.
     pub fn has_memory(&self, text: &str) -> bool {
         self.memories.has(text)
     }
@@ -198,7 +198,7 @@ impl Embedding {
     }
 }
 
-/// The vectors of some texts, those without any words left out.
+/// Returns the vectors of some texts, those without any words left out.
 fn embed<'a>(
     transformer: &Transformer,
     texts: &'a [String],

@@ -46,7 +46,7 @@ impl Records {
             .with_context(|| path.display().to_string())
     }
 
-    /// The header of the file `path`; `None` when there is none that can be read.
+    /// Returns the header of the file `path`; `None` if there is no readable one.
     pub fn header(path: &Path) -> Option<[u8; HEADER]> {
         let mut header = [0; HEADER];
         File::open(path).ok()?.read_exact(&mut header).ok()?;

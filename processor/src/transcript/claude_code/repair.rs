@@ -36,7 +36,7 @@ fn surrogates(line: &[u8]) -> Cow<'_, [u8]> {
     fixed.map_or(Cow::Borrowed(line), Cow::Owned)
 }
 
-/// The code unit of the `\uXXXX` escape at `at`.
+/// Returns the code unit of the `\uXXXX` escape at `at`.
 fn unit(line: &[u8], at: usize) -> Option<u16> {
     let escape = line.get(at..at + 6)?;
     if !escape.starts_with(b"\\u") {

@@ -134,7 +134,7 @@ fn memchr_structure(bytes: &[u8]) -> Option<usize> {
     bytes.iter().position(|byte| matches!(byte, b'"' | b':' | b',' | b'{' | b'[' | b'}' | b']'))
 }
 
-/// Where the string that begins at `from` ends: the index of its closing quote.
+/// Returns the index of the closing quote of the string that begins at `from`.
 fn string_end(line: &[u8], mut from: usize) -> Option<usize> {
     loop {
         let at = from + memchr::memchr2(b'"', b'\\', line.get(from..)?)?;

@@ -162,7 +162,7 @@ pub fn result(block: &Value, record: &Value, redact: &dyn Redact) -> ToolResult 
     }
 }
 
-/// How much of an output is worth keeping, by the shape of the structured result.
+/// Returns the maximum size of an output worth keeping, by the shape of the structured result.
 fn output_bytes_max(structured: &Value) -> usize {
     if structured.get("file").is_some() {
         READ_OUTPUT_BYTES_MAX
@@ -310,7 +310,7 @@ fn drop_agent_trailer(output: &mut String) {
     }
 }
 
-/// The text of a content field: a string, or the text blocks of an array.
+/// Returns the text of a content field: a string, or the text blocks of an array.
 pub fn block_text(content: Option<&Value>) -> String {
     match content {
         Some(Value::String(text)) => text.clone(),
@@ -333,12 +333,12 @@ pub fn kept(text: &str, max: usize, redact: &dyn Redact) -> String {
     cut::middle(&redacted, max).into_owned()
 }
 
-/// A string field, or nothing.
+/// Returns a string field; empty if there is none.
 pub fn string<'a>(value: &'a Value, key: &str) -> &'a str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// An id: a short word, or a number, and nothing else.
+/// Returns an id: a short word, or a number, and nothing else.
 pub fn name(value: Option<&Value>) -> String {
     /// Bytes an id may have.
     const NAME_BYTES_MAX: usize = 128;
@@ -357,7 +357,7 @@ fn items<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
     value.get(key).into_iter().flat_map(items_of)
 }
 
-/// The first elements of an array.
+/// Returns the first elements of an array.
 pub fn items_of(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten().take(ITEMS_MAX)
 }

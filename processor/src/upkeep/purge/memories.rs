@@ -165,7 +165,7 @@ fn stores(dirs: &UserDirs, tree: &Tree) -> Result<Vec<Store>> {
     Ok(stores)
 }
 
-/// All memory files of a store, those that were put aside, too.
+/// Returns all memory files of a store, including those that were set aside.
 fn files(store: &Store) -> Result<Vec<Stored>> {
     let mut files = store.files();
     files.extend(store.archived()?.memories);
