@@ -158,12 +158,12 @@ fn measured<T>(what: impl FnOnce() -> Result<T>) -> Result<(T, f64)> {
 
 fn processor_time() -> f64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the system writes a time to where one lies.
+    // SAFETY: the system writes a time to a valid place.
     unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
     time.tv_sec as f64 * 1e3 + time.tv_nsec as f64 / 1e6
 }
 
-/// The vectors of the table; once `is_better`, taken for those of the transformer.
+/// The vectors of the table; once `is_better`, used as those of the transformer.
 struct Made {
     table: Table,
     is_better: bool,

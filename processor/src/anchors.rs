@@ -148,10 +148,9 @@ impl Anchors {
         stale
     }
 
-    /// Keeps the anchors of the memories that are there.
+    /// Writes the anchors of the existing memories.
     ///
-    /// # Errors
-    /// When they cannot be written.
+    /// # Errors If they cannot be written.
     pub fn finish(mut self) -> Result<()> {
         let AnchorsFile { contents, memories, .. } = &mut self.kept;
         memories.retain(|id, _| self.listed.contains(id));
@@ -443,7 +442,7 @@ impl Anchors {
         stale
     }
 
-    /// Anchors the stale memories anew that a session relied on with success, and returns them.
+    /// Anchors those stale memories anew that a session relied on with success, and returns them.
     fn confirm(
         &mut self,
         tree: &TreeDir,

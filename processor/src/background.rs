@@ -1,5 +1,5 @@
-//! Work in the background, started by a hook: quiet, low in priority, bounded in time, one at a
-//! time per project, and gone when it is done.
+//! Work in the background, started by a hook: quiet, low in priority, bounded in time, one at a time per project. The
+//! process ends with its work.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -205,7 +205,7 @@ fn redactor(dirs: &UserDirs, main: &Tree) -> Redactor {
 fn step_back() {
     lower_priority();
     let threads = std::thread::available_parallelism().map_or(1, |cores| (cores.get() / 2).max(1));
-    // A pool that is there already is as good.
+    // An existing pool is as good.
     let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
 }
 

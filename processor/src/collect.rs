@@ -48,14 +48,14 @@ use crate::transcript::read::{Counts, FileTimes};
 use crate::transcript::record::{Record, RecordWhat};
 use crate::transcript::{Assembly, Redact, SessionBuilder, Speaker, assemble};
 
-/// Transcripts that one session is known to have been read from.
+/// Maximum number of transcripts recorded as sources of one session.
 const SOURCES_MAX: usize = 32;
 
 /// Inputs of collecting besides the transcripts.
 pub struct Collector<'a> {
     /// Destination of the turns.
     pub archive: &'a Archive,
-    /// Sessions that were put away because they are old.
+    /// Sessions whose turns were removed because of their age.
     pub expired: &'a Expired,
     /// Sessions and records that a person removed.
     pub purged: &'a Purged,
@@ -82,7 +82,7 @@ pub struct Collector<'a> {
 pub struct Collected {
     /// The name of its archive file.
     pub name: String,
-    /// State to remember of the session; `None` when it is not archived.
+    /// State to store for the session; `None` if it is not archived.
     pub state: Option<SessionState>,
     /// Its parts that were closed, by their names, with their state.
     pub closed: Vec<(String, SessionState)>,
@@ -139,7 +139,7 @@ struct End {
 enum ReadOutcome {
     /// It contains nothing to keep.
     Dropped,
-    /// It is archived as it is.
+    /// It is archived unchanged.
     Known,
     /// It is to be archived.
     New,
@@ -287,8 +287,8 @@ impl Collector<'_> {
         Ok(())
     }
 
-    /// Archives the part that is full. Until the watermark is archived, too, it counts as left by a killed run,
-    /// which the next one writes again.
+    /// Archives the full part. Until the watermark is archived, too, it counts as left by a killed run, and the next
+    /// run writes it again.
     fn close_part(
         &self,
         header: &mut Header,
@@ -298,7 +298,7 @@ impl Collector<'_> {
     ) -> Result<Option<(String, SessionState)>> {
         let (mut records, mut growth) = builder.take();
         let beginning = growth.beginning();
-        // Records that belong together may lie on both sides of the cut.
+        // Records that belong together may be on both sides of the cut.
         self.clean(header, &mut records, learning)?;
         let part = growth.close(&mut records);
         builder.go_on(records, growth);
@@ -461,7 +461,7 @@ fn state_with(file: &SessionFile, End { left, edited }: End) -> SessionState {
 /// Returns the end of a session. A fault, which mining detects and reports too, costs only this end.
 fn end_of(file: &SessionFile, territory: &Territory, redact: &dyn Redact) -> End {
     let mut end = catch_unwind(AssertUnwindSafe(|| end(file, territory))).unwrap_or_default();
-    // The archive is redacted, but taking out its Markdown may put a secret together.
+    // The archive is redacted, but removing its Markdown may join the pieces of a secret.
     end.left = end.left.map(|(cwd, left)| (cwd, handoff::redacted(left, redact)));
     end
 }

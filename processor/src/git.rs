@@ -29,7 +29,7 @@ use memory_store::identity::Observed;
 use memory_store::layout::STORE_DIR;
 use memory_store::reconcile::{GitSnapshot, GitState};
 
-/// How long one call of git may take.
+/// Time limit of one call of git.
 const GIT_TIMEOUT: Duration = Duration::from_secs(20);
 /// Maximum size of git's output that is read.
 const OUTPUT_BYTES_MAX: u64 = 8 << 20;
@@ -207,7 +207,7 @@ pub fn tracked_texts(root: &Path, texts: &[&str]) -> Option<String> {
     grep.args(["--no-column", "--no-recurse-submodules", "--no-textconv", "-f", "-", "--", "."]);
     grep.arg(format!(":(exclude){STORE_DIR}"));
     let (status, found) = answer_to(&mut grep, texts.join("\n").into_bytes())?;
-    // 1: there is none.
+    // Status 1: no match.
     matches!(status.code(), Some(0 | 1)).then(|| String::from_utf8_lossy(&found).into_owned())
 }
 
@@ -259,7 +259,7 @@ pub fn uncommitted(root: &Path) -> Vec<String> {
     files
 }
 
-/// Returns when the first commit of a repository was made; `None` without one, and where the history is cut off.
+/// Returns the time of the first commit of a repository; `None` without one, and if the history is shallow.
 pub fn began(root: &Path) -> Option<Timestamp> {
     if line(root, &["rev-parse", "--is-shallow-repository"]).as_deref() != Some("false") {
         return None;
@@ -446,13 +446,13 @@ fn answer_limited(
 /// Output of git.
 #[derive(Debug)]
 struct GitOutput {
-    /// How it ended; `None` when it was ended, for it took too long or printed too much.
+    /// Its exit status; `None` if it was killed because it took too long or printed too much.
     status: Option<ExitStatus>,
     /// All output before its end.
     text: Vec<u8>,
 }
 
-/// Runs git for so long at most; `None` when it cannot be run. Its stdin is a pipe where it reads `input`.
+/// Runs git with a time limit; `None` if it cannot be run. Its stdin is a pipe if it reads `input`.
 fn answer_from(command: &mut Command, input: Vec<u8>, limit: Duration) -> Option<GitOutput> {
     if hung::is_known(command) {
         return Some(GitOutput { status: None, text: Vec::new() });
@@ -466,7 +466,7 @@ fn answer_from(command: &mut Command, input: Vec<u8>, limit: Duration) -> Option
         std::thread::spawn(move || drop(stdin.write_all(&input)));
     }
     let (sender, pieces) = mpsc::channel();
-    // A thread reads, so that a full pipe cannot keep git from ending, nor an open one us.
+    // A thread reads, so that a full pipe cannot keep git from ending, nor an open pipe block us.
     std::thread::spawn(move || pass_on(stdout.take(OUTPUT_BYTES_MAX + 1), &sender));
     let mut text = Vec::new();
     let is_whole = loop {
@@ -587,7 +587,7 @@ mod tests {
         assert_eq!(first.committed.len(), 2);
         assert!(first.forward);
 
-        // Left out by a sparse checkout, or by a mark on the file; a file that is there is not.
+        // Left out by a sparse checkout, or by a mark on the file; an existing file is not left out.
         git(
             &root,
             &["sparse-checkout", "set", "--no-cone", "/*", "!/.throughline/memories/one.md"],
@@ -647,7 +647,7 @@ mod tests {
         roots.map(PathBuf::from).collect()
     }
 
-    /// Makes a repository whose first commit has one file.
+    /// Creates a repository whose first commit contains one file.
     fn commit_one(root: &Path) {
         fs::create_dir(root).unwrap();
         git(root, &["init", "-q"]);
@@ -764,7 +764,7 @@ mod tests {
         check("super/sub", None);
         check("sub-2", Some("super/sub"));
         check("super", None);
-        // A git directory that lies apart; nothing in it leads to its working tree.
+        // A separate git directory; nothing in it leads to its working tree.
         git(&base, &["clone", "-q", "--separate-git-dir", "apart.git", "lib", "apart"]);
         worktree(&at("apart"), "apart-2");
         check("apart", None);

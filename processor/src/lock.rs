@@ -12,7 +12,7 @@ use memory_store::layout::{ProjectDir, UserDirs};
 
 use crate::private_files::create_private;
 
-/// How long a sync that is under way is waited for by one that a person started.
+/// Maximum time that a sync started by a person waits for a running one.
 pub const BUSY_MAX: Duration = Duration::from_secs(600);
 
 /// Lock of a project while a processor works on it.
@@ -34,9 +34,8 @@ pub enum Busy {
 impl Lock {
     /// Takes the lock of a project; `None` as for [`Self::take`].
     ///
-    /// # Errors
-    /// When a later version of the program has written the project's private state or the user's own: then nothing may
-    /// be changed.
+    /// # Errors If a later version of the program has written the project's private state or the user's own: then no
+    /// change is allowed.
     pub fn of_project(dirs: &UserDirs, home: &ProjectDir, busy: Busy) -> Result<Option<Self>> {
         // First, so that nothing is written; and again, for that version may have had the lock until now.
         let check = || {

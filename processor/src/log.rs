@@ -11,7 +11,7 @@ use memory_store::redact::Redactor;
 
 use crate::private_files::create_private;
 
-/// Bytes of a log. Full, it is put aside once and begun anew.
+/// Maximum size of a log. A full log is renamed, and a new one begun.
 const LOG_BYTES_MAX: u64 = 256 << 10;
 /// Bytes of one text.
 const TEXT_BYTES_MAX: usize = 300;
@@ -72,7 +72,7 @@ pub fn append(
     rotate(path)
 }
 
-/// Puts a log aside that is full.
+/// Renames a full log.
 pub fn rotate(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
         Ok(log) if log.len() > LOG_BYTES_MAX => fs::rename(path, path.with_extension("log.old")),

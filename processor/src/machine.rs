@@ -10,17 +10,17 @@ use std::time::{Duration, Instant};
 
 use memory_store::settings::Pause;
 
-/// Power supplies that are looked at.
+/// Maximum number of power supplies that are read.
 const SUPPLIES_MAX: usize = 64;
-/// Time over which the load average is taken.
+/// Period of the load average.
 const LOAD_TIME: Duration = Duration::from_secs(60);
 
-/// Reason why a model on this machine should not be asked.
+/// Reason why a model on this machine should get no questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strain {
     /// The machine runs on battery.
     Battery,
-    /// Other programs keep its processors busy.
+    /// Other programs use its processors.
     Load,
 }
 
@@ -43,8 +43,8 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Takes this machine. In builds for tests, which must not depend on it, the variable `THROUGHLINE_TEST_MACHINE` names
-    /// a folder with `power_supply/` and `loadavg`, as Linux has them.
+    /// Selects this machine. In builds for tests, which must not depend on it, the variable `THROUGHLINE_TEST_MACHINE`
+    /// names a folder with `power_supply/` and `loadavg`, in the form of Linux.
     pub fn read(get: impl Fn(&str) -> Option<OsString>) -> Self {
         let folder = get("THROUGHLINE_TEST_MACHINE").filter(|_| cfg!(debug_assertions));
         Self::new(folder.map(PathBuf::from))
@@ -99,8 +99,7 @@ impl Machine {
     }
 }
 
-/// This program's part of the load average: the program itself, and a model that answers it, which keeps all
-/// processors busy.
+/// This program's part of the load average: the program itself, and a model that answers it, which uses all processors.
 #[derive(Clone, Copy, Debug)]
 struct OwnLoad {
     /// Part of the last minute for which a model answered, weighted as the load average is.
@@ -110,7 +109,7 @@ struct OwnLoad {
 }
 
 impl OwnLoad {
-    /// Begins with a model that nothing was asked of.
+    /// Begins with a model without any questions.
     fn new(now: Instant) -> Self {
         Self { answering: 0.0, until: now }
     }

@@ -182,8 +182,8 @@ impl Miner<'_> {
         last_mined(self.home, name).filter(|mined| mined.key == key)
     }
 
-    /// Returns a session and its inline subagents, as far as they are this project's: as an earlier step of this run
-    /// assembled them, or else read from the archive.
+    /// Returns a session and its inline subagents, as far as they are this project's: as assembled by an earlier step
+    /// of this run, or else read from the archive.
     pub fn sessions(&self, name: &str) -> Result<Vec<Session>> {
         if let Some(sessions) = self.archive.take_assembled(name, self.ownership.digest(name)) {
             return Ok(sessions);
@@ -206,7 +206,7 @@ impl Miner<'_> {
         Ok(sessions)
     }
 
-    /// Returns the last steps of the part before this one, none where they cannot be read now.
+    /// Returns the last steps of the part before this one, none if they cannot be read now.
     fn steps_before(&self, name: &str, header: &Header) -> Vec<Step> {
         let (session, number) = parts::of_name(name);
         let before = if number > 0 { number - 1 } else { header.parts };

@@ -15,10 +15,10 @@ use serde::de::DeserializeOwned;
 /// The most that is read of a file of this kind.
 pub const FILE_BYTES_MAX: u64 = 256 << 20;
 
-/// How a packed file begins (RFC 1952). An archive that was put aside has another name.
+/// First bytes of a packed file (RFC 1952). An archive that was set aside has another name.
 pub const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// Reads a JSON file; `None` when it is missing, damaged or too large.
+/// Reads a JSON file; `None` if it is missing, damaged or too large.
 pub fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
     serde_json::from_slice(&read_bounded(path)?).ok()
 }
@@ -27,7 +27,7 @@ pub fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
 /// ignores it.
 const CHECK: &str = ",\"check\":\"";
 
-/// A file of which nothing may be believed.
+/// Error for a file with a wrong checksum or invalid content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Damaged;
 
@@ -74,7 +74,7 @@ pub fn pack(bytes: &[u8], level: Compression) -> io::Result<Vec<u8>> {
     gzip.finish()
 }
 
-/// Unpacks the content of a file, and returns content that is not packed as it is; `None` when it is damaged.
+/// Unpacks the content of a file, and returns unpacked content unchanged; `None` if it is damaged.
 pub fn unpack(bytes: Vec<u8>) -> Option<Vec<u8>> {
     if !bytes.starts_with(&GZIP_MAGIC) {
         return Some(bytes);
@@ -98,7 +98,7 @@ pub fn remove_if_there(path: &Path) -> Result<bool> {
     }
 }
 
-/// Reads a file of this kind; `None` when it is missing, too large, or no regular file.
+/// Reads a file of this kind; `None` if it is missing, too large, or not a regular file.
 pub fn read_bounded(path: &Path) -> Option<Vec<u8>> {
     let file = open_regular::open(path, Links::Follow).ok()?;
     let len = file.metadata().ok()?.len();

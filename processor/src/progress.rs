@@ -120,7 +120,7 @@ struct Stage {
     last: Option<Instant>,
     /// The last note.
     note: String,
-    /// Steps of each stage, and the time they took: one that is gone on with is known.
+    /// Steps of each stage, and their total time: a continued stage keeps its pace.
     paces: BTreeMap<String, (u32, Duration)>,
 }
 

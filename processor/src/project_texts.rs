@@ -51,7 +51,7 @@ impl ProjectTexts {
         }
     }
 
-    /// Returns where each of these values is, whatever the case of its letters.
+    /// Returns the place of each of these values, ignoring case.
     pub fn contain(&self, values: &BTreeSet<String>) -> BTreeMap<String, Contained> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let (verdicts, spent) = &mut *known;

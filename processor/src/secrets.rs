@@ -68,7 +68,7 @@ struct FileText {
 /// Source of a value that was recognised.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Source {
-    /// Words or an answer of the user, or what a file or store of credentials contains.
+    /// Words or an answer of the user, or the content of a file or store of credentials.
     Trusted,
     /// The call of a tool with this id, or its result: the call determines the source that it read.
     Tool(String),
@@ -97,7 +97,7 @@ impl Secrets {
         Ok(Self { known, dirs: dirs.clone(), home: home.clone(), roots, project, written })
     }
 
-    /// Returns the known secrets; they grow while records are read.
+    /// Returns the known secrets; they increase while records are read.
     pub fn known(&self) -> &Known {
         &self.known
     }
@@ -294,10 +294,10 @@ impl Secrets {
     }
 }
 
-/// Decision of a person about a value that became known as a secret and that a memory of theirs contains.
+/// Decision of a person about a known secret that a memory of theirs contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// The value is taken out of the memory, and of all that is stored.
+    /// The value is removed from the memory, and from all stored data.
     Hide,
     /// The value is no secret: nothing is changed, here or elsewhere.
     Keep,
@@ -498,7 +498,7 @@ pub fn clean_texts<T: Serialize + DeserializeOwned>(
     Ok(changed)
 }
 
-/// Cleans the name of a working directory below its working tree, unless another repository lies there.
+/// Cleans the name of a working directory below its working tree, unless it is another repository.
 fn clean_folder(redactor: &Redactor, fields: &mut Map<String, Value>, roots: &[PathBuf]) -> bool {
     let Some(Value::String(folder)) = fields.get_mut(FOLDER) else { return false };
     let path = Path::new(folder.as_str());

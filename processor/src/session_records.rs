@@ -81,8 +81,9 @@ const SESSIONS_MIN: usize = 3;
 /// Commands that are shown.
 const SHOWN_MAX: usize = 3;
 
-/// Returns the commands that passed in at least [`SESSIONS_MIN`] of some sessions, as they are shown: the line, and its
-/// folder unless that is the root. Of a line that passed in several folders the one of most sessions is shown.
+/// Returns the commands that passed in at least [`SESSIONS_MIN`] of some sessions, in the form for output: the line,
+/// and its folder unless that is the root. Of a line that passed in several folders the one with most sessions is
+/// shown.
 pub fn often<'a>(sessions: impl Iterator<Item = (&'a str, &'a SessionRecord)>) -> Vec<String> {
     let mut seen: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
     for (session, record) in sessions {

@@ -35,7 +35,7 @@ pub struct State {
     pub sessions: BTreeMap<String, SessionState>,
     /// Packs of which every byte was verified: their length, and when they were written, in nanoseconds since 1970.
     pub packs: BTreeMap<String, (u64, i128)>,
-    /// When packing failed last, and was put off.
+    /// Time when packing last failed, and was postponed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packing_failed: Option<Timestamp>,
     /// Sessions whose transcripts contain nothing to keep.
@@ -103,7 +103,7 @@ pub struct SessionState {
     pub edited: BTreeMap<String, Timestamp>,
     /// Summary of the drafts that were mined from it.
     pub mined: Option<Summary>,
-    /// Whether its file was not taken into a pack, and is not to be tried again.
+    /// Whether packing its file was refused, and is not tried again.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_unpackable: bool,
 }
@@ -125,7 +125,7 @@ pub struct Summary {
     /// Tasks that a model read as open at the end.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unfinished: Vec<String>,
-    /// How many drafts of these kinds there are.
+    /// Number of drafts of these kinds.
     pub drafts: usize,
     /// A hash of them.
     pub digest: String,

@@ -86,7 +86,7 @@ pub use std::os::unix::fs::symlink;
 /// Makes this thread access files as another user: no folder is closed to root.
 pub fn as_nobody() {
     const NOBODY: libc::c_long = 65534;
-    // SAFETY: the call takes a number and changes only how this thread accesses files; it
-    // does nothing for a thread that may not do this.
+    // SAFETY: the call gets a number and changes only how this thread accesses files; it has no effect in a thread
+    // without that right.
     unsafe { libc::syscall(libc::SYS_setfsuid, NOBODY) };
 }

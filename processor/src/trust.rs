@@ -279,7 +279,7 @@ mod tests {
         assert_eq!(repository.look(), ["Theirs"]);
         fs::remove_file(repository.0.root().join(".throughline/memories/1.md")).unwrap();
         assert_eq!(repository.look(), [""; 0]);
-        // A formatter that writes it otherwise is nobody's hand.
+        // A formatter's change is not a person's.
         repository.git(&["checkout", "-q", "theirs"]);
         assert_eq!(repository.look(), ["Theirs"]);
         let path = repository.0.root().join(".throughline/memories/1.md");

@@ -43,7 +43,7 @@ const BUSY_WAIT: Duration = Duration::from_secs(30);
 pub struct Pace {
     /// A transcript that did not grow for this long is read.
     pub quiet: Duration,
-    /// One that never rests is read after this long all the same.
+    /// Time after which a continuously written one is read nevertheless.
     pub patience: Duration,
     /// Time between two syncs of one project.
     pub gap: Duration,
@@ -71,7 +71,7 @@ impl Default for Pace {
 /// Options of watching.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where our files and Claude Code's lie.
+    /// The folders of our files and Claude Code's.
     pub dirs: UserDirs,
     /// The processor's program.
     pub processor: PathBuf,
@@ -97,7 +97,7 @@ pub fn is_running(dirs: &UserDirs) -> bool {
         .is_ok_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
 }
 
-/// Ends watching on SIGINT and SIGTERM. To be called before any other thread begins.
+/// Ends watching on SIGINT and SIGTERM. Must be called before any other thread begins.
 pub fn stop_on_signals(waker: &Waker) -> Result<()> {
     signals::stop_on(waker.clone())
 }

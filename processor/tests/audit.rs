@@ -51,7 +51,7 @@ fn store(sealed: &Sealed) -> Store {
     Store::open(&sealed.dirs, &sealed.tree).unwrap()
 }
 
-/// Puts the token into a file, as a person or an earlier version would have.
+/// Writes the token into a file, as a person or an earlier version would have.
 fn put(path: &Path, text: &str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
@@ -188,7 +188,7 @@ fn a_memory_that_waits_is_cleaned_and_counted_once() {
 
 #[test]
 fn only_our_own_vectors_are_passed_over() {
-    // A person's folders may be called like ours.
+    // A person's folders may have the names of ours.
     let sealed = Sealed::new();
     let live = saved(&sealed, 1, "One");
     let sorted = live.parent().unwrap().join("vectors/one.md");

@@ -1,5 +1,5 @@
-//! Memory files that tool calls of a session write: they are Claude's notes until the person confirms them, whatever they
-//! claim, and no sync removes or rewrites them.
+//! Memory files that tool calls of a session write: they are Claude's notes until the person confirms them, whatever
+//! their front matter claims, and no sync removes or rewrites them.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ fn memory_of(title: &str) -> Memory {
     memory
 }
 
-/// Returns a wish as a person has it in a file.
+/// Returns a person's wish in the form of a file.
 fn wish(title: &str) -> String {
     MemoryFile::new(memory_of(title)).unwrap().text().to_owned()
 }
@@ -61,12 +61,13 @@ fn file_of(sealed: &Sealed, name: &str) -> PathBuf {
     folder.join(name)
 }
 
-/// Writes the transcript of a session with one tool call, which begins so long before the present, and ends a step later.
+/// Writes the transcript of a session with one tool call, which begins some time before the present, and ends a step
+/// later.
 fn session(sealed: &Sealed, before_ms: i64, tool: &str, input: Value) {
     session_of(sealed, before_ms, (tool, input), json!({}), 0);
 }
 
-/// Writes such a transcript with this result of the call, and so many answers after it, a step each.
+/// Writes such a transcript with this result of the call, and a number of answers after it, a step each.
 fn session_of(
     sealed: &Sealed,
     before_ms: i64,
@@ -98,7 +99,7 @@ fn memory(sealed: &Sealed, title: &str) -> Stored {
     found.unwrap_or_else(|| panic!("{all:#?}"))
 }
 
-/// Returns what a session is given at its start.
+/// Returns the text that a session gets at its start.
 fn given(sealed: &Sealed) -> String {
     let recall = Recall::open(&sealed.dirs, &sealed.tree, None);
     render::injection("start", &recall.start(now(), 4_000).hits, 4_000).text

@@ -159,7 +159,7 @@ fn no_text_is_embedded_twice() {
     let again = sealed.sync();
     assert!(again.embedded == 0, "{again:?}");
     assert!(all(&encoders(&sealed), Some(Encoder::Transformer)));
-    // Without an index those of turns are made again, and those of memories are kept.
+    // Without an index those of turns are computed again, and those of memories are kept.
     let state = sealed.dirs.tree(&sealed.tree.root).index;
     fs::remove_dir_all(&state).unwrap();
     let again = sealed.sync();

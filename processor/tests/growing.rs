@@ -93,7 +93,7 @@ fn what_was_overtaken_goes(part_bytes: u64) {
     assert_eq!(server.asked("/api/chat").len() - asked, rested.questions);
     assert!(!is_kept());
 
-    // It is asked once.
+    // The question is sent once.
     synced(&script, 80, Busy::Leave);
     assert_eq!(standing(), 1);
     assert!(!is_kept());

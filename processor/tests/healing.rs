@@ -9,7 +9,7 @@ use memory_store::recall::{Recall, Search, Tier};
 use processor::lock::Busy;
 use processor::sync::{SyncOptions, SyncReport, sync};
 
-/// Function that returns the damaged content of a file; `None` where the file is deleted.
+/// Function that returns the damaged content of a file; `None` to delete the file.
 type Damage = fn(&[u8]) -> Option<Vec<u8>>;
 
 /// Kinds of damage of a file. The last three keep its length, and a test keeps its time.

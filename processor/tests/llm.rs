@@ -228,7 +228,7 @@ fn a_small_context_gets_small_windows_and_loses_nothing() {
     let (usual, few) = asked(None);
     let (small, many) = asked(Some(4_096));
     assert!(many.len() > 3 * few.len(), "{} and {}", many.len(), few.len());
-    // About as much work, whatever it was cut into: one turn leaves up to a half of a small window empty.
+    // About as much work, however it was split: one turn leaves up to a half of a small window empty.
     let more = small.windows.abs_diff(usual.windows);
     assert!(more <= usual.windows / 2, "{} and {}", small.windows, usual.windows);
     // A small context gets the short instructions, and the same question.
@@ -299,7 +299,7 @@ fn a_session_that_grew_is_asked_once_which_of_its_drafts_still_hold() {
     let asked = server.asked("/api/chat").len();
     assert_eq!(before.windows, asked, "each was asked with the end in sight");
 
-    // The windows before the last one stay as they are.
+    // The windows before the last one are unchanged.
     let later = grown(12, "The data lives in a file now, and nothing migrates. ");
     let fallen =
         ["Migrations run inside a transaction", "SQLite instead of Postgres: must run offline"];

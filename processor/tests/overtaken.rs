@@ -74,7 +74,7 @@ fn a_trap_that_a_later_commit_mended_is_not_kept() {
     sealed.sync();
     assert_eq!(titles(&sealed), [RULE]);
 
-    // The question was put once; another session changes nothing about it.
+    // The question was sent once; another session does not change that.
     let about_commits = || {
         let asked = server.asked("/api/chat");
         asked.iter().filter(|body| body.to_string().contains("<work>")).count()

@@ -267,7 +267,7 @@ fn a_secret_that_becomes_known_goes_from_packs() {
     assert_eq!(holding(&sealed, SECRET), Vec::<PathBuf>::new());
     let clean = loaded(&sealed);
     assert_eq!(clean.len(), SESSIONS as usize + 2);
-    // A backup is put back: beside the clean pack, and in its place.
+    // A backup is restored: beside the clean pack, and in its place.
     for is_alone in [false, true] {
         if is_alone {
             restore(&sealed, &backup);
@@ -401,7 +401,7 @@ fn of_a_damaged_pack_what_is_sound_stays_and_the_rest_is_told() {
         assert!(after.iter().all(|(name, file)| before[name] == *file), "{number}");
         let lost = Expired::open(&home).lost().len();
         assert_eq!(after.len() + lost, before.len(), "{number}: {report:?}");
-        // Where its index alone is damaged, nothing is left to put aside.
+        // If only its index is damaged, nothing is left to set aside.
         let aside = archive(&sealed).packs_aside().len();
         assert_eq!((aside <= 1, packs(&sealed).len()), (true, 0), "{number}");
         assert!(aside == 1 || lost == 0, "{number}");
@@ -760,7 +760,7 @@ fn of_a_session_that_is_there_twice_all_records_stay() {
         assert!(after.iter().all(|(name, file)| before[name] == *file));
         assert_tidy(&sealed);
     }
-    // A file that is damaged is put aside.
+    // A damaged file is set aside.
     restore(&sealed, &packed);
     fs::write(archive.path("s4"), "something else").unwrap();
     sync(&sealed.options()).unwrap();

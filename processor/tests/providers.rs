@@ -197,7 +197,7 @@ fn a_window_that_failed_three_times_waits_for_somebody_to_ask() {
     assert_eq!(aside::count(&project.answers()), 1);
     server.next([good(), good()]);
     let (extracted, report) = project.sync(1, &["a", "b"]);
-    // The session counts as read, and others are asked about.
+    // The session counts as read, and others are sent.
     assert_eq!((extracted[0].missing, extracted[1].drafts.len()), (0, 1));
     assert!(report.len() == 1 && report[0].contains("throughline sync --retry"), "{report:?}");
     assert_eq!(aside::retry(&project.home()).unwrap(), 1);

@@ -362,7 +362,7 @@ fn a_person_s_memory_is_not_changed_before_they_decide() {
             |told: &String| told.contains("1 memory of yours") && told.contains("`harmless`");
         assert!(report.warnings.iter().any(proposed), "{:?}", report.warnings);
         assert_eq!(fs::read(&saved.path).unwrap(), before);
-        // It is not given, and elsewhere nothing is taken for a secret.
+        // It is not printed, and no other text counts as a secret.
         assert!(!given(&sealed).to_lowercase().contains("brightotter"), "{}", given(&sealed));
         assert!(records(&sealed, "s2").contains("I try Brightotter7714 there"));
         let store = Store::open(&sealed.dirs, &sealed.tree).unwrap();
@@ -530,7 +530,7 @@ fn what_could_not_be_searched_is_named_and_cleaned_by_a_later_sync() {
     for path in [&archived, &memory, &inbox] {
         assert!(named(&report, path), "{}: {:#?}", path.display(), report.warnings);
     }
-    // As long as they stay as they are nothing is searched again.
+    // While they are unchanged nothing is searched again.
     let again = sync(&sealed.options()).unwrap();
     assert!(!named(&again, &memory), "{:#?}", again.warnings);
 

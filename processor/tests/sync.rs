@@ -499,7 +499,7 @@ fn old_turns_go_although_the_run_that_removed_them_was_killed() {
     let ends = EndsAtSecond("indexing", AtomicUsize::new(0));
     let run = || sync(&SyncOptions { progress: &ends, ..sealed.options() });
     assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
-    // The archive lacks the session by now, and the index has it still.
+    // The archive no longer contains the session, and the index still does.
     let archive = Archive::open(&sealed.dirs.project(sealed.tree.project));
     assert_eq!(archive.entries().unwrap().len(), 1);
     assert!(found_turn(&sealed, said));

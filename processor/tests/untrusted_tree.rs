@@ -108,7 +108,7 @@ fn another_repository_at_the_path_is_not_read_and_the_same_one_is() {
 #[test]
 fn what_belongs_to_another_user_is_not_read() {
     let sealed = Sealed::new();
-    // SAFETY: the call takes and changes nothing.
+    // SAFETY: the call has no arguments and changes nothing.
     if unsafe { libc::geteuid() } != 0 {
         // Only root can change the owner of folders.
         return;

@@ -1,4 +1,4 @@
-//! Texts to measure with: lines of this project's own sources and documents, thrown together anew for each.
+//! Texts for measurements: lines of this project's own sources and documents, combined anew for each.
 
 use std::path::{Path, PathBuf};
 
@@ -42,7 +42,7 @@ impl Corpus {
         }
     }
 
-    /// Returns some lines; the same seed gives the same.
+    /// Returns some lines, the same for the same seed.
     pub fn text(&self, seed: u64, lines: usize) -> String {
         let mut state = seed;
         let line = |_| {

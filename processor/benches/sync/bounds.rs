@@ -334,7 +334,7 @@ fn quiet<'c>(bench: &Bench, command: &'c mut Command) -> &'c mut Command {
         .stderr(Stdio::null())
 }
 
-/// Writes a session of so many bytes; returns its turns.
+/// Writes a session of a given number of bytes; returns its number of turns.
 fn write_session(bench: &Bench, session: u32, bytes: u64) -> Result<u32> {
     let mut turns = 0;
     while append_turns(bench, session, turns..turns + 1)? < bytes {

@@ -221,7 +221,7 @@ impl Bench {
         (self.options.turns / self.options.session).max(MONTHS)
     }
 
-    /// Lets the history happen.
+    /// Creates the history.
     fn make(&self) -> Result<()> {
         let mut sum = Cost::default();
         for month in 0..MONTHS {

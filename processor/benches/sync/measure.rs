@@ -66,7 +66,7 @@ fn cpu_ms(usage: &libc::rusage) -> f64 {
 fn used(who: libc::c_int) -> libc::rusage {
     // SAFETY: numbers alone, for which zero is a value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: the system writes a usage to where one lies.
+    // SAFETY: the system writes a usage to a valid place.
     unsafe { libc::getrusage(who, &raw mut usage) };
     usage
 }
@@ -85,7 +85,7 @@ pub struct Stages {
 }
 
 impl Stages {
-    /// Begins with a stage of its own for the time before the first one.
+    /// Begins with a stage for the time before the first one.
     pub fn begin() -> Self {
         let stages = Self { started: Instant::now(), begun: Mutex::new(Vec::new()) };
         stages.stage("beginning", 0);

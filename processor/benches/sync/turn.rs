@@ -12,7 +12,7 @@ use crate::corpus::Corpus;
 /// Number of lines of the prompt, of the command's output, and of the answer.
 const LINES: [usize; 3] = [2, 4, 4];
 
-/// Writes a turn's records; the same session and number give the same ones.
+/// Writes a turn's records, the same for the same session and number.
 pub fn write(
     out: &mut impl Write,
     corpus: &Corpus,

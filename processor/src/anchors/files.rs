@@ -30,12 +30,12 @@ const READ_BYTES_MAX: u64 = 32 << 20;
 /// Nanoseconds of a millisecond.
 const NS_OF_MS: i64 = 1_000_000;
 
-/// A file as it is now.
+/// Current state of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Now {
     /// The hash of its content.
     Content(ContentHash),
-    /// There is none.
+    /// It does not exist.
     Missing,
     /// Not examined, or nothing to compare.
     Unknown,

@@ -18,7 +18,7 @@ use crate::state::State;
 const DAYS: i64 = 14;
 /// Maximum size of one day's receipts that is searched.
 const DAY_BYTES_MAX: u64 = 8 << 20;
-/// A session that was quiet for so long has ended.
+/// Quiet time after which a session counts as ended.
 const QUIET_MS: i64 = 30 * 60 * 1000;
 
 /// A session that ended well.

@@ -71,7 +71,7 @@ impl AnchoredProject {
         id
     }
 
-    /// Writes a memory whose text is about these names.
+    /// Writes a memory whose text contains these names.
     fn remember_names(&self, number: u8, at: Timestamp, body: &str) -> MemoryId {
         self.remember_names_as(Kind::Fact, number, at, body)
     }
@@ -298,7 +298,7 @@ fn an_unchanged_file_is_not_read_again() {
     };
     let before = look();
     assert!(matches!(before, Now::Content(_)));
-    // Other content with the length and time that are remembered: it is believed to be the same.
+    // Other content with the stored length and time: it counts as the same.
     let path = bench.root().join("a.rs");
     let modified = fs::metadata(&path).unwrap().modified().unwrap();
     bench.write("a.rs", 0..40);

@@ -24,7 +24,7 @@ use crate::git::blobs::{self, Blob};
 const FILES_MAX: usize = 20_000;
 /// Bytes that are read for one publication.
 const BYTES_MAX: u64 = 128 << 20;
-/// How long files are read for one publication.
+/// Maximum time for reading files in one publication.
 const READ_TIME_MAX: Duration = Duration::from_secs(5);
 /// Maximum number of portions of older contents requested from git.
 const PORTIONS_MAX: usize = 6;
@@ -37,7 +37,7 @@ const TEXT_BYTES: usize = 8000;
 pub struct Searched {
     /// The file in which each text was found.
     witnesses: BTreeMap<String, String>,
-    /// Texts that none of the files contains which have these stamps.
+    /// Texts that occur in none of the files with these stamps.
     absent: BTreeSet<String>,
     /// Hashes of path, length and time of each file.
     stamps: BTreeSet<u64>,
@@ -65,7 +65,7 @@ pub struct Words {
 }
 
 impl Words {
-    /// Returns where a name is; `None` where that was not found out.
+    /// Returns the place of a name; `None` if it was not determined.
     pub fn seen(&self, name: &str) -> Option<Seen> {
         if let Some(path) = self.paths.get(name).filter(|_| names::may_be_path(name)) {
             return Some(Seen::Path(path.clone()));
@@ -188,7 +188,7 @@ impl Files<'_> {
         Some(words)
     }
 
-    /// Returns the regular files among these, with whether the last search saw them as they are.
+    /// Returns the regular files among these, with whether the last search read their current state.
     fn stamped(&self, paths: &[&str]) -> Vec<Listed> {
         let known = &self.compared.searched.stamps;
         let listed = |path: &&str| {
@@ -295,7 +295,7 @@ fn texts_of(names: &BTreeSet<&str>) -> BTreeSet<String> {
     names.iter().flat_map(|name| names::forms(name)).flatten().collect()
 }
 
-/// Files as they are read for one publication, within its bounds.
+/// Files read for one publication, within its bounds.
 struct Reading {
     bytes: u64,
     began: Instant,

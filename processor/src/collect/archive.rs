@@ -40,7 +40,7 @@ pub const FORMAT: u32 = 3;
 /// The end of the name of an archive file.
 const SUFFIX: &str = ".jsonl.gz";
 
-/// The end of the name of one that was put aside.
+/// Name extension of a file that was set aside.
 const ASIDE: &str = ".damaged";
 
 /// Maximum uncompressed size of one archive file. A month of work has some ten megabytes.
@@ -62,7 +62,7 @@ const HEADER_BYTES_MAX: u64 = 1 << 20;
 /// Bytes at the head of a transcript by which it is recognised.
 pub const IDENTITY_BYTES_MAX: u64 = 4 << 10;
 
-/// How far one transcript was read.
+/// Position up to which one transcript was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Watermark {
@@ -70,7 +70,7 @@ pub struct Watermark {
     pub path: PathBuf,
     /// Bytes read: the end of a complete line.
     pub offset: u64,
-    /// Bytes at its head that `head` was taken of.
+    /// Number of bytes at its head that `head` covers.
     pub head_bytes: u64,
     /// A hash of its head: another file under the same name is read from its beginning.
     pub head: String,
@@ -117,7 +117,7 @@ impl Header {
         parts::name(&file_name(&self.session, self.agent.as_deref()), self.part)
     }
 
-    /// Returns the lowest version of the format that holds these records.
+    /// Returns the lowest version of the format that supports these records.
     pub fn needed_format(&self, records: &[Record]) -> u32 {
         let is_agents =
             |record: &Record| matches!(record.what, RecordWhat::Prompt { by: PromptBy::Agent, .. });
@@ -256,7 +256,7 @@ impl Archive {
         self.folder.join(format!("{name}{SUFFIX}"))
     }
 
-    /// Reads a session; `None` when nothing of it is kept.
+    /// Reads a session; `None` if it is not stored.
     pub fn load(&self, name: &str) -> Result<Option<SessionFile>> {
         let Some((path, mut reader)) = self.open_text(name)? else { return Ok(None) };
         let header = read_header(&mut reader).map_err(|error| told(error, &path))?;
@@ -478,7 +478,7 @@ fn each_in(folder: &Path, ending: &str) -> Result<Vec<(PathBuf, Result<Entry>)>>
         let name = file.file_name();
         let Some(name) = name.to_str().and_then(|name| name.strip_suffix(ending)) else { continue };
         match Entry::of(name.to_owned(), file.path()) {
-            // It was packed or taken apart meanwhile.
+            // It was packed or unpacked meanwhile.
             Err(error) if is_gone(&error) => {}
             entry => files.push((file.path(), entry)),
         }

@@ -12,7 +12,7 @@ use crate::transcript::SOURCE;
 /// Folders that are remembered.
 const FOLDERS_MAX: usize = 20;
 
-/// Returns the configuration folders that are there, the present one first.
+/// Returns the existing configuration folders, the present one first.
 pub fn known(dirs: &UserDirs) -> Vec<PathBuf> {
     let remembered: Vec<PathBuf> = read_json(&file(dirs)).unwrap_or_default();
     let mut folders: Vec<(PathBuf, PathBuf)> = Vec::new();
@@ -39,7 +39,7 @@ pub fn remember(dirs: &UserDirs) -> Result<()> {
         return Ok(());
     }
     remembered.push(present);
-    // The oldest ones that are gone make room.
+    // The oldest missing ones are removed first.
     while remembered.len() > FOLDERS_MAX {
         let gone = remembered.iter().position(|folder| !folder.is_dir()).unwrap_or(0);
         remembered.remove(gone);

@@ -52,7 +52,7 @@ pub struct Seen {
     pub looked: u64,
     /// Whether it is this project's.
     pub ours: bool,
-    /// The working tree that it was recorded in, where another folder is there by now.
+    /// The working tree in which it was recorded, if another folder has replaced it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replaced: Option<PathBuf>,
     /// The repository inside that it was recorded in.

@@ -187,7 +187,7 @@ struct Owners {
 }
 
 impl Owners {
-    /// Decides over these sessions, whatever their order.
+    /// Decides over these sessions, independently of their order.
     fn new(mut sessions: Vec<Holder>) -> Self {
         sessions.sort_by(|a, b| a.name.cmp(&b.name));
         let mut held: ByKey<usize> = ByKey::default();
@@ -383,7 +383,7 @@ mod tests {
         assert!(is_quick(&quick), "neither answer needs them");
         let plain = decide(&[("a", &[1, 2, 4]), ("b", &[3, 4]), ("c", &[5])]);
         assert!(!is_quick(&plain) && plain.shares("a") && plain.shares("b"));
-        // While those that share stay as they are, others cost no more than before.
+        // While those with shared records are unchanged, others cost no more than before.
         let quick = decide(&[("a", &[1, 2, 4]), ("b", &[3, 4]), ("c", &[5, 6])]);
         assert!(is_quick(&quick) && quick.shares("b") && !quick.shares("c"));
     }

@@ -1,4 +1,4 @@
-//! The inbox: hooks append notes, the processor remembers how far it took them up.
+//! The inbox: hooks append notes, the processor stores up to which position it has processed them.
 
 use std::fs;
 use std::io::{Read, Seek, SeekFrom};
@@ -13,7 +13,7 @@ use memory_store::settings::Settings;
 
 use crate::private_files::write_json;
 
-/// The inbox is emptied when it is longer than this and all of it was taken up.
+/// Size above which the inbox is emptied, once all of it was processed.
 const INBOX_BYTES_MAX: u64 = 1 << 20;
 
 /// Milliseconds after which the time of a run is noted though nothing else is new.

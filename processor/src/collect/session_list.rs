@@ -1,5 +1,4 @@
-//! The sessions of a project as other programs list them, from their records: when, on which branch, what was asked and
-//! done, and which files they changed.
+//! The sessions of a project for other programs, from their records: time, branch, request, results, and changed files.
 
 use memory_store::Timestamp;
 use memory_store::layout::ProjectDir;
@@ -60,7 +59,7 @@ impl From<SessionRecord> for Listed {
             last: record.last,
             branch: record.branch,
             goal: match record.last_request.is_empty() {
-                // Of a session whose turns are gone the title stays.
+                // A session without turns still has its title.
                 true => record.title,
                 false => record.last_request,
             },

@@ -1,4 +1,4 @@
-//! The working trees of a project that are there now.
+//! The existing working trees of a project.
 
 use std::collections::BTreeSet;
 use std::path::Path;

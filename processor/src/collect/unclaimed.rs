@@ -51,7 +51,7 @@ pub enum Reason {
 pub struct Judge<'a> {
     dirs: &'a UserDirs,
     territory: &'a Territory,
-    /// When the project was set up; `None` before.
+    /// Time when the project was set up; `None` before.
     created: Option<Timestamp>,
     decided: Option<Earlier>,
     /// Sessions of the project's own history.
@@ -78,8 +78,8 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Judges a transcript that lies in the project's territory and was not read yet. `name` is that of its session in
-    /// an archive.
+    /// Judges a transcript in the project's territory that was not read yet. `name` is that of its session in an
+    /// archive.
     pub fn judge(&self, transcript: &Transcript, name: &str) -> Verdict {
         let modified = transcript.modified();
         // A transcript written to after the project was set up belongs to the folder that was set up.

@@ -16,7 +16,7 @@ const TURN_BYTES_MAX: usize = 256 << 10;
 /// Bytes of one command, or of the end of its output where it failed.
 const COMMAND_BYTES_MAX: usize = 600;
 
-/// Returns the turn of a session that began at this time: prompt, texts, commands and edits in their order. `None` where
+/// Returns the turn of a session that began at this time: prompt, texts, commands and edits in their order. `None` if
 /// the archive has no such turn.
 pub fn text(home: &ProjectDir, session: &str, at: Timestamp) -> Result<Option<String>> {
     let archive = Archive::open(home);

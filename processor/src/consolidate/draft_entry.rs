@@ -127,7 +127,7 @@ fn unite(into: &mut Vec<String>, from: &[String], max: usize) {
     }
 }
 
-/// Adds the names of another draft, each once whatever its type; a type is taken where there was none.
+/// Adds the names of another draft, each once whatever its type; a missing type is filled in.
 fn unite_entities(into: &mut Vec<String>, from: &[String]) {
     for item in from {
         let new = Entity::read(item);
@@ -145,7 +145,7 @@ fn unite_entities(into: &mut Vec<String>, from: &[String]) {
     }
 }
 
-/// Adds the facts of another draft, each once; a date is taken where there was none.
+/// Adds the facts of another draft, each once; a missing date is filled in.
 fn unite_facts(into: &mut Vec<Fact>, from: &[Fact]) {
     let parts =
         |fact: &Fact| [&fact.subject, &fact.predicate, &fact.object].map(|it| folded_title(it));

@@ -14,7 +14,7 @@ const SHIFT_STEP: f32 = 0.05;
 const PASSING_LOSS: f32 = 0.15;
 /// Gain of a draft that another session repeats.
 const REPEAT_GAIN: f32 = 0.1;
-/// Memories that a project of one window keeps; one with four times the work keeps twice as many.
+/// Maximum number of memories of a project of one window; one with four times the work keeps twice as many.
 const ROOM: f32 = 14.0;
 /// Confidence is the chance that a reader calls a memory useful: the logistic line of the calibrated importance, by its
 /// value at [`MEDIAN`] and its slope, fitted to verdicts of four readers on one project (`scripts/fit-confidence`).

@@ -22,7 +22,7 @@ pub const EARLIER_MAX: usize = 16;
 pub const NEAR_MAX: usize = 6;
 /// Minimum likeness of a note to a commit in a question: a message describes the work, a note its lesson.
 const COMMIT_LIKENESS_MIN: f32 = 0.8;
-/// Earlier drafts that one is compared with, the latest ones.
+/// Maximum number of earlier drafts in a comparison, the latest ones.
 const COMPARED_MAX: usize = 4_000;
 
 /// A draft or a commit with the data for its likeness.
@@ -57,7 +57,7 @@ impl<'a> Compared<'a> {
         Self { session, at, words, title, vector: embed(&text) }
     }
 
-    /// Returns how alike two of them are that share so many words, above 1 where they are neighbours.
+    /// Returns the likeness of two of them with a given number of common words, above 1 for neighbours.
     fn likeness(&self, other: &Self, shared: usize) -> f32 {
         let words = self.words.overlap_of(&other.words, || shared) / WORDS_MIN;
         // Words that only titles share are among those that the texts share.
@@ -80,12 +80,12 @@ pub struct Portion {
     pub new: Vec<usize>,
     /// Earlier ones near them.
     pub earlier: Vec<usize>,
-    /// Pairs that are neighbours; nothing is believed of others.
+    /// Pairs that are neighbours; relations between others are rejected.
     pub near: BTreeSet<(usize, usize)>,
 }
 
-/// Cuts drafts, which are in the order of their time, into portions. A draft without neighbours is in
-/// none. `most` bounds the drafts of the session and the earlier ones in a portion.
+/// Splits drafts, which are sorted by time, into portions. A draft without neighbours is in none. `most` limits the
+/// drafts of the session and the earlier ones in a portion.
 pub fn portions(noted: &[Compared<'_>], most: (usize, usize)) -> Vec<Portion> {
     let nearest = nearest(noted);
     let mut portions = Vec::new();

@@ -49,7 +49,7 @@ pub struct Work {
 }
 
 impl Work {
-    /// Returns the work of a session; `None` where it neither committed nor wrote anything.
+    /// Returns the work of a session; `None` if it neither committed nor wrote anything.
     pub fn of(record: &SessionRecord) -> Option<Self> {
         let files: Vec<(String, Timestamp)> =
             record.written().map(|(path, at)| (path.to_owned(), at)).collect();
@@ -134,8 +134,8 @@ impl<'a> Touched<'a> {
         touched
     }
 
-    /// Returns the work of a session with the notes that it touched, in batches of at most so many. `near` has the notes
-    /// near each of its commits; those for which `is_over` is true are left out.
+    /// Returns the work of a session with the notes that it touched, in batches of limited size. `near` contains the
+    /// notes near each of its commits; those for which `is_over` is true are left out.
     pub fn batches(
         &self,
         (place, work): (usize, &Work),

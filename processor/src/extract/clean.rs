@@ -45,7 +45,7 @@ static FILLER: LazyLock<Regex> = LazyLock::new(|| {
 /// Replaces a code span while the text around it is cleaned.
 const SPAN_MARK: char = '\u{E000}';
 
-/// Returns the text without Markdown's dress, on one line. Code spans stay as they are.
+/// Returns the text without Markdown's decoration, on one line. Code spans are unchanged.
 pub fn plain(text: &str) -> String {
     let text = text.replace(SPAN_MARK, "");
     let spans: Vec<&str> = SPAN.find_iter(&text).map(|span| span.as_str()).collect();

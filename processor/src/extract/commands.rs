@@ -1,4 +1,4 @@
-//! Verified commands: what builds, tests, checks and runs the project, as tool calls showed it.
+//! Verified commands: commands that build, test, check and run the project, observed in tool calls.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

@@ -43,7 +43,7 @@ pub struct Draft {
     pub extractor: String,
     /// How much it is worth against other drafts, any scale; consolidation keeps the best.
     pub worth: f32,
-    /// Importance that a language model gave it, 0 to 1; `None` of a wish that rules found.
+    /// Importance assigned by a language model, 0 to 1; `None` for a wish found by rules.
     #[serde(default)]
     pub importance: Option<f32>,
     /// Whether it applies beyond its session's task.

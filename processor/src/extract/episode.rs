@@ -159,7 +159,7 @@ fn first_lines(prompt: &str) -> &str {
     &head[..head.floor_char_boundary(PROMPT_BYTES_MAX)]
 }
 
-/// Returns the text of a prompt besides the words of the request; `None` without a log.
+/// Returns the text of a prompt other than the words of the request; `None` without a log.
 fn pasted(prompt: &str) -> Option<&str> {
     let prompt = prompt.trim_start();
     words::LOG.find(prompt)?;
@@ -167,7 +167,7 @@ fn pasted(prompt: &str) -> Option<&str> {
     Some(rest.trim_start_matches([':', ' ', '\n'])).filter(|rest| !rest.is_empty())
 }
 
-/// Bytes from which a text that follows a colon in front of a log counts as pasted, too.
+/// Minimum length of a text after a colon in front of a log to count as pasted, too.
 const PASTED_BYTES_MIN: usize = 80;
 
 /// Maximum length of the request in a prompt; the rest is pasted.

@@ -42,7 +42,7 @@ impl<'a> Steps<'a> {
         Self { keys: vec![OnceCell::new(); all.len()], all }
     }
 
-    /// Returns the key of the call at a place; `None` where there is none, or nothing identifies it.
+    /// Returns the key of the call at an index; `None` if there is no call, or it has no key.
     fn key(&self, at: usize) -> Option<&str> {
         let StepKind::Call(call) = &self.all.get(at)?.what else { return None };
         self.keys.get(at)?.get_or_init(|| key(call)).as_deref()
@@ -326,7 +326,7 @@ impl<'a> SeenCure<'a> {
     }
 }
 
-/// Returns the line that an edit wrote anew, if it is the only one and has no backtick.
+/// Returns the new line of an edit, if it is the only one and has no backtick.
 fn changed_line<'a>(old: &str, new: &'a str) -> Option<&'a str> {
     let known: Vec<&str> = old.lines().map(str::trim).collect();
     let mut written =
@@ -378,7 +378,7 @@ fn related(failure: &FailedCall<'_>, key: &str) -> bool {
 /// Returns the mistaken call and the command that did their work.
 fn instead(roots: &Roots, failure: &FailedCall<'_>, call: &Call) -> Option<(String, String)> {
     let Input::Shell { command: right, .. } = &call.input else { return None };
-    // A mistyped path is nobody's lesson.
+    // A mistyped path teaches nothing.
     if !words::WRONG_USE.is_match(&failure.call.output)
         || failure.key == normalise_command(right)
         || call.output.trim().is_empty() && matches!(failure.call.input, Input::Shell { .. })

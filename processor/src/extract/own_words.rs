@@ -151,7 +151,7 @@ impl<'p> Prompt<'p> {
             let is_all_said = prose.iter().all(is_said);
             return if is_all_said { prose } else { asking.into_iter().collect() };
         }
-        // The text that is pointed to lies behind the first segment, or before the last one.
+        // The text referred to is after the first segment, or before the last one.
         let is_at_end = pointing.iter().all(|&at| Some(at) == asking);
         let ends_prompt = asking.is_some_and(|at| at == first && at == 0 || at == last);
         if is_at_end && ends_prompt { asking.into_iter().collect() } else { Vec::new() }
@@ -372,7 +372,7 @@ fn is_wish_of_author(wish: &str) -> bool {
         0 => !is_wish(found.as_str()),
         start => !is_wish(&wish[..start]),
     });
-    // A wish behind a request is no sentence of its own.
+    // A wish after a request is not a sentence of its own.
     let head = wish.split([',', '，']).next().unwrap_or_default();
     let names_text =
         || head.split(' ').any(|word| ["it", "them", "das", "es", "ça", "lo"].contains(&word));
@@ -418,7 +418,7 @@ fn points(text: &str) -> bool {
     })
 }
 
-/// Counts words; of scripts without spaces two characters count as one.
+/// Counts words; in scripts without spaces two characters count as one.
 pub fn count(text: &str) -> usize {
     let words = text.split_whitespace().filter(|word| word.contains(char::is_alphanumeric));
     let is_dense = |c: &char| matches!(u32::from(*c), 0x3040..=0x30FF | 0x3400..=0x9FFF);
@@ -640,7 +640,7 @@ fn mail_lines(text: &str) -> Vec<bool> {
     if let Some(at) = farewell {
         let below = lines[at + 1..].iter();
         let named = below.take(NAME_LINES_MAX).take_while(|line| !line.trim().is_empty()).count();
-        // Without a greeting it begins below the paragraph in which the author speaks.
+        // Without a greeting it begins below the paragraph of the author.
         let gap = lines[..at].iter().position(|line| line.trim().is_empty());
         let first = greeting.filter(|&first| first < at).or(gap).unwrap_or(at);
         mail[first..=at + named].fill(true);
@@ -787,7 +787,7 @@ patterns! {
     OF_DOCUMENTS = pattern(r"(?i)\b(?:requirements|rules|instructions|guidelines|criteria|terms|conditions|notes|minutes|values|principles|lyrics|news|answers|results|lines|examples|options|tips|hints|details|contents|quotes|comments|thoughts|ideas|inputs|outputs|texts|words|sentences|this|these|those|following|below)\b");
     /// Before a colon: words that lead in a wish.
     LEADS_IN = pattern(r"(?i)^\W*(?:(?:and|also|but|oh|ok(?:ay)?|so|no|yes|thanks)\b[\s,]*)*(?:(?:a|one|another|two|three|some)\s+(?:\w+\s+){0,2}(?:things?|notes?|points?|wish(?:es)?|requests?|remarks?)\b.*|by the way|btw|p\.?s\.?|in general|generally|remember(?: this)?|please (?:note|remember)|note(?: to (?:self|you).*)?|important|reminder|(?:this is )?(?:how|what) (?:I|we) (?:want|like|agreed|need)\b.*|übrigens|noch (?:was|etwas)|wichtig|bitte merken|merk dir|au fait|à noter|important|por cierto|importante|a propósito|przy okazji|ważne|кстати|важно)\s*$|^\W*no$");
-    /// Phrases for a rule that no longer holds.
+    /// Phrases for an outdated rule.
     OLD = pattern(r"(?ix)\bused\ to\ (?:say|have|do|be|write|require|follow|demand)\b
         |\b(?:rule|convention|advice|policy|wish|guideline)\s+(?:was|were|used\ to)\b
         |\b(?:rules?|conventions?|advice|polic(?:y|ies)|wish(?:es)?|guidelines?|this|that|it|which)\s+(?:(?:is|are|was|were|does|do|has|have)\s+)?(?:holds?\ no\ longer|(?:no\ longer|n['’]?t\ .{0,12}any\ ?more|not\ .{0,12}any\ ?more|not)\s*(?:hold|holds|apply|applies|valid|true|in\ force|stand|stands|count|counts)\b)

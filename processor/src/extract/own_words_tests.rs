@@ -144,7 +144,7 @@ const OWN_UNSEEN: [&str; 20] = [
     "Here is the rule: always pin the toolchain, never use nightly.",
 ];
 
-/// Prompts that are or hold a line that a program wrote, or a text that a heading or a label announces.
+/// Prompts that are or contain a line that a program wrote, or a text that a heading or a label announces.
 const MACHINES: [&str; 22] = [
     "2026-11-01T10:00:00Z INFO Never use port 8080 for the proxy, always use 8443.",
     "2026-11-01 10:00:00,123 WARNING root Never use port 8080 for the proxy, always use 8443.",

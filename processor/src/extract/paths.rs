@@ -1,4 +1,4 @@
-//! Paths of files in texts and calls, relative to the working tree they lie in.
+//! Paths of files in texts and calls, relative to their working tree.
 
 use super::roots::Roots;
 use super::words;

@@ -2,8 +2,8 @@
 
 use regex::Regex;
 
-/// Returns a pattern that is known to compile. Digits are `[0-9]` and long repetitions have no bound: of Unicode's classes
-/// each repetition is a copy of hundreds of ranges.
+/// Compiles a constant pattern. Digits are `[0-9]` and long repetitions have no bound: with Unicode's classes each
+/// repetition is a copy of hundreds of ranges.
 pub(super) fn pattern(text: &str) -> Regex {
     #[expect(
         clippy::expect_used,

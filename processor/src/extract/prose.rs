@@ -7,7 +7,7 @@ use regex::Regex;
 
 use super::pattern::pattern;
 
-/// Sentences taken from one text; a text beyond this is a pasted document.
+/// Maximum number of sentences of one text; a longer text is a pasted document.
 const SENTENCES_MAX: usize = 400;
 
 /// Maximum length of a list that is joined with its introduction into one sentence.
@@ -40,7 +40,7 @@ pub enum Block {
     Heading(String),
     /// Lines up to an empty one.
     Paragraph(String),
-    /// A list item and how far it is indented.
+    /// A list item and its indentation.
     Item {
         /// Its text.
         text: String,

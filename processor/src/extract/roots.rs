@@ -1,4 +1,4 @@
-//! The working trees of a project, by which a path means the same on every machine.
+//! The working trees of a project, as the base of paths that are the same on every machine.
 
 use super::words;
 
@@ -20,7 +20,7 @@ impl Roots {
             .collect();
         roots.extend(owners);
         roots.retain(|root| root.len() > 1);
-        // The deepest first: a worktree may lie inside the main tree.
+        // The deepest first: a worktree may be inside the main tree.
         roots.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         roots.dedup();
         Self(roots)
@@ -32,7 +32,7 @@ impl Roots {
         Self::new(self.0.iter().cloned().chain(self.outside(folders)))
     }
 
-    /// Returns the uppermost of the folders that lie outside of all roots.
+    /// Returns the uppermost of the folders outside of all roots.
     pub fn outside<'a>(&self, folders: impl Iterator<Item = &'a str>) -> Option<String> {
         let outside = folders.map(unified).filter(|folder| self.inner(folder).is_none());
         outside.min_by_key(String::len)
@@ -52,7 +52,7 @@ impl Roots {
         }
     }
 
-    /// Returns a recorded path relative to the working tree it lies in; `None` outside of all.
+    /// Returns a recorded path relative to its working tree; `None` outside of all.
     pub fn relative(&self, path: &str) -> Option<String> {
         let path = unified(path.trim());
         let path = path.trim_start_matches("./");
@@ -73,7 +73,7 @@ impl Roots {
         words::IN_WORKTREE.replace_all(&text, "").into_owned()
     }
 
-    /// Returns the folder that a command ran in, relative to its working tree; `.` is the root, and `None` is outside.
+    /// Returns the folder of a command, relative to its working tree; `.` is the root, and `None` is outside.
     pub fn directory(&self, cwd: &str, inner: &str) -> Option<String> {
         let inner = unified(inner);
         let whole = match inner.as_str() {

@@ -1,4 +1,4 @@
-//! The words of texts, by which two that say the same are known.
+//! Sets of the words of texts, for comparisons of their content.
 
 use std::collections::BTreeSet;
 

@@ -29,7 +29,7 @@ pub fn ignored(root: &Path, paths: &[&str]) -> Option<BTreeSet<String>> {
     let mut git = command(root);
     git.args(["check-ignore", "-z", "--stdin"]);
     let (status, text) = answer_to(&mut git, input.into_bytes())?;
-    // 1: none of them.
+    // Status 1: none of them.
     matches!(status.code(), Some(0 | 1)).then(|| fields(&text).map(str::to_owned).collect())
 }
 

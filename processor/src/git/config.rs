@@ -13,7 +13,7 @@ const NOTHING_FOUND: i32 = 1;
 pub(super) struct Setting {
     /// Its name, as git writes it.
     pub key: String,
-    /// Its value; empty where it has none.
+    /// Its value; may be empty.
     pub value: String,
     /// Whether it is not the user's own, but of the repository.
     pub is_repositorys: bool,

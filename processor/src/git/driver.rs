@@ -1,5 +1,5 @@
-//! The merge driver of memory files in a repository's own configuration, which a person asks for. It is the one thing
-//! that is written into a repository's `.git`; index and HEAD stay.
+//! The merge driver of memory files in a repository's own configuration, at a person's request. This is the only write
+//! to a repository's `.git`; index and HEAD are unchanged.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ pub fn register(root: &Path, command: &str) -> bool {
         && succeeds(root, &["config", "--local", DRIVER, command])
 }
 
-/// Takes the command out, and its section where nothing else is in it; `false` where git does not.
+/// Removes the command, and its section if that is empty then; `false` if git fails.
 pub fn unregister(root: &Path) -> bool {
     let is_set = |key: &str| line(root, &["config", "--local", "--get", key]).is_some();
     let unset =

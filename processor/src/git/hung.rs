@@ -136,7 +136,7 @@ mod tests {
             assert_eq!(run(minutes).is_known(root), is_known, "{minutes} minutes later");
         }
         assert!(run(1).told()[0].contains("/home/ada/shop: git does not answer"));
-        // One that was given up first stays as old as it is.
+        // An older entry keeps its time.
         let mut later = run(6);
         later.note(Path::new("/home/ada/other"));
         assert!(!run(12).is_known(root) && run(12).is_known(Path::new("/home/ada/other")));

@@ -133,7 +133,7 @@ pub struct Versions<'a> {
     pub theirs: &'a Path,
 }
 
-/// Merges texts by lines, as `git merge-file` does; `None` where git does not.
+/// Merges texts by lines, like `git merge-file`; `None` if git fails.
 pub fn merge_texts(
     root: &Path,
     versions: Versions<'_>,

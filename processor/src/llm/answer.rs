@@ -317,7 +317,7 @@ fn list(value: Option<&Value>, items_max: usize) -> Vec<String> {
     items.into_iter().filter(|item| !item.is_empty()).take(items_max).collect()
 }
 
-/// Cues that are short enough, each once. A cut one would be a worse cue than none.
+/// Returns the cues that are short enough, each once. A truncated one would be worse than none.
 fn cues(cues: Vec<String>) -> Vec<String> {
     let mut kept: Vec<String> = Vec::new();
     for cue in cues {
@@ -341,7 +341,7 @@ fn line(text: &str, chars_max: usize) -> String {
     clean(text).chars().take(chars_max).collect()
 }
 
-/// Cleans a text of several lines, each by itself.
+/// Cleans a text line by line.
 fn lines(text: &str) -> String {
     text.lines().map(clean).collect::<Vec<_>>().join("\n")
 }

@@ -10,19 +10,19 @@ use serde::{Deserialize, Serialize};
 use crate::lock::{BUSY_MAX, Busy, Lock};
 use crate::private_files::{read_json, write_json};
 
-/// How often a question may fail before it is set aside, each time in another sync.
+/// Number of failures, each in another sync, after which a question is set aside.
 const FAILURES_MAX: u32 = 3;
-/// Questions that are remembered as failed; of more, the others are just put again.
+/// Maximum number of questions recorded as failed; beyond it, the others are sent again.
 const ENTRIES_MAX: usize = 10_000;
 
-/// Questions of a project that failed so far.
+/// Failed questions of a project.
 #[derive(Debug, Default)]
 pub(super) struct Aside {
     path: PathBuf,
     kept: AsideFile,
 }
 
-/// As it is written down.
+/// The file format.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct AsideFile {
@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(retry(&project).unwrap(), 1);
         assert_eq!((count(&folder), retries(&folder)), (0, 1));
         assert!(!Aside::read(&folder).holds("a"));
-        // Nothing to ask again.
+        // No question is left to send again.
         assert_eq!(retry(&project).unwrap(), 0);
         assert_eq!(retries(&folder), 1);
     }

@@ -1,8 +1,8 @@
-//! Claude Code itself as the model, by `claude -p`: a question of its own, apart from the user's hooks, settings,
-//! MCP servers and history.
+//! Claude Code itself as the model, by `claude -p`: a separate question without the user's hooks, settings, MCP servers
+//! and history.
 //!
-//! Nothing of it can be learned again: hooks of ours are off in it, it leaves no transcript, and its folder is an
-//! empty one of its own.
+//! The call cannot be learned from: our hooks are off in it, it leaves no transcript, and its folder is a new empty
+//! one.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -32,7 +32,7 @@ const PROGRAM: &str = "claude";
 
 /// The default model: small, and the cheapest.
 pub const MODEL: &str = "haiku";
-/// US dollars that one question may cost at most.
+/// Maximum cost of one question in US dollars.
 const QUESTION_USD_MAX: f64 = 0.25;
 /// Maximum size of its output: one result.
 const RESULT_BYTES_MAX: u64 = 1 << 20;
@@ -408,7 +408,7 @@ mod tests {
         let pids = fs::read_to_string(fake.folder.path().join("pid")).unwrap();
         assert_eq!(pids.lines().count(), 2);
         for pid in pids.lines().map(|pid| pid.parse::<i32>().unwrap()) {
-            // The orphan is waited for by the system, at a time of its own.
+            // The system reaps the orphan at an unspecified time.
             let gone = (0..500).any(|_| {
                 std::thread::sleep(Duration::from_millis(10));
                 let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();

@@ -13,7 +13,7 @@ use super::host::Server;
 
 /// Bytes of a settings file of Claude Code.
 const SETTINGS_BYTES_MAX: u64 = 1 << 20;
-/// The endpoint that is nobody's gateway.
+/// The endpoint that is not a gateway.
 const USUAL_HOST: &str = "api.anthropic.com";
 /// The variable that names the endpoint.
 pub(super) const BASE_URL: &str = "ANTHROPIC_BASE_URL";

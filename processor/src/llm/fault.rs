@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Pauses before a question is put again that may be answered the second or third time.
+/// Pauses before a question is repeated that may succeed the second or third time.
 const PAUSES: [Duration; 2] = [Duration::from_millis(300), Duration::from_millis(1_200)];
 /// Maximum waiting time that a server may request.
 const PATIENCE_MAX: Duration = Duration::from_secs(20);
@@ -63,7 +63,7 @@ pub(crate) enum Fault {
     /// Claude Code is not logged in.
     #[error("Claude Code is not logged in ({0}); run `claude` and /login there")]
     NotLoggedIn(String),
-    /// The plan or the account allows no more for now.
+    /// The plan or the account is exhausted for now.
     #[error("the usage limit is reached: {0}; a sync after it ended asks again")]
     Limit(String),
     /// One question would have cost more than one may.
@@ -94,11 +94,11 @@ pub(crate) enum Fault {
 /// Consequence of a fault for the next questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// Nothing: the next one is put.
+    /// None: the next one is sent.
     Ask,
     /// After a second fault in a row, no more are sent in this run.
     AskOnce,
-    /// No more are put in this run.
+    /// No more are sent in this run.
     Stop,
 }
 

@@ -25,7 +25,7 @@ const QUOTE_CHARS_MIN: usize = 12;
 const FINDING_RARITY_MIN: f32 = 36.0;
 /// Words that a failed command shares with a fix that cures it.
 const ERROR_TERMS_MIN: usize = 2;
-/// Time before a window within which a date is often given without its year.
+/// Time before a window within which a date often lacks its year.
 const YEAR_MS: i64 = 366 * DAY_MS;
 /// Tags of a draft.
 const TAGS_MAX: usize = 8;
@@ -96,7 +96,7 @@ fn is_shown(proposed: &Proposed, quote: &str, said_by: SaidBy) -> bool {
     !retold && speaks_of(proposed, quote) && says_something(proposed, kind(proposed.kind, said_by))
 }
 
-/// Returns the kind under which a memory is kept; `None` where it does not fulfil the condition of its kind.
+/// Returns the kind of an accepted memory; `None` if it does not fulfil the condition of its kind.
 fn kept_kind(
     (window, shown): (&Window, &Shown),
     proposed: &Proposed,
@@ -128,8 +128,7 @@ fn kept_kind(
     is_kept.then_some(kind)
 }
 
-/// Returns the kind of a proposed memory, given the speaker of its quote: only users have wishes and lay down
-/// how things are done.
+/// Returns the kind of a proposed memory, given the speaker of its quote: only users have wishes and set rules.
 fn kind(proposed: Kind, said_by: SaidBy) -> Kind {
     match (proposed, said_by) {
         (Kind::Preference | Kind::Convention, SaidBy::Assistant | SaidBy::Tool) => Kind::Fact,
@@ -513,7 +512,7 @@ mod tests {
             kinds(vec![silent(Kind::Fact), silent(Kind::Gotcha)]),
             [Kind::Fact, Kind::Gotcha]
         );
-        // The session shows it all the same, so it does not count against the model.
+        // The session supports it, so it does not count against the model.
         let grounded = super::drafts(&window(), vec![thought(Kind::Fact)], "s", "ollama/x");
         assert_eq!((grounded.drafts.len(), grounded.unshown), (0, 0));
         let invented =

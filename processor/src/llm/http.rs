@@ -86,7 +86,7 @@ pub fn client(server: &Server, connect: Duration, answer: Duration) -> Result<Cl
         .redirect(reqwest::redirect::Policy::none());
     if server.is_local() {
         http = http.no_proxy();
-        // Its name is this machine's, whatever a resolver makes of it.
+        // The name refers to this machine, whatever a resolver returns.
         if let Some(name) = server.url.domain() {
             let here = [(Ipv4Addr::LOCALHOST, 0).into(), (Ipv6Addr::LOCALHOST, 0).into()];
             http = http.resolve_to_addrs(name, &here);

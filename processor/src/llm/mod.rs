@@ -67,7 +67,7 @@ use trouble::Trouble;
 use usage::Meter;
 use window::Window;
 
-/// Joins texts while they are masked together; taken out of them before.
+/// Joins texts while they are masked together; removed from them before.
 const SEAM: &str = "\u{1e}";
 
 /// Maximum number of consecutive faults of kinds that may affect all questions; after that the model is not asked
@@ -80,8 +80,8 @@ const PROPOSED_MIN: usize = 5;
 /// Characters of a token, where a provider does not count them.
 const TOKEN_CHARS: u64 = 4;
 
-/// Returns whether a reader of today found a memory: the model of the settings, or the rules, which look for wishes beside
-/// every model.
+/// Returns whether a current reader found a memory: the model of the settings, or the rules, which look for wishes
+/// alongside every model.
 pub(crate) fn is_current_reader(memory: &Memory, settings: &Settings) -> bool {
     let is_model =
         |llm: &Llm| memory.source.reader() == Some(&format!("{}/{}", llm.provider, llm.model));
@@ -108,13 +108,13 @@ pub struct Surroundings<'a> {
     pub cache_dir: &'a Path,
     /// The file that records the costs; see [`usage::ledger`].
     pub ledger: Option<PathBuf>,
-    /// The project's working trees, whose settings of Claude Code count.
+    /// The project's working trees, whose settings of Claude Code apply.
     pub roots: &'a [PathBuf],
     /// The current time, from which the day is derived.
     pub now: Timestamp,
 }
 
-/// When a model is asked.
+/// Condition for sending questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
     /// At any time.
@@ -127,7 +127,7 @@ pub enum When {
     OnceUntil(Instant),
 }
 
-/// A model ready to be asked, for as many sessions as there are.
+/// A model ready for questions about any number of sessions.
 pub struct Model {
     provider: Box<dyn Provider>,
     /// The host that the settings name.
@@ -135,18 +135,18 @@ pub struct Model {
     cache: AnswerCache,
     room: Room,
     redactor: Redactor,
-    /// How windows are masked, where they leave this machine, and who finds the names in them.
+    /// The masks of windows sent to another machine, and the finder of names in them.
     masks: Option<Masks>,
     names: Option<Result<names::Finder, String>>,
     meter: Meter,
     aside: Aside,
-    /// The folder of the answers, for what is written down beside them.
+    /// The folder of the answers, with the records stored beside them.
     folder: PathBuf,
     /// When this run began.
     now: Timestamp,
     /// Whether the last question is known to have failed.
     in_trouble: bool,
-    /// The session that is asked about.
+    /// The current session.
     session: String,
     /// Whether it answered anything in this run.
     answered: bool,
@@ -228,7 +228,7 @@ impl Model {
         self.asked = when;
     }
 
-    /// Lets it pause for the sake of the machine, if it runs on it.
+    /// Makes it pause under load of the machine, if it runs on it.
     pub fn pause_for(&mut self, machine: &Machine, on: settings::Pause) {
         self.pause = self.provider.is_local().then(|| Pause::new(machine, on));
     }
@@ -238,7 +238,7 @@ impl Model {
         self.pause.as_mut().is_some_and(Pause::is_on)
     }
 
-    /// Returns how many questions it answered.
+    /// Returns the number of answered questions.
     pub fn questions(&self) -> usize {
         self.questions
     }
@@ -383,9 +383,9 @@ impl Model {
         topics.filter_map(answer::topic).for_each(|topic| self.topics.add(&topic));
     }
 
-    /// Asks a question about some texts and reads the answer. The answer is kept under `key`, so that the
-    /// same is asked once. `question` gets the texts as the model may see them and a note on how they are
-    /// written; `read` is given the answer as it is kept.
+    /// Sends a question about some texts and reads the answer. The answer is cached under `key`, so that the same
+    /// question is sent once. `question` gets the texts in the form for the model and a note on how they are written;
+    /// `read` gets the answer in its cached form.
     fn asked<T>(
         &mut self,
         key: &str,
@@ -459,7 +459,7 @@ impl Model {
                     trouble::write(&self.folder, None);
                 }
                 self.aside.answered(&id);
-                // Without a cache the model is asked again next time, which costs time only.
+                // Without a cache the question is sent again next time, which costs time only.
                 drop(self.cache.put(&name, key, &given));
                 Ok(answers)
             }
@@ -484,7 +484,7 @@ impl Model {
         }
     }
 
-    /// Puts a question, again where that may help, within what the day may cost.
+    /// Sends a question, repeatedly if that may help, within the daily bounds.
     fn put(&mut self, question: &Question) -> Result<String, Fault> {
         let name = self.provider.name();
         for repeats in 0.. {
@@ -508,7 +508,7 @@ impl Model {
         unreachable!("no fault is repeated for ever")
     }
 
-    /// Gives up on a model that is not there, or that fails again and again.
+    /// Gives up on a model that is unreachable, or that fails repeatedly.
     fn note(&mut self, fault: Option<&Fault>) {
         let Some(fault) = fault else { return self.row = 0 };
         match fault.next() {
@@ -614,7 +614,7 @@ pub fn claude_version() -> Option<prices::ClientVersion> {
     claude::version(&Environment::of_process())
 }
 
-/// Takes texts apart that [`SEAM`] joined.
+/// Splits texts joined by [`SEAM`].
 fn parts(shown: &str) -> Vec<String> {
     shown.split(SEAM).map(str::to_owned).collect()
 }
@@ -647,7 +647,7 @@ mod tests {
     use super::*;
     use crate::transcript::session::{Prompt, Turn};
 
-    /// Another machine: it notes what it sees and quotes it.
+    /// Another machine: it records its questions and quotes them.
     struct Elsewhere(Arc<Mutex<Vec<String>>>);
 
     impl Provider for Elsewhere {
@@ -722,7 +722,7 @@ mod tests {
         let text = "Please ask ann@shop.org. before releases go out";
         let mut session = session.clone();
         session.turns[0].prompt.text = text.to_owned();
-        // From the answer itself, and from what was kept of it.
+        // From the answer itself, and from its cached form.
         for _ in 0..2 {
             let drafts = model.extract(&session, Vec::new(), &mut Vec::new()).drafts;
             let [draft] = &drafts[..] else { panic!("{drafts:?}") };
@@ -730,7 +730,7 @@ mod tests {
             assert_eq!((draft.quote.as_str(), draft.said_by), (text, SaidBy::User));
         }
         assert_eq!(seen.lock().unwrap().len(), 2);
-        // Where it is committed, that place's policy holds as ever.
+        // In a commit, the policy of committed files applies.
         let committed = RedactOptions { personal: Personal::COMMITTED, ..RedactOptions::default() };
         let committed = Redactor::new(&committed);
         assert_eq!(committed.redact("Ask ann@shop.org"), "Ask [redacted:email]");

@@ -73,7 +73,7 @@ impl Finder {
         })?;
         let names =
             read(&given, text).ok_or("the answer cannot be used: it is no list of names")?;
-        // Without a cache the model is asked again next time, which costs time only.
+        // Without a cache the question is sent again next time, which costs time only.
         drop(self.cache.put(&self.name, text, &given));
         Ok(names)
     }

@@ -17,11 +17,11 @@ use crate::consolidate::{Relations, memory_id};
 use crate::extract::Landed;
 use crate::extract::draft::Draft;
 
-/// Number of the question: with another one it is asked again.
+/// Version of the question: after a change it is sent again.
 const QUESTION: u32 = 2;
 /// Notes of one answer.
 const OVERTAKEN_MAX: usize = 24;
-/// Reasons for which a note no longer holds. An answer with another one has not understood the question.
+/// Reasons why a note is outdated. An answer with another one misunderstood the question.
 const REASONS: [&str; 6] = ["finished", "fixed", "reverted", "replaced", "removed", "wrong"];
 
 /// Verdict of a model on a note, by the names in the question.
@@ -40,8 +40,8 @@ impl HasTexts for Overtaken {
 }
 
 impl Model {
-    /// Asks which drafts the work of later sessions overtook, both in the order of their time, and adds them to
-    /// `relations`. A question without an answer overtakes nothing; why it has none is added to `report`.
+    /// Asks which drafts the work of later sessions overtook, both sorted by time, and adds them to `relations`. An
+    /// unanswered question overtakes nothing; the reason is added to `report`.
     pub fn overtaken(
         &mut self,
         project: ProjectId,
@@ -127,8 +127,8 @@ fn read(answer: &str) -> Result<Vec<Overtaken>, NoJson> {
     Ok(overtaken.take(OVERTAKEN_MAX).collect())
 }
 
-/// Returns the verdicts that can be believed: places of notes, and when each was overtaken. A verdict names a note that was
-/// shown, and a commit or the record of a later time.
+/// Returns the credible verdicts: indexes of notes, and the time when each was overtaken. A verdict must name a note
+/// that was shown, and a commit or the record of a later time.
 fn believed(work: &Work, batch: &Batch, verdicts: &[Overtaken]) -> Vec<(usize, Timestamp)> {
     let number =
         |name: &str, letter: char| -> Option<usize> { name.strip_prefix(letter)?.parse().ok() };

@@ -53,7 +53,7 @@ pub fn run(
     let stdout = child.stdout.take().map(|from| whole(from, stdout_bytes_max + 1));
     let stderr = child.stderr.take().map(|from| whole(from, STDERR_BYTES_MAX));
     let received = stdout.map(|stdout| stdout.recv_timeout(left()));
-    // Before anybody waits for the child: its number could be another's by then.
+    // Before waiting for the child: after that its number could be another's.
     let mut end = |failure| {
         end_group(&mut child);
         Err(failure)

@@ -94,7 +94,7 @@ impl Room {
         }
     }
 
-    /// Returns how many usual windows as many as `windows` of this room amount to.
+    /// Returns the number of usual windows that is equivalent to `windows` of this room.
     pub fn usual_windows(&self, windows: usize) -> usize {
         (windows * self.window_chars).div_ceil(WINDOW_CHARS_MAX)
     }

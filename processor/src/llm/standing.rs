@@ -14,11 +14,11 @@ use super::window::{Window, cut_middle};
 use super::{Fault, Model, ask};
 use crate::extract::draft::Draft;
 
-/// Drafts in the question, the most important ones; others stay as they are.
+/// Maximum number of drafts in the question, the most important ones; others are unchanged.
 const DRAFTS_MAX: usize = 32;
 /// Characters of one of them.
 const DRAFT_CHARS_MAX: usize = 360;
-/// Added to the ordinal of a draft that becomes another kind, so that no other one has its name.
+/// Offset of the ordinal of a draft that becomes another kind, so that its name is unique.
 const ORDINAL_SHIFT: u32 = 1_000;
 
 /// Reason why a draft is no longer valid.
@@ -26,7 +26,7 @@ const ORDINAL_SHIFT: u32 = 1_000;
 enum EndReason {
     /// It is done, fixed, retracted, replaced or wrong, and no longer useful.
     Overtaken,
-    /// It was tried and given up, which is worth knowing.
+    /// It was tried and rejected, which is worth keeping.
     Rejected,
 }
 
@@ -96,7 +96,7 @@ fn shown(drafts: &[Draft], earlier: &[usize]) -> Vec<usize> {
     shown
 }
 
-/// Returns the verdicts that can be believed, by the places of the drafts.
+/// Returns the credible verdicts, by the indexes of the drafts.
 fn believed(shown: &[usize], fallen: &[Fallen]) -> Vec<(usize, EndReason)> {
     let mut known = BTreeSet::new();
     let believed: Vec<(usize, EndReason)> = fallen

@@ -30,7 +30,7 @@ pub fn read(folder: &Path) -> Option<Trouble> {
     read_json(&path(folder))
 }
 
-/// Writes down a trouble, or with `None` that there is none any more.
+/// Stores a trouble, or removes it with `None`.
 pub(super) fn write(folder: &Path, trouble: Option<&Trouble>) {
     let path = path(folder);
     // The sync reports it, too, so a failed write loses nothing else.

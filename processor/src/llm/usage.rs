@@ -81,7 +81,7 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl Spent {
-    /// Seconds that a question took on average; `None` where none was timed.
+    /// Returns the average seconds of a question; `None` if none was timed.
     pub fn seconds_each(&self) -> Option<f64> {
         let is_timed = self.questions > 0 && self.usage.millis > 0;
         is_timed.then(|| self.usage.millis as f64 / 1e3 / self.questions as f64)
@@ -99,7 +99,7 @@ pub fn ledger(dirs: &UserDirs) -> PathBuf {
     dirs.data.join("llm-usage.jsonl")
 }
 
-/// Reads the usage so far, by day and session, oldest first.
+/// Reads the recorded usage, by day and session, oldest first.
 pub fn spent(ledger: &Path) -> Vec<Spent> {
     let is_small = fs::metadata(ledger).is_ok_and(|meta| meta.len() <= 2 * LEDGER_BYTES_MAX as u64);
     let text =

@@ -1,9 +1,8 @@
-//! Windows: the parts of a session that a model is shown one at a time.
+//! Windows: the parts of a session that are sent to a model one at a time.
 //!
-//! A *window* is a run of whole turns. A turn that is larger by itself is cut between its steps, and
-//! a text that is larger by itself between its paragraphs, so that no word of the user's and no plan
-//! is left out. Windows do not overlap, and they are filled from the session's beginning: a session
-//! that grows changes its last window only.
+//! A *window* is a run of whole turns. A turn that is larger than that is split between its steps, and a larger text
+//! between its paragraphs, so that no word of the user's and no plan is left out. Windows do not overlap, and they are
+//! filled from the session's beginning: when a session grows, only its last window changes.
 
 use memory_store::Timestamp;
 use memory_store::memory::SaidBy;
@@ -184,7 +183,7 @@ fn pieces(turn: &Turn, chars_max: usize) -> Vec<Piece> {
     pieces.flat_map(|piece| split(piece, chars_max)).collect()
 }
 
-/// Characters of the request in front of a window of so many.
+/// Returns the maximum length of the request in front of a window of a given length.
 fn request_chars(chars_max: usize) -> usize {
     REQUEST_CHARS_MAX.min(chars_max / 8)
 }

@@ -167,8 +167,7 @@ fn with_items(head: &str, items: &[Block]) -> Vec<String> {
     in_groups(&items, room).iter().map(|group| format!("{head}\n{group}")).collect()
 }
 
-/// Puts items that follow each other together, as many as fit into a number of characters: short items of one list are
-/// about one thing.
+/// Groups consecutive items, as many as fit into a number of characters: short items of one list have a common subject.
 fn in_groups(items: &[&str], room: usize) -> Vec<String> {
     let mut groups: Vec<String> = Vec::new();
     let mut open: Vec<&str> = Vec::new();

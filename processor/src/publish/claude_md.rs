@@ -33,7 +33,7 @@ const SAID_PERCENT: usize = 85;
 /// A memory of fewer words never counts as contained.
 const WORDS_MIN: usize = 3;
 
-/// Texts that a session is given anyway.
+/// Texts that a session receives without us.
 #[derive(Debug, Default)]
 pub struct Known {
     /// The texts, in the order they were found.
@@ -43,7 +43,7 @@ pub struct Known {
 }
 
 impl Known {
-    /// Reads the texts that every session in a working tree is given.
+    /// Reads the texts that every session in a working tree receives.
     pub fn of_tree(dirs: &UserDirs, tree: &Tree) -> Self {
         let mut known = Self::of_user(dirs);
         let mut above: Vec<&Path> = tree.root.ancestors().skip(1).collect();
@@ -63,7 +63,7 @@ impl Known {
         known
     }
 
-    /// Reads the texts that every session of the user is given, wherever it is.
+    /// Reads the texts that every session of the user receives, in any folder.
     pub fn of_user(dirs: &UserDirs) -> Self {
         let mut known = Self::default();
         known.read_with_imports(&dirs.claude.join("CLAUDE.md"), &dirs.claude, 0);

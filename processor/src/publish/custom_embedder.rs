@@ -115,7 +115,7 @@ fn look<'a>(
 ) -> Result<Option<Wanted<'a>>> {
     let Ok(Some(index)) = Index::open(&state.index) else { return Ok(None) };
     let digest = index.manifest.digest;
-    // One that is damaged is made anew.
+    // A damaged one is rebuilt.
     let old = Second::open(&state.second).ok().flatten();
     let old = old.filter(|old| old.model == embedder.space());
     let is_done = |old: &Second| old.complete && old.digest == digest;
@@ -184,7 +184,7 @@ fn embed(
 /// The known vectors.
 struct KnownVectors {
     cache: Option<Records>,
-    /// Where the cache lies, and how its header begins.
+    /// The path of the cache, and the beginning of its header.
     place: (std::path::PathBuf, [u8; HEADER]),
     /// Components of a vector.
     dimensions: Option<usize>,
@@ -210,7 +210,7 @@ impl KnownVectors {
         Ok(known)
     }
 
-    /// Makes ready for vectors of so many components; others are forgotten.
+    /// Prepares for vectors with this number of components; others are dropped.
     fn of_dimensions(&mut self, dimensions: usize) -> Result<()> {
         if self.cache.is_some() && self.dimensions == Some(dimensions) {
             return Ok(());
@@ -340,7 +340,7 @@ impl UserModel {
     }
 }
 
-/// Asks the user's model for vectors of queries.
+/// Source of vectors of queries from the user's model.
 #[derive(Debug)]
 pub struct Asker {
     embedder: Embedder,

@@ -59,7 +59,7 @@ pub fn plan(
 ) -> Vec<MemoryId> {
     let recent = recent_files(stored, touched);
     let MemoryStates { said, stale, pulled, displaced, is_held } = *known;
-    // A memory from the repository takes no other memory's place.
+    // A memory from the repository replaces no other memory.
     let own = stored.iter().filter(|stored| !pulled.contains(&stored.memory.id));
     let mut superseded = superseded(own.map(|stored| &stored.memory), now);
     superseded.extend(stored.iter().filter_map(|stored| {

@@ -19,7 +19,7 @@ const PASSES_MAX: usize = 4;
 /// Byte that replaces each byte of a secret.
 const MASK: u8 = b'*';
 
-/// Overwrites the secrets of a file; whether there was one. A missing file has none.
+/// Overwrites the secrets of a file; returns whether there was one. A missing file has none.
 pub fn mask(path: &Path, redactor: &Redactor) -> Result<bool> {
     let context = || path.display().to_string();
     let mut file = match OpenOptions::new().read(true).write(true).open(path) {

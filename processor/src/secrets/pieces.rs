@@ -13,7 +13,7 @@ pub(super) const LINE_BYTES_MAX: u64 = 4 << 20;
 pub(super) struct LinePiece {
     /// Its bytes.
     pub bytes: Vec<u8>,
-    /// How many of them, at the start, the piece before had, too.
+    /// Number of bytes at the start that repeat the piece before.
     pub repeated: usize,
     /// Its offset in the input.
     pub start: u64,

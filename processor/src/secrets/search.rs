@@ -36,7 +36,7 @@ pub struct AuditReport {
     pub found: Vec<FoundSecret>,
     /// Files that were cleaned.
     pub cleaned: usize,
-    /// Cleaned files that are memories and meant to be committed.
+    /// Cleaned files that are committed memories.
     #[serde(skip)]
     pub committed: usize,
     /// Memory files of a person that contain secrets, and stay unchanged until that person decides.
@@ -55,7 +55,7 @@ pub struct AuditReport {
 pub struct Audit<'a> {
     /// The redactor of private texts.
     pub private: &'a Redactor,
-    /// Result so far.
+    /// The result so far.
     pub report: AuditReport,
 }
 

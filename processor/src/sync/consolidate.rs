@@ -73,8 +73,8 @@ fn works(mined: &[MinedFile]) -> Vec<Work> {
     works
 }
 
-/// Returns how the drafts of all sessions relate to one another and to later work, by the model; nothing where there
-/// is none.
+/// Returns the relations of the drafts of all sessions to one another and to later work, from the model; none without a
+/// model.
 fn relations(
     context: &SyncContext<'_>,
     mined: &[Mined],

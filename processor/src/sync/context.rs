@@ -37,7 +37,7 @@ pub(super) struct SyncContext<'a> {
     pub options: &'a SyncOptions<'a>,
     /// The project's private folder.
     pub home: ProjectDir,
-    /// Sessions of the project: those that are there, and traces of those that are not.
+    /// Sessions of the project: the existing ones, and traces of the removed ones.
     pub sessions: SessionPlaces,
     /// The settings in effect.
     pub settings: Settings,
@@ -45,9 +45,9 @@ pub(super) struct SyncContext<'a> {
     pub turns_kept_until: Timestamp,
     /// Hides secrets, including known ones, in text for this user alone.
     pub redactor: Redactor,
-    /// Known secrets of the project. They grow while records are read.
+    /// Known secrets of the project. They increase while records are read.
     pub secrets: Secrets,
-    /// The project's working trees that are there, the main one first.
+    /// The project's existing working trees, the main one first.
     pub trees: Vec<Tree>,
     /// All working trees of the project, past ones too.
     pub territory: Territory,

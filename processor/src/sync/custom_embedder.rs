@@ -1,4 +1,4 @@
-//! Part of settling that gives memories vectors of the second space.
+//! Part of settling that computes the vectors of memories in the second space.
 
 use std::time::Instant;
 

@@ -70,7 +70,7 @@ fn around(context: &SyncContext<'_>, trees: &str) -> String {
     add(&memory_store::text::VERSION.to_string());
     add(&serde_json::to_string(&context.settings).unwrap_or_default());
     add(&format!("{:?}", context.settings.config));
-    // Where memories lie may change without any of them changing.
+    // The place of memories may change without a change of any memory.
     let mode = identity::mode(context.dirs(), context.options.tree.project);
     add(&format!("{:?}", mode.ok()));
     add(trees);
@@ -82,8 +82,7 @@ fn around(context: &SyncContext<'_>, trees: &str) -> String {
         }
         Known::of_tree(context.dirs(), tree).texts().for_each(&mut add);
     }
-    // A file that was put aside is not a memory, but a killed `forget` leaves something there that is to
-    // be swept.
+    // A file that was set aside is not a memory, but a killed `forget` leaves a file there that must be swept.
     for folder in [
         &context.home.private_memories,
         &context.home.left_out,

@@ -19,7 +19,7 @@ pub(super) struct IndexHealth {
     pub unsound: Distrusted,
     /// Whether turns are missing in any of them.
     pub lacks_turns: bool,
-    /// Indexes that are there and cannot be read.
+    /// Number of existing indexes that cannot be read.
     pub damaged: usize,
 }
 
@@ -34,7 +34,7 @@ pub(super) fn inspect_indexes(context: &SyncContext<'_>, depth: Depth) -> IndexH
         if health.memories.is_none() && health.passages.is_none() {
             continue;
         }
-        // Where there is none it is published for the first time.
+        // A missing index is published for the first time.
         if folder.exists() {
             found.damaged += 1;
         }

@@ -24,7 +24,7 @@ use crate::mining::{LATER, MinedFile, Miner, Prepared};
 use crate::state::{SessionState, State, Summary};
 use crate::transcript::parts;
 
-/// Share of the time for which a model is asked before anything is published for the first time.
+/// Divisor of the time for questions to a model before the first publication.
 const FIRST_SHARE: u32 = 2;
 /// Number of sessions that are read from the archive, and by the rules, before a model is asked about them.
 const PREPARED_AT_ONCE: usize = 16;
@@ -210,7 +210,7 @@ pub(super) fn mine(
     for known in known {
         if let Some(session) = state.sessions.get_mut(&known.name) {
             session.mined.clone_from(&known.summary);
-            // A session that only talked may have left something open all the same.
+            // A session of talk only may have left open items as well.
             if session.left.is_none()
                 && let Some(mined) =
                     known.mined.as_ref().filter(|_| parts::of_name(&known.name).1 == 0)
@@ -313,7 +313,7 @@ pub(super) fn load(
     let is_lost = |known: &mut KnownSession| {
         if known.mined.is_none() {
             let KnownSession { name, key, .. } = &*known;
-            // One that a model has not read to its end stays as it is until there is time for it.
+            // A session that a model has not read to its end is unchanged until there is time for it.
             known.mined = miner.load(name, key).or_else(|| miner.load(name, &Miner::later(key)));
         }
         if known.mined.is_none() {

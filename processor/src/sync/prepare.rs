@@ -15,11 +15,10 @@ pub(crate) struct Prepared {
     pub mended: Option<String>,
 }
 
-/// Checks the working trees of a project against what was vouched for, and migrates the stores that a sync writes to the
+/// Checks the working trees of a project against their trusted state, and migrates the stores that a sync writes to the
 /// formats of this program. The caller holds the project's lock.
 ///
-/// # Errors
-/// When a later version of the program has written a store, or a migration failed and was undone.
+/// # Errors If a later version of the program has written a store, or a migration failed and was undone.
 pub(crate) fn prepare(options: &SyncOptions<'_>, _lock: &Lock) -> Result<Prepared> {
     let (dirs, tree) = (options.dirs, options.tree);
     trees::adopt(dirs, tree.project, &tree.root)?;

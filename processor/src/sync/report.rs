@@ -63,7 +63,7 @@ pub struct SyncReport {
     pub asking_left_s: Option<u64>,
     /// Questions how drafts relate for which there was no time yet.
     pub relations_later: usize,
-    /// Indexes that could not be read and were made again.
+    /// Indexes that could not be read and were rebuilt.
     pub healed: usize,
     /// Stores that were brought to another format before anything else.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -96,7 +96,7 @@ fn clean(context: &SyncContext<'_>, state: &mut State, hidden: &mut Hidden) -> R
         ));
         left.extend(aside);
     }
-    // As they are, they would fail again.
+    // Unchanged, they would fail again.
     context.secrets.note_clean(&left)?;
     hidden.changed = unclean;
     Ok(cleaned.cleaned)

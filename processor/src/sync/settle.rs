@@ -21,7 +21,7 @@ use crate::state::State;
 
 /// Time limit for embedding in a sync that a user waits for. The next one does the rest.
 const AWAITED_MAX: Duration = Duration::from_secs(20);
-/// How long a sync in the background does. New turns wait for it.
+/// Time limit for embedding in a background sync. New turns wait for it.
 const BACKGROUND_MAX: Duration = Duration::from_secs(60);
 /// Number of turns below which they wait for the transformer, unless there is no other work: loading it takes longer
 /// than embedding some of them, and an active session adds a turn each time.
@@ -198,7 +198,7 @@ fn texts(context: &SyncContext<'_>, space: Space, embedding: &Embedding) -> Resu
 
 /// Adds the texts of a store, from whichever of several files with one id counts.
 fn add_memories(context: &SyncContext<'_>, store: &Store, texts: &mut Texts) {
-    // Where the files lie is no part of the text.
+    // The folder of the files is not part of the text.
     let root = &context.options.tree.root;
     let files = store.files();
     texts

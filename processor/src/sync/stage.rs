@@ -23,7 +23,7 @@ pub(super) const PASSAGES_AT_ONCE: usize = SEGMENT_PASSAGES_MAX as usize;
 /// Number of sessions that are read before their turns are counted.
 const SESSIONS_AT_ONCE: usize = 64;
 
-/// Staged parts for the indexes of a working tree; `None` where an index stays as it is.
+/// Staged parts for the indexes of a working tree; `None` for an unchanged index.
 #[derive(Debug, Default)]
 pub(super) struct StagedTree {
     /// Passages.
@@ -70,7 +70,7 @@ impl Staging<'_> {
         let mut outcome = StagingOutcome::default();
         let mut lacking = VecDeque::from(self.lacking());
         if self.state.all_turns {
-            // All that there are may be none.
+            // The set of all turns may be empty.
             self.stage_portion(&Lacking::default(), &mut outcome.staged)?;
         }
         while !lacking.is_empty() {

@@ -1,4 +1,4 @@
-//! Changes to committed memory files that a sync withheld, because a person should see them first.
+//! Changes to committed memory files that a sync withheld, because a person should review them first.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! The records of a session, put together: turns with their steps, calls with their results.
+//! Assembles the records of a session: turns with their steps, calls with their results.
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,7 +22,7 @@ pub struct Assembly<'a> {
 }
 
 impl Assembly<'_> {
-    /// A session by itself.
+    /// A session on its own.
     pub const ALONE: Assembly<'static> =
         Assembly { owns: &|_| true, known: &|_| false, tasks: &Tasks::NONE };
 }
@@ -30,8 +30,8 @@ impl Assembly<'_> {
 /// The name under which subagents that were written into the main transcript are kept.
 pub const INLINE_AGENT: &str = "inline";
 
-/// Puts the records of one transcript together: the session itself and, where subagents were
-/// written into it, those as a session of their own.
+/// Assembles the records of one transcript: the session itself and, if subagents were written into it, a separate
+/// session for each.
 pub fn assemble(
     id: &str,
     agent: Option<&str>,
@@ -83,7 +83,7 @@ fn title(records: &[&Record]) -> Option<String> {
     best.map(|(_, text)| text.to_owned())
 }
 
-/// A turn that is being put together.
+/// A turn under assembly.
 struct Open {
     turn: Turn,
     owned: bool,

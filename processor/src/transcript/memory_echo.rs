@@ -1,4 +1,4 @@
-//! Calls that read memories: what they return was put there to be recalled, and is not learned again.
+//! Calls that read memories: their output was stored there to be recalled, and is not learned again.
 
 use memory_store::ProjectId;
 

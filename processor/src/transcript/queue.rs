@@ -9,7 +9,7 @@ const QUEUED_MAX: usize = 2_000;
 /// Bytes at the beginning of a long prompt by which it is recognised.
 const HEAD_BYTES: usize = 80;
 
-/// A prompt that was put into the queue.
+/// A prompt in the queue.
 struct Waiting<'a> {
     position: usize,
     text: &'a str,

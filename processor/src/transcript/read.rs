@@ -83,7 +83,7 @@ impl<'r> SessionBuilder<'r> {
         builder
     }
 
-    /// Has parts of a long session so many bytes at least.
+    /// Sets the minimum size in bytes of the parts of a long session.
     pub fn in_parts_of(mut self, bytes: u64) -> Self {
         self.part_bytes = bytes;
         self

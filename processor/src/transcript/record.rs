@@ -65,7 +65,7 @@ pub enum RecordWhat {
         /// The text.
         text: String,
     },
-    /// A tool was called.
+    /// A call of a tool.
     Call {
         /// The call.
         id: String,
@@ -79,14 +79,14 @@ pub enum RecordWhat {
     },
     /// A tool gave a result.
     Result(Box<ToolResult>),
-    /// A prompt typed while Claude was busy was put into the queue.
+    /// A prompt typed while Claude was busy was added to the queue.
     Enqueue {
         /// The prompt; empty when no person wrote it.
         text: String,
     },
-    /// The first prompt of the queue was taken up.
+    /// The first prompt of the queue was removed for processing.
     Dequeue,
-    /// The queue was taken back into the prompt field.
+    /// The queue was moved back into the prompt field.
     PopAll,
     /// A queued prompt reached the model within a turn.
     Queued {
@@ -126,7 +126,7 @@ pub enum RecordWhat {
 pub struct ToolResult {
     /// The call.
     pub id: String,
-    /// Output that the model was given, cut in the middle.
+    /// Output for the model, cut in the middle.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub output: String,
     /// Whether it failed.

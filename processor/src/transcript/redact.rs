@@ -1,4 +1,4 @@
-//! The interface by which secrets are taken out of a transcript.
+//! The interface for removing secrets from a transcript.
 
 use std::borrow::Cow;
 

@@ -123,7 +123,7 @@ pub struct Call {
     pub result_uuid: Option<String>,
     /// Input of the call.
     pub input: Input,
-    /// Output that the model was given, cut in the middle where it is long.
+    /// Output for the model, cut in the middle if it is long.
     pub output: String,
     /// Whether it failed.
     pub failed: bool,
@@ -148,12 +148,12 @@ pub enum Input {
     },
     /// A file was read.
     Read {
-        /// The file, as given.
+        /// The file, unchanged from the call.
         path: String,
     },
     /// A file was edited or written.
     Edit {
-        /// The file, as given.
+        /// The file, unchanged from the call.
         path: String,
         /// The text that was replaced, cut; empty when the file was written whole.
         old: String,
@@ -172,7 +172,7 @@ pub enum Input {
         /// Pairs of a question (with its options) and the answer.
         asked: Vec<(String, String)>,
     },
-    /// A plan put before the user; accepted unless the call failed or was denied.
+    /// A plan presented to the user; accepted unless the call failed or was denied.
     Plan {
         /// The plan, Markdown.
         plan: String,

@@ -15,7 +15,7 @@ pub trait TranscriptSource: Sync {
     /// folders.
     fn folder(&self, configuration: &Path) -> PathBuf;
 
-    /// Reads the session and the subagent from the path of a transcript; `None` for other files.
+    /// Parses the session and the subagent from the path of a transcript; `None` for other files.
     fn name(&self, path: &Path) -> Option<TranscriptName>;
 
     /// Returns the place where a line was recorded, without parsing all of it; `None` if it has none.

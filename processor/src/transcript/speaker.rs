@@ -1,4 +1,4 @@
-//! Speaker of a session: whether a person gives its prompts, another agent, or a program.
+//! Speaker of a session: the author of its prompts, which is a person, another agent, or a program.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +28,7 @@ impl Speaker {
         speakers.min()
     }
 
-    /// Returns the speaker of a prompt; `None` where it is no speaker's.
+    /// Returns the speaker of a prompt; `None` if it has none.
     pub fn of_prompt(by: PromptBy) -> Option<Self> {
         match by {
             PromptBy::User | PromptBy::Command => Some(Self::Person),

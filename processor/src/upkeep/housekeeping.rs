@@ -32,7 +32,7 @@ pub fn sweep(state: &TreeDir, now: Timestamp) {
     }
 }
 
-/// Removes copies of memories that were edited long ago and not taken over.
+/// Removes copies of memories that were edited long ago and not applied.
 pub fn sweep_edits(state: &TreeDir, now: Timestamp) {
     // It may be the only edit: the other files here determine the time.
     let last = fs::metadata(&state.folder).map(|metadata| newest(&state.folder, &metadata));

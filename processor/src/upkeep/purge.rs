@@ -104,7 +104,7 @@ pub struct Preview {
 /// Why no session could be purged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unclear {
-    /// None has such an id.
+    /// No session has such an id.
     #[error("no archived session begins with {0}")]
     None(String),
     /// More than one has.
@@ -172,7 +172,7 @@ struct Purge {
     expired: Expired,
     purged: Purged,
     report: PurgeReport,
-    /// Text that must not be found any more.
+    /// Text that must no longer occur.
     probes: BTreeSet<Vec<u8>>,
     /// Removed sessions.
     gone: BTreeSet<String>,
@@ -322,7 +322,7 @@ impl Purge {
         Ok(())
     }
 
-    /// Removes what is purged from the archive, session by session.
+    /// Removes purged records from the archive, session by session.
     fn rewrite_sessions(&mut self, entries: &[Entry]) -> Result<()> {
         let mut sessions: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for entry in entries {
@@ -379,7 +379,7 @@ impl Purge {
         Ok(())
     }
 
-    /// Removes what is purged from one archive file, or the file.
+    /// Removes purged records from one archive file, or the file.
     fn rewrite(&mut self, name: &str, file: SessionFile) -> Result<()> {
         let mut records = file.records.clone();
         self.purged.screen(&file.header.session, &mut records);
@@ -597,7 +597,7 @@ impl Purge {
                 if !automaton.is_match(&bytes) {
                     continue;
                 }
-                // A copy that could not be taken over after an edit.
+                // A copy that could not be applied after an edit.
                 if file.starts_with(&edits) {
                     unless_gone(fs::remove_file(&file))
                         .with_context(|| file.display().to_string())?;

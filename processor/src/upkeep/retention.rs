@@ -16,7 +16,7 @@ use crate::collect::unclaimed::{known_sessions, last_active};
 use crate::private_files::read_json;
 use crate::state::SessionState;
 
-/// A clock further ahead than this of all that was ever written is not believed.
+/// Maximum number of days by which the clock may be ahead of the newest item.
 const AHEAD_DAYS_MAX: i64 = 30;
 
 /// Returns the time for decisions on age: the clock's, but at most a month after the `newest` item. A clock that was
@@ -115,8 +115,7 @@ pub struct OldSessions {
 impl OldSessions {
     /// Finds such sessions among `transcripts`; `None` if there are none, or if they are kept already.
     ///
-    /// # Errors
-    /// When the project's record cannot be read.
+    /// # Errors If the project's record cannot be read.
     pub fn look(
         dirs: &UserDirs,
         project: ProjectId,

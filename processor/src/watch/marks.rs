@@ -27,7 +27,7 @@ struct Mark {
 }
 
 impl Marks {
-    /// Remembers all transcripts as they are.
+    /// Stores the current state of all transcripts.
     pub fn note_all(&mut self, folder: &Path) {
         let found = discover::transcripts_in(folder).unwrap_or_default();
         self.0 = found

@@ -34,7 +34,7 @@ impl Redact for AsItIs {
     }
 }
 
-/// One session as it is written.
+/// One session in its file format.
 #[derive(Clone, Debug)]
 pub struct Script {
     pub session: String,

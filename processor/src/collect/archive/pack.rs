@@ -40,7 +40,7 @@ const LEVEL: u32 = 6;
 /// The longest repetition that ends the search for a longer one: the most that the format has.
 const NICE_BYTES: u32 = 273;
 
-/// Bytes that are decompressed at once: where that meets damage, so many before it may be missing.
+/// Number of bytes decompressed at once: at damage, this many before it may be lost.
 const READ_AT_ONCE: usize = 4 << 10;
 
 /// Bytes of a hash.

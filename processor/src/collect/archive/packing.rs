@@ -36,8 +36,8 @@ pub struct PackFile {
     pub file: Entry,
     /// Its sessions; empty if they cannot be determined.
     pub members: Arc<[Member]>,
-    /// Why it cannot be told now, though a later run may: the disk, or a later format. Nothing is known of its sessions
-    /// until then.
+    /// Reason why it is unreadable now, although a later run may succeed: the disk, or a later format. Its sessions are
+    /// unknown until then.
     pub unreadable: Option<String>,
     /// Whether its index is damaged.
     is_damaged: bool,
@@ -55,9 +55,9 @@ pub(super) struct KnownPacks {
 /// Outcome of packing.
 #[derive(Debug, Default)]
 pub struct Packed {
-    /// The pack; `None` where no session could be packed.
+    /// The pack; `None` if no session could be packed.
     pub file: Option<Entry>,
-    /// Sessions that are not to be tried again as they are: they are too long, or damaged.
+    /// Sessions that are not tried again unchanged: they are too long, or damaged.
     pub refused: Vec<String>,
     /// Whether others cannot be read now.
     pub has_failed: bool,
@@ -154,13 +154,13 @@ impl Archive {
         items.sort_by_key(|item| places.get(name(item)).copied());
     }
 
-    /// Returns the text of a session that is in a pack, and where that is; `None` when none has it.
+    /// Returns the text of a session in a pack, and the pack's path; `None` if no pack contains it.
     pub(super) fn packed_text(&self, name: &str) -> Result<Option<(PathBuf, Vec<u8>)>> {
         for PackFile { file, members, .. } in self.packs() {
             if !members.iter().any(|member| member.name == name) {
                 continue;
             }
-            // It may have been taken apart meanwhile.
+            // It may have been unpacked meanwhile.
             let Some(pack) = self.read_pack(&file)? else { continue };
             let text = pack.texts().find(|(member, _)| member.name == name);
             let (_, text) = text.ok_or_else(|| {
@@ -345,8 +345,8 @@ impl Archive {
         Ok(())
     }
 
-    /// Writes a session of a pack into a file of its own; whether there was none. To one that is there it adds the records
-    /// that only the pack has.
+    /// Writes a session of a pack into a separate file; returns whether there was none. To an existing file it adds the
+    /// records that only the pack contains.
     fn write_out(&self, member: &Member, text: &[u8]) -> Result<bool> {
         let name = &member.name;
         let own = match self.own_text(name, FILE_BYTES_MAX) {
@@ -379,8 +379,8 @@ impl Archive {
         Ok(false)
     }
 
-    /// Returns the text of the file that a session has of its own, and its entry; of one that is longer than `most`, a
-    /// byte more than that.
+    /// Returns the text of a session's separate file, and its entry; of a text longer than `most`, one byte more than
+    /// that.
     fn own_text(&self, name: &str, most: u64) -> Result<Option<(Entry, Vec<u8>)>> {
         let path = self.path(name);
         let Some(entry) = self.own_entry(name)? else { return Ok(None) };
@@ -455,8 +455,8 @@ pub fn lists_pack(path: &Path) -> bool {
     matches!(members_of(path), Ok(Some(_)))
 }
 
-/// Unites two texts of one session: that of the later one, or the longer one, and behind it the records that only the
-/// other one has.
+/// Unites two texts of one session: that of the later one, or the longer one, followed by the records that only the
+/// other one contains.
 fn united(packed: &[u8], own: &[u8]) -> Vec<u8> {
     let rank = |text: &[u8]| {
         let header = read_header(&mut { text });

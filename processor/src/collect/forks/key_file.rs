@@ -1,7 +1,7 @@
-//! Files of keys: of each archived session the keys of its records, so that they are not made again for each look at
-//! who shares any.
+//! Files of keys: the keys of the records of each archived session, so that they need not be computed for each search
+//! for shared ones.
 //!
-//! Of each record the file has both hashes, [`HASH_BYTES`] each, and how much later it was than the one before it, which
+//! For each record the file contains both hashes, [`HASH_BYTES`] each, and the time since the record before it, which
 //! is a small number.
 
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ const MARK: &[u8] = b"3 ";
 /// Bytes of the checksum at its end.
 const CHECK: usize = 4;
 
-/// Keeps the keys of a session whose records have the hash `content`.
+/// Stores the keys of a session whose records have the hash `content`.
 pub fn store_keys(home: &ProjectDir, name: &str, content: &str, keys: &[Key]) -> Result<()> {
     let mut bytes = [MARK, content.as_bytes(), b"\n"].concat();
     let mut before = 0;
@@ -40,7 +40,7 @@ pub fn store_keys(home: &ProjectDir, name: &str, content: &str, keys: &[Key]) ->
     write_whole(&path(home, name), &bytes)
 }
 
-/// Reads them; `None` when they are missing, damaged or of other records.
+/// Reads them; `None` if they are missing, damaged or of other records.
 pub fn load_keys(home: &ProjectDir, name: &str, content: &str) -> Option<Vec<Key>> {
     parse(&read_bounded(&path(home, name))?, content)
 }

@@ -41,8 +41,8 @@ const KEYS_OF_BLOCK: usize = 20;
 /// Bits of a key.
 const BITS_OF_KEY: usize = 8;
 
-/// Keys that a set has room for, for each four that it is made with: a project that grows to twice its sessions has it
-/// made again three or four times.
+/// Capacity of a new set for each four of its keys: a project that grows to twice its sessions has it rebuilt three or
+/// four times.
 const ROOM_FOR_FOUR: usize = 5;
 /// Keys that a set has room for at least.
 const ROOM_MIN: usize = 1 << 14;
@@ -69,7 +69,7 @@ impl KeySet {
         for block in bytes[HEADER..].chunks_exact_mut(BLOCK) {
             seal(block);
         }
-        // The file is replaced durably: the record about it must not be on the disk before.
+        // The file is replaced durably: the record that refers to it must not be on the disk before.
         Ok(replace(path, &bytes, Privacy::Private)?)
     }
 

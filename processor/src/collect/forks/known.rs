@@ -63,7 +63,7 @@ impl Holders {
             return Some(keys);
         }
         let keys = keys(&self.archive.load_kept(name).ok()??.records);
-        // A cache: without it they are made again.
+        // A cache: without it they are computed again.
         let _ = store_keys(&self.home, name, content, &keys);
         Some(keys)
     }
@@ -86,7 +86,7 @@ impl Holders {
                 let sharing = known.sharing.clone();
                 Ownership { sharing, set: Some(set), owners: OnceLock::new(), holders: self }
             }
-            // A set that cannot be read or written is made again.
+            // A set that cannot be read or written is rebuilt.
             Ok(None) | Err(_) => {
                 let holders = self.load();
                 *known = self.learn(&holders).unwrap_or_default();
@@ -155,7 +155,7 @@ impl Holders {
         Ok(Some(set))
     }
 
-    /// Makes the set anew.
+    /// Rebuilds the set.
     fn learn(&self, holders: &[Holder]) -> Result<KnownKeys> {
         let mut all: Vec<u64> =
             holders.iter().flat_map(|holder| holder.keys.iter().map(|key| key.hash)).collect();

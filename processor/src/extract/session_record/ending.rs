@@ -79,7 +79,7 @@ fn asked_in(text: &str) -> &str {
     start.map_or(text, |(at, stop)| text[at + stop.len()..].trim_start())
 }
 
-/// Returns the last line: short paragraphs are put together in one passage.
+/// Returns the last line: a passage may consist of several short paragraphs.
 fn last_line(text: &str) -> &str {
     text.lines().last().unwrap_or_default()
 }

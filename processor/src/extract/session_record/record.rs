@@ -1,4 +1,4 @@
-//! Data of a session record, and how the records of one session are put together.
+//! Data of a session record, and the union of the records of one session.
 
 use memory_store::memory::CommandRecord;
 use memory_store::signature::classify;
@@ -13,7 +13,7 @@ use crate::extract::sets::{overlap, word_set};
 use crate::transcript::Speaker;
 use crate::transcript::session::Todo;
 
-/// Format of a record; another one has all records made again.
+/// Format of a record; after a change all records are rebuilt.
 pub const VERSION: u32 = 1;
 
 /// Files of a session, those that were touched last.
@@ -181,7 +181,7 @@ impl SessionRecord {
         self.add_unfinished(tasks.into_iter().map(|task| task.title));
     }
 
-    /// Adds tasks that a model read as open, but for those that the todo list has and those that are there.
+    /// Adds tasks that a model read as open, except those in the todo list and existing ones.
     pub fn add_unfinished(&mut self, tasks: impl Iterator<Item = String>) {
         for task in tasks {
             let task = cut(&plain(&task), ITEM_CHARS_MAX);
@@ -279,7 +279,7 @@ impl SessionRecord {
         }
     }
 
-    /// Returns the texts that people, models and programs worded, for those that must not be printed as they are.
+    /// Returns the texts worded by people, models and programs, which must not be printed unchecked.
     pub fn prose(&mut self) -> Vec<&mut String> {
         let mut texts = vec![
             &mut self.title,

@@ -36,7 +36,7 @@ impl VectorCache {
         self.0.has(TextHash::of(text))
     }
 
-    /// Adds what the transformer made of some texts.
+    /// Adds the transformer's vectors of some texts.
     pub fn add(&mut self, made: &[(&str, Vector)]) -> Result<()> {
         let bytes: Vec<[u8; DIMENSIONS]> =
             made.iter().map(|(_, vector)| vector.0.map(i8::cast_unsigned)).collect();

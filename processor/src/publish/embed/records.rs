@@ -154,7 +154,7 @@ fn put(out: &mut Vec<u8>, text: TextHash, value: &[u8]) {
     out.extend_from_slice(&check.to_le_bytes());
 }
 
-/// Reads a record; `None` when its checksum does not fit.
+/// Reads a record; `None` if its checksum is wrong.
 fn parse(record: &[u8]) -> Option<(TextHash, &[u8])> {
     let (body, check) = record.split_last_chunk::<4>()?;
     if u32::from_le_bytes(*check) != checksum(body) {

@@ -94,7 +94,7 @@ fn object(
     }
     let value = serde_json::from_slice::<Value>(bytes)
         .or_else(|_| serde_json::from_slice(&repair(bytes)))
-        // A value that lies too deep is left out, and the rest of the line is read.
+        // A value that is nested too deep is left out, and the rest of the line is read.
         .ok()
         .or_else(|| serde_json::from_slice(&repair(&shallow(bytes)?)).ok());
     let Some(value) = value else { return LineOutcome::Damaged };

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use crate::transcript::name::TranscriptName;
 
-/// Reads a path: `<session>.jsonl`, `<session>/subagents/**/agent-<agent>.jsonl` (from 2.1.2
-/// on), or `agent-<agent>.jsonl` beside the sessions (2.0.x). `None` for other files.
+/// Parses a path: `<session>.jsonl`, `<session>/subagents/**/agent-<agent>.jsonl` (from 2.1.2 on), or
+/// `agent-<agent>.jsonl` beside the sessions (2.0.x). `None` for other files.
 pub fn name(path: &Path) -> Option<TranscriptName> {
     let stem = path.file_name()?.to_str()?.strip_suffix(".jsonl")?;
     if let Some(agent) = stem.strip_prefix("agent-") {

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 pub fn repair(line: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(line);
     let mut repaired = surrogates(text.as_bytes()).into_owned();
-    // Between strings white space is all the same, and in a string none of them may be.
+    // Between strings all white space is equivalent, and in a string control characters are invalid.
     repaired.iter_mut().filter(|byte| byte.is_ascii_control()).for_each(|byte| *byte = b' ');
     repaired
 }

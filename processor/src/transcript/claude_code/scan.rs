@@ -4,7 +4,7 @@
 //! file snapshots), and some are megabytes long. This finds `type`, `uuid` and `parentUuid` at the
 //! top level only; the same words inside strings or nested objects do not count.
 
-/// Fields that [`scan`] finds. Values are the raw bytes between the quotes; ids hold no escapes.
+/// Fields that [`scan`] finds. Values are the raw bytes between the quotes; ids contain no escapes.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Head<'a> {
     /// The record's type.
@@ -23,7 +23,7 @@ pub struct Head<'a> {
     pub end: Option<usize>,
 }
 
-/// Scans one line. Damaged JSON gives what was found up to the damage.
+/// Scans one line. For damaged JSON it returns the fields before the damage.
 pub fn scan(line: &[u8]) -> Head<'_> {
     scan_until(line, |_| false)
 }
@@ -77,11 +77,11 @@ fn scan_until(line: &[u8], is_enough: impl Fn(&Head<'_>) -> bool) -> Head<'_> {
     head
 }
 
-/// Levels of nesting that are read; the parser gives up at 128.
+/// Maximum depth of nesting; the parser gives up at 128.
 const DEPTH_MAX: u32 = 100;
 
-/// Returns the JSON with `null` in place of every value nested deeper than is read. `None` when nothing is
-/// nested that deep, or when the text ends inside such a value.
+/// Returns the JSON with `null` in place of every value nested deeper than that. `None` if nothing is nested that deep,
+/// or if the text ends inside such a value.
 pub fn shallow(json: &[u8]) -> Option<Vec<u8>> {
     let mut kept = Vec::new();
     let (mut at, mut depth, mut copied) = (0, 0_u32, 0);

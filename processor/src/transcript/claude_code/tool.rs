@@ -27,7 +27,7 @@ pub const OTHER_BYTES_MAX: usize = 2 << 10;
 /// Items kept of a list: todos, questions.
 pub const ITEMS_MAX: usize = 200;
 
-/// Phrases that Claude Code puts before a person's words in a refusal.
+/// Phrases that Claude Code inserts before a person's words in a refusal.
 const REFUSAL_WORDS: &[&str] =
     &["To tell you how to proceed, the user said:", "the user said:", "The user said:"];
 
@@ -301,7 +301,7 @@ fn without(text: &str, value: &str) -> String {
     out
 }
 
-/// Removes what Claude Code appends to a subagent's report for its own use.
+/// Removes the text that Claude Code appends to a subagent's report for its own use.
 fn drop_agent_trailer(output: &mut String) {
     if let Some(at) = output.rfind("\nagentId: ")
         && output[at..].contains("<usage>")
