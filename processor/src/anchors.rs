@@ -54,7 +54,7 @@ const RECENT_MS: i64 = DAY_MS;
 /// Time after a statement within which a session mostly commits its changes.
 const COMMITTED_MS: i64 = 2 * 60 * 60 * 1000;
 
-/// Record of one project that is kept between runs.
+/// Record of one project, stored between runs.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct AnchorsFile {
@@ -67,7 +67,7 @@ struct AnchorsFile {
 /// Contents of a memory's files at one time.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Anchor {
-    /// When: when it was learned, or confirmed last.
+    /// Time when it was learned, or last confirmed.
     at: Timestamp,
     /// By path; nothing where neither git nor the disk knew the file.
     files: BTreeMap<String, Option<ContentHash>>,
@@ -79,7 +79,7 @@ struct Anchor {
 /// A memory, and the files and names that determine whether it is stale.
 struct Subject<'a> {
     id: MemoryId,
-    /// When it was learned, or confirmed by a person.
+    /// Time when it was learned, or confirmed by a person.
     at: Timestamp,
     /// The paths, and the beginning of the hash that the memory's own file has, if any.
     paths: Vec<(&'a str, Option<&'a str>)>,
@@ -479,7 +479,7 @@ impl Anchors {
     }
 }
 
-/// Returns the commit, of those with the newest first, that contains the changes of a session at this time.
+/// Returns the newest of some commits, sorted newest first, that contains the changes of a session at this time.
 fn commit_at(commits: &[(Timestamp, String)], at: Timestamp) -> Option<&str> {
     let until = Timestamp(at.0.saturating_add(COMMITTED_MS));
     let found = commits.iter().find(|(committed, _)| *committed <= until);

@@ -64,7 +64,7 @@ pub fn run(
 
 /// Runs `work`; a fault in it is a failure like others.
 fn guarded(work: impl FnOnce() -> Result<()>) -> Result<()> {
-    // Everything on disk is whole at any moment, and nothing in memory is used any more.
+    // Everything on disk is consistent at any moment, and nothing in memory is used after this.
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|fault| {
         let text = fault.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| fault.downcast_ref::<&str>().copied()).unwrap_or("no reason");

@@ -128,9 +128,9 @@ pub struct SessionRead {
 /// End of a session, as far as it was read.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct End {
-    /// Where it was left, and the working directory it was left in.
+    /// End of the session, and its working directory.
     left: Option<(String, LeftSession)>,
-    /// Files that it edited, and when it did so last.
+    /// Files that it edited, with the time of the last edit.
     edited: BTreeMap<String, Timestamp>,
 }
 

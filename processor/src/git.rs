@@ -1,5 +1,5 @@
-//! Queries of git about a working tree. They only read: nothing here changes the index or HEAD. [`driver`] alone writes,
-//! two settings of the repository that a person asked for.
+//! Queries of git about a working tree. They only read: nothing here changes the index or HEAD. [`driver`] alone
+//! writes, two settings of the repository that a person asked for.
 //!
 //! Everything is optional. Without git, outside a repository, or when git takes too long, the answer is empty and the
 //! project works by path. The same applies, wherever that matters, to a git that is too old to be kept from running
@@ -68,7 +68,7 @@ pub fn observe(root: &Path) -> Observed {
     }
 }
 
-/// Returns the working trees of the repository, the main one first where there is one; empty outside a repository.
+/// Returns the working trees of the repository, the main one first if there is one; empty outside a repository.
 pub fn worktrees(root: &Path) -> Vec<PathBuf> {
     let Some(git) = GitDirs::of(root) else { return Vec::new() };
     let main = if git.is_linked() { git.main_root() } else { Some(root.to_owned()) };
@@ -133,7 +133,8 @@ pub fn has_untracked_since(root: &Path, time: SystemTime) -> Option<bool> {
     Some(fields(&listing).take(UNTRACKED_MAX).any(is_older))
 }
 
-/// Returns the files below the memory folder that are in the index, and those of them that a sparse checkout leaves out.
+/// Returns the files below the memory folder that are in the index, and those of them that a sparse checkout leaves
+/// out.
 fn indexed(root: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
     // A letter and a space before each name: S for a file outside the sparse checkout, in lower case if git is set to
     // assume that the file is unchanged.
@@ -269,7 +270,7 @@ pub fn began(root: &Path) -> Option<Timestamp> {
     Some(Timestamp(seconds?.checked_mul(1000)?))
 }
 
-/// Branches that others are merged into, where no remote names its default branch.
+/// Branches that others are merged into, if no remote names its default branch.
 const TRUNKS: [&str; 4] = ["main", "master", "trunk", "develop"];
 
 /// Returns the local branches whose work was merged into HEAD: without the one that is checked out, and without those

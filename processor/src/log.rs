@@ -15,7 +15,7 @@ use crate::private_files::create_private;
 const LOG_BYTES_MAX: u64 = 256 << 10;
 /// Bytes of one text.
 const TEXT_BYTES_MAX: usize = 300;
-/// Warnings of one run that are kept.
+/// Maximum number of warnings of one run in the log.
 const WARNINGS_MAX: usize = 20;
 /// Number of bytes of a log's end that are searched for the last warning.
 const END_BYTES_MAX: u64 = 16 << 10;
@@ -41,7 +41,7 @@ impl LineKind {
 /// A line of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogLine {
-    /// When it was written.
+    /// Time of the line.
     pub at: Timestamp,
     /// Its text.
     pub text: String,

@@ -88,7 +88,7 @@ impl Machine {
         }
     }
 
-    /// Returns the load average of the last minute, where the system reports one.
+    /// Returns the load average of the last minute, if the system reports one.
     fn load(&self) -> Option<f64> {
         let text = match &self.folder {
             Some(folder) => fs::read_to_string(folder.join("loadavg")).ok(),

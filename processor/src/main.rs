@@ -136,8 +136,8 @@ fn sessions(dirs: &UserDirs, project: ProjectId) -> Result<()> {
     Ok(())
 }
 
-/// Prints all of a turn as JSON; `null` where it is not archived. Standard input names its session and, as JSON has it,
-/// when it began.
+/// Prints a whole turn as JSON; `null` if it is not archived. Standard input contains its session and the time of its
+/// beginning, in RFC 3339.
 #[expect(clippy::print_stdout, reason = "the answer to another program's question")]
 fn turn(dirs: &UserDirs, project: ProjectId) -> Result<()> {
     let asked = query(std::io::stdin()).context("the turn on standard input")?;
@@ -148,7 +148,7 @@ fn turn(dirs: &UserDirs, project: ProjectId) -> Result<()> {
     Ok(())
 }
 
-/// Reads a query; of a longer one as many whole characters as fit.
+/// Reads a query; a longer one is truncated at a character.
 fn query(input: impl Read) -> Result<String> {
     let mut bytes = Vec::new();
     input.take(QUERY_BYTES_MAX).read_to_end(&mut bytes)?;

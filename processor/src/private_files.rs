@@ -1,4 +1,4 @@
-//! Private files of the processor: read with a bound, replaced whole, in folders that only their owner may enter.
+//! Private files of the processor: read with a bound, replaced atomically, in folders that only their owner may enter.
 
 use std::fs;
 use std::io::{self, Read, Write};

@@ -116,7 +116,7 @@ struct Stage {
     steps: usize,
     /// Time of the last report.
     told: Option<Instant>,
-    /// When the last step ended, or the stage began.
+    /// Time when the last step ended, or the stage began.
     last: Option<Instant>,
     /// The last note.
     note: String,

@@ -1,5 +1,5 @@
-//! Texts of a project that people read and write anyway: files that git tracks, their paths, branches and tags, and
-//! memories that a person owns. A value in one of them is hidden nowhere else without that person's decision.
+//! Texts of a project that people read and write: files that git tracks, their paths, branches and tags, and memories
+//! that a person owns. A value in one of them is hidden in no other place without that person's decision.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};

@@ -359,7 +359,7 @@ fn calls_of_stores(records: &[Record]) -> BTreeSet<&str> {
     calls.filter(|(_, input)| is_store(input)).map(|(id, _)| id).collect()
 }
 
-/// Returns a mark of the file or folder: another try to search it is worth while when the mark changes.
+/// Returns a mark of the file or folder: the search is repeated when the mark changes.
 fn look(path: &Path) -> String {
     let Ok(metadata) = fs::symlink_metadata(path) else { return "gone".to_owned() };
     let is_read = match metadata.is_dir() {

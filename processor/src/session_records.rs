@@ -43,8 +43,8 @@ pub fn read(home: &ProjectDir) -> Vec<SessionRecord> {
     united(files.into_iter().map(|(name, _, file)| (name.as_str(), file)))
 }
 
-/// Returns the record of each session of mined files with their names, the latest first: parts and subagents are added to
-/// their session.
+/// Returns the record of each session of mined files with their names, the latest first: parts and subagents are added
+/// to their session.
 pub fn united<'a>(files: impl Iterator<Item = (&'a str, &'a MinedFile)>) -> Vec<SessionRecord> {
     let mut files: Vec<(&str, &MinedFile)> = files.collect();
     files.sort_by_cached_key(|(name, _)| {
@@ -75,7 +75,7 @@ fn marked(file: MinedFile, brought: bool) -> MinedFile {
     MinedFile { record, ..file }
 }
 
-/// Sessions in which a command passed before it is shown where a session starts.
+/// Minimum number of sessions in which a command passed before a session start shows it.
 const SESSIONS_MIN: usize = 3;
 
 /// Commands that are shown.

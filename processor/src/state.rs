@@ -93,13 +93,13 @@ pub struct SessionState {
     pub last: Timestamp,
     /// The working directories of its prompts.
     pub cwds: Vec<String>,
-    /// Its speaker, where this part of it shows one.
+    /// Its speaker, if this part shows one.
     pub speaker: Option<Speaker>,
     /// Whether the user gave its transcript by `--from`.
     pub from_folder: bool,
-    /// Where it was left, and the working directory it was left in.
+    /// End of the session, and its working directory.
     pub left: Option<(String, LeftSession)>,
-    /// Files that it edited, relative to their working tree, and when it did so last.
+    /// Files that it edited, relative to their working tree, with the time of the last edit.
     pub edited: BTreeMap<String, Timestamp>,
     /// Summary of the drafts that were mined from it.
     pub mined: Option<Summary>,
@@ -194,7 +194,7 @@ impl State {
         whole
     }
 
-    /// Returns the speaker of a session, by the name of its file or of a part; the person where nothing shows another.
+    /// Returns the speaker of a session, by the name of its file or of a part; a person by default.
     pub fn speaker(&self, name: &str) -> Speaker {
         let session = parts::of_name(name).0;
         let from = self.sessions.range(session.to_owned()..);

@@ -155,7 +155,7 @@ impl Run<'_> {
         } else {
             is_same &= self.indexes_are_sound(depth);
         }
-        // Turns grow old where nothing happens, too.
+        // Turns expire without any change, too.
         let nothing_is_due =
             self.overdue().is_empty() && !rest::anything_to_ask(&self.context, &self.state);
         if is_same && !options.afresh && nothing_is_due {

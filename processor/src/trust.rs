@@ -118,7 +118,7 @@ fn with_commit(
     files
 }
 
-/// Returns whether a file lies in a repository within the working tree, which has a HEAD of its own.
+/// Returns whether a file is in a repository within the working tree, which has a HEAD of its own.
 fn is_nested(root: &Path, file: &Path) -> bool {
     let folders = file.ancestors().skip(1).take_while(|folder| *folder != root);
     folders.into_iter().any(has_git_entry)

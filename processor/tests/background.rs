@@ -98,7 +98,7 @@ fn failures_are_counted_and_told_once_without_secrets() {
     let sealed = Sealed::new();
     sealed.write_script(&eventful("s1", sealed.root(), 1));
     note(&sealed);
-    // A file where a folder must be.
+    // A file in place of a folder.
     let home = sealed.dirs.project(sealed.tree.project);
     fs::create_dir_all(&home.folder).unwrap();
     fs::write(&home.archive, "in the way").unwrap();

@@ -350,7 +350,7 @@ fn a_purge_that_was_cut_short_is_gone_on_with_and_one_that_cannot_end_removes_no
     sealed.sync();
     assert_eq!(turns(&sealed, "parser"), turns_before);
 
-    // Cut short where the archive was emptied and the index was not.
+    // An interruption after the archive was emptied and before the index was.
     let index = sealed.dirs.tree(&sealed.tree.root).index;
     let kept = sealed.base.join("kept");
     copy(&index, &kept);

@@ -303,7 +303,7 @@ fn other_programs_get_a_vector_or_a_reason() {
     assert_eq!(vector(&sealed, "crash")["problem"], "no model is set");
 }
 
-/// Runs only where a real Ollama with the model is named.
+/// Runs only if a real Ollama with the model is named.
 #[test]
 fn a_real_ollama_embeds_where_there_is_one() {
     let Ok(host) = std::env::var("OLLAMA_HOST") else {

@@ -19,7 +19,7 @@ const THINGS: [&str; 6] = [
     "photographs",
 ];
 
-/// Rules that the user lays down in each part.
+/// Rules that the user sets in each part.
 const SAID: [&str; 6] = [
     "Grease the harbour crane before each season because salt eats its bearings",
     "An invoice number is never used twice, not even after a refund",

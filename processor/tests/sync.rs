@@ -473,7 +473,7 @@ fn old_turns_go_and_what_was_learned_stays() {
     assert!(memories(&long).iter().all(|memory| after.contains(memory)), "{after:#?}");
 }
 
-/// Panics when the stage of this name begins for the second time: as good as a kill.
+/// Panics when the stage of this name begins for the second time, which is equivalent to a kill.
 struct EndsAtSecond(&'static str, AtomicUsize);
 
 impl Told for EndsAtSecond {

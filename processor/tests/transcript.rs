@@ -642,7 +642,7 @@ fn what_is_nested_too_deep_costs_neither_its_record_nor_the_session() {
     let session = read(text.replace("\"HERE\"", &deep("}")).as_bytes(), "s", None).remove(0);
     assert_eq!(calls(&session)[0].output, "The harbour is open.");
     assert_eq!(texts(&session), ["It is open."]);
-    // A line that another writer tore, with a whole record behind it, is read in this way, too.
+    // A line torn by another writer, with a whole record after it, is read in this way, too.
     let session = read(text.replace("\"HERE\"", &deep("")).as_bytes(), "s", None).remove(0);
     assert_eq!(texts(&session), ["It is open."]);
 }

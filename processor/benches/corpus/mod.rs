@@ -31,7 +31,7 @@ impl Corpus {
         Ok(Self(lines))
     }
 
-    /// Returns a passage of many: `session` of them are of one session, and each has some lines.
+    /// Returns one of many passages: every `session` passages belong to one session, and each has some lines.
     pub fn passage(&self, number: u32, session: u32, lines: usize) -> Passage {
         Passage {
             session: format!("session {}", number / session),

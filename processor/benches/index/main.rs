@@ -13,7 +13,8 @@
 //! documents, randomly combined, with the table's vectors; a query is one line. Both ways search all segments, as a
 //! search does, in turns; recall@10 of the graph is relative to the scan.
 //!
-//! A million vectors take some twelve gigabytes of memory and hours for the graph, whose nodes are inserted one after another.
+//! A million vectors take some twelve gigabytes of memory and hours for the graph, whose nodes are inserted one after
+//! another.
 #![expect(clippy::print_stdout, reason = "the table is what this program is for")]
 
 use std::path::{Path, PathBuf};

@@ -54,7 +54,7 @@ use measure::{Cost, Stages, run};
 const ADDED: u32 = 10;
 /// Portions in which the history is synced, each a month of it.
 const MONTHS: u32 = 12;
-/// When the history ends.
+/// End of the history.
 const END: &str = "2026-11-20T12:00:00Z";
 /// The project's id.
 const PROJECT: [u8; 16] = [7; 16];

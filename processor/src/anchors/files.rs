@@ -56,12 +56,12 @@ pub struct Compared {
     pub searched: Searched,
 }
 
-/// A file when it was last read.
+/// State of a file when it was last read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct ReadFile {
     bytes: u64,
     modified_ns: i64,
-    /// Missing where it is no text.
+    /// `None` if it is not text.
     hash: Option<ContentHash>,
 }
 

@@ -12,7 +12,7 @@ const NAMES_MAX: usize = 16;
 /// Characters of a name.
 const NAME_CHARS_MAX: usize = 100;
 const NAME_CHARS_MIN: usize = 4;
-/// Letters of a name of several words, and of one that is a single word.
+/// Minimum number of letters of a name of several words, and of one that is a single word.
 const LETTERS_MIN: usize = 3;
 const WORD_LETTERS_MIN: usize = 5;
 /// Minimum number of digits of a hexadecimal number that counts as the id of a commit.
@@ -65,7 +65,7 @@ pub fn forms(name: &str) -> Vec<Vec<String>> {
     forms
 }
 
-/// Returns whether a name may be a path, whose renames git has.
+/// Returns whether a name may be a path, for which git can list renames.
 pub fn may_be_path(name: &str) -> bool {
     name.contains(['/', '.']) && !name.contains("::")
 }

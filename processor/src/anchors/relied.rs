@@ -25,7 +25,7 @@ const QUIET_MS: i64 = 30 * 60 * 1000;
 #[derive(Clone, Debug)]
 pub struct EndedSession {
     last: Timestamp,
-    /// The files that it edited, relative to the root, and when it did so last.
+    /// The files that it edited, relative to the root, with the time of the last edit.
     edited: BTreeMap<String, Timestamp>,
 }
 

@@ -144,11 +144,11 @@ pub struct SessionFile {
 pub struct Entry {
     /// Its name without the ending: unique in the archive.
     pub name: String,
-    /// Where it is: its file, or the pack that has it.
+    /// Its path: that of its file, or of the pack that contains it.
     pub path: PathBuf,
     /// Its length in bytes.
     pub len: u64,
-    /// When it was written, in nanoseconds since 1970.
+    /// Time of the last write, in nanoseconds since 1970.
     pub modified_ns: i128,
 }
 
@@ -553,8 +553,8 @@ fn told(error: anyhow::Error, path: &Path) -> anyhow::Error {
     if damaged { error.context(DamagedArchive(path)) } else { error.context(Unreadable(path)) }
 }
 
-/// Returns whether an archived session could not be read because its file is damaged. Any other file must stay where it
-/// is: a later run, or a later version of this program, can read it.
+/// Returns whether an archived session could not be read because its file is damaged. Any other file must not be moved:
+/// a later run, or a later version of this program, can read it.
 pub fn is_damaged(error: &anyhow::Error) -> bool {
     error.is::<DamagedArchive>()
 }

@@ -1,5 +1,5 @@
-//! Claude Code's configuration folders: a user may have several, one for each account (`CLAUDE_CONFIG_DIR`). Each one that
-//! a sync ran with is remembered, so that whichever account is used next, the sessions of all are read.
+//! Claude Code's configuration folders: a user may have several, one for each account (`CLAUDE_CONFIG_DIR`). Each one
+//! that a sync ran with is remembered, so that whichever account is used next, the sessions of all are read.
 
 use std::path::{Path, PathBuf};
 

@@ -21,7 +21,7 @@ use crate::transcript::name::TranscriptName;
 /// A transcript on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transcript {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
     /// The session and subagent, by its path.
     pub name: TranscriptName,
@@ -34,7 +34,7 @@ pub struct Transcript {
 }
 
 impl Transcript {
-    /// Returns when it was last written to.
+    /// Returns the time of the last write.
     pub fn modified(&self) -> Timestamp {
         /// Nanoseconds of a millisecond.
         const NS_OF_MS: i128 = 1_000_000;
@@ -64,7 +64,7 @@ pub struct Seen {
     /// The session, if only the records contain it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub session: String,
-    /// Its length when it was last read into the archive.
+    /// Its length when it was last archived.
     pub len: u64,
     /// Its last change then.
     pub modified_ns: i128,
@@ -77,7 +77,7 @@ pub struct Discovery {
     pub transcripts: Vec<Transcript>,
     /// Number of other transcripts that were found: those of other projects, and those that name no folder.
     pub others: usize,
-    /// When the newest transcript was written, this project's or not, in nanoseconds since 1970.
+    /// Time of the newest transcript, this project's or not, in nanoseconds since 1970.
     pub newest_ns: Option<i128>,
     /// Folders and files that could not be read.
     pub unreadable: Vec<PathBuf>,
@@ -145,7 +145,7 @@ pub fn ours(
     Ok(all)
 }
 
-/// Names transcripts that this user may not read, whosever they are: in one line, by the first.
+/// Names the transcripts that this user may not read, of any owner: in one line, by the first.
 fn told_closed(closed: &[PathBuf]) -> Option<String> {
     let first = closed.first()?.display();
     let others = match closed.len() - 1 {
@@ -210,7 +210,7 @@ fn look(path: &Path, territory: &Territory, memo: &mut Seen) -> io::Result<()> {
     let from = memo.looked;
     let mut last = String::new();
     while let Some(line) = lines.next_whole()? {
-        // Most lines were recorded where the one before was.
+        // Most lines have the same place as the line before.
         if let Some(found) = crate::transcript::place(line).filter(|found| found.cwd != last) {
             let claim = territory.claim(&found.cwd);
             if claim != Claim::Others && memo.session.is_empty() {

@@ -36,7 +36,7 @@ pub struct Remains {
     pub lost: bool,
 }
 
-/// Ends of the names of the files: of those that are old, and of those that are lost.
+/// Endings of the names of the files: of expired sessions, and of lost ones.
 const ENDINGS: [&str; 2] = [".json", ".lost"];
 
 impl Remains {

@@ -123,7 +123,7 @@ pub struct Ownership {
     set: Option<KeySet>,
     /// Owners by all keys, once they were needed.
     owners: OnceLock<Owners>,
-    /// Where all keys are.
+    /// Source of all keys.
     holders: Holders,
 }
 

@@ -19,7 +19,7 @@ const DONE_MAX: usize = 10;
 #[derive(Debug, PartialEq, Serialize)]
 pub struct Listed {
     session: String,
-    /// Its speaker, where that is no person.
+    /// Its speaker, if not a person.
     #[serde(skip_serializing_if = "Speaker::is_person")]
     speaker: Speaker,
     first: Timestamp,

@@ -1,5 +1,5 @@
-//! A walk through folders of transcripts. Links are followed, for histories are moved to other disks and shared by dotfiles;
-//! each folder and file counts once, so that a loop ends.
+//! A walk through folders of transcripts. Links are followed, for histories are moved to other disks and shared by
+//! dotfiles; each folder and file counts once, so that a loop ends.
 
 use std::collections::{HashSet, VecDeque};
 use std::fs::{self, Metadata};

@@ -13,7 +13,7 @@ use crate::transcript::{Assembly, assemble};
 
 /// Maximum number of bytes of a turn in the answer.
 const TURN_BYTES_MAX: usize = 256 << 10;
-/// Bytes of one command, or of the end of its output where it failed.
+/// Maximum size of one command, or of the end of its output if it failed.
 const COMMAND_BYTES_MAX: usize = 600;
 
 /// Returns the turn of a session that began at this time: prompt, texts, commands and edits in their order. `None` if

@@ -1,4 +1,4 @@
-//! Importance: which of a model's drafts are kept, and how sure a memory made of one is.
+//! Importance: selects the drafts of a model, and assigns the confidence of their memories.
 
 use super::draft_entry::DraftEntry;
 

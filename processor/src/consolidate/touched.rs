@@ -18,7 +18,7 @@ use crate::extract::session_record::SessionRecord;
 
 /// Notes of one batch.
 pub const NOTES_MAX: usize = 24;
-/// Notes that the work of one session is compared with, those that share most with it.
+/// Maximum number of notes in the comparison with the work of one session, those that share most with it.
 const TOUCHED_MAX: usize = 2 * NOTES_MAX;
 /// Share of the notes from which a common name is not specific, and minimum number of notes for that rule.
 const COMMON_SHARE: usize = 4;
@@ -41,7 +41,7 @@ pub struct Work {
     pub title: String,
     /// Its commits, in the order of their time.
     pub commits: Vec<Landed>,
-    /// Files that it wrote, and when it did so last.
+    /// Files that it wrote, with the time of the last write.
     files: Vec<(String, Timestamp)>,
     /// First paragraph of its last answer.
     answer: String,

@@ -104,7 +104,7 @@ pub(super) fn is_ornament(c: char) -> bool {
         0x1F000..=0x1FAFF | 0x2600..=0x27BF | 0x2B00..=0x2BFF | 0xFE0F | 0x200D | 0x2500..=0x259F)
 }
 
-/// Returns the first `chars_max` characters, cut at a word, with an ellipsis where it was cut.
+/// Returns the first `chars_max` characters, cut at a word, with an ellipsis after a cut.
 pub fn cut(text: &str, chars_max: usize) -> String {
     if text.chars().count() <= chars_max {
         return text.to_owned();

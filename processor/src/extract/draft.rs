@@ -17,7 +17,7 @@ pub struct Draft {
     pub title: String,
     /// Markdown below the title; may be empty.
     pub body: String,
-    /// Where it applies.
+    /// Its scope.
     pub scope: Scope,
     /// When its evidence happened.
     pub occurred: Timestamp,

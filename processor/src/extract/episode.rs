@@ -141,7 +141,8 @@ fn episode(turns: &[Turn], driven: &[bool]) -> Episode {
     }
 }
 
-/// Returns the request in the words of a prompt: the title of the plan that it hands over, or its text without material.
+/// Returns the request in the words of a prompt: the title of the plan that it hands over, or its text without
+/// material.
 pub fn asked(prompt: &str) -> String {
     handed_plan(prompt).unwrap_or_else(|| plain(&request(first_lines(prompt))))
 }

@@ -73,7 +73,7 @@ struct SeenCure<'a> {
     wrong: Option<String>,
     /// Whether the file of the call was read in between.
     read: bool,
-    /// The line that the last edit wrote, where it is one.
+    /// The line written by the last edit, if it is a single one.
     change: Option<String>,
 }
 

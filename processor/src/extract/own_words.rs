@@ -474,7 +474,7 @@ fn elements(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Finds fenced lines, up to the end where a fence is not closed.
+/// Finds fenced lines; an unclosed fence extends to the end.
 fn fences(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     let mut open: Option<(usize, &str)> = None;
@@ -518,7 +518,7 @@ fn quotations(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Returns where a quotation that opens at a place ends: its closing mark.
+/// Returns the end of a quotation that opens at `at`: its closing mark.
 fn quotation_end(text: &str, at: usize, open: char, closing: &[char]) -> Option<(usize, char)> {
     let is_plain = matches!(open, '"' | '\'' | '`' | '‘' | '»');
     let before = text[..at].chars().next_back();
@@ -539,7 +539,7 @@ fn quotation_end(text: &str, at: usize, open: char, closing: &[char]) -> Option<
     (!crosses).then_some((at + open.len_utf8() + end, mark))
 }
 
-/// Lines with the places where they start.
+/// Returns the lines with their offsets.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut start = 0;
     text.split_inclusive('\n').map(move |line| {

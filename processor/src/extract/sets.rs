@@ -17,7 +17,7 @@ pub fn word_set(text: &str) -> Words {
     text::words(text).into_iter().collect()
 }
 
-/// Sets of fewer words are alike only when they are the same.
+/// Number of words below which sets are alike only if they are equal.
 const WORDS_FEW: usize = 3;
 
 /// Returns the share of the smaller set that the larger one contains.

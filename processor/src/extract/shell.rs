@@ -17,9 +17,9 @@ pub struct Simple {
     pub line: String,
     /// The short variables that are set for it, with a blank behind each.
     pub variables: String,
-    /// The folder it runs in, relative to where the line started; empty when that is the same.
+    /// The folder it runs in, relative to the folder in which the line started; empty if it is the same.
     pub directory: String,
-    /// Class of the command, when it is one of a project's tasks.
+    /// Class of the command, if it is one of a project's tasks.
     pub class: Option<CommandClass>,
 }
 

@@ -1,7 +1,5 @@
-//! Queries of git about contents: the files it ignores, their contents at a time, and where they moved.
-//!
-//! Each question is one call of git, however many files it is about. No filter or text conversion of the
-//! repository is run.
+//! Queries of git about contents: ignored files, contents at a time, and renames. Each query is one call of git,
+//! however many files it covers. No filter or text conversion of the repository is run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

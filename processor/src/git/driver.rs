@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::{line, succeeds};
 
-/// The keys of the driver, with what people see in messages of git.
+/// The keys of the driver, with the name shown in messages of git.
 const NAME: (&str, &str) = ("merge.throughline.name", "memory files, key by key");
 const DRIVER: &str = "merge.throughline.driver";
 
@@ -14,7 +14,7 @@ pub fn registered(root: &Path) -> Option<String> {
     line(root, &["config", "--local", "--get", DRIVER])
 }
 
-/// Registers a command; `false` where git does not.
+/// Registers a command; `false` if git fails.
 pub fn register(root: &Path, command: &str) -> bool {
     succeeds(root, &["config", "--local", NAME.0, NAME.1])
         && succeeds(root, &["config", "--local", DRIVER, command])

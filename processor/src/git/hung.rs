@@ -80,7 +80,7 @@ impl HungGit {
     }
 }
 
-/// Remembers across runs, in the state directory, where git hangs.
+/// Stores across runs, in the state directory, the repositories in which git hangs.
 pub fn remember(dirs: &UserDirs, now: Timestamp) {
     hung().remember(dirs.state.join(FILE), now);
 }

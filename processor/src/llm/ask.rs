@@ -127,8 +127,8 @@ enum KindForm {
     Task,
 }
 
-/// Instructions for a window where a model's context is small: a third of [`WINDOW`]'s length. The question and the form
-/// of the answer are the same.
+/// Instructions for a window where a model's context is small: a third of [`WINDOW`]'s length. The question and the
+/// form of the answer are the same.
 const WINDOW_SHORT: &str = include_str!("../../prompts/window-short.md");
 
 /// Returns the instructions for a window, in the short form or whole.

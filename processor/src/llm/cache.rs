@@ -30,7 +30,7 @@ impl AnswerCache {
         read(&self.path(model, window).with_extension(END))
     }
 
-    /// Keeps the hash of the end that this model saw when it answered this window.
+    /// Stores the hash of the end shown to this model with this window.
     pub fn put_end(&self, model: &str, window: &str, end: &str) -> std::io::Result<()> {
         self.write(&self.path(model, window).with_extension(END), end)
     }

@@ -59,7 +59,7 @@ const KEPT: [&str; 2] = ["CLAUDE_CONFIG_DIR", "ANTHROPIC_DEFAULT_HAIKU_MODEL"];
 pub struct Claude {
     program: PathBuf,
     model: String,
-    /// The endpoint, where the user named one.
+    /// The endpoint, if the user named one.
     server: Option<Server>,
     /// Timeout of an answer, and the name of its setting.
     most: (Duration, &'static str),

@@ -44,7 +44,7 @@ impl Ending {
         }
     }
 
-    /// Returns the text that is put in front of each window, of at most so many characters and the mark of a cut; empty
+    /// Returns the text that precedes each window, of at most `chars_max` characters and the mark of a cut; empty
     /// without information.
     pub fn text_within(&self, chars_max: usize) -> String {
         let text = self.text();

@@ -77,7 +77,7 @@ const ROW_MAX: u32 = 2;
 /// Minimum number of proposed memories before the share supported by the sessions is reported.
 const PROPOSED_MIN: usize = 5;
 
-/// Characters of a token, where a provider does not count them.
+/// Characters of a token, if a provider does not count them.
 const TOKEN_CHARS: u64 = 4;
 
 /// Returns whether a current reader found a memory: the model of the settings, or the rules, which look for wishes
@@ -156,7 +156,7 @@ pub struct Model {
     down: Option<Fault>,
     /// Until when it is asked, so that the answers received by then can be used.
     asked: When,
-    /// Pause for the sake of the machine, where the model runs on it.
+    /// Pause under load of the machine, if the model runs on it.
     pause: Option<Pause>,
     /// Number of questions sent, whatever their outcome.
     put: usize,
@@ -609,7 +609,7 @@ pub fn claude_bill() -> &'static str {
     Environment::of_process().bill()
 }
 
-/// Returns the version of the installed Claude Code, where it reports one.
+/// Returns the version of the installed Claude Code, if it reports one.
 pub fn claude_version() -> Option<prices::ClientVersion> {
     claude::version(&Environment::of_process())
 }

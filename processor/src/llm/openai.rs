@@ -37,7 +37,7 @@ pub struct OpenAi {
     client: Client,
     server: Server,
     model: String,
-    /// The key, where one is wanted. Never shown.
+    /// The key, if one is required. Never shown.
     key: Option<String>,
     /// Timeout of an answer, and the name of its setting.
     most: (Duration, &'static str),

@@ -1,7 +1,7 @@
 //! The fourth question: which notes of earlier sessions the work of a session overtook.
 //!
-//! Relations connect notes. Work that mends, finishes or removes something leaves no note behind, but a commit, a written
-//! file or the session's record shows it. A verdict counts only for a note that was shown beside the work.
+//! Relations connect notes. Work that mends, finishes or removes something leaves no note behind, but a commit, a
+//! written file or the session's record shows it. A verdict counts only for a note that was shown beside the work.
 
 use std::collections::BTreeSet;
 

@@ -63,7 +63,7 @@ pub struct Spent {
     pub day: String,
     /// The provider and its model.
     pub provider: String,
-    /// The session; empty where it was about the project.
+    /// The session; empty for a question about the project.
     pub session: String,
     /// Number of questions, including unanswered ones.
     pub questions: u64,
@@ -162,7 +162,7 @@ pub(super) struct Meter {
     day: String,
     tokens_max: Option<u64>,
     usd_max: Option<f64>,
-    /// Usage of this run, where it is not written down.
+    /// Usage of this run, if there is no file for it.
     own: Usage,
 }
 
@@ -238,7 +238,7 @@ fn append(ledger: &Path, spent: &Spent) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Makes one line of those of a day and session, and drops the oldest until half of the room is free.
+/// Merges the lines of each day and session, and drops the oldest until half of the space is free.
 fn shorten(ledger: &Path) -> std::io::Result<()> {
     let mut lines = Vec::new();
     let mut bytes = 0;

@@ -7,7 +7,7 @@ use hnsw_rs::prelude::{Distance, Hnsw};
 use memory_store::embed::{DIMENSIONS, Vector};
 use memory_store::index::build::Graphs;
 
-/// Neighbours of a node above the lowest layer; twice as many in it.
+/// Number of neighbours of a node above the lowest layer; twice as many in it.
 const NEIGHBOURS: usize = 16;
 /// Number of nodes examined to find a new one's neighbours.
 const BREADTH: usize = 120;

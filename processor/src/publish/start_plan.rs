@@ -15,8 +15,8 @@ use memory_store::{Memory, MemoryId, Timestamp};
 
 /// Rules that are planned.
 const RULES_MAX: usize = 6;
-/// Rules before the first command: how a change is checked helps more than the fifth rule, and the budget ends there
-/// where there are many.
+/// Number of rules before the first command: a command that checks a change helps more than the fifth rule, and many
+/// rules use up the budget.
 const RULES_FIRST: usize = 4;
 /// Decisions that are planned.
 const DECISIONS_MAX: usize = 3;
@@ -181,8 +181,8 @@ fn contradict(memory: &Memory, other: &Memory) -> bool {
     names(memory, other.id) || names(other, memory.id)
 }
 
-/// Returns whether rules of a version that wrote other memories than explicit wishes made it. Where it is in the
-/// repository it stays there, and a search finds it.
+/// Returns whether rules of a version that also wrote memories other than explicit wishes made it. In the repository it
+/// is kept, and a search finds it.
 fn is_by_retired_rules(memory: &Memory) -> bool {
     memory.source.extractor.as_deref().is_some_and(Source::is_retired)
 }

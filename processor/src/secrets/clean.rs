@@ -54,7 +54,7 @@ impl Audit<'_> {
     /// from being cleaned. The project's lock must be held.
     pub fn clean(&mut self, dirs: &UserDirs, tree: &Tree, settings: &Settings) -> Result<()> {
         let home = dirs.project(tree.project);
-        // An index keeps the bytes of turns that were replaced until all of them are written again.
+        // An index contains the bytes of replaced turns until all turns are rewritten.
         let mut state = State::read(&home);
         state.all_turns = true;
         state.write(&home)?;

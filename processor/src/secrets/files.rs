@@ -12,7 +12,7 @@ use walkdir::WalkDir;
 use crate::collect::archive::{PACK_MAGIC, texts_of};
 use crate::private_files::GZIP_MAGIC;
 
-/// Bytes of one file that are read, unpacked.
+/// Maximum unpacked size of one file that is read.
 pub const FILE_BYTES_MAX: u64 = 1 << 30;
 
 /// Returns the files below a folder; links are not followed. A file that vanishes meanwhile is not an error: hooks and

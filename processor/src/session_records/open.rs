@@ -11,7 +11,7 @@ use crate::extract::goes_on;
 use crate::extract::session_record::{SessionRecord, is_done, settles};
 use crate::extract::subject_of;
 
-/// Share of the words of an open item that a later session has where it is about the same.
+/// Minimum share of the words of an open item in a later session about the same subject.
 const SAME_SHARE: f32 = 0.6;
 /// Minimum number of words of an item that can be matched with a text.
 const WORDS_MIN: usize = 2;

@@ -39,7 +39,7 @@ pub(super) struct Collection {
     pub changed: BTreeSet<String>,
     /// Files of the archive.
     pub entries: Vec<Entry>,
-    /// When the newest transcript of any project was written.
+    /// Time of the newest transcript of any project.
     pub newest: Option<Timestamp>,
     /// Counts for the report.
     pub counts: CollectionCounts,

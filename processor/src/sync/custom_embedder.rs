@@ -18,7 +18,7 @@ pub(super) struct SecondSpace {
     pub embedded: usize,
     /// Whether more texts wait.
     pub waits: bool,
-    /// Reason why they wait, where it is a problem.
+    /// Reason why they wait, if it is a problem.
     pub warning: Option<String>,
 }
 

@@ -80,8 +80,7 @@ pub(super) fn expire(
 /// Sessions that can be removed, by name.
 type Ready<'a> = BTreeMap<String, (&'a MinedFile, Header)>;
 
-/// Removes the turns of sessions by `remove`, once their remains are stored. Where it fails these sessions stay as they
-/// were.
+/// Removes the turns of sessions by `remove`, after storing their remains. On failure these sessions are unchanged.
 fn remove_with(
     context: &SyncContext<'_>,
     state: &mut State,

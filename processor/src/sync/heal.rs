@@ -63,7 +63,7 @@ pub(super) fn distrust_indexes(
     distrusted.extend(context.indexes());
 }
 
-/// Returns whether an error is about a file of an index: such a file is derived, and can be made again.
+/// Returns whether an error is about a file of an index: such a file is derived, and can be rebuilt.
 pub(super) fn is_damage(error: &Error) -> bool {
     matches!(error.downcast_ref(), Some(memory_store::Error::Index { .. }))
 }

@@ -1,5 +1,5 @@
-//! Memory files that a sparse checkout leaves out of the main working tree: git has them, the disk does not. Copies of them
-//! are kept privately, so that they are recalled as before.
+//! Memory files that a sparse checkout leaves out of the main working tree: git has them, the disk does not. Private
+//! copies of them are recalled instead.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -74,7 +74,7 @@ pub(super) fn put_damaged_aside(
 fn read_again(context: &SyncContext<'_>, state: &mut State, missing: &str) -> Result<()> {
     let archive = &context.sessions.archive;
     let (session, _) = parts::of_name(missing);
-    // Of one that is missing or damaged itself all is read again anyway.
+    // If the open part is missing or damaged itself, everything is read again in any case.
     let Ok(Some(mut file)) = archive.load(session) else { return Ok(()) };
     let is_there = |source: &Watermark| {
         fs::metadata(&source.path).is_ok_and(|found| found.len() >= source.offset)

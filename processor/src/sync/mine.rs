@@ -1,4 +1,4 @@
-//! The step of a sync that learns: the drafts of every session, by a model where one reads them.
+//! The step of a sync that learns: extracts the drafts of every session, with a model if one is set.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -112,7 +112,7 @@ pub(super) fn note_pending(
 ) -> Result<()> {
     let stale = known.iter().filter(|known| known.summary.is_none());
     let stale: Vec<String> = stale.map(|known| known.name.clone()).collect();
-    // Where a part has other turns, those of later parts are counted otherwise.
+    // If a part has other turns, those of later parts are counted differently.
     let after = stale.iter().filter(|name| parts::of_name(name).1 > 0).flat_map(|name| {
         let (session, number) = parts::of_name(name);
         let is_later = move |other: &&String| {

@@ -60,7 +60,7 @@ pub(super) fn pack_resting(
         return Ok(false);
     }
     let archive = &context.sessions.archive;
-    // While one has a fault, or cannot be unpacked, another would be made again and again.
+    // While one has a fault, or cannot be unpacked, another would be made repeatedly.
     let has_fault = |file: &Entry| state.packs.get(&file.name) != Some(&stamp(file));
     let now = context.options.now;
     let waits = state.packing_failed.is_some_and(|failed| {

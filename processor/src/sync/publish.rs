@@ -129,7 +129,7 @@ fn stage(
     Ok((published, staged))
 }
 
-/// Keeps the vectors of turns where all of them are published again.
+/// Reads the vectors of turns if all of them are published again.
 fn take_published(context: &SyncContext<'_>, state: &State, models: &mut Models) {
     if state.all_turns
         && let Some(embedding) = models.embedding()

@@ -58,7 +58,7 @@ fn clean(context: &SyncContext<'_>, state: &mut State, hidden: &mut Hidden) -> R
     let only = Redactor { only_known: true, ..context.redactor.clone() };
     let (unclean, unread) = sessions_with_known(context)?;
     if !unclean.is_empty() {
-        // An index keeps the bytes of turns that were replaced until all of them are written again.
+        // An index contains the bytes of replaced turns until all turns are rewritten.
         state.all_turns = true;
         state.write(&context.home)?;
     }

@@ -12,8 +12,8 @@ use super::tasks::Tasks;
 
 /// Knowledge of the project's other sessions.
 pub struct Assembly<'a> {
-    /// Whether a record belongs to this session. Forks and old resumes copy records; each counts
-    /// once, where it was first.
+    /// Returns whether a record belongs to this session. Forks and old resumes copy records; each counts once, in its
+    /// first session.
     pub owns: &'a dyn Fn(&Record) -> bool,
     /// Returns whether another session contains the record with this uuid.
     pub known: &'a dyn Fn(&str) -> bool,

@@ -23,7 +23,7 @@ pub struct Growth {
     /// Bytes of its records.
     #[serde(skip_serializing_if = "is_none")]
     pub bytes: u64,
-    /// Where the next part is to begin.
+    /// Beginning of the next part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut: Option<Cut>,
     /// Whether subagents were written into it (1.0.x). Their turns are counted apart: it is not cut.

@@ -41,7 +41,7 @@ const AHEAD_MS_MAX: i64 = HOUR_MS;
 pub struct FileTimes {
     /// The time.
     pub now: Timestamp,
-    /// When the transcript was last written to.
+    /// Time of the last write to the transcript.
     pub modified: Timestamp,
 }
 
@@ -54,7 +54,7 @@ pub struct SessionBuilder<'r> {
     closed: HashSet<(u128, u32)>,
     growth: Growth,
     part_bytes: u64,
-    /// Where the last title of each rank is among the records.
+    /// Index of the last title of each rank among the records.
     titles: HashMap<u8, usize>,
     counts: Counts,
     line: Vec<Record>,

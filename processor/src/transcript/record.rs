@@ -81,7 +81,7 @@ pub enum RecordWhat {
     Result(Box<ToolResult>),
     /// A prompt typed while Claude was busy was added to the queue.
     Enqueue {
-        /// The prompt; empty when no person wrote it.
+        /// The prompt; empty if no person wrote it.
         text: String,
     },
     /// The first prompt of the queue was removed for processing.

@@ -27,7 +27,7 @@ pub struct Session {
 pub struct Turn {
     /// The record that opened it.
     pub uuid: String,
-    /// When it was opened.
+    /// Time of its prompt.
     pub at: Timestamp,
     /// The working directory at its start, absolute, as recorded.
     pub cwd: String,
@@ -119,7 +119,7 @@ pub struct Call {
     pub id: String,
     /// The tool: `Bash`, `Edit`, `mcp__server__tool`, ...
     pub tool: String,
-    /// The record of the result, when there is one.
+    /// The record of the result, if there is one.
     pub result_uuid: Option<String>,
     /// Input of the call.
     pub input: Input,
@@ -155,7 +155,7 @@ pub enum Input {
     Edit {
         /// The file, unchanged from the call.
         path: String,
-        /// The text that was replaced, cut; empty when the file was written whole.
+        /// The text that was replaced, cut; empty if the file was written whole.
         old: String,
         /// The new text, cut.
         new: String,

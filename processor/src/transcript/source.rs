@@ -29,7 +29,7 @@ pub trait TranscriptSource: Sync {
     fn convert(&self, line: &[u8], redact: &dyn Redact, out: &mut Vec<Record>) -> LineOutcome;
 }
 
-/// Where a line was recorded.
+/// Place where a line was recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The working directory.

@@ -55,7 +55,7 @@ fn remove_older(folder: &Path, now_ms: i64, days: i64) {
     }
 }
 
-/// Returns the entries of a folder: the path, whether it is a folder, and when it was last touched.
+/// Returns the entries of a folder: the path, whether it is a folder, and the time of its last change.
 fn entries(folder: &Path) -> impl Iterator<Item = (PathBuf, bool, i64)> {
     let all = fs::read_dir(folder).into_iter().flatten().flatten();
     let is_spare = |entry: &DirEntry| {

@@ -20,7 +20,7 @@ pub struct Queue {
 
 #[derive(Debug, Default)]
 struct WaitingProject {
-    /// When its transcripts began to grow and when they last grew, since the last sync.
+    /// Times of the first and the last growth of its transcripts since the last sync.
     grew: Option<(Instant, Instant)>,
     not_before: Option<Instant>,
     settles_at: Option<Instant>,

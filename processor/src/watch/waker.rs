@@ -84,7 +84,7 @@ impl Waker {
     }
 
     fn noted(&self) -> MutexGuard<'_, WakeReason> {
-        // It is whole after every change.
+        // It is consistent after every change.
         self.0.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

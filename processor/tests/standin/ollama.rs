@@ -33,7 +33,7 @@ type Embeds = fn(&str) -> Vec<f32>;
 
 /// A running server; it ends with the test's process.
 pub struct Ollama {
-    /// Where it listens, as `OLLAMA_HOST` names it.
+    /// Its address, in the form of `OLLAMA_HOST`.
     pub host: String,
     requests: Arc<Mutex<Vec<(String, Value)>>>,
     behaviour: Arc<Mutex<Behaviour>>,

@@ -24,7 +24,7 @@ pub enum Act {
 
 /// A running server; it ends with the test's process.
 pub struct OpenAi {
-    /// Where it listens.
+    /// Its address.
     pub host: String,
     acts: Arc<Mutex<VecDeque<Act>>>,
     asked: Arc<Mutex<Vec<Value>>>,

@@ -22,7 +22,7 @@ const FORMAT: u32 = 1;
 /// may lose those after it: a larger pack would take less space, and lose more.
 pub const TEXT_BYTES_MAX: u64 = 24 << 20;
 
-/// Sessions of one pack, so that its index is not longer than one may be.
+/// Maximum number of sessions of one pack, which limits its index.
 const SESSIONS_MAX: usize = 2_048;
 
 /// Bytes of the index of a pack, and of the lines before its texts.

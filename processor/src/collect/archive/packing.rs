@@ -134,7 +134,8 @@ impl Archive {
         self.known_packs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts sessions of one pack next to each other, so that each pack is read once. Otherwise they stay in their order.
+    /// Sorts sessions of one pack next to each other, so that each pack is read once. Otherwise their order is
+    /// unchanged.
     pub fn by_pack<T>(&self, items: &mut [T], name: impl Fn(&T) -> &str) {
         let packs = self.packs();
         if packs.is_empty() {
@@ -413,7 +414,7 @@ impl Archive {
         Ok(())
     }
 
-    /// Begins a file that is to be renamed once it is whole.
+    /// Creates a file to be renamed once it is complete.
     pub(super) fn temporary(&self) -> Result<NamedTempFile> {
         let file = tempfile::Builder::new().prefix(".writing-").tempfile_in(self.folder());
         file.with_context(|| self.folder().display().to_string())

@@ -16,14 +16,14 @@ use memory_store::store::{Privacy, replace};
 
 use super::key_file::HASH_BYTES;
 
-/// First bytes of the file, with the version of its format; the id and the number of blocks follow. In the first version
-/// keys had eight bytes and other bits.
+/// First bytes of the file, with the version of its format; the id and the number of blocks follow. In the first
+/// version keys had eight bytes and other bits.
 const MAGIC: [u8; 8] = *b"TLKEYS\x002";
 
 /// Bytes of an id.
 pub const ID: usize = 16;
 
-/// Where the number of blocks is.
+/// Offset of the number of blocks.
 const BLOCKS_AT: usize = 8 + ID;
 
 /// Bytes before the blocks.
@@ -35,7 +35,7 @@ const BLOCK: usize = 64;
 /// Bits of a block.
 const BITS: u64 = (BLOCK as u64 - 4) * 8;
 
-/// Keys that a block has on average when the set is full.
+/// Average number of keys in a block when the set is full.
 const KEYS_OF_BLOCK: usize = 20;
 
 /// Bits of a key.

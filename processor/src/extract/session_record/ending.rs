@@ -90,7 +90,7 @@ fn unanswered(call: &Call, asked: &[(String, String)]) -> Option<String> {
     open.0.lines().next().map(str::to_owned)
 }
 
-/// Returns the last words of the assistant where the last turn was interrupted.
+/// Returns the last words of the assistant if the last turn was interrupted.
 pub fn stopped(turns: &[Turn]) -> Option<String> {
     let turn = turns.last().filter(|turn| turn.interrupted)?;
     let unit = units(last_text(turn)?).pop()?;

@@ -36,14 +36,14 @@ pub(super) const ITEM_CHARS_MAX: usize = 160;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SessionRecord {
-    /// Format ([`VERSION`]); 0 where a version before session records wrote commands and cures alone.
+    /// Format ([`VERSION`]); 0 if a version before session records wrote commands and cures alone.
     pub version: u32,
     /// The session.
     pub session: String,
-    /// The subagent, where this is the record of one.
+    /// The subagent, if this is the record of one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// Speaker of its prompts, where it has any.
+    /// Speaker of its prompts, if it has any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speaker: Option<Speaker>,
     /// Time of the first step.
@@ -91,10 +91,10 @@ pub struct SessionRecord {
     /// Tool calls that the user rejected.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rejected: Vec<RejectedCall>,
-    /// The last question, where it was not answered.
+    /// The last question, if it was not answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub question: Option<String>,
-    /// Where the last turn was interrupted: the last words of the assistant.
+    /// The last words of the assistant, if the last turn was interrupted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<String>,
     /// First paragraph of the last answer.
@@ -151,7 +151,7 @@ pub struct RejectedCall {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Cure {
-    /// When it failed.
+    /// Time of the failure.
     pub at: Timestamp,
     /// The records of the failure and of its end.
     pub turns: Vec<String>,
@@ -205,7 +205,7 @@ impl SessionRecord {
         self.passing.iter().any(|passed| settles(passed, line))
     }
 
-    /// Returns the files that it wrote, and when it did so last.
+    /// Returns the files that it wrote, with the time of the last write.
     pub fn written(&self) -> impl Iterator<Item = (&str, Timestamp)> {
         self.files.iter().filter_map(|file| Some((file.path.as_str(), file.edited?)))
     }
@@ -375,8 +375,8 @@ pub fn is_done(task: &Todo) -> bool {
     task.state == "completed"
 }
 
-/// Returns whether a command that passed shows that another one fails no longer: it is the same, alone or in a line with
-/// others, or of its class.
+/// Returns whether a command that passed shows that another one fails no longer: it is the same, alone or in a line
+/// with others, or of its class.
 pub fn settles(passed: &str, failed: &str) -> bool {
     let class = classify(passed);
     passed.split(" && ").any(|one| one == failed) || class.is_some() && classify(failed) == class

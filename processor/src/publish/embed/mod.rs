@@ -52,7 +52,7 @@ pub struct Embedding {
     memories: VectorCache,
     /// Opened when turns are embedded: it may be large.
     turns: Option<VectorCache>,
-    /// Vectors that indexes have, where all turns are published again.
+    /// Vectors in the indexes, if all turns are published again.
     published: HashMap<TextHash, Vector>,
 }
 
@@ -85,7 +85,7 @@ impl Embedding {
         }
         let load = || {
             let whole = Table::load(&self.models).ok();
-            // Another one may be installed by now.
+            // Another one may have been installed.
             whole.filter(|whole| whole.space() == self.table.space())
         };
         self.whole.get_or_init(load).as_ref().unwrap_or(&self.table)
@@ -134,8 +134,7 @@ impl Embedding {
 
     /// Removes the cache of turns, all of which have their vectors in the indexes.
     ///
-    /// # Errors
-    /// When it cannot be removed.
+    /// # Errors If it cannot be removed.
     pub fn drop_turns(&mut self) -> Result<()> {
         self.turns = None;
         remove_if_there(&self.caches.join(TURNS)).map(drop)

@@ -32,7 +32,7 @@ pub struct Records {
     header: [u8; HEADER],
     /// Bytes of a value.
     value: usize,
-    /// Where the record of a text starts.
+    /// Offset of the record of each text.
     places: HashMap<TextHash, u64>,
     /// Bytes of the file.
     length: u64,

@@ -1,6 +1,6 @@
 //! Repair of lines that JSON readers refuse: lone surrogates, for Claude Code cuts strings between the two halves of a
-//! character; and bytes that are no text, as a lost power supply or a network drive leaves them. Each costs a character,
-//! and not the line.
+//! character; and bytes that are no text, as a lost power supply or a network drive leaves them. Each costs a
+//! character, and not the line.
 
 use std::borrow::Cow;
 

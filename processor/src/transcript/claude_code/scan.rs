@@ -19,7 +19,7 @@ pub struct Head<'a> {
     pub session: &'a [u8],
     /// Whether the first object ends on this line.
     pub closed: bool,
-    /// Where the first object ends, when something follows it on the line.
+    /// End of the first object, if it is followed by other text on the line.
     pub end: Option<usize>,
 }
 
