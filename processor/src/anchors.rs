@@ -150,7 +150,8 @@ impl Anchors {
 
     /// Writes the anchors of the existing memories.
     ///
-    /// # Errors If they cannot be written.
+    /// # Errors
+    /// If they cannot be written.
     pub fn finish(mut self) -> Result<()> {
         let AnchorsFile { contents, memories, .. } = &mut self.kept;
         memories.retain(|id, _| self.listed.contains(id));

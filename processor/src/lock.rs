@@ -34,8 +34,9 @@ pub enum Busy {
 impl Lock {
     /// Takes the lock of a project; `None` as for [`Self::take`].
     ///
-    /// # Errors If a later version of the program has written the project's private state or the user's own: then no
-    /// change is allowed.
+    /// # Errors
+    /// If a later version of the program has written the project's private state or the user's own: then no change is
+    /// allowed.
     pub fn of_project(dirs: &UserDirs, home: &ProjectDir, busy: Busy) -> Result<Option<Self>> {
         // First, so that nothing is written; and again, for that version may have had the lock until now.
         let check = || {

@@ -29,7 +29,8 @@ impl Purged {
     /// Reads the list of a project, or its copy: there is no other record of purged data, and without it all of that
     /// would be read again.
     ///
-    /// # Errors If the list is damaged and there is no intact copy.
+    /// # Errors
+    /// If the list is damaged and there is no intact copy.
     pub fn read(home: &ProjectDir) -> Result<Self> {
         let list = path(home);
         let read = read_checked(&list);

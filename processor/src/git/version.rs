@@ -44,7 +44,8 @@ pub(super) fn is_enough() -> bool {
 
 /// Checks git and returns its version, or a message for a person about its fault.
 ///
-/// # Errors If there is none, or it is too old for the queries about commits.
+/// # Errors
+/// If there is none, or it is too old for the queries about commits.
 pub fn check() -> Result<String, String> {
     let least = Version::LEAST;
     match found() {

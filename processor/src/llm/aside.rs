@@ -88,7 +88,8 @@ pub fn retries(folder: &Path) -> u32 {
 /// Makes the next sync send the questions that were set aside again; returns their number. Waits for a running sync,
 /// because it records failures, too.
 ///
-/// # Errors If a later version of the program has written the project's private state, or the file cannot be written.
+/// # Errors
+/// If a later version of the program has written the project's private state, or the file cannot be written.
 pub fn retry(home: &ProjectDir) -> anyhow::Result<usize> {
     format_version::check_private(home)?;
     let Some(_lock) = Lock::take(&home.sync_lock, Busy::Wait(BUSY_MAX))? else {

@@ -173,7 +173,8 @@ impl Model {
     /// Prepares the model named in the settings of a project; `None` if none is named. Its cost is recorded and limited
     /// for each day.
     ///
-    /// # Errors Returns the reason as text; a server on another machine needs the user's consent by name.
+    /// # Errors
+    /// Returns the reason as text; a server on another machine needs the user's consent by name.
     pub fn open(all: &Settings, surroundings: &Surroundings<'_>) -> Result<Option<Self>, String> {
         let Some(settings) = &all.llm else { return Ok(None) };
         let Surroundings { ollama_host, cache_dir, ledger, roots, now } = surroundings;
@@ -623,7 +624,8 @@ fn parts(shown: &str) -> Vec<String> {
 /// `OLLAMA_HOST`, or on this machine. `None` if there is no answer. No user data is sent, but another machine can
 /// observe the request.
 ///
-/// # Errors Returns why it is not asked: it is another machine, and none of `consented_hosts`.
+/// # Errors
+/// Returns why it is not asked: it is another machine, and none of `consented_hosts`.
 pub fn probe(
     host: &str,
     variable: Option<&str>,

@@ -1,6 +1,6 @@
 //! The fourth question: which notes of earlier sessions the work of a session overtook.
 //!
-//! Relations connect notes. Work that mends, finishes or removes something leaves no note behind, but a commit, a
+//! Relations connect notes. Work that fixes, finishes or removes something has no note of its own, but a commit, a
 //! written file or the session's record shows it. A verdict counts only for a note that was shown beside the work.
 
 use std::collections::BTreeSet;

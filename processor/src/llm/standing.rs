@@ -61,7 +61,8 @@ impl Model {
     /// Removes the drafts of a session that its end overtook; a rejected attempt becomes a failed approach. `earlier`
     /// are the indexes of those whose answer was based on another end.
     ///
-    /// # Errors If there is no answer; then all drafts remain.
+    /// # Errors
+    /// If there is no answer; then all drafts remain.
     pub(super) fn check(
         &mut self,
         drafts: &mut Vec<Draft>,

@@ -74,7 +74,8 @@ struct Wanted<'a> {
 
 /// Updates the vectors of some indexes, or removes them if no model is set.
 ///
-/// # Errors If our own files cannot be read or written. Faults of the model are in [`Updated::problem`].
+/// # Errors
+/// If our own files cannot be read or written. Faults of the model are in [`Updated::problem`].
 pub fn update(what: &Update<'_>, states: &[TreeDir]) -> Result<Updated> {
     let Some(embedder) = &what.settings.embedder else { return take_away(states) };
     let mut texts = HashMap::new();

@@ -36,7 +36,7 @@ pub struct AuditReport {
     pub found: Vec<FoundSecret>,
     /// Files that were cleaned.
     pub cleaned: usize,
-    /// Cleaned files that are committed memories.
+    /// Cleaned memory files in a committed folder.
     #[serde(skip)]
     pub committed: usize,
     /// Memory files of a person that contain secrets, and stay unchanged until that person decides.

@@ -18,7 +18,8 @@ pub(crate) struct Prepared {
 /// Checks the working trees of a project against their trusted state, and migrates the stores that a sync writes to the
 /// formats of this program. The caller holds the project's lock.
 ///
-/// # Errors If a later version of the program has written a store, or a migration failed and was undone.
+/// # Errors
+/// If a later version of the program has written a store, or a migration failed and was undone.
 pub(crate) fn prepare(options: &SyncOptions<'_>, _lock: &Lock) -> Result<Prepared> {
     let (dirs, tree) = (options.dirs, options.tree);
     trees::adopt(dirs, tree.project, &tree.root)?;

@@ -155,7 +155,8 @@ pub fn purge(options: &SyncOptions<'_>, what: &What) -> Result<Option<PurgeRepor
 
 /// Dry run: reports what would be purged.
 ///
-/// # Errors With [`Unclear`] if the argument does not identify a single session.
+/// # Errors
+/// With [`Unclear`] if the argument does not identify a single session.
 pub fn preview(options: &SyncOptions<'_>, what: &What) -> Result<Preview> {
     let mut purge = Purge::begin(options.dirs.project(options.tree.project))?;
     if let Some(why) = purge.archive.unlisted_packs().into_iter().next() {

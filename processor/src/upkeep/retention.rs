@@ -115,7 +115,8 @@ pub struct OldSessions {
 impl OldSessions {
     /// Finds such sessions among `transcripts`; `None` if there are none, or if they are kept already.
     ///
-    /// # Errors If the project's record cannot be read.
+    /// # Errors
+    /// If the project's record cannot be read.
     pub fn look(
         dirs: &UserDirs,
         project: ProjectId,

@@ -134,7 +134,8 @@ impl Embedding {
 
     /// Removes the cache of turns, all of which have their vectors in the indexes.
     ///
-    /// # Errors If it cannot be removed.
+    /// # Errors
+    /// If it cannot be removed.
     pub fn drop_turns(&mut self) -> Result<()> {
         self.turns = None;
         remove_if_there(&self.caches.join(TURNS)).map(drop)
@@ -153,7 +154,8 @@ impl Embedding {
     /// Embeds new texts with the transformer, memories first, until the time is over. Returns the number of embedded
     /// texts.
     ///
-    /// # Errors If the transformer cannot be read, or a cache not written.
+    /// # Errors
+    /// If the transformer cannot be read, or a cache not written.
     pub fn learn(
         &mut self,
         texts: &Texts,
