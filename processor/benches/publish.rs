@@ -36,7 +36,7 @@ const SESSION: u32 = 40;
 const ADDED: u32 = 10;
 /// Lines of a turn: some 60 words.
 const TURN_LINES: usize = 8;
-/// Turns that are brought at a time.
+/// Number of turns staged at a time.
 const PORTION: usize = 1 << 16;
 
 /// Threads that embed, as in a sync.

@@ -425,7 +425,7 @@ fn resume_at(transcript: &Transcript, header: &mut Header, file: &mut File) -> R
     })
 }
 
-/// Returns the state to remember of an archived session.
+/// Returns the state to store for an archived session.
 pub fn state_of(
     file: &SessionFile,
     entry: &Entry,

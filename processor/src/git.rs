@@ -33,7 +33,7 @@ use memory_store::reconcile::{GitSnapshot, GitState};
 const GIT_TIMEOUT: Duration = Duration::from_secs(20);
 /// Maximum size of git's output that is read.
 const OUTPUT_BYTES_MAX: u64 = 8 << 20;
-/// Files with uncommitted changes that are named.
+/// Maximum number of named files with uncommitted changes.
 const UNCOMMITTED_MAX: usize = 50;
 /// Maximum number of untracked files that are examined.
 const UNTRACKED_MAX: usize = 1000;

@@ -46,7 +46,7 @@ pub fn of(record: &SessionRecord) -> Option<LeftSession> {
     let goal = cut(&record.last_request, GOAL_CHARS_MAX);
     let is_last = goal.starts_with(record.title.trim_end_matches('…'));
     let about = Some(record.title.clone()).filter(|title| !is_last && is_sound(title));
-    // A commit is often named as the work was.
+    // A commit often has the name of its work.
     let named = |text: String| match about.iter().any(|about| same_words(about, &text)) {
         true => "committed".to_owned(),
         false => text,

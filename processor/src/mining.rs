@@ -445,7 +445,7 @@ pub fn last_mined(home: &ProjectDir, name: &str) -> Option<MinedFile> {
     is_whole.then(|| serde_json::from_slice(json).ok())?
 }
 
-/// Returns the checksum that is written behind the JSON of such a file.
+/// Returns the checksum that is written after the JSON of such a file.
 fn sum(json: &[u8]) -> String {
     blake3::hash(json).to_hex()[..32].to_owned()
 }

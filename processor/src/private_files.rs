@@ -89,7 +89,7 @@ fn check(begin: &[u8]) -> String {
     format!("{CHECK}{}\"}}\n", &blake3::hash(begin).to_hex()[..16])
 }
 
-/// Removes a file; whether there was one.
+/// Removes a file; returns whether there was one.
 pub fn remove_if_there(path: &Path) -> Result<bool> {
     match fs::remove_file(path) {
         Ok(()) => Ok(true),

@@ -194,7 +194,7 @@ impl Secrets {
         const PROMPTS_MAX: usize = 3;
         let mut question = String::new();
         let known = of_known(learning.redactor, self.known.in_session(session));
-        // The last call that prints a secret, and how sure it is that it does.
+        // The last call that prints a secret, and how certain that is.
         let mut printing = String::new();
         let mut given = Given::Freely;
         let (mut prompts, mut is_next, mut changed) = (0, false, false);

@@ -240,7 +240,7 @@ fn a_line_of_any_length_hides_nothing_in_it_or_behind_it() {
     let state = sealed.dirs.tree(&sealed.tree.root);
     let word = "lorem ipsum dolor ";
     let words = |bytes: usize| word.repeat(bytes / word.len());
-    // Across the border of two pieces, and far behind it.
+    // Across the border of two pieces, and far after it.
     let long = (4 << 20) - 20;
     let token = token();
     let text = format!(

@@ -103,7 +103,7 @@ fn a_server_is_asked_in_the_best_form_that_it_takes() {
             body["response_format"]["type"].as_str().unwrap_or("none").to_owned()
         };
         let last = *tries.last().unwrap();
-        // The accepted form is remembered for the server and used for the next question.
+        // The accepted form is stored for the server and used for the next question.
         let expected: Vec<&str> = tries.iter().copied().chain([last]).collect();
         assert_eq!(asked.iter().map(form).collect::<Vec<_>>(), expected);
         let request = asked.last().unwrap().to_string();

@@ -30,7 +30,7 @@ impl Cost {
         println!("{what:<34} {:>9.1} {:>9.1} {peak:>8.1}", self.cpu_ms, self.wall_ms);
     }
 
-    /// Prints the median and the dearest of several.
+    /// Prints the median and the maximum of several.
     pub fn print_all(what: &str, mut costs: Vec<Self>) {
         costs.sort_by(|a, b| a.cpu_ms.total_cmp(&b.cpu_ms));
         if let (Some(median), Some(most)) = (costs.get(costs.len() / 2), costs.last()) {

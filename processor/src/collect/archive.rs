@@ -391,7 +391,7 @@ impl Archive {
         Ok((Entry::of(name, path)?, bytes))
     }
 
-    /// Removes a session; whether there was one.
+    /// Removes a session; returns whether there was one.
     pub fn remove(&self, name: &str) -> Result<bool> {
         self.kept().remove(name);
         self.take_out(name)?;

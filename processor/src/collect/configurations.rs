@@ -9,7 +9,7 @@ use memory_store::layout::UserDirs;
 use crate::private_files::{read_json, write_json};
 use crate::transcript::SOURCE;
 
-/// Folders that are remembered.
+/// Maximum number of stored folders.
 const FOLDERS_MAX: usize = 20;
 
 /// Returns the existing configuration folders, the present one first.

@@ -10,9 +10,9 @@ use crate::transcript::Speaker;
 
 /// Sessions of a list, the latest first.
 const SESSIONS_MAX: usize = 2_000;
-/// Files of a session that are named, those that it changed last.
+/// Maximum number of files per session, those that it changed last.
 const FILES_MAX: usize = 50;
-/// Things done of a session that are named, the last ones.
+/// Maximum number of results per session, the last ones.
 const DONE_MAX: usize = 10;
 
 /// One session; fields as `throughline-mcp` reads them.

@@ -24,7 +24,7 @@ use crate::transcript::SOURCE;
 const TAIL_BYTES_MAX: u64 = 64 << 10;
 /// Characters of a project's id that name it.
 const ID_CHARS: usize = 12;
-/// Repositories inside that are named.
+/// Maximum number of named repositories inside the tree.
 const NAMED_MAX: usize = 3;
 
 /// Decision about a transcript that was recorded here.

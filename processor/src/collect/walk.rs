@@ -46,7 +46,7 @@ struct Link {
 #[derive(Default)]
 struct Walk {
     found: Discovery,
-    /// Folders and files that were met, by device and inode.
+    /// Folders and files found so far, by device and inode.
     met: HashSet<(u64, u64)>,
     /// Links, which are followed after everything else: content with a path of its own is listed under that.
     links: VecDeque<Link>,

@@ -102,10 +102,10 @@ const RETOLD_SLACK: f32 = 0.1;
 /// Importance that a memory gains by a repetition in another session.
 const REPEAT_GAIN: f32 = 0.5;
 
-/// Sureness never reaches certainty.
+/// Maximum confidence: below certainty.
 const CONFIDENCE_MAX: f32 = 0.95;
 
-/// How much of a repetition's sureness counts: the same mistake can be made twice.
+/// Share of a repetition's confidence that counts: the same mistake can be made twice.
 const REPEAT_SHARE: f32 = 0.5;
 
 /// Maximum numbers of merged items of a memory.

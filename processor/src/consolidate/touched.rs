@@ -30,7 +30,7 @@ const COMMITS_MAX: usize = 16;
 const FILES_MAX: usize = 24;
 const DECISIONS_MAX: usize = 8;
 
-/// Work that a session landed.
+/// Commits and written files of a session.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Work {
     /// The session.
@@ -89,7 +89,7 @@ impl Work {
     }
 }
 
-/// A session's work beside notes that it touched, by their places in the lists.
+/// A session's work and the notes that it touched, by their indexes in the lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
     /// The work.
@@ -393,7 +393,7 @@ mod tests {
         let other =
             work(vec![landed(8_000, "Replace the printer of each label")], &[("src/cart.rs", 900)]);
         assert_eq!(notes(&drafts, &other), [1, 2, 3]);
-        // A session that landed nothing overtakes nothing.
+        // A session without work overtakes nothing.
         let idle = SessionRecord { answer: "Redis".to_owned(), ..SessionRecord::default() };
         assert_eq!(Work::of(&idle), None);
     }

@@ -15,7 +15,7 @@ static BOLD: LazyLock<Regex> = LazyLock::new(|| pattern(r"\*\*\*?([^*]+?)\*\*\*?
 static ITALIC: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(^|[\s(])\*([^*\s][^*]*?)\*([\s).,;:!?]|$)"));
 static SPAN: LazyLock<Regex> = LazyLock::new(|| pattern(r"`([^`\n]+)`"));
-/// Line numbers are true for a day; they cost room and mislead later.
+/// Line numbers are soon outdated; they cost space and mislead later.
 static LINES: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i)^lines?\s*~?[0-9]+(?:\s*[-–]\s*[0-9]+)?\s*[:—–-]\s*|\s*\((?:(?:at|around|in|on|see)\s+)?~?\s*lines?\s*~?\s*[0-9]+(?:\s*(?:[-–,+&]|and|to)\s*~?[0-9]+)*\+?\)|\s+(?:at|on|around|in)\s+lines?\s*~?[0-9]+(?:\s*[-–]\s*[0-9]+)?",

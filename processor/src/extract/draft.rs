@@ -21,7 +21,7 @@ pub struct Draft {
     pub scope: Scope,
     /// When its evidence happened.
     pub occurred: Timestamp,
-    /// How sure the extractor is, 0 to 1.
+    /// Confidence of the extractor, 0 to 1.
     pub confidence: f32,
     /// The session it was found in.
     pub session: String,

@@ -174,7 +174,7 @@ const PASTED_BYTES_MIN: usize = 80;
 /// Maximum length of the request in a prompt; the rest is pasted.
 const PROMPT_BYTES_MAX: usize = 1200;
 
-/// Returns the commits of some steps; a message tried again replaces the one before.
+/// Returns the commits of some steps; a repeated attempt replaces the one before.
 pub fn commits_of<'a>(steps: impl Iterator<Item = &'a Step>) -> Vec<Commit> {
     let mut commits: Vec<Commit> = Vec::new();
     for step in steps {

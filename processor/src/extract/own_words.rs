@@ -759,7 +759,7 @@ patterns! {
         vertaal\w*|herschrijf\w*|corrigeer\w*|vat\b.{0,60}\bsamen|przetłumacz\w*|streść|streszcz\w*|popraw\w*|zredaguj\w*|skróć|odpowiedz\w*|odpisz\w*|
         přelož\w*|shrň\w*|oprav\w*|översätt\w*|oversæt\w*|oversett\w*|sammanfatta\w*)\b
         |\b(?:переведи\w*|перевести|исправь\w*|перефразируй\w*|отредактируй\w*|сократи\w*|переклади\w*|перекласти|çevir\w*|özetle\w*|düzelt\w*)\b|翻訳|要約|訳して|校正|添削|書き直|翻译|翻譯|总结|總結|概括|润色|校对|改写|번역|요약|교정|고쳐");
-    /// Words that point to a text beside them.
+    /// Words that point to a text next to them.
     POINTS = with_text(r"(?ix)\b(?:this|these|those)\b|\bthat\ TEXT\b|\b(?:below|above|as\ follows|following|attached|pasted|quoted)\b|\bhere(?:['’]s|\ is|\ are|\ comes?)\b|\bis\ here\b|^\W*that(?:['’]s|\ is)\ (?:what|how)\b|^\s*\^|\b(?:he|she|they)\ (?:wants?|says?|means?|asks?|wrote|talk\w*)\b|\bare\ they\ (?:talking|saying|asking)\b|\b(?:his|her|their)\ (?:points?|comments?|questions?|requests?|TEXT)\b
         |\b(?:the|our|my|an?|[\p{L}]+['’]s)\s+(?:[\w-]+\s+){0,2}?TEXT\b
         |\bdies(?:e[rmns]?)?\b|\bfolgende[rmns]?\b|\bunten\b|\bobige[rmns]?\b|\bhier\ (?:ist|sind|kommt)\b|\b(?:cet|cette|ces)\b|\bce\ (?:message|mail|courriel|texte|compte|billet|document)\b|\bci-(?:dessous|dessus|joint)\b|\bsuivante?s?\b|\bvoici\b
@@ -849,7 +849,7 @@ patterns! {
     OWN_RULES = pattern(r"(?i)\b(?:from now on|from here on|going forward|in (?:the )?future|for (?:this|all|every|the rest)|in (?:this|all|every)|my|remember|(?:two|three|four|some|a few|more) (?:more )?(?:things?|points?|rules?)|ab (?:jetzt|sofort)|künftig|à partir de maintenant|désormais|a partir de ahora|a partir de agora|d['’]ora in|od teraz|отныне|впредь)\b|これから|今後|从现在");
 }
 
-/// Nouns of code and of work, behind which "this" points to no text.
+/// Nouns of code and of work: "this" before one of them does not refer to a text.
 const OF_CODE: [&str; 76] = [
     "project",
     "repo",
@@ -929,7 +929,7 @@ const OF_CODE: [&str; 76] = [
     "repositório",
 ];
 
-/// Elements that only dress the author's words.
+/// Elements that only format the author's words.
 const DRESS: [&str; 14] = [
     "br",
     "em",

@@ -177,7 +177,7 @@ const OWN_LABELS: [(&str, &str); 3] = [
     ("Errors: never swallow one, always say which file it was about.", "swallow"),
 ];
 
-/// Prompts in which something else beside the wish may be its source: in doubt it is material.
+/// Prompts in which text next to the wish may be its source: in doubt it is material.
 const IN_DOUBT: [&str; 30] = [
     "Ada wrote: \"we should use floats for money\". No: never use floats for money, always cents.",
     "The docs say “use floats here”. Never use floats for money, always cents.",
@@ -211,7 +211,7 @@ const IN_DOUBT: [&str; 30] = [
     "Here is a memo somebody left. From now on always knock first. File it.",
 ];
 
-/// Explicit wishes beside work, greetings and thanks.
+/// Explicit wishes next to work, greetings and thanks.
 const EXPLICIT: [&str; 12] = [
     "From now on always run the formatter before you commit.",
     "Thanks, that works. From now on always run the formatter before you commit.",
@@ -235,7 +235,7 @@ fn what_others_said_is_no_wish_of_the_user() {
 
 #[test]
 fn what_the_user_says_stays_theirs() {
-    // In doubt a wish is material: beside a source, a statement, or words about speech.
+    // In doubt a wish is material: next to a source, a statement, or words about speech.
     let lost: Vec<&str> = OWN.into_iter().filter(|prompt| wishes(prompt).is_empty()).collect();
     assert!(lost.len() * 3 <= OWN.len(), "{} of {}: {lost:#?}", lost.len(), OWN.len());
 }

@@ -16,7 +16,7 @@ const JOINED_CHARS_MAX: usize = 260;
 /// A sentence, or a list item, with its place in the text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sentence {
-    /// Its text without Markdown's dress.
+    /// Its text without Markdown's decoration.
     pub text: String,
     /// Its text as it was written.
     pub raw: String,

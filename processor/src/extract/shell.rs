@@ -15,7 +15,7 @@ use memory_store::signature::{CommandClass, classify, normalise_command, shell};
 pub struct Simple {
     /// The command without redirections, variables and filters.
     pub line: String,
-    /// The short variables that are set for it, with a blank behind each.
+    /// The short variable settings in front of it, with a blank after each.
     pub variables: String,
     /// The folder it runs in, relative to the folder in which the line started; empty if it is the same.
     pub directory: String,

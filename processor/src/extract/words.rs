@@ -64,7 +64,7 @@ patterns! {
     ONLY_HERE = r"(?i)\b(?:in|for|inside|under|within|below) (?:(?:this|that|these|those) (?:file|folder|directory|module|script)s?\b|(?:all |every |the )?(?:files? |tests? |code |scripts? )?(?:in |under |below )?[`@]?[\w.-]+/[\w./*-]+)";
     /// A file or folder that only the moment names.
     THIS_FILE = r"(?i)\b(?:in|for|inside) (?:this|that|these|those) (?:file|folder|directory|module|script)s?\b";
-    /// Number of a line, and the line, as `grep -C` writes them behind the name of a file.
+    /// Number of a line, and the line, as `grep -C` writes them after the name of a file.
     LINE_OF_GREP = r"\.[A-Za-z][A-Za-z0-9]{0,7}(-[0-9]+(?:-[\w*@-]*)?)$";
     /// A path of one machine: a home, a drive, a temporary folder, another clone.
     MACHINE_PATH = r"(?i)(?:^|[\s`'\x22(=\[<])(?:/(?:home|users|tmp|private|root|mnt|media|volumes|var/folders|opt|srv|workspaces?|data)/[\w.@-]+|/[a-z]/[\w.@-]+|[a-z]:[\\/][\w.@~-]+|~[\\/][\w.@-]+|\\\\[\w.-]+\\)|file:/|\bAppData\b|\.claude/(?:worktrees|projects|plans)\b|\bC--|\bD--";

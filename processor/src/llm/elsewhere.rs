@@ -149,7 +149,7 @@ fn diverts(name: &str, value: &str, agreed: Option<&Server>) -> Option<String> {
     if !(provider || endpoint || other) || name == BASE_URL && is_usual(value, agreed) {
         return None;
     }
-    // Of an address the host is named, and nothing that may be a key in it.
+    // The host of an address is shown, without parts that may contain a key.
     let host = Server::parse(value).ok().filter(|_| endpoint).map(|server| server.name());
     Some(host.map_or_else(|| format!("`{name}`"), |host| format!("`{name}` ({host})")))
 }

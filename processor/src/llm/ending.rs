@@ -6,11 +6,11 @@ use crate::extract::Landed;
 use crate::extract::session_record::{is_done, last_text, todos};
 use crate::transcript::session::{Input, Session, StepKind};
 
-/// Commits that are named, the last ones.
+/// Maximum number of commits in the text, the last ones.
 const COMMITS_MAX: usize = 16;
 /// Characters of the last answer.
 const ANSWER_CHARS_MAX: usize = 1_800;
-/// Open items that are named.
+/// Maximum number of open items in the text.
 const OPEN_MAX: usize = 8;
 /// Characters of one line.
 const LINE_CHARS_MAX: usize = 160;

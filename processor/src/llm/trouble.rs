@@ -13,7 +13,7 @@ use crate::private_files::{read_json, write_json};
 pub struct Trouble {
     /// The provider.
     pub provider: String,
-    /// The host that the settings named.
+    /// The host in the settings.
     pub host: String,
     /// Start time of the sync with that question.
     pub at: Timestamp,

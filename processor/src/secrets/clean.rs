@@ -132,7 +132,7 @@ impl Audit<'_> {
     fn clean_expired(&mut self, expired: &Expired) {
         for name in expired.names() {
             let Some(mut remains) = expired.load(&name) else {
-                // One that is damaged is named if there is something in it.
+                // A damaged one is reported unless it is empty.
                 for path in expired.paths(&name) {
                     self.clean_file(expired.folder(), Ok(path), |path, private| {
                         anyhow::ensure!(

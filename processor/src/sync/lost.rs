@@ -109,7 +109,7 @@ pub(super) fn lost_sessions(
     let aside = context.sessions.archive.aside().into_iter().map(|(name, _)| name);
     let mut others: BTreeSet<String> = aside.collect();
     if state.published.is_empty() {
-        // The remembered state was perhaps lost as well.
+        // The stored state was perhaps lost as well.
         others.extend(mining::names(&context.home));
     }
     for name in others {

@@ -20,7 +20,7 @@ const REST: Duration = Duration::from_secs(3 * 24 * 60 * 60);
 /// The longest file that is packed. There are few longer ones, and each would fill a pack.
 const SESSION_BYTES_MAX: u64 = 2 << 20;
 
-/// Days after which packing is tried again that failed.
+/// Days after which failed packing is tried again.
 const AGAIN_DAYS: i64 = 1;
 
 /// Days before a session expires, and divisor of the archive's limit, within which sessions are not packed: to remove
@@ -49,7 +49,7 @@ fn stamp(file: &Entry) -> (u64, i128) {
     (file.len, file.modified_ns)
 }
 
-/// Packs the sessions that rest longest, if there are enough: one pack at most. Returns whether it tried.
+/// Packs the sessions that are inactive longest, if there are enough: one pack at most. Returns whether it tried.
 pub(super) fn pack_resting(
     context: &SyncContext<'_>,
     state: &mut State,

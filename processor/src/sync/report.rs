@@ -65,7 +65,7 @@ pub struct SyncReport {
     pub relations_later: usize,
     /// Indexes that could not be read and were rebuilt.
     pub healed: usize,
-    /// Stores that were brought to another format before anything else.
+    /// Stores that were migrated to another format first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub migrated: Vec<Migrated>,
     /// Problems that did not stop the rest; one line each.

@@ -332,7 +332,7 @@ mod tests {
         bench.publish(staged);
         assert_eq!(seen(), (20, 5));
 
-        // An unreadable session is named and left out while the others are published; it follows once it can be read.
+        // An unreadable session is reported and left out; it is published once it can be read.
         let unreadable = bench.context.sessions.archive.path("session-2");
         let bytes = std::fs::read(&unreadable).unwrap();
         std::fs::write(&unreadable, &bytes[..bytes.len() / 2]).unwrap();

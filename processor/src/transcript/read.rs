@@ -20,7 +20,7 @@ use super::source::LineOutcome;
 /// Records kept of one session. A session of a month of work has some ten thousand.
 pub const RECORDS_MAX: usize = 500_000;
 
-/// Counts of lines and records met while reading.
+/// Counts of lines and records that were read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Complete lines.

@@ -242,7 +242,7 @@ impl Purge {
         }
         memory_store::migrate::remove_backups(&self.home)?;
         self.drop_damaged(what);
-        // Nothing that was remembered of the purged sessions is true any more.
+        // The stored state of the purged sessions is invalid.
         self.drop_state(options)?;
         Ok(memories)
     }
@@ -623,7 +623,7 @@ fn automaton(probes: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Result<AhoCo
     AhoCorasick::new(probes).context("the scan cannot be prepared")
 }
 
-/// Marks the pieces of text that occur; whether any does.
+/// Marks the pieces of text that occur; returns whether any does.
 fn mark(automaton: &AhoCorasick, text: &[u8], occur: &mut [bool]) -> bool {
     let mut any = false;
     for found in automaton.find_overlapping_iter(text) {

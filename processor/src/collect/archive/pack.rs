@@ -175,7 +175,7 @@ impl Pack {
                 Err(_) => break false,
             }
         };
-        // An end that damage made has no index behind it.
+        // An end caused by damage is not followed by an index.
         let ended = ended && reader.get_ref().inner().starts_with(INDEX_BEGIN);
         let mut all_fit = true;
         let (mut members, mut at) = (Vec::new(), 0);

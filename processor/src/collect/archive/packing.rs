@@ -103,7 +103,7 @@ impl Archive {
         packs.filter_map(|pack| Some((pack.file.path, pack.unreadable?))).collect()
     }
 
-    /// Returns for each pack with undeterminable content the reason.
+    /// Returns the reason for each pack whose content cannot be determined.
     pub fn unlisted_packs(&self) -> Vec<String> {
         let told = |pack: PackFile| {
             let path = pack.file.path.display();
@@ -470,7 +470,7 @@ fn united(packed: &[u8], own: &[u8]) -> Vec<u8> {
     united
 }
 
-/// Returns the lines behind the header.
+/// Returns the lines after the header.
 fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split_inclusive(|byte| *byte == b'\n').skip(1)
 }

@@ -55,7 +55,7 @@ pub struct KeySet {
 }
 
 impl KeySet {
-    /// Makes the set of some keys, named `id`.
+    /// Creates the set of some keys, named `id`.
     pub fn create(path: &Path, id: [u8; ID], keys: &[u64]) -> Result<()> {
         let blocks = (keys.len() * ROOM_FOR_FOUR / 4).max(ROOM_MIN).div_ceil(KEYS_OF_BLOCK);
         let mut bytes = vec![0; HEADER + blocks * BLOCK];

@@ -105,7 +105,7 @@ pub struct SessionRecord {
     /// Tasks that a model read as still open at the end of the session.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unfinished: Vec<String>,
-    /// True if the transcript was brought in a folder: it may be another person's.
+    /// True if the transcript was imported from a folder: it may be another person's.
     #[serde(skip)]
     pub brought: bool,
 }

@@ -190,7 +190,7 @@ fn a_question_is_open_until_somebody_says_something() {
 
 #[test]
 fn a_command_fails_until_it_passes_alone_or_with_others() {
-    // Never run, because the one beside it failed.
+    // Never run, because a parallel one failed.
     let sibling = shell(3, "make build", "Sibling tool call errored", true);
     let error = "error: it broke badly";
     let steps = vec![

@@ -33,7 +33,7 @@ use cache::VectorCache;
 const TURNS: &str = "turns.cache";
 /// Number of texts that are embedded between two checks of the clock.
 const PORTION: usize = 32;
-/// Threads that embed: it is background work, and the user's programs run beside it.
+/// Number of embedding threads: it is background work, and the user's programs run at the same time.
 const THREADS_MAX: usize = 2;
 
 /// Maximum number of texts that are looked up in the table one by one. Reading it as a whole takes about as long.
