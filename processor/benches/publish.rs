@@ -1,12 +1,10 @@
 //! Cost of publishing a small addition to an index that is large already.
 //!
-//! `scripts/bench publish [--turns N] [--memories N] [--rounds N] [--texts N]`. The turns are lines of this
-//! project's own sources and documents, thrown together anew for each; vectors are those of the
-//! installed table, or of the folder that `THROUGHLINE_MODELS` names. A round adds ten turns and then
-//! settles what that put off, as a sync does; then one memory changes in each. At last the
-//! vectors of the transformer: how many texts it embeds in a second, and what it costs to take them in.
-//! Times are what the process took of the processor, all threads together, so that a busy machine does
-//! not count.
+//! `scripts/bench publish [--turns N] [--memories N] [--rounds N] [--texts N]`. The turns are lines of this project's
+//! own sources and documents, combined anew for each; vectors are those of the installed table, or of the folder that
+//! `THROUGHLINE_MODELS` names. A round adds ten turns and then does the postponed work, like a sync; then one memory
+//! changes in each. At the end the vectors of the transformer: how many texts it embeds in a second, and the cost of
+//! adding them. Times are the processor time of the process, over all threads, so that a busy machine does not count.
 #![expect(
     clippy::disallowed_methods,
     reason = "it asks for the environment that it starts programs in"
@@ -38,7 +36,7 @@ const SESSION: u32 = 40;
 const ADDED: u32 = 10;
 /// Lines of a turn: some 60 words.
 const TURN_LINES: usize = 8;
-/// Turns that are brought at a time.
+/// Number of turns staged at a time.
 const PORTION: usize = 1 << 16;
 
 /// Threads that embed, as in a sync.
@@ -151,7 +149,7 @@ impl Times {
     }
 }
 
-/// Does something and says how many milliseconds of the processor it took, on all threads.
+/// Returns the result of some work and its processor time in milliseconds, over all threads.
 fn measured<T>(what: impl FnOnce() -> Result<T>) -> Result<(T, f64)> {
     let before = processor_time();
     let done = what()?;
@@ -160,12 +158,12 @@ fn measured<T>(what: impl FnOnce() -> Result<T>) -> Result<(T, f64)> {
 
 fn processor_time() -> f64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the system writes a time to where one lies.
+    // SAFETY: the system writes a time to a valid place.
     unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
     time.tv_sec as f64 * 1e3 + time.tv_nsec as f64 / 1e6
 }
 
-/// The vectors of the table; once `is_better`, taken for those of the transformer.
+/// The vectors of the table; once `is_better`, used as those of the transformer.
 struct Made {
     table: Table,
     is_better: bool,
@@ -186,7 +184,7 @@ impl Vectors for Made {
     }
 }
 
-/// An index and what it is made from.
+/// An index and its input.
 struct Store {
     folder: PathBuf,
     made: Made,

@@ -1,4 +1,4 @@
-//! Prints what the transcript reader makes of a folder of transcripts: one JSON session a line.
+//! Prints the result of the transcript reader for a folder of transcripts: one JSON session per line.
 
 #![expect(clippy::print_stdout, reason = "printing is its purpose")]
 

@@ -1,12 +1,12 @@
-//! Anchors: what the files of each memory held when it was learned, and which of the names in its text were in the
-//! working tree, so that publishing can tell which memories are *stale*: their files were rewritten, moved or are gone
-//! since, or a name is gone.
+//! Anchors: the content of each memory's files when it was learned, and which of the names in its text occurred in the
+//! working tree. With them, publishing detects *stale* memories: their files were rewritten, moved or removed since, or
+//! a name no longer occurs.
 //!
-//! They lie in the project's private folder and never in a memory file: what a file held depends on when a
-//! sync ran, and a derived memory does not (ARCHITECTURE.md, 4). Losing them costs what is known of the past.
-//! A memory that is new is anchored at what its files hold now; one that was learned long ago at what the
-//! commit of that time has, where git tells; else at what is seen first. A person or a session that confirms a
-//! memory anchors it anew; a name that is gone a person alone confirms.
+//! Anchors are stored in the project's private folder and never in a memory file: a file's content depends on when a
+//! sync ran, and a derived memory does not (ARCHITECTURE.md, 4). Losing them loses the knowledge of past content. A new
+//! memory is anchored at the current content of its files; one that was learned long ago at the commit of that time, if
+//! git has it; else at the first content read. A person or a session that confirms a memory anchors it anew; a name
+//! that no longer occurs can be confirmed only by a person.
 
 mod files;
 pub(crate) mod names;
@@ -39,22 +39,22 @@ use relied::EndedSessions;
 use sketch::{ContentHash, Sketch, SketchedContent};
 use words::{FoundWords, NamePlace, words_then};
 
-/// Changes whenever the meaning of what is kept changes.
+/// Changes whenever the meaning of the stored data changes.
 const VERSION: u32 = 1;
-/// Files that are looked at for one working tree: those of the newest memories.
+/// Maximum number of files that are examined for one working tree: those of the newest memories.
 const PATHS_MAX: usize = 2000;
-/// Files of the past that git is asked for at once; the next publication goes on.
+/// Maximum number of past files requested from git at once; the next publication continues.
 const PAST_MAX: usize = 500;
-/// Different names that are looked for in one working tree: those of the newest memories.
+/// Maximum number of different names searched in one working tree: those of the newest memories.
 const NAMES_MAX: usize = 10_000;
-/// Commits of the past in which names are looked for at once; the next publication goes on.
+/// Maximum number of past commits searched for names at once; the next publication continues.
 const PAST_COMMITS_MAX: usize = 16;
-/// A memory of this age is anchored at what its files hold now.
+/// Maximum age of a memory that is anchored at the current content of its files.
 const RECENT_MS: i64 = DAY_MS;
 /// Time after a statement within which a session mostly commits its changes.
 const COMMITTED_MS: i64 = 2 * 60 * 60 * 1000;
 
-/// Record of one project that is kept between runs.
+/// Record of one project, stored between runs.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct AnchorsFile {
@@ -67,7 +67,7 @@ struct AnchorsFile {
 /// Contents of a memory's files at one time.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Anchor {
-    /// When: when it was learned, or confirmed last.
+    /// Time when it was learned, or last confirmed.
     at: Timestamp,
     /// By path; nothing where neither git nor the disk knew the file.
     files: BTreeMap<String, Option<ContentHash>>,
@@ -76,10 +76,10 @@ struct Anchor {
     names: BTreeMap<String, NamePlace>,
 }
 
-/// A memory, and the files and names that tell whether it is stale.
+/// A memory, and the files and names that determine whether it is stale.
 struct Subject<'a> {
     id: MemoryId,
-    /// When it was learned, or confirmed by a person.
+    /// Time when it was learned, or confirmed by a person.
     at: Timestamp,
     /// The paths, and the beginning of the hash that the memory's own file has, if any.
     paths: Vec<(&'a str, Option<&'a str>)>,
@@ -102,7 +102,7 @@ impl Anchors {
     /// Reads the anchors of a project.
     ///
     /// # Errors
-    /// When `ignore_paths` of the settings cannot be read: what it names is not to be looked at.
+    /// If `ignore_paths` of the settings cannot be read: the files it names must not be read.
     pub fn open(
         home: &ProjectDir,
         settings: &Settings,
@@ -148,10 +148,10 @@ impl Anchors {
         stale
     }
 
-    /// Keeps the anchors of the memories that are there.
+    /// Writes the anchors of the existing memories.
     ///
     /// # Errors
-    /// When they cannot be written.
+    /// If they cannot be written.
     pub fn finish(mut self) -> Result<()> {
         let AnchorsFile { contents, memories, .. } = &mut self.kept;
         memories.retain(|id, _| self.listed.contains(id));
@@ -161,7 +161,7 @@ impl Anchors {
         write_json(&self.home.anchors, &self.kept)
     }
 
-    /// The memories whose files matter, the newest first, as far as there is room.
+    /// Returns the memories whose files matter, the newest first, as far as there is room.
     fn subjects<'a>(&self, memories: &'a [Stored]) -> Vec<Subject<'a>> {
         let matters = memories.iter().map(|stored| &stored.memory).filter(|memory| depends(memory));
         let mut subjects: Vec<Subject<'_>> = matters
@@ -196,7 +196,7 @@ impl Anchors {
         subjects
     }
 
-    /// Anchors what has no anchor yet, or was learned again or confirmed since.
+    /// Anchors files without an anchor, or of memories that were learned again or confirmed since.
     fn anchor(&mut self, root: &Path, subjects: &[Subject<'_>], files: &mut Files<'_>) {
         let mut past: Vec<(MemoryId, &str, Timestamp)> = Vec::new();
         for subject in subjects {
@@ -226,7 +226,7 @@ impl Anchors {
         self.anchor_in_the_past(root, &past, files);
     }
 
-    /// Anchors a memory at what its file holds now, if there is one.
+    /// Anchors a memory at the current content of its file, if there is one.
     fn set_to_now(&mut self, id: MemoryId, path: &str, files: &mut Files<'_>) {
         if let Some(content) = files.content(path) {
             self.set(id, path, content);
@@ -239,7 +239,7 @@ impl Anchors {
         anchor.files.insert(path.to_owned(), Some(content.hash.clone()));
     }
 
-    /// Anchors memories at what files held when they were learned, as far as git tells.
+    /// Anchors memories at the contents of files when they were learned, if git has them.
     fn anchor_in_the_past(
         &mut self,
         root: &Path,
@@ -305,7 +305,7 @@ impl Anchors {
         self.anchor_names_in_the_past(root, &past);
     }
 
-    /// Notes where names were when their memories were learned, as far as git tells.
+    /// Records the places of names when their memories were learned, if git has them.
     fn anchor_names_in_the_past(&mut self, root: &Path, past: &[(MemoryId, &str, Timestamp)]) {
         if past.is_empty() {
             return;
@@ -365,7 +365,7 @@ impl Anchors {
         lost
     }
 
-    /// Which memories are stale: those of which at least half of the files are not what they were, or a name is gone.
+    /// Returns the stale memories: those of which at least half of the files have changed, or a name no longer occurs.
     fn judge(
         &self,
         subjects: &[Subject<'_>],
@@ -430,7 +430,7 @@ impl Anchors {
                 stale.insert(subject.id, worst);
             }
             let mut names = lost.get(&subject.id).into_iter().flatten();
-            // A file that has another path is not gone.
+            // A file that was moved is not lost.
             let gone = names.find(|(_, path)| {
                 let path = path.as_ref().and_then(|path| absent.get(path));
                 matches!(path, None | Some(Absent::Gone))
@@ -443,7 +443,7 @@ impl Anchors {
         stale
     }
 
-    /// Anchors the stale memories anew that a session relied on with success, and returns them.
+    /// Anchors those stale memories anew that a session relied on with success, and returns them.
     fn confirm(
         &mut self,
         tree: &TreeDir,
@@ -480,27 +480,27 @@ impl Anchors {
     }
 }
 
-/// The commit, of those with the newest first, that has what a session at this time changed.
+/// Returns the newest of some commits, sorted newest first, that contains the changes of a session at this time.
 fn commit_at(commits: &[(Timestamp, String)], at: Timestamp) -> Option<&str> {
     let until = Timestamp(at.0.saturating_add(COMMITTED_MS));
     let found = commits.iter().find(|(committed, _)| *committed <= until);
     found.map(|(_, commit)| commit.as_str())
 }
 
-/// Whether a session that relied on a memory may confirm it: an edited file does not bring a name back.
+/// Returns whether a session that relied on a memory may confirm it: an edited file does not bring a name back.
 fn may_be_confirmed(staleness: Option<&Staleness>) -> bool {
     staleness.is_some_and(|staleness| staleness.change != Change::NameGone)
 }
 
-/// Whether a memory may become untrue by what happens to its files and names. A wish stays what was asked for, and what
-/// a session did stays done.
+/// Returns whether changes of its files and names may make a memory untrue. A wish remains valid, and the results of a
+/// session remain done.
 fn depends(memory: &Memory) -> bool {
     matches!(memory.status, Status::Active | Status::Held)
         && memory.superseded_by.is_none()
         && !matches!(memory.kind, Kind::Preference | Kind::Session)
 }
 
-/// Returns the names that a memory depends on. What was tried and rejected is often taken away, and stays rejected.
+/// Returns the names that a memory depends on. A rejected attempt is often removed, and remains rejected.
 fn names_of(memory: &Memory) -> Vec<String> {
     match memory.kind {
         Kind::FailedApproach => Vec::new(),
@@ -508,7 +508,7 @@ fn names_of(memory: &Memory) -> Vec<String> {
     }
 }
 
-/// Whether a path names a file of the working tree that is none of ours or git's.
+/// Returns whether a path names a file of the working tree that is none of ours or git's.
 fn is_a_file_here(path: &str) -> bool {
     let mut steps = Path::new(path).components();
     let is_inside = steps.all(|step| match step {

@@ -1,5 +1,5 @@
-//! Work in the background, started by a hook: quiet, low in priority, bounded in time, one at a
-//! time per project, and gone when it is done.
+//! Work in the background, started by a hook: quiet, low in priority, bounded in time, one at a time per project. The
+//! process ends with its work.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -23,21 +23,21 @@ use crate::machine::Machine;
 use crate::sync::{SyncOptions, sync};
 use crate::upkeep::housekeeping;
 
-/// How long a run may take. What is left is done by the next one.
+/// Time limit of a run. The next one does the rest.
 const RUN_MAX: Duration = Duration::from_secs(20 * 60);
-/// Bytes of memory that a run may hold: many times what a long history takes.
+/// Maximum memory of a run: many times the need of a long history.
 const MEMORY_BYTES_MAX: u64 = 4 << 30;
-/// How often that is looked at.
+/// Interval of these checks.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// Syncs of one run: notes that come while it works are taken up by the same run.
+/// Maximum number of syncs in one run: notes that arrive while it works are processed by the same run.
 const ROUNDS_MAX: usize = 5;
 /// Claude Code writes transcripts a moment after it calls hooks.
 const LAG: Duration = Duration::from_millis(250);
-/// Bytes of the inbox's end in which transcripts are looked for that may still grow.
+/// Number of bytes of the inbox's end that are searched for transcripts that may still grow.
 const NOTES_BYTES_MAX: u64 = 64 << 10;
 
-/// Brings a project up to date in the background; failures are counted and kept for the next
-/// session to announce. Beside the project may stand the place that its folder was moved to.
+/// Brings a project up to date in the background; failures are counted and stored for the next session to announce. The
+/// project may be paired with the path to which its folder was moved.
 pub fn run(
     dirs: &UserDirs,
     (project, moved_to): (ProjectId, Option<&Path>),
@@ -64,7 +64,7 @@ pub fn run(
 
 /// Runs `work`; a fault in it is a failure like others.
 fn guarded(work: impl FnOnce() -> Result<()>) -> Result<()> {
-    // Everything on disk is whole at any moment, and nothing in memory is used any more.
+    // Everything on disk is consistent at any moment, and nothing in memory is used after this.
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|fault| {
         let text = fault.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| fault.downcast_ref::<&str>().copied()).unwrap_or("no reason");
@@ -105,12 +105,12 @@ fn rounds(
     Ok(())
 }
 
-/// Whether any tree's inbox holds notes that were not taken up.
+/// Returns whether any tree's inbox contains unprocessed notes.
 fn waiting(dirs: &UserDirs, main: &Tree) -> bool {
     trees::present(dirs, main).iter().any(|tree| has_unprocessed(&dirs.tree(&tree.root)))
 }
 
-/// The transcripts that the last notes name, and their lengths.
+/// Returns the transcripts in the last notes, with their lengths.
 fn transcripts(dirs: &UserDirs, main: &Tree) -> Vec<(PathBuf, u64)> {
     let mut named: Vec<PathBuf> = trees::present(dirs, main)
         .iter()
@@ -126,8 +126,8 @@ fn transcripts(dirs: &UserDirs, main: &Tree) -> Vec<(PathBuf, u64)> {
         .collect()
 }
 
-/// Runs `work`; when it takes too long or too much memory, notes that and ends the process. Everything on disk
-/// is whole at any moment, so ending is safe.
+/// Runs `work`; if it takes too long or too much memory, records that and ends the process. Everything on disk is
+/// consistent at any moment, so ending is safe.
 fn within<T>(
     most: Duration,
     clock: impl Fn() -> Timestamp + Send + 'static,
@@ -149,7 +149,7 @@ fn within<T>(
     result
 }
 
-/// Says what a run took too much of.
+/// Returns a message if a run exceeds a limit.
 fn overrun(elapsed: Duration, most: Duration, resident: Option<u64>) -> Option<String> {
     const REMEDY: &str = "run `throughline sync` and watch what takes so";
     if elapsed >= most {
@@ -161,7 +161,7 @@ fn overrun(elapsed: Duration, most: Duration, resident: Option<u64>) -> Option<S
         .then(|| format!("it took more than {gib} GiB of memory; {REMEDY} much"))
 }
 
-/// The memory that this process holds; `None` where the operating system does not say.
+/// Returns this process's memory; `None` if the operating system does not report it.
 fn resident_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
@@ -173,7 +173,7 @@ fn note_failure(dirs: &UserDirs, main: &Tree, failure: &str, now: Timestamp) {
     let failure = log::line(failure, &redactor);
     for tree in trees::present(dirs, main) {
         let state = dirs.tree(&tree.root);
-        // A disk that takes no note of a failure will fail again, and be noticed elsewhere.
+        // A disk that cannot store the failure will fail again, and is noticed elsewhere.
         let _ = inbox::failed(&state, &failure, now);
         let _ = log::append(
             &state,
@@ -205,7 +205,7 @@ fn redactor(dirs: &UserDirs, main: &Tree) -> Redactor {
 fn step_back() {
     lower_priority();
     let threads = std::thread::available_parallelism().map_or(1, |cores| (cores.get() / 2).max(1));
-    // A pool that is there already is as good.
+    // An existing pool is as good.
     let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
 }
 

@@ -1,4 +1,4 @@
-//! Collecting: what is new in the transcripts, redacted, into the archive.
+//! Collecting: new records of the transcripts are redacted and archived.
 
 pub mod archive;
 pub mod configurations;
@@ -48,24 +48,24 @@ use crate::transcript::read::{FileTimes, ReadCounts};
 use crate::transcript::record::{Record, RecordWhat};
 use crate::transcript::{Assembly, Redact, SessionBuilder, Speaker, assemble};
 
-/// Transcripts that one session is known to have been read from.
+/// Maximum number of transcripts recorded as sources of one session.
 const SOURCES_MAX: usize = 32;
 
 /// Inputs of collecting besides the transcripts.
 pub struct Collector<'a> {
-    /// Where the turns go.
+    /// Destination of the turns.
     pub archive: &'a Archive,
-    /// Sessions that were put away because they are old.
+    /// Sessions whose turns were removed because of their age.
     pub expired: &'a Expired,
     /// Sessions and records that a person removed.
     pub purged: &'a Purged,
-    /// Takes secrets out.
+    /// Removes secrets.
     pub redactor: &'a Redactor,
-    /// Secrets that are known, and those that become known.
+    /// Known secrets, including those found during the run.
     pub secrets: &'a Secrets,
     /// Files that never enter.
     pub ignore: &'a Ignore,
-    /// Whether the transcripts come from a folder that the user named.
+    /// Whether the transcripts are in a folder that the user named.
     pub from_folder: bool,
     /// The project's working trees.
     pub territory: &'a Territory,
@@ -82,16 +82,16 @@ pub struct Collector<'a> {
 pub struct Collected {
     /// The name of its archive file.
     pub name: String,
-    /// State to remember of the session; `None` when it is not archived.
+    /// State to store for the session; `None` if it is not archived.
     pub state: Option<SessionState>,
-    /// Its parts that were closed, by their names, and what is remembered of them.
+    /// Its parts that were closed, by their names, with their state.
     pub closed: Vec<(String, SessionState)>,
     /// Counts of lines and records from reading.
     pub counts: ReadCounts,
 }
 
-/// The transcripts of each session of which something changed since `seen`, by the name of its
-/// archive file. Those of a session stay together, changed or not.
+/// Returns the transcripts of each session with a change since `seen`, by the name of its archive file. Those of a
+/// session stay together, changed or not.
 pub fn changed(
     transcripts: Vec<Transcript>,
     seen: &BTreeMap<PathBuf, SeenTranscript>,
@@ -125,29 +125,29 @@ pub struct SessionRead {
     counts: ReadCounts,
 }
 
-/// How a session ended, as far as it came.
+/// End of a session, as far as it was read.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct End {
-    /// Where it was left, and the working directory it was left in.
+    /// End of the session, and its working directory.
     left: Option<(String, LeftSession)>,
-    /// Files that it edited, and when it did so last.
+    /// Files that it edited, with the time of the last edit.
     edited: BTreeMap<String, Timestamp>,
 }
 
 /// Decision about a session that was read.
 #[derive(Clone, Copy, Debug)]
 enum ReadOutcome {
-    /// It holds nothing to keep.
+    /// It contains nothing to keep.
     Dropped,
-    /// It is archived as it is.
+    /// It is archived unchanged.
     Known,
     /// It is to be archived.
     New,
 }
 
 impl SessionRead {
-    /// Returns where a person's session was left, and the working directory it was left in. `state` tells who spoke in
-    /// its earlier parts.
+    /// Returns the end of a person's session and its working directory. `state` contains the speakers of its earlier
+    /// parts.
     pub fn left(&self, state: &State) -> Option<&(String, LeftSession)> {
         let speaker = Speaker::of(&self.file.records);
         let is_persons = speaker.unwrap_or_else(|| state.speaker(&self.name)).is_person();
@@ -188,7 +188,7 @@ impl Collector<'_> {
         })
     }
 
-    /// Returns the redactor of a session's texts that hides the secrets that are known by now, too.
+    /// Returns the redactor of a session's texts that also hides the currently known secrets.
     fn knowing_redactor(&self, session: &str) -> Redactor {
         let mut redactor = self.redactor.clone();
         redactor.options.known = self.secrets.known().in_session(session);
@@ -231,8 +231,7 @@ impl Collector<'_> {
         Ok(SessionRead { name: name.to_owned(), file, end, outcome, closed, counts })
     }
 
-    /// Takes out of the records that are read together what is not to be kept; whether anything that is known was
-    /// hidden.
+    /// Removes unwanted data from records that are read together; returns whether any known secret was hidden.
     fn clean(
         &self,
         header: &SessionHeader,
@@ -242,7 +241,7 @@ impl Collector<'_> {
         self.ignore.screen(records);
         self.purged.screen(&header.session, records);
         let session = header.session.as_str();
-        // What is known tells where an edit replaces a secret, which tells the next one.
+        // With known secrets, an edit that replaces one is recognised, which reveals the next one.
         self.secrets.learn(session, learning, records);
         let cleaned = self.secrets.hide_answers(session, records, learning);
         self.secrets.learn(session, learning, records);
@@ -250,7 +249,7 @@ impl Collector<'_> {
         Ok(self.secrets.hide(known, records, self.redactor)? | cleaned)
     }
 
-    /// Reads what is new in one transcript and moves its watermark. Parts that are full are archived on the way.
+    /// Reads the new records of one transcript and moves its watermark. Full parts are archived meanwhile.
     fn read_transcript(
         &self,
         transcript: &Transcript,
@@ -288,8 +287,8 @@ impl Collector<'_> {
         Ok(())
     }
 
-    /// Archives the part that is full. Until the watermark is archived, too, it counts as left by a killed run,
-    /// which the next one writes again.
+    /// Archives the full part. Until the watermark is archived, too, it counts as left by a killed run, and the next
+    /// run writes it again.
     fn close_part(
         &self,
         header: &mut SessionHeader,
@@ -299,7 +298,7 @@ impl Collector<'_> {
     ) -> Result<Option<(String, SessionState)>> {
         let (mut records, mut growth) = builder.take();
         let beginning = growth.beginning();
-        // Records that belong together may lie on both sides of the cut.
+        // Records that belong together may be on both sides of the cut.
         self.clean(header, &mut records, learning)?;
         let part = growth.close(&mut records);
         builder.go_on(records, growth);
@@ -343,8 +342,8 @@ impl Collector<'_> {
         Ok(Collected { name, state: Some(state), closed, counts })
     }
 
-    /// Loads the archived records of a session. A damaged file is put aside: its transcript may still hold
-    /// the records. A file that only cannot be read now stays, and the session waits.
+    /// Loads the archived records of a session. A damaged file is set aside: its transcript may still contain the
+    /// records. A file that cannot be read at the moment stays, and the session waits.
     fn load(&self, name: &str) -> Result<SessionFile> {
         match self.archive.load(name) {
             Ok(Some(file)) => Ok(file),
@@ -368,7 +367,7 @@ impl Collector<'_> {
             header.agent.clone_from(&transcript.name.agent);
         }
         if header.sources.is_empty() && header.parts == 0 {
-            // Nothing says how many there are: all that lie there count.
+            // Their number is not recorded: all existing ones count.
             header.parts = self.parts.get(&header.name()).copied().unwrap_or(0);
         }
         header.from_folder = header.from_folder || self.from_folder;
@@ -426,7 +425,7 @@ fn resume_at(transcript: &Transcript, header: &mut SessionHeader, file: &mut Fil
     })
 }
 
-/// Returns the state to remember of an archived session.
+/// Returns the state to store for an archived session.
 pub fn state_of(
     file: &SessionFile,
     entry: &ArchiveEntry,
@@ -437,7 +436,7 @@ pub fn state_of(
     SessionState { len: entry.len, modified_ns: entry.modified_ns, ..state }
 }
 
-/// Returns the state to remember of a session, but for how its file looks.
+/// Returns the state to store for a session, without that of its file.
 fn state_with(file: &SessionFile, End { left, edited }: End) -> SessionState {
     let (first, last) = span(&file.records).unwrap_or((Timestamp::default(), Timestamp::default()));
     let mut cwds: Vec<String> = file.records.iter().filter_map(cwd).map(str::to_owned).collect();
@@ -459,16 +458,15 @@ fn state_with(file: &SessionFile, End { left, edited }: End) -> SessionState {
     }
 }
 
-/// How a session ended. A fault in telling it, which mining meets and reports too, costs no more than
-/// this.
+/// Returns the end of a session. A fault, which mining detects and reports too, costs only this end.
 fn end_of(file: &SessionFile, territory: &Territory, redact: &dyn Redact) -> End {
     let mut end = catch_unwind(AssertUnwindSafe(|| end(file, territory))).unwrap_or_default();
-    // The archive is redacted, but taking out its Markdown may put a secret together.
+    // The archive is redacted, but removing its Markdown may join the pieces of a secret.
     end.left = end.left.map(|(cwd, left)| (cwd, handoff::redacted(left, redact)));
     end
 }
 
-/// How a session ended, as it is by itself: the last turn of a fork is its own.
+/// Returns the end of a session on its own: the last turn of a fork is not its parent's.
 fn end(file: &SessionFile, territory: &Territory) -> End {
     if file.header.agent.is_some() {
         return End::default();
@@ -499,7 +497,7 @@ fn cwd(record: &Record) -> Option<&str> {
     }
 }
 
-/// Hashes what a session is mined from: its records, and the tasks that it was handed on.
+/// Hashes the input of mining a session: its records, and the tasks passed on to it.
 fn content_hash(file: &SessionFile) -> String {
     let mut hasher = blake3::Hasher::new();
     let tasks = &file.header.growth.tasks;

@@ -5,15 +5,15 @@ use std::path::Path;
 
 use memory_store::store::FILES_MAX;
 
-/// Levels of folders that are looked into, as stores have them.
+/// Maximum depth of folders that are read, as in stores.
 const LEVELS_MAX: u32 = 4;
 
-/// The stamp of one file; empty where there is none.
+/// Returns the stamp of one file; empty if it does not exist.
 pub fn of_file(path: &Path) -> String {
     fs::metadata(path).map(|metadata| line(path, &metadata)).unwrap_or_default()
 }
 
-/// The stamps of what a folder holds, and of the folders in it. No link is followed.
+/// Returns the stamps of a folder's files, and of the folders in it. No link is followed.
 pub fn of_folder(folder: &Path) -> String {
     let mut stamps = Vec::new();
     // A folder that is a link is no store: nothing is read from it, so nothing in it matters.

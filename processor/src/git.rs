@@ -1,9 +1,9 @@
-//! Queries of git about a working tree. They only read: nothing here changes the index or HEAD. [`driver`] alone writes,
-//! two settings of the repository that a person asked for.
+//! Queries of git about a working tree. They only read: nothing here changes the index or HEAD. [`driver`] alone
+//! writes, two settings of the repository that a person asked for.
 //!
-//! Everything is optional. Without git, outside a repository, or when git takes too long, the
-//! answer is empty and the project works by path. So it is with a git too old to be kept from running
-//! what a repository names (see [`version`]), wherever that matters.
+//! Everything is optional. Without git, outside a repository, or when git takes too long, the answer is empty and the
+//! project works by path. The same applies, wherever that matters, to a git that is too old to be kept from running
+//! programs that a repository names (see [`version`]).
 
 pub mod blobs;
 mod config;
@@ -29,19 +29,19 @@ use memory_store::identity::Observed;
 use memory_store::layout::STORE_DIR;
 use memory_store::reconcile::{GitSnapshot, GitState};
 
-/// How long one call of git may take.
+/// Time limit of one call of git.
 const GIT_TIMEOUT: Duration = Duration::from_secs(20);
-/// How much of an answer of git is read.
+/// Maximum size of git's output that is read.
 const OUTPUT_BYTES_MAX: u64 = 8 << 20;
-/// Files with uncommitted changes that are named.
+/// Maximum number of named files with uncommitted changes.
 const UNCOMMITTED_MAX: usize = 50;
-/// Untracked files that are looked at.
+/// Maximum number of untracked files that are examined.
 const UNTRACKED_MAX: usize = 1000;
-/// Branches and stashes whose memory files are looked at.
+/// Maximum number of branches and stashes whose memory files are examined.
 const REFS_MAX: usize = 50;
 
-/// Returns the features by which the project of a working tree with this root is recognised. The repository around a
-/// folder that is no root of one says nothing about it.
+/// Returns the features by which the project of a working tree with this root is recognised. A folder inside a
+/// repository that is not its root gets no features from that repository.
 pub fn observe(root: &Path) -> Observed {
     let root = fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
     let alone = || Observed { root: root.clone(), ..Observed::default() };
@@ -50,8 +50,8 @@ pub fn observe(root: &Path) -> Observed {
     let is_around = !git.is_linked() && git.is_bare();
     let top = || line(&root, &["rev-parse", "--show-toplevel"]).map(PathBuf::from);
     if !is_around && top().as_deref() != Some(&root) {
-        // Git cannot be asked, or the repository's own configuration says that its working tree is elsewhere
-        // (`core.worktree`): who vouches for one folder does not vouch for another.
+        // Git is not available, or the repository's own configuration sets its working tree elsewhere
+        // (`core.worktree`): trust in one folder does not extend to another.
         return alone();
     }
     let main_root = match is_around {
@@ -68,7 +68,7 @@ pub fn observe(root: &Path) -> Observed {
     }
 }
 
-/// Returns the working trees of the repository, the main one first where there is one; empty outside a repository.
+/// Returns the working trees of the repository, the main one first if there is one; empty outside a repository.
 pub fn worktrees(root: &Path) -> Vec<PathBuf> {
     let Some(git) = GitDirs::of(root) else { return Vec::new() };
     let main = if git.is_linked() { git.main_root() } else { Some(root.to_owned()) };
@@ -120,7 +120,7 @@ pub fn state(root: &Path, before: Option<&str>) -> GitState {
 }
 
 /// Returns whether a working tree has an untracked file outside of the memory folder that git does not ignore and that
-/// nobody changed after a time; `None` when git does not answer.
+/// was not changed after a time; `None` if git does not answer.
 pub fn has_untracked_since(root: &Path, time: SystemTime) -> Option<bool> {
     let others = format!(":(exclude){STORE_DIR}");
     let list =
@@ -133,10 +133,11 @@ pub fn has_untracked_since(root: &Path, time: SystemTime) -> Option<bool> {
     Some(fields(&listing).take(UNTRACKED_MAX).any(is_older))
 }
 
-/// Returns the files below the memory folder that are in the index, and those of them that a sparse checkout leaves out.
+/// Returns the files below the memory folder that are in the index, and those of them that a sparse checkout leaves
+/// out.
 fn indexed(root: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
-    // A letter and a space before each name: S where the file is left out, in lower case where git is told to assume
-    // that it is unchanged.
+    // A letter and a space before each name: S for a file outside the sparse checkout, in lower case if git is set to
+    // assume that the file is unchanged.
     let listing = output(root, &["ls-files", "-v", "-z", "--", STORE_DIR]).unwrap_or_default();
     let (mut indexed, mut left_out) = (Vec::new(), Vec::new());
     for (tag, path) in fields(&listing).filter_map(|field| field.split_once(' ')) {
@@ -157,20 +158,20 @@ pub(crate) fn marks(root: &Path) -> GitSnapshot {
     }
 }
 
-/// The branch that is checked out; `None` when HEAD is detached or there is no repository.
+/// Returns the checked-out branch; `None` if HEAD is detached or there is no repository.
 pub fn branch(root: &Path) -> Option<String> {
     line(root, &["symbolic-ref", "--quiet", "--short", "HEAD"])
 }
 
-/// Where HEAD and the stash are, in a form to compare with an earlier one.
+/// Returns the positions of HEAD and the stash, in a form to compare with an earlier one.
 pub fn position(root: &Path) -> String {
     let refs = lines(root, &["rev-parse", "HEAD", "--symbolic-full-name", "HEAD"]);
     let stash = line(root, &["rev-parse", "--verify", "--quiet", "refs/stash"]);
     format!("{} {}", refs.join(" "), stash.unwrap_or_default())
 }
 
-/// Where git is with regard to the memory files of a working tree, in a form to compare with an earlier one: HEAD,
-/// its branch, and what is staged. Empty outside a repository; `None` when git does not tell.
+/// Returns git's state regarding the memory files of a working tree, in a form to compare with an earlier one: HEAD,
+/// its branch, and the staged files. Empty outside a repository; `None` if git does not answer.
 pub fn memory_position(root: &Path) -> Option<String> {
     if !is_repository(root) {
         return Some(String::new());
@@ -182,8 +183,8 @@ pub fn memory_position(root: &Path) -> Option<String> {
     Some(format!("{} {staged} {}", refs.join(" "), stash.unwrap_or_default()))
 }
 
-/// The memory files that say something else than what is staged, as a checkout would write it, or are not staged at all;
-/// `None` when git does not tell.
+/// Returns the memory files that differ from the staged ones, as a checkout would write them, or are not staged; `None`
+/// if git does not answer.
 pub fn changed_memories(root: &Path) -> Option<BTreeSet<PathBuf>> {
     let mut list = command(root);
     list.args(["ls-files", "-z", "--modified", "--others", "--", STORE_DIR]);
@@ -193,25 +194,25 @@ pub fn changed_memories(root: &Path) -> Option<BTreeSet<PathBuf>> {
     Some(fields(&output_of(&mut list)?).map(PathBuf::from).collect())
 }
 
-/// The memory files that git tracks; `None` when it does not tell.
+/// Returns the memory files that git tracks; `None` if it does not answer.
 pub fn tracked_memories(root: &Path) -> Option<BTreeSet<PathBuf>> {
     let text = output(root, &["ls-files", "-z", "--", STORE_DIR])?;
     Some(fields(&text).map(PathBuf::from).collect())
 }
 
-/// What tracked files contain of these texts, memory files excepted, whatever the case of letters; one line for each
-/// match. `None` when git does not tell. Nobody sees the texts in a list of processes: git reads them from a pipe.
+/// Returns the occurrences of these texts in tracked files except memory files, ignoring case; one line for each match.
+/// `None` if git does not answer. Git reads the texts from a pipe, so they do not appear in a list of processes.
 pub fn tracked_texts(root: &Path, texts: &[&str]) -> Option<String> {
     let mut grep = command(root);
     grep.args(["grep", "-I", "-i", "-F", "-h", "-o", "--no-color", "--no-line-number"]);
     grep.args(["--no-column", "--no-recurse-submodules", "--no-textconv", "-f", "-", "--", "."]);
     grep.arg(format!(":(exclude){STORE_DIR}"));
     let (status, found) = answer_to(&mut grep, texts.join("\n").into_bytes())?;
-    // 1: there is none.
+    // Status 1: no match.
     matches!(status.code(), Some(0 | 1)).then(|| String::from_utf8_lossy(&found).into_owned())
 }
 
-/// The paths of tracked files, memory files excepted, and the names of branches and tags, one in a line.
+/// Returns the paths of tracked files, except memory files, and the names of branches and tags, one per line.
 pub fn tracked_names(root: &Path) -> String {
     let without_memories = format!(":(exclude){STORE_DIR}");
     let files = output(root, &["ls-files", "-z", "--", ".", &without_memories]).unwrap_or_default();
@@ -220,23 +221,23 @@ pub fn tracked_names(root: &Path) -> String {
     format!("{files}\n{}\n", String::from_utf8_lossy(&refs))
 }
 
-/// Whether a folder lies in a repository, whether git can read that or not.
+/// Returns whether a folder is in a repository, whether git can read that or not.
 pub fn is_repository(root: &Path) -> bool {
     root.ancestors().any(has_git_entry)
 }
 
-/// Whether git leaves a file out of commits; so it is outside a repository.
+/// Returns whether git leaves a file out of commits; true outside a repository.
 pub fn is_ignored(root: &Path, file: &Path) -> bool {
     let Some(file) = file.to_str() else { return false };
     line(root, &["rev-parse", "--show-toplevel"]).is_none()
         || succeeds(root, &["check-ignore", "--quiet", "--", file])
 }
 
-/// Files with uncommitted changes, relative to the root.
+/// Returns files with uncommitted changes, relative to the root.
 pub fn uncommitted(root: &Path) -> Vec<String> {
     let mut status = command(root);
     status.args(["status", "--porcelain=v1", "-z", "--untracked-files=normal"]);
-    // Git would ask a git of their own about them, which has filters of its own to run.
+    // For submodules git would start another git, with their own filters.
     status.arg("--ignore-submodules=dirty");
     if !without_filters(&mut status, root) {
         return Vec::new();
@@ -259,7 +260,7 @@ pub fn uncommitted(root: &Path) -> Vec<String> {
     files
 }
 
-/// Returns when the first commit of a repository was made; `None` without one, and where the history is cut off.
+/// Returns the time of the first commit of a repository; `None` without one, and if the history is shallow.
 pub fn began(root: &Path) -> Option<Timestamp> {
     if line(root, &["rev-parse", "--is-shallow-repository"]).as_deref() != Some("false") {
         return None;
@@ -269,11 +270,11 @@ pub fn began(root: &Path) -> Option<Timestamp> {
     Some(Timestamp(seconds?.checked_mul(1000)?))
 }
 
-/// Branches that others are merged into, where no remote names its default branch.
+/// Branches that others are merged into, if no remote names its default branch.
 const TRUNKS: [&str; 4] = ["main", "master", "trunk", "develop"];
 
 /// Returns the local branches whose work was merged into HEAD: without the one that is checked out, and without those
-/// that it may have been made from, which contain no work of their own.
+/// that it may have been created from, which contain no work of their own.
 pub fn merged_branches(root: &Path) -> Vec<String> {
     let current = branch(root);
     let defaults =
@@ -304,7 +305,7 @@ fn removed_between(root: &Path, before: &str, after: &str) -> Vec<PathBuf> {
     removed
 }
 
-/// Memory files in other branches and in stashes, whose third parent holds untracked files.
+/// Returns memory files in other branches and in stashes, whose third parent contains untracked files.
 fn held_elsewhere(root: &Path, head: &str) -> Vec<PathBuf> {
     let count = format!("--count={REFS_MAX}");
     let newest = [
@@ -380,9 +381,9 @@ fn succeeds(root: &Path, arguments: &[&str]) -> bool {
     output(root, arguments).is_some()
 }
 
-/// Keeps git from running the filters of contents that the repository's own configuration names: a
-/// repository that was copied and not cloned brings somebody else's. The user's own ones stay. `false`
-/// when not all can be overruled.
+/// Disables the content filters that the repository's own configuration names: a repository that was copied and not
+/// cloned contains another person's configuration. The user's own filters remain. Returns `false` if not all can be
+/// overruled.
 fn without_filters(command: &mut Command, root: &Path) -> bool {
     const FILTERS_MAX: usize = 256;
     let pattern = r"^filter\..*\.(clean|smudge|process|required)$";
@@ -394,7 +395,7 @@ fn without_filters(command: &mut Command, root: &Path) -> bool {
     keys.len() <= FILTERS_MAX
 }
 
-/// Gives git settings that win over those of all files. What the user set in the same way stays.
+/// Passes git settings that override those of all files. Settings that the user passed in the same way remain.
 fn overrule<'a>(command: &mut Command, settings: impl IntoIterator<Item = (&'a str, &'a str)>) {
     #[expect(
         clippy::disallowed_methods,
@@ -410,7 +411,7 @@ fn overrule<'a>(command: &mut Command, settings: impl IntoIterator<Item = (&'a s
     command.env("GIT_CONFIG_COUNT", count.to_string());
 }
 
-/// Runs git and returns what it printed; `None` when it failed or took too long.
+/// Runs git and returns its output; `None` if it failed or took too long.
 fn output(root: &Path, arguments: &[&str]) -> Option<Vec<u8>> {
     output_of(command(root).args(arguments))
 }
@@ -420,8 +421,7 @@ fn output_of(command: &mut Command) -> Option<Vec<u8>> {
     status.success().then_some(text)
 }
 
-/// Runs git and returns how it ended and what it printed; `None` when it cannot be run, took too long, or
-/// printed too much.
+/// Runs git and returns its status and output; `None` if it cannot be run, took too long, or printed too much.
 fn answer(command: &mut Command) -> Option<(ExitStatus, Vec<u8>)> {
     answer_limited(command, Vec::new(), GIT_TIMEOUT)
 }
@@ -431,8 +431,7 @@ fn answer_to(command: &mut Command, input: Vec<u8>) -> Option<(ExitStatus, Vec<u
     answer_limited(command.stdin(Stdio::piped()), input, GIT_TIMEOUT)
 }
 
-/// Runs git with `input` for at most `limit`; otherwise like [`answer`]. Where the time is not enough, git is
-/// not asked again.
+/// Runs git with `input` for at most `limit`; otherwise like [`answer`]. After a timeout, git is not asked again.
 fn answer_limited(
     command: &mut Command,
     input: Vec<u8>,
@@ -448,13 +447,13 @@ fn answer_limited(
 /// Output of git.
 #[derive(Debug)]
 struct GitOutput {
-    /// How it ended; `None` when it was ended, for it took too long or printed too much.
+    /// Its exit status; `None` if it was killed because it took too long or printed too much.
     status: Option<ExitStatus>,
-    /// All that came before its end.
+    /// All output before its end.
     text: Vec<u8>,
 }
 
-/// Runs git for so long at most; `None` when it cannot be run. Its stdin is a pipe where it reads `input`.
+/// Runs git with a time limit; `None` if it cannot be run. Its stdin is a pipe if it reads `input`.
 fn answer_from(command: &mut Command, input: Vec<u8>, limit: Duration) -> Option<GitOutput> {
     if hung::is_known(command) {
         return Some(GitOutput { status: None, text: Vec::new() });
@@ -464,11 +463,11 @@ fn answer_from(command: &mut Command, input: Vec<u8>, limit: Duration) -> Option
     let (mut child, _watched) = start_group(command).ok()?;
     let stdout = child.stdout.take()?;
     if let Some(mut stdin) = child.stdin.take() {
-        // By itself, since git answers before it has read all; one that ends early wants no more.
+        // In a thread, because git answers before it has read all input; a git that ends early reads no more.
         std::thread::spawn(move || drop(stdin.write_all(&input)));
     }
     let (sender, pieces) = mpsc::channel();
-    // A thread reads, so that a full pipe cannot keep git from ending, nor an open one us.
+    // A thread reads, so that a full pipe cannot keep git from ending, nor an open pipe block us.
     std::thread::spawn(move || pass_on(stdout.take(OUTPUT_BYTES_MAX + 1), &sender));
     let mut text = Vec::new();
     let is_whole = loop {
@@ -478,7 +477,7 @@ fn answer_from(command: &mut Command, input: Vec<u8>, limit: Duration) -> Option
             Ok(Err(_)) | Err(RecvTimeoutError::Timeout) => break false,
         }
     };
-    // Before anybody waits for it: what it left behind may hold the pipe when it has ended itself.
+    // Before waiting for it: a child of git may keep the pipe open after git has ended.
     if !is_whole {
         end_group(&mut child);
         return Some(GitOutput { status: None, text });
@@ -498,7 +497,7 @@ fn answer_from(command: &mut Command, input: Vec<u8>, limit: Duration) -> Option
     Some(GitOutput { status, text })
 }
 
-/// Sends what comes, as it comes.
+/// Sends the pieces as they are read.
 fn pass_on(mut from: impl Read, sender: &mpsc::Sender<io::Result<Vec<u8>>>) {
     let mut piece = vec![0; 64 << 10];
     loop {
@@ -515,7 +514,7 @@ fn pass_on(mut from: impl Read, sender: &mpsc::Sender<io::Result<Vec<u8>>>) {
     }
 }
 
-/// Nobody is asked, nothing is fetched, no lock is taken: we only look.
+/// No prompts, no fetches, no locks: git only reads.
 const QUIET: [(&str, &str); 7] = [
     ("GIT_TERMINAL_PROMPT", "0"),
     ("GIT_ASKPASS", "true"),
@@ -534,15 +533,16 @@ pub(crate) fn command(root: &Path) -> Command {
         .args(["--no-optional-locks", "-c", "core.fsmonitor=", "-c", "core.quotePath=false"])
         // It would run the program that the repository names for it.
         .args(["-c", "log.showSignature=false"])
-        // A git of a submodule's own would run what that names; and what the first commit brought counts.
+        // A separate git in a submodule would run programs that its configuration names; and changes of the first
+        // commit count.
         .args(["-c", "diff.submodule=short", "-c", "log.showRoot=true"])
         .args(["-c", "diff.suppressBlankEmpty=false"])
         .envs(QUIET)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
-    // Set by git for its own hooks, where a session may have been started: they would lead to
-    // another repository than the one asked about.
+    // Git sets these for its own hooks, from which a session may have been started: they would select another
+    // repository than the requested one.
     for name in [
         "GIT_DIR",
         "GIT_WORK_TREE",
@@ -588,7 +588,7 @@ mod tests {
         assert_eq!(first.committed.len(), 2);
         assert!(first.forward);
 
-        // Left out by a sparse checkout, or by a mark on the file; a file that is there is not.
+        // Left out by a sparse checkout, or by a mark on the file; an existing file is not left out.
         git(
             &root,
             &["sparse-checkout", "set", "--no-cone", "/*", "!/.throughline/memories/one.md"],
@@ -641,14 +641,14 @@ mod tests {
         assert_eq!(worktrees(&linked), worktrees(&root));
     }
 
-    /// The working trees as git lists them.
+    /// Returns the working trees as listed by git.
     fn listed(root: &Path) -> Vec<PathBuf> {
         let listing = output(root, &["worktree", "list", "--porcelain", "-z"]).unwrap();
         let roots = fields(&listing).filter_map(|field| field.strip_prefix("worktree "));
         roots.map(PathBuf::from).collect()
     }
 
-    /// Makes a repository whose first commit has one file.
+    /// Creates a repository whose first commit contains one file.
     fn commit_one(root: &Path) {
         fs::create_dir(root).unwrap();
         git(root, &["init", "-q"]);
@@ -696,7 +696,7 @@ mod tests {
         }
     }
 
-    /// That a program did not run so far, and does as soon as git looks without our care.
+    /// Asserts that a program has not run so far, and runs as soon as git is called without our options.
     fn assert_a_plain_git_runs_it(root: &Path, ran: &Path) {
         assert!(!ran.exists());
         assert!(command(root).args(["status", "--short"]).output().unwrap().status.success());
@@ -765,7 +765,7 @@ mod tests {
         check("super/sub", None);
         check("sub-2", Some("super/sub"));
         check("super", None);
-        // A git directory that lies apart; nothing in it leads to its working tree.
+        // A separate git directory; nothing in it leads to its working tree.
         git(&base, &["clone", "-q", "--separate-git-dir", "apart.git", "lib", "apart"]);
         worktree(&at("apart"), "apart-2");
         check("apart", None);

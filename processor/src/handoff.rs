@@ -1,5 +1,5 @@
-//! Where the work was left: what the last sessions asked, did and left open, for the block that a
-//! new session starts with. Made from the record of each session.
+//! Where the work was left: the requests, results and open items of the last sessions, for the block that a new session
+//! starts with. Derived from the record of each session.
 
 use std::cmp::Reverse;
 
@@ -12,7 +12,7 @@ use crate::extract::cut;
 use crate::extract::session_record::{SessionRecord, is_sound};
 use crate::transcript::Redact;
 
-/// Sessions that are told or counted.
+/// Maximum number of sessions that are shown or counted.
 pub const SESSIONS_MAX: usize = 20;
 
 /// Days after which a session is forgotten here; its memories stay.
@@ -36,7 +36,7 @@ pub struct Facts {
     pub merged: Vec<String>,
 }
 
-/// Returns where one session was left; `None` where it asked for nothing, or changed nothing and left nothing open.
+/// Returns the end of one session; `None` if it made no request, or changed nothing and left nothing open.
 pub fn of(record: &SessionRecord) -> Option<LeftSession> {
     let is_told = record.changed || record.leaves_open();
     if record.agent.is_some() || !is_told || record.last_request.trim().is_empty() {
@@ -46,7 +46,7 @@ pub fn of(record: &SessionRecord) -> Option<LeftSession> {
     let goal = cut(&record.last_request, GOAL_CHARS_MAX);
     let is_last = goal.starts_with(record.title.trim_end_matches('…'));
     let about = Some(record.title.clone()).filter(|title| !is_last && is_sound(title));
-    // A commit is often named as the work was.
+    // A commit often has the name of its work.
     let named = |text: String| match about.iter().any(|about| same_words(about, &text)) {
         true => "committed".to_owned(),
         false => text,
@@ -74,7 +74,7 @@ pub fn of(record: &SessionRecord) -> Option<LeftSession> {
     })
 }
 
-/// Adds tasks that a model read as open, which are known only once it has read the session.
+/// Adds tasks that a model read as open, which are known only after it has read the session.
 pub fn with_tasks<'t>(
     mut left: LeftSession,
     tasks: impl Iterator<Item = &'t String>,
@@ -92,7 +92,7 @@ fn leaves_open(left: &LeftSession) -> bool {
     is_asked || left.failing.is_some() || !left.not_done.is_empty()
 }
 
-/// Returns the same without secrets that show only now that the texts are plain, and without what looks like a
+/// Returns the same without secrets that are recognisable only in the plain texts, and without text that looks like a
 /// credential: a session start prints it.
 pub fn redacted(mut left: LeftSession, redact: &dyn Redact) -> LeftSession {
     let texts = [&mut left.goal].into_iter().chain(&mut left.done).chain(&mut left.not_done);
@@ -106,20 +106,20 @@ pub fn redacted(mut left: LeftSession, redact: &dyn Redact) -> LeftSession {
 /// Returns where the work was left in a working tree: its sessions, newest first.
 pub fn left(mut sessions: Vec<LeftSession>, facts: &Facts, now: Timestamp) -> Handoff {
     sessions.retain(|left| now.0 - left.last.0 <= FORGOTTEN_DAYS * DAY_MS);
-    // A time that is still to come is of a clock that ran ahead; such a session must not stay the last one.
+    // A time in the future is from a clock that ran ahead; such a session must not remain the last one.
     let is_to_come = |left: &LeftSession| left.last.0 > now.0 + HOUR_MS;
     let order = |left: &LeftSession| (is_to_come(left), Reverse(left.last));
     sessions.sort_by(|a, b| order(a).cmp(&order(b)).then_with(|| a.session.cmp(&b.session)));
     sessions.dedup_by(|a, b| a.session == b.session);
     sessions.truncate(SESSIONS_MAX);
     let branch = facts.branch.as_deref().unwrap_or_default();
-    // Uncommitted files belong to whoever worked on this branch last.
+    // Uncommitted files belong to the last session on this branch.
     if let Some(newest) = sessions.iter_mut().find(|left| left.branch == branch) {
         let named = facts.uncommitted.iter().filter(|file| suspicion::of_name(file).is_none());
         newest.uncommitted = named.cloned().collect();
     }
     for left in &mut sessions {
-        // A branch without commits of its own counts as merged, too: what is open is no finished work.
+        // A branch without commits of its own counts as merged, too: open items are not finished work.
         left.merged =
             left.branch != branch && facts.merged.contains(&left.branch) && !leaves_open(left);
         if suspicion::of_name(&left.branch).is_some() {

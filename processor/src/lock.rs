@@ -1,5 +1,4 @@
-//! One processor at a time per project. The lock is the operating system's: it goes with the
-//! process, however that ends.
+//! One processor at a time per project. The operating system releases the lock when the process ends, for any reason.
 
 use std::fs::{File, TryLockError};
 use std::io::Write;
@@ -13,10 +12,10 @@ use memory_store::layout::{ProjectDir, UserDirs};
 
 use crate::private_files::create_private;
 
-/// How long a sync that is under way is waited for by one that a person started.
+/// Maximum time that a sync started by a person waits for a running one.
 pub const BUSY_MAX: Duration = Duration::from_secs(600);
 
-/// Held while a processor works on a project.
+/// Lock of a project while a processor works on it.
 #[derive(Debug)]
 pub struct Lock {
     _file: File,
@@ -25,8 +24,8 @@ pub struct Lock {
 /// Behaviour when another processor is at work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Busy {
-    /// Leave it to that one. A moment is waited all the same: a process that another thread is
-    /// about to start holds our lock until it runs its own program.
+    /// Leave the work to the other one, after a short wait: a process that another thread is about to start holds our
+    /// lock until it runs its own program.
     Leave,
     /// Wait, this long at most.
     Wait(Duration),
@@ -36,8 +35,8 @@ impl Lock {
     /// Takes the lock of a project; `None` as for [`Self::take`].
     ///
     /// # Errors
-    /// When a later version of the program has written the project's private state or the user's own: then nothing may
-    /// be changed.
+    /// If a later version of the program has written the project's private state or the user's own: then no change is
+    /// allowed.
     pub fn of_project(dirs: &UserDirs, home: &ProjectDir, busy: Busy) -> Result<Option<Self>> {
         // First, so that nothing is written; and again, for that version may have had the lock until now.
         let check = || {
@@ -50,11 +49,11 @@ impl Lock {
         Ok(lock)
     }
 
-    /// Takes the lock; `None` when another processor holds it for longer than anybody wants to wait.
+    /// Takes the lock; `None` if another processor holds it for longer than the caller waits.
     pub fn take(path: &Path, busy: Busy) -> Result<Option<Self>> {
         /// Time between two tries.
         const PAUSE: Duration = Duration::from_millis(10);
-        /// How long the lock may be held by nobody.
+        /// How long the lock may be held by a process that is about to start its program.
         const MOMENT: Duration = Duration::from_millis(50);
         if let Some(folder) = path.parent() {
             create_private(folder)?;
@@ -78,7 +77,7 @@ impl Lock {
                 Err(TryLockError::WouldBlock) => return Ok(None),
             }
         }
-        // Only for people who look; whether it is held is for the operating system to say.
+        // For people only; the operating system decides whether it is held.
         let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
         Ok(Some(Self { _file: file }))
     }

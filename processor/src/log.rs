@@ -1,5 +1,4 @@
-//! The log of background runs: what went wrong where nobody was looking. One line each: the time,
-//! what it is, the redacted text.
+//! The log of background runs: errors that no user could see. One line each: the time, the kind, the redacted text.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -12,19 +11,19 @@ use memory_store::redact::Redactor;
 
 use crate::private_files::create_private;
 
-/// Bytes of a log. Full, it is put aside once and begun anew.
+/// Maximum size of a log. A full log is renamed, and a new one begun.
 const LOG_BYTES_MAX: u64 = 256 << 10;
 /// Bytes of one text.
 const TEXT_BYTES_MAX: usize = 300;
-/// Warnings of one run that are kept.
+/// Maximum number of warnings of one run in the log.
 const WARNINGS_MAX: usize = 20;
-/// Bytes of a log's end in which the last warning is looked for.
+/// Number of bytes of a log's end that are searched for the last warning.
 const END_BYTES_MAX: u64 = 16 << 10;
 
 /// Severity of a line of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineKind {
-    /// Something went wrong, and the rest was done.
+    /// An error, after which the run continued.
     Warning,
     /// The run failed.
     Failure,
@@ -42,13 +41,13 @@ impl LineKind {
 /// A line of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogLine {
-    /// When it was written.
+    /// Time of the line.
     pub at: Timestamp,
     /// Its text.
     pub text: String,
 }
 
-/// Adds texts to the log of a working tree, without what `redactor` hides.
+/// Appends texts to the log of a working tree, redacted by `redactor`.
 pub fn append(
     state: &TreeDir,
     what: LineKind,
@@ -73,7 +72,7 @@ pub fn append(
     rotate(path)
 }
 
-/// Puts a log aside that is full.
+/// Renames a full log.
 pub fn rotate(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
         Ok(log) if log.len() > LOG_BYTES_MAX => fs::rename(path, path.with_extension("log.old")),
@@ -83,7 +82,7 @@ pub fn rotate(path: &Path) -> io::Result<()> {
     }
 }
 
-/// The last warning in the log of a working tree, if it is not older than `oldest`.
+/// Returns the last warning in the log of a working tree, if it is not older than `oldest`.
 pub fn last_warning(state: &TreeDir, oldest: Timestamp) -> Option<LogLine> {
     let mut log = File::open(&state.log).ok()?;
     let length = log.metadata().ok()?.len();
@@ -99,7 +98,7 @@ pub fn last_warning(state: &TreeDir, oldest: Timestamp) -> Option<LogLine> {
     end.lines().rev().find_map(warning).filter(|warning| warning.at >= oldest)
 }
 
-/// A text in one short line without what `redactor` hides.
+/// Returns a text as one short line, redacted by `redactor`.
 pub fn line(text: &str, redactor: &Redactor) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let text = redactor.redact(&text).into_owned();

@@ -10,17 +10,17 @@ use std::time::{Duration, Instant};
 
 use memory_store::settings::Pause;
 
-/// Power supplies that are looked at.
+/// Maximum number of power supplies that are read.
 const SUPPLIES_MAX: usize = 64;
-/// Time over which the load average is taken.
+/// Period of the load average.
 const LOAD_TIME: Duration = Duration::from_secs(60);
 
-/// Reason why a model on this machine should not be asked.
+/// Reason why a model on this machine should get no questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strain {
     /// The machine runs on battery.
     Battery,
-    /// Other programs keep its processors busy.
+    /// Other programs use its processors.
     Load,
 }
 
@@ -43,8 +43,8 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Takes this machine. In builds for tests, which must not depend on it, the variable `THROUGHLINE_TEST_MACHINE` names
-    /// a folder with `power_supply/` and `loadavg`, as Linux has them.
+    /// Selects this machine. In builds for tests, which must not depend on it, the variable `THROUGHLINE_TEST_MACHINE`
+    /// names a folder with `power_supply/` and `loadavg`, in the form of Linux.
     pub fn read(get: impl Fn(&str) -> Option<OsString>) -> Self {
         let folder = get("THROUGHLINE_TEST_MACHINE").filter(|_| cfg!(debug_assertions));
         Self::new(folder.map(PathBuf::from))
@@ -54,7 +54,7 @@ impl Machine {
         Self { folder, own: Arc::new(Mutex::new(OwnLoad::new(Instant::now()))) }
     }
 
-    /// Notes that a model on this machine answered this program.
+    /// Records that a model on this machine answered this program.
     pub fn answered(&self, begun: Instant, ended: Instant) {
         if let Ok(mut own) = self.own.lock() {
             own.add(begun, ended);
@@ -78,7 +78,7 @@ impl Machine {
         (pause == Pause::Auto && is_busy()).then_some(Strain::Load)
     }
 
-    /// Whether a battery is discharged and no other source of power is there.
+    /// Returns whether a battery is discharging and there is no other source of power.
     fn is_on_battery(&self) -> bool {
         match &self.folder {
             Some(folder) => has_only_battery(&folder.join("power_supply")),
@@ -88,7 +88,7 @@ impl Machine {
         }
     }
 
-    /// Returns the load average of the last minute, where the system reports one.
+    /// Returns the load average of the last minute, if the system reports one.
     fn load(&self) -> Option<f64> {
         let text = match &self.folder {
             Some(folder) => fs::read_to_string(folder.join("loadavg")).ok(),
@@ -99,8 +99,7 @@ impl Machine {
     }
 }
 
-/// This program's part of the load average: the program itself, and a model that answers it, which keeps all
-/// processors busy.
+/// This program's part of the load average: the program itself, and a model that answers it, which uses all processors.
 #[derive(Clone, Copy, Debug)]
 struct OwnLoad {
     /// Part of the last minute for which a model answered, weighted as the load average is.
@@ -110,7 +109,7 @@ struct OwnLoad {
 }
 
 impl OwnLoad {
-    /// Begins with a model that nothing was asked of.
+    /// Begins with a model without any questions.
     fn new(now: Instant) -> Self {
         Self { answering: 0.0, until: now }
     }
@@ -132,7 +131,7 @@ impl OwnLoad {
     }
 }
 
-/// Weight of the last `time` in the load average.
+/// Returns the weight of the last `time` in the load average.
 fn weight(time: Duration) -> f64 {
     1.0 - (-time.as_secs_f64() / LOAD_TIME.as_secs_f64()).exp()
 }
@@ -141,7 +140,8 @@ fn cores() -> f64 {
     std::thread::available_parallelism().map_or(1.0, |cores| cores.get() as f64)
 }
 
-/// Whether of the supplies in a folder of Linux's form a battery of the machine is discharged and no other one delivers.
+/// Returns whether, among the supplies in a folder of Linux's form, a battery of the machine is discharging and no
+/// other supply delivers.
 fn has_only_battery(supplies: &Path) -> bool {
     let Ok(supplies) = fs::read_dir(supplies) else { return false };
     let mut discharges = false;
@@ -178,7 +178,7 @@ fn printed(program: &str, arguments: &[&str]) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// A machine with these supplies, each a name with the values of its files, and this load.
+    /// Creates a machine with these supplies, each a name with the values of its files, and this load.
     fn machine(supplies: &[(&str, &[(&str, &str)])], load: &str) -> (tempfile::TempDir, Machine) {
         let folder = tempfile::tempdir().unwrap();
         for (supply, values) in supplies {

@@ -102,7 +102,7 @@ fn print_version() {
     println!("throughline-processor {}", env!("CARGO_PKG_VERSION"));
 }
 
-/// The time, or the one that tests set.
+/// Returns the time, or the one that tests set.
 fn now() -> Timestamp {
     #[expect(clippy::disallowed_methods, reason = "the time that tests set")]
     let set = std::env::var("THROUGHLINE_NOW").ok().and_then(|text| Timestamp::from_setting(&text));
@@ -114,7 +114,7 @@ fn now() -> Timestamp {
     })
 }
 
-/// Prints the vector of the query on stdin in the second space, or what stands in the way.
+/// Prints the vector of the query on stdin in the second space, or the reason why there is none.
 #[expect(clippy::print_stdout, reason = "the answer to another program's question")]
 fn vector(dirs: &UserDirs, tree: &Tree, ollama_host: Option<&str>) -> Result<()> {
     let query = query(std::io::stdin()).context("the query on standard input")?;
@@ -136,8 +136,8 @@ fn sessions(dirs: &UserDirs, project: ProjectId) -> Result<()> {
     Ok(())
 }
 
-/// Prints all of a turn as JSON; `null` where it is not archived. Standard input names its session and, as JSON has it,
-/// when it began.
+/// Prints a whole turn as JSON; `null` if it is not archived. Standard input contains its session and the time of its
+/// beginning, in RFC 3339.
 #[expect(clippy::print_stdout, reason = "the answer to another program's question")]
 fn turn(dirs: &UserDirs, project: ProjectId) -> Result<()> {
     let asked = query(std::io::stdin()).context("the turn on standard input")?;
@@ -148,7 +148,7 @@ fn turn(dirs: &UserDirs, project: ProjectId) -> Result<()> {
     Ok(())
 }
 
-/// Reads a query; of a longer one as many whole characters as fit.
+/// Reads a query; a longer one is truncated at a character.
 fn query(input: impl Read) -> Result<String> {
     let mut bytes = Vec::new();
     input.take(QUERY_BYTES_MAX).read_to_end(&mut bytes)?;
@@ -169,13 +169,13 @@ fn query(input: impl Read) -> Result<String> {
 enum Invocation {
     /// Bring a project up to date.
     Sync,
-    /// Bring a project up to date while nobody waits for it.
+    /// Bring a project up to date in the background.
     Background,
-    /// Tell a query's vector.
+    /// Print the vector of a query.
     Vector,
     /// List the sessions.
     Sessions,
-    /// Tell all of a turn.
+    /// Print a whole turn.
     Turn,
 }
 

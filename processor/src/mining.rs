@@ -23,8 +23,8 @@ use crate::transcript::parts;
 use crate::transcript::session::{Session, Step};
 use crate::transcript::{Assembly, Redact, assemble};
 
-/// Changes whenever the same records would give other turns or drafts for a reason that the
-/// extractor's own version does not tell.
+/// Changes whenever the same records would result in other turns or drafts for a reason that the extractor's own
+/// version does not cover.
 const VERSION: u32 = 7;
 
 /// Beginning of the key of a session that a model has not read to its end.
@@ -36,7 +36,7 @@ const END_MARK: char = '@';
 /// Bytes of that mark.
 const END_MARK_BYTES: usize = 16;
 
-/// Closed parts of a session, the last ones, that a model is asked about again once the session has another end.
+/// Maximum number of closed parts of a session, the last ones, that are sent to a model again after its end changed.
 pub const ASKED_AGAIN_MAX: u32 = 64;
 
 /// Result of mining one archived session.
@@ -53,11 +53,11 @@ pub struct MinedFile {
     pub turns: usize,
     /// The working directory of its first turn.
     pub cwd: String,
-    /// Windows that a model was asked about; 0 without one.
+    /// Number of windows in questions to a model; 0 without one.
     pub windows: usize,
     /// Drafts that were found.
     pub drafts: Vec<Draft>,
-    /// What it was about. Earlier versions kept the commands and cures alone.
+    /// Its subject. Earlier versions kept the commands and cures alone.
     #[serde(alias = "proven", skip_serializing_if = "SessionRecord::is_empty")]
     pub record: SessionRecord,
     /// Why nothing could be found.
@@ -120,7 +120,7 @@ impl MinedFile {
     }
 }
 
-/// A session that was read, before a model is asked about it.
+/// A session that was read, before questions to a model.
 #[derive(Debug)]
 pub enum PreparedSession {
     /// Its parts, each with what rules found.
@@ -148,7 +148,7 @@ pub struct Miner<'a> {
 }
 
 impl Miner<'_> {
-    /// The working trees as extraction gets them.
+    /// Returns the working trees in the form that extraction uses.
     pub fn roots(&self) -> Roots {
         Roots::new(self.territory.folders().chain(self.folder_root.clone()))
     }
@@ -182,8 +182,8 @@ impl Miner<'_> {
         last_mined(self.home, name).filter(|mined| mined.key == key)
     }
 
-    /// Returns a session and its inline subagents, as far as they are this project's: as an earlier step of this run
-    /// assembled them, or else read from the archive.
+    /// Returns a session and its inline subagents, as far as they are this project's: as assembled by an earlier step
+    /// of this run, or else read from the archive.
     pub fn sessions(&self, name: &str) -> Result<Vec<Session>> {
         if let Some(sessions) = self.archive.take_assembled(name, self.ownership.digest(name)) {
             return Ok(sessions);
@@ -226,7 +226,7 @@ impl Miner<'_> {
         steps
     }
 
-    /// Mines a session and keeps what was found.
+    /// Mines a session and stores the result.
     pub fn mine(&self, name: &str, key: &str, roots: &Roots) -> Result<MinedFile> {
         let sessions = match self.sessions(name) {
             Ok(sessions) => sessions,
@@ -239,18 +239,19 @@ impl Miner<'_> {
         }
     }
 
-    /// Returns the key of a closed part of which a model sees the end of its session; `last_part` is the hash of the
-    /// records that this end is in.
+    /// Returns the key of a closed part that is sent to a model with the end of its session; `last_part` is the hash of
+    /// the records that contain this end.
     pub fn with_end(key: &str, last_part: &str) -> String {
         format!("{key}{}", end_mark(last_part))
     }
 
-    /// Whether a key says that a model saw this end.
+    /// Returns whether a key records that a model saw this end.
     pub fn saw_end(known: &str, last_part: &str) -> bool {
         known.ends_with(&end_mark(last_part))
     }
 
-    /// Whether two keys are of the same records, whatever end a model saw and whether it read them to their end.
+    /// Returns whether two keys are of the same records, whatever end a model saw and whether it read them to their
+    /// end.
     pub fn is_of(known: &str, key: &str) -> bool {
         let without = |key: &str| key.split(END_MARK).next().unwrap_or_default().to_owned();
         without(known.strip_prefix(LATER).unwrap_or(known)) == without(key)
@@ -277,8 +278,7 @@ impl Miner<'_> {
         }
     }
 
-    /// Mines a session with the help of a language model. A window without an answer is asked about
-    /// again later.
+    /// Mines a session with a language model. A window without an answer is asked about again later.
     pub fn ask(
         &self,
         name: &str,
@@ -291,7 +291,7 @@ impl Miner<'_> {
             PreparedSession::Ready(prepared) => prepared,
             PreparedSession::Failed(mined) => return Ok(*mined),
         };
-        // A closed part is asked about with the end of its session in sight. One that cannot be read now has none.
+        // Questions about a closed part include the end of its session. One that cannot be read now has none.
         let (of, number) = parts::of_name(name);
         let last_part = if number > 0 { self.sessions(of).unwrap_or_default() } else { Vec::new() };
         let (mut sessions, mut learned, mut missing, mut windows) =
@@ -309,7 +309,7 @@ impl Miner<'_> {
         self.keep(name, &key, sessions, learned, windows)
     }
 
-    /// Returns the last findings of a session whose turns cannot be read now.
+    /// Returns the last mined file of a session whose turns cannot be read now.
     fn last(&self, name: &str, error: &anyhow::Error) -> MinedFile {
         let last = last_mined(self.home, name).unwrap_or_default();
         MinedFile {
@@ -320,7 +320,7 @@ impl Miner<'_> {
         }
     }
 
-    /// Without a key it is mined again whenever something is learned, and reported again.
+    /// Stores no key, so that it is mined again whenever something is learned, and reported again.
     fn keep_nothing(
         &self,
         name: &str,
@@ -343,10 +343,10 @@ impl Miner<'_> {
         let decisions = drafts.iter().filter(|draft| is_decision(draft));
         record.decisions = decisions.map(|draft| draft.title.clone()).collect();
         record.take_tasks(&mut drafts);
-        // Taking Markdown out of what was redacted may put a secret together.
+        // Removing Markdown from redacted text may join the pieces of a secret.
         drafts.iter_mut().for_each(|draft| hide(draft, self.redact));
         self.redact.redact_together(&mut record.texts());
-        // Lists and hooks print what a session was about.
+        // Lists and hooks print the subject of a session.
         for text in record.prose() {
             *text = self.redact.withhold(text).into_owned();
         }
@@ -434,23 +434,23 @@ pub fn waiting(home: &ProjectDir) -> usize {
     mined.filter(|summary| summary.key.starts_with(LATER)).count()
 }
 
-/// Returns the last mined file of a session, whether it still holds or not.
+/// Returns the last mined file of a session, whether current or not.
 pub fn last_mined(home: &ProjectDir, name: &str) -> Option<MinedFile> {
     // Older versions did not pack it.
     let bytes = read_bounded(&path(home, name)).and_then(unpack)?;
     let mut lines = bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
     let (json, written) = (lines.next()?, lines.next());
-    // A flipped bit may leave JSON that says something else. Older versions wrote no sum.
+    // A flipped bit may leave valid JSON with other content. Older versions wrote no checksum.
     let is_whole = written.is_none_or(|written| written == sum(json).as_bytes());
     is_whole.then(|| serde_json::from_slice(json).ok())?
 }
 
-/// Returns the checksum that is written behind the JSON of such a file.
+/// Returns the checksum that is written after the JSON of such a file.
 fn sum(json: &[u8]) -> String {
     blake3::hash(json).to_hex()[..32].to_owned()
 }
 
-/// The names of the sessions of which something was mined.
+/// Returns the names of the sessions with mined data.
 pub fn names(home: &ProjectDir) -> Vec<String> {
     let listing = std::fs::read_dir(&home.mined).into_iter().flatten().flatten();
     let name = |file: std::fs::DirEntry| {
@@ -459,15 +459,15 @@ pub fn names(home: &ProjectDir) -> Vec<String> {
     listing.filter_map(name).collect()
 }
 
-/// The drafts of that.
+/// Returns the drafts of a session's last mined file.
 pub fn drafts(home: &ProjectDir, name: &str) -> Vec<Draft> {
     last_mined(home, name).map(|mined| mined.drafts).unwrap_or_default()
 }
 
-/// Removes what was mined from a session.
+/// Removes the mined data of a session.
 pub fn remove(home: &ProjectDir, name: &str) {
     for ending in ["mined.json", "keys"] {
-        // A cache: what cannot be removed is replaced or swept later.
+        // A cache: a file that cannot be removed is replaced or swept later.
         let _ = std::fs::remove_file(home.mined.join(format!("{name}.{ending}")));
     }
 }

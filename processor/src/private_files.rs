@@ -1,4 +1,4 @@
-//! Private files of the processor: read with a bound, replaced whole, in folders that only their owner may enter.
+//! Private files of the processor: read with a bound, replaced atomically, in folders that only their owner may enter.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -15,23 +15,23 @@ use serde::de::DeserializeOwned;
 /// The most that is read of a file of this kind.
 pub const FILE_BYTES_MAX: u64 = 256 << 20;
 
-/// How a packed file begins (RFC 1952). An archive that was put aside has another name.
+/// First bytes of a packed file (RFC 1952). An archive that was set aside has another name.
 pub const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// Reads a JSON file; `None` when it is missing, damaged or too large.
+/// Reads a JSON file; `None` if it is missing, damaged or too large.
 pub fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
     serde_json::from_slice(&read_bounded(path)?).ok()
 }
 
-/// Text in front of the checksum, at the end of a JSON object that has one. A reader that does not know the
-/// field passes over it.
+/// Text in front of the checksum, at the end of a JSON object that has one. A reader that does not know the field
+/// ignores it.
 const CHECK: &str = ",\"check\":\"";
 
-/// A file of which nothing may be believed.
+/// Error for a file with a wrong checksum or invalid content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Damaged;
 
-/// Reads what [`write_checked`] or [`write_packed`] wrote; `None` when it is missing. Of older versions it has no
+/// Reads a file of [`write_checked`] or [`write_packed`]; `None` if it is missing. Files of older versions have no
 /// checksum.
 pub fn read_checked<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Damaged> {
     if fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
@@ -46,7 +46,7 @@ pub fn read_checked<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Damag
     serde_json::from_slice(&bytes).map(Some).map_err(|_| Damaged)
 }
 
-/// Replaces the file of a JSON object, all at once, with a checksum; leaves it alone when it says the same.
+/// Replaces the file of a JSON object atomically, with a checksum; leaves it alone if it is unchanged.
 pub fn write_checked<T: Serialize>(path: &Path, value: &T) -> Result<()> {
     write_whole(path, &checked(path, value)?)
 }
@@ -68,13 +68,13 @@ fn checked<T: Serialize>(path: &Path, value: &T) -> Result<Vec<u8>> {
 
 /// Packs the content of a file.
 pub fn pack(bytes: &[u8], level: Compression) -> io::Result<Vec<u8>> {
-    // Without a time and a name in it, the same content gives the same bytes.
+    // Without a time and a name in it, equal content produces equal bytes.
     let mut gzip = GzBuilder::new().mtime(0).write(Vec::new(), level);
     gzip.write_all(bytes)?;
     gzip.finish()
 }
 
-/// Unpacks the content of a file, and returns content that is not packed as it is; `None` when it is damaged.
+/// Unpacks the content of a file, and returns unpacked content unchanged; `None` if it is damaged.
 pub fn unpack(bytes: Vec<u8>) -> Option<Vec<u8>> {
     if !bytes.starts_with(&GZIP_MAGIC) {
         return Some(bytes);
@@ -84,12 +84,12 @@ pub fn unpack(bytes: Vec<u8>) -> Option<Vec<u8>> {
     Some(unpacked)
 }
 
-/// The end of an object that begins so.
+/// Returns the end of an object with this beginning.
 fn check(begin: &[u8]) -> String {
     format!("{CHECK}{}\"}}\n", &blake3::hash(begin).to_hex()[..16])
 }
 
-/// Removes a file; whether there was one.
+/// Removes a file; returns whether there was one.
 pub fn remove_if_there(path: &Path) -> Result<bool> {
     match fs::remove_file(path) {
         Ok(()) => Ok(true),
@@ -98,7 +98,7 @@ pub fn remove_if_there(path: &Path) -> Result<bool> {
     }
 }
 
-/// Reads a file of this kind; `None` when it is missing, too large, or no regular file.
+/// Reads a file of this kind; `None` if it is missing, too large, or not a regular file.
 pub fn read_bounded(path: &Path) -> Option<Vec<u8>> {
     let file = open_regular::open(path, Links::Follow).ok()?;
     let len = file.metadata().ok()?.len();
@@ -107,7 +107,7 @@ pub fn read_bounded(path: &Path) -> Option<Vec<u8>> {
     (bytes.len() as u64 <= FILE_BYTES_MAX).then_some(bytes)
 }
 
-/// Replaces a JSON file, all at once; leaves it alone when it says the same.
+/// Replaces a JSON file atomically; leaves it alone if it is unchanged.
 pub fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<()> {
     let mut bytes = serde_json::to_vec(value).with_context(|| path.display().to_string())?;
     bytes.push(b'\n');
@@ -135,7 +135,7 @@ pub fn create_private(folder: &Path) -> Result<()> {
     Ok(create_folder(folder, Privacy::Private)?)
 }
 
-/// The time of the last change of a file, in nanoseconds since 1970.
+/// Returns the time of the last change of a file, in nanoseconds since 1970.
 pub fn modified_ns(metadata: &fs::Metadata) -> i128 {
     file_stamp::modified_ns(metadata).map_or(0, i128::from)
 }

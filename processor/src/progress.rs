@@ -1,4 +1,4 @@
-//! How a sync tells how far it is.
+//! Progress reports of a sync.
 
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
@@ -11,19 +11,19 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 pub trait ProgressReport: Sync {
     /// A stage of `steps` steps begins.
     fn stage(&self, name: &str, steps: usize);
-    /// A stage goes on, so many of whose `steps` are `done`.
+    /// Continues a stage of which `done` of `steps` are complete.
     fn resume(&self, name: &str, _done: usize, steps: usize) {
         self.stage(name, steps);
     }
-    /// One step of the stage is done.
+    /// Completes one step of the stage.
     fn step(&self);
-    /// A person should read this before it goes on. The same note may come again.
+    /// Reports a note for the user during the work. The same note may be repeated.
     fn note(&self, _note: &str) {}
-    /// All is done.
+    /// Ends the report.
     fn done(&self);
 }
 
-/// Says nothing.
+/// Progress without output.
 #[derive(Debug)]
 pub struct Silent;
 
@@ -105,22 +105,22 @@ pub struct ProgressLines {
 
 /// Time between two lines of one stage.
 const PAUSE: Duration = Duration::from_millis(500);
-/// Time that a stage took so far from which on it is told how long it will take.
+/// Minimum time spent in a stage before its remaining time is estimated.
 const ESTIMATE_FROM: Duration = Duration::from_secs(5);
 
-/// The stage that the work is in, and how long its steps take.
+/// The current stage, and the duration of its steps.
 #[derive(Debug, Default)]
 struct Stage {
     name: String,
     done: usize,
     steps: usize,
-    /// When it was told last.
+    /// Time of the last report.
     told: Option<Instant>,
-    /// When the last step ended, or the stage began.
+    /// Time when the last step ended, or the stage began.
     last: Option<Instant>,
     /// The last note.
     note: String,
-    /// Steps of each stage, and the time they took: one that is gone on with is known.
+    /// Steps of each stage, and their total time: a continued stage keeps its pace.
     paces: BTreeMap<String, (u32, Duration)>,
 }
 
@@ -139,13 +139,13 @@ impl Stage {
         *pace = (pace.0.saturating_add(1), pace.1.saturating_add(took));
     }
 
-    /// Takes a note; whether it differs from the last one.
+    /// Stores a note; returns whether it differs from the last one.
     fn is_new(&mut self, note: &str) -> bool {
         let before = std::mem::replace(&mut self.note, note.to_owned());
         before != note
     }
 
-    /// How long the rest takes, where that can be told and is worth telling.
+    /// Returns the remaining time, if there is an estimate and it is worth reporting.
     fn left(&self) -> Option<Duration> {
         let (steps, time) =
             self.paces.get(&self.name).filter(|(_, time)| *time >= ESTIMATE_FROM)?;
@@ -159,7 +159,7 @@ impl Stage {
     }
 }
 
-/// Tells a time in round words: `about 2 h 40 min`.
+/// Formats a time in round numbers: `about 2 h 40 min`.
 pub fn about(time: Duration) -> String {
     let seconds = time.as_secs();
     match (seconds / 3_600, seconds / 60, seconds) {
@@ -187,7 +187,7 @@ impl ProgressLines {
         } else {
             format!("{} {}/{}{}", stage.name, stage.done, stage.steps, stage.told_left())
         };
-        // Nobody may be listening any more.
+        // The reader of stderr may be gone.
         let _ = writeln!(std::io::stderr(), "{line}");
     }
 }
@@ -249,7 +249,7 @@ mod tests {
         stage.paces.insert("asking".to_owned(), (6, Duration::from_secs(60)));
         assert_eq!(stage.left(), Some(Duration::from_secs(9_900)));
         assert_eq!(stage.told_left(), ", about 2 h 45 min left");
-        // It is known when the stage is gone on with, and of no use to another.
+        // The pace applies when the stage is continued, and not to another one.
         stage.begin("indexing", 0, 100);
         assert_eq!(stage.told_left(), "");
         stage.begin("asking", 999, 1_000);

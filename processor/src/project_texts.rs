@@ -1,5 +1,5 @@
-//! Texts of a project that people read and write anyway: files that git tracks, their paths, branches and tags, and
-//! memories that a person owns. A value in one of them is hidden nowhere else without that person's decision.
+//! Texts of a project that people read and write: files that git tracks, their paths, branches and tags, and memories
+//! that a person owns. A value in one of them is hidden in no other place without that person's decision.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -11,11 +11,11 @@ use memory_store::store::Store;
 
 use crate::git;
 
-/// Time for which one sync asks git about values. Whatever is left then counts as contained.
+/// Maximum time of git's searches for values in one sync. All other values then count as contained.
 const ASKED_MAX: Duration = Duration::from_secs(60);
-/// Working trees whose files are searched.
+/// Maximum number of working trees whose files are searched.
 const TREES_MAX: usize = 8;
-/// Values that are looked for at once.
+/// Maximum number of values in one search.
 const VALUES_MAX: usize = 500;
 
 /// Place of a value in the texts of a project.
@@ -25,11 +25,11 @@ pub enum Contained {
     Nowhere,
     /// A memory that a person owns contains it, and no other text.
     Memory,
-    /// A tracked file, a path or a branch contains it, or nobody can tell.
+    /// A tracked file, a path or a branch contains it, or this could not be determined.
     Project,
 }
 
-/// The texts, each read when it is asked about first.
+/// The texts, each read when first needed.
 pub struct ProjectTexts {
     dirs: UserDirs,
     trees: Vec<Tree>,
@@ -51,7 +51,7 @@ impl ProjectTexts {
         }
     }
 
-    /// Returns where each of these values is, whatever the case of its letters.
+    /// Returns the place of each of these values, ignoring case.
     pub fn contain(&self, values: &BTreeSet<String>) -> BTreeMap<String, Contained> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let (verdicts, spent) = &mut *known;
@@ -71,7 +71,7 @@ impl ProjectTexts {
         values.iter().filter_map(|value| Some((value.clone(), *verdicts.get(value)?))).collect()
     }
 
-    /// Returns what git found of these values in tracked files, in lower case; `None` where it does not tell.
+    /// Returns git's matches of these values in tracked files, in lower case; `None` if git does not answer.
     fn tracked(&self, values: &[&str]) -> Option<String> {
         let mut found = String::new();
         for tree in &self.trees {
@@ -111,7 +111,8 @@ impl ProjectTexts {
     }
 }
 
-/// The paths and names of these working trees: of tracked files, branches and tags, and of the trees themselves.
+/// Returns the paths and names of these working trees: of tracked files, branches and tags, and of the trees
+/// themselves.
 fn names(trees: &[Tree]) -> String {
     let mut names = String::new();
     for tree in trees {
@@ -127,12 +128,12 @@ fn names(trees: &[Tree]) -> String {
 pub struct Committed {
     root: PathBuf,
     paths: BTreeSet<PathBuf>,
-    /// True if git does not tell: then each counts.
+    /// True if git does not answer: then each counts.
     is_unclear: bool,
 }
 
 impl Committed {
-    /// Asks git about a working tree.
+    /// Queries git about a working tree.
     pub fn of(root: &Path) -> Self {
         let paths = git::is_repository(root).then(|| git::tracked_memories(root));
         let is_unclear = matches!(paths, Some(None));

@@ -37,11 +37,11 @@ pub struct Publication<'a> {
     pub dirs: &'a UserDirs,
     /// The settings in effect.
     pub settings: &'a Settings,
-    /// Where vectors come from; without, recall goes by words alone.
+    /// Source of vectors; without it, recall uses words alone.
     pub vectors: Option<&'a dyn Vectors>,
-    /// Contents of the memories' files when these were learned; without, nobody looks.
+    /// Contents of the memories' files when these were learned; without them, staleness is not checked.
     pub anchors: Option<&'a RefCell<Anchors>>,
-    /// Indexes whose memories are made anew without a look at what is there.
+    /// Indexes whose memories are rebuilt without reading the existing ones.
     pub distrusted: &'a BTreeSet<PathBuf>,
     /// Names of the project.
     pub names: &'a BTreeSet<String>,
@@ -49,8 +49,8 @@ pub struct Publication<'a> {
     pub now: Timestamp,
 }
 
-/// Publishes the index of one working tree, where sessions know `known` anyway; returns what its
-/// store holds. Without `passages` these stay as they are.
+/// Publishes the index of one working tree whose sessions receive `known` by another way; returns the memories of its
+/// store. Without `passages` the existing passages remain.
 pub fn tree(
     publication: &Publication<'_>,
     tree: &Tree,
@@ -62,8 +62,8 @@ pub fn tree(
     publish(publication, &store, &folder, &tree.root, passages, known)
 }
 
-/// Publishes what the model thought in a working tree's sessions: an index of passages alone, looked at only
-/// when somebody asks for it, or by hooks where that was set.
+/// Publishes the model's thinking in a working tree's sessions: an index of passages alone, read only for explicit
+/// search, or by hooks if that is set.
 pub fn thinking(publication: &Publication<'_>, tree: &Tree, thoughts: Staged) -> Result<()> {
     let folder = publication.dirs.tree(&tree.root).thinking;
     let content = Content {
@@ -137,7 +137,7 @@ fn publish(
     let trust = Trust::of(store, publication.settings).with_context(context)?;
     let store = store.clone().judged(trust.clone(), publication.settings);
     let mut listing = store.list()?;
-    // Files come from people and from pulls: what a hook prints goes through here once more.
+    // Files may be written by people or pulled: all output of a hook is redacted here once more.
     let redactor = store.redactor(publication.settings);
     let mut pulled = BTreeSet::new();
     for stored in &mut listing.memories {
@@ -155,7 +155,7 @@ fn publish(
         }
         Some(_) | None => BTreeMap::new(),
     };
-    // Another reader may word things otherwise; only today's knows that a later session overtook a memory.
+    // Another reader may use other words; only the current one can detect that a later session overtook a memory.
     let unfound = store.unfound().with_context(context)?;
     for stored in listing.memories.iter().filter(|it| unfound.contains(&it.memory.id)) {
         if is_current_reader(&stored.memory, publication.settings) {
@@ -262,7 +262,7 @@ mod tests {
             (told(true, false), vec![key.to_owned(), wiki.to_owned()])
         );
         assert_eq!(publish(Pulled::Reviewed), (told(true, true), vec![key.to_owned()]));
-        // Its front matter counts, too: it decides what a memory stands for.
+        // Its front matter counts, too: it determines the meaning of a memory.
         let path = root.join(".throughline/memories/one.md");
         let text = std::fs::read_to_string(&path).unwrap();
         std::fs::write(&path, text.replacen("---\n", "---\npinned: true\n", 1)).unwrap();

@@ -1,13 +1,13 @@
 //! Secrets that are known of a project. A record is first redacted by itself, which is the same in whatever slices a
 //! transcript is read, and what was found is noted with its [`SecretSource`].
 //!
-//! A value spreads, which means that it is taken out of all other texts, only if it looks random and the user said it,
+//! A value spreads, which means that it is removed from all other texts, only if it looks random and the user wrote it,
 //! answered with it, or a file or store of credentials contains it. Any other value that looks random is hidden in the
-//! records of the session in which it was found. One that the project's own texts contain is hidden nowhere else
-//! ([`ProjectTexts`]); where that is a person's memory, they decide in `throughline review`.
+//! records of the session in which it was found. A value that the project's own texts contain is hidden in no other
+//! place ([`ProjectTexts`]); if such a text is a person's memory, they decide in `throughline review`.
 //!
-//! The list is written before a record is archived whose transcript is not read again; from then on it says that
-//! earlier records are to be searched, until that was done.
+//! The list is written before a record is archived whose transcript is not read again; from then on it marks earlier
+//! records as unsearched until they have been searched.
 
 pub mod clean;
 pub mod files;
@@ -43,14 +43,14 @@ use crate::transcript::record::{Record, RecordWhat};
 use crate::transcript::session::{Input, PromptBy};
 use crate::transcript::{Redact, TextOrigin};
 
-/// Known secrets of a project, and whether they are written down.
+/// Known secrets of a project, and whether they are saved.
 pub struct Secrets {
     known: Known,
     dirs: UserDirs,
     home: ProjectDir,
     /// The working trees, below which the names of folders may change.
     roots: Vec<PathBuf>,
-    /// Texts whose values are no secrets.
+    /// Texts whose values are not secrets.
     project: ProjectTexts,
     written: Mutex<FileText>,
 }
@@ -70,7 +70,7 @@ struct FileText {
 enum SecretSource {
     /// Words or an answer of the user, or what a file or store of credentials contains.
     Trusted,
-    /// The call of a tool with this id, or its result: the call tells what it read.
+    /// The call of a tool with this id, or its result: the call determines the source that it read.
     Tool(String),
     /// Anything else, such as a page or words of the model.
     Other,
@@ -80,7 +80,8 @@ enum SecretSource {
 type Noted = (String, SecretSource);
 
 impl Secrets {
-    /// Reads what is known; `roots` are those of all working trees that the project has or had, `trees` are there.
+    /// Reads the known secrets; `roots` are those of all current and former working trees of the project, `trees`
+    /// exist.
     pub fn open(
         dirs: &UserDirs,
         home: &ProjectDir,
@@ -96,12 +97,12 @@ impl Secrets {
         Ok(Self { known, dirs: dirs.clone(), home: home.clone(), roots, project, written })
     }
 
-    /// Returns the known secrets; they grow while records are read.
+    /// Returns the known secrets; they increase while records are read.
     pub fn known(&self) -> &Known {
         &self.known
     }
 
-    /// Writes down what was learned since, if anything was.
+    /// Saves the secrets learned since the last save, if any.
     pub fn save(&self) -> Result<()> {
         let mut written = self.written();
         let (values, revision) = (self.known.len(), self.known.revision());
@@ -114,8 +115,8 @@ impl Secrets {
         Ok(())
     }
 
-    /// Whether what was stored earlier is to be searched: something became known since, or a file that could not
-    /// be searched is another one by now.
+    /// Returns whether earlier stored data must be searched: a secret became known since, or a file that could not be
+    /// searched has changed.
     pub fn is_unclean(&self) -> bool {
         let written = self.written();
         let Pending { unclean, left } = &written.pending;
@@ -124,7 +125,7 @@ impl Secrets {
             || left.iter().any(|(path, was)| look(path) != *was)
     }
 
-    /// Notes that all that is stored was searched but for what is at these places.
+    /// Records that all stored data was searched except these places.
     pub fn note_clean(&self, but: &BTreeSet<PathBuf>) -> Result<()> {
         let mut written = self.written();
         let left = but.iter().map(|path| (path.clone(), look(path))).collect();
@@ -139,7 +140,8 @@ impl Secrets {
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Text that is only compared, without its secrets: where it has one, a hash tells it from others.
+    /// Returns text for comparison only, without its secrets: each is replaced by a hash that distinguishes it from
+    /// others.
     pub fn comparable(&self, text: &str, redactor: &Redactor) -> Result<String> {
         let clean = self.known.comparable(text, &redactor.redact(text));
         if clean != text && !self.home.known_secrets.exists() {
@@ -150,7 +152,8 @@ impl Secrets {
         Ok(clean)
     }
 
-    /// Learns what was noted in records of a session that were read together; `records` tell what each tool read.
+    /// Learns the noted values of a session's records that were read together; `records` determine the source each tool
+    /// read.
     pub fn learn(&self, session: &str, learning: &Learning<'_>, records: &[Record]) {
         let noted = learning.take();
         if noted.is_empty() {
@@ -178,9 +181,10 @@ impl Secrets {
         }
     }
 
-    /// Hides what the user gave when Claude asked for a secret in words, what a command printed that prints a secret,
-    /// what a file holds that holds nothing else, and the value that an edit puts in place of a secret; whether there
-    /// was anything. The question is near the end of what Claude said, the answer in one of the next short prompts.
+    /// Hides a user's answer when Claude asked for a secret in words, the output of a command that prints a secret, the
+    /// content of a file that contains only a secret, and the value that an edit writes in place of a secret; returns
+    /// whether there was any. The question is near the end of Claude's message, the answer in one of the next short
+    /// prompts.
     pub fn hide_answers(
         &self,
         session: &str,
@@ -190,11 +194,11 @@ impl Secrets {
         const PROMPTS_MAX: usize = 3;
         let mut question = String::new();
         let known = of_known(learning.redactor, self.known.in_session(session));
-        // The last call that prints a secret, and how sure it is that it does.
+        // The last call that prints a secret, and how certain that is.
         let mut printing = String::new();
         let mut given = Given::Freely;
         let (mut prompts, mut is_next, mut changed) = (0, false, false);
-        // Whether the last prompt held a secret.
+        // Whether the last prompt contained a secret.
         let mut held = false;
         for record in records {
             match &mut record.what {
@@ -223,7 +227,7 @@ impl Secrets {
                     }
                 }
                 RecordWhat::Result(result) if result.id == printing && !result.failed => {
-                    // Its first line, if that is one word; what follows is told to the reader.
+                    // Its first line, if that is one word; the rest is text for the reader.
                     let end = result.output.find('\n').unwrap_or(result.output.len());
                     let (line, rest) = result.output.split_at(end);
                     // Of a file that was read, lines are numbered.
@@ -272,7 +276,7 @@ impl Secrets {
         changed
     }
 
-    /// Hides `known` values in records, or other plain data; whether there was anything.
+    /// Hides `known` values in records, or other plain data; returns whether there was any.
     pub fn hide<T: Serialize + DeserializeOwned>(
         &self,
         known: Known,
@@ -291,7 +295,7 @@ impl Secrets {
     }
 }
 
-/// Decision of a person about a value that became known as a secret and that a memory of theirs contains.
+/// Decision of a person about a known secret that a memory of theirs contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SecretDecision {
     /// The value is taken out of the memory, and of all that is stored.
@@ -300,8 +304,8 @@ pub enum SecretDecision {
     Keep,
 }
 
-/// Does what a person decided about a change that was proposed for a memory of this store. Returns the memory as it is
-/// then; `None` where it was changed since it was shown.
+/// Applies a person's decision about a proposed change of a memory of this store. Returns the resulting memory; `None`
+/// if it was changed after it was shown.
 pub fn decide(
     dirs: &UserDirs,
     home: &ProjectDir,
@@ -356,7 +360,7 @@ fn calls_of_stores(records: &[Record]) -> BTreeSet<&str> {
     calls.filter(|(_, input)| is_store(input)).map(|(id, _)| id).collect()
 }
 
-/// Returns a mark of the file or folder: another try to search it is worth while when the mark changes.
+/// Returns a mark of the file or folder: the search is repeated when the mark changes.
 fn look(path: &Path) -> String {
     let Ok(metadata) = fs::symlink_metadata(path) else { return "gone".to_owned() };
     let is_read = match metadata.is_dir() {
@@ -369,13 +373,13 @@ fn look(path: &Path) -> String {
     format!("{} {} {is_read}", metadata.len(), modified_ns(&metadata))
 }
 
-/// Whether a path is that of a pack which this version cannot read, though a later one may.
+/// Returns whether a path is that of a pack which this version cannot read, though a later one may.
 fn is_foreign_pack(path: &Path) -> bool {
     let is_pack = path.extension().is_some_and(|end| end == "pack");
     is_pack && !archive::lists_pack(path)
 }
 
-/// Whether the name of a file says that it holds a secret and nothing else.
+/// Returns whether the name of a file implies that it contains a secret and nothing else.
 fn holds_secret(path: &str) -> bool {
     prints_secret(&format!("cat {path}"))
 }
@@ -388,13 +392,13 @@ fn is_placeholder(text: &str) -> bool {
         .is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-'))
 }
 
-/// The question to which a value is the answer that only its place tells to be a secret.
+/// Question used for a value that only its place marks as a secret.
 const ASKED: &str = "What is the password?";
 
-/// The longest prompt that may be an answer.
+/// Maximum length of a prompt that may be an answer.
 const ANSWER_BYTES_MAX: usize = 400;
 
-/// Hides the secrets of each record by itself, and notes those that look random.
+/// Hides the secrets of each record on its own, and notes those that look random.
 pub struct Learning<'r> {
     redactor: &'r Redactor,
     noted: Mutex<BTreeSet<Noted>>,
@@ -453,7 +457,7 @@ impl Redact for Learning<'_> {
         given: Given,
     ) -> (Cow<'a, str>, Vec<&'a str>) {
         let answer = self.redactor.redact_answer(question, answer, given);
-        // What was offered are words of the model, whoever chose among them.
+        // Offered options are words of the model, even if the user selected one.
         let is_offered = given == Given::Offered;
         let source = if is_offered { SecretSource::Other } else { SecretSource::Trusted };
         self.note(answer.recognised, &source);
@@ -461,14 +465,14 @@ impl Redact for Learning<'_> {
     }
 }
 
-/// Fields that say where something belongs: rewritten, a record would belong nowhere.
+/// Fields that link a record to others: with changed values it would lose its place.
 const LINKS: [&str; 8] = ["u", "p", "cwd", "id", "message", "after", "leaf", "turns"];
 
-/// The field of a working directory, of which the part below a working tree says nothing about where it belongs.
+/// The field of a working directory. Its part below a working tree does not identify the project.
 const FOLDER: &str = "cwd";
 
-/// Cleans the texts of what is written as JSON, but for what links it to others; whether there was something. Of a
-/// working directory the part below one of these working trees is cleaned.
+/// Removes secrets from the texts of JSON data, except from fields that link it to other data; returns whether there
+/// was any. In a working directory the part below one of these working trees is cleaned.
 pub fn clean_texts<T: Serialize + DeserializeOwned>(
     redactor: &Redactor,
     of: &mut T,
@@ -495,7 +499,7 @@ pub fn clean_texts<T: Serialize + DeserializeOwned>(
     Ok(changed)
 }
 
-/// Cleans the name of a working directory below its working tree, unless another repository lies there.
+/// Cleans the name of a working directory below its working tree, unless it is another repository.
 fn clean_folder(redactor: &Redactor, fields: &mut Map<String, Value>, roots: &[PathBuf]) -> bool {
     let Some(Value::String(folder)) = fields.get_mut(FOLDER) else { return false };
     let path = Path::new(folder.as_str());

@@ -1,5 +1,5 @@
 //! Session records of a project, over all of its sessions: the list of them, the commands that passed in several, the
-//! cures that are known, and what is still open.
+//! known cures, and the open items.
 
 mod open;
 
@@ -22,7 +22,7 @@ use crate::transcript::parts;
 pub use open::{OpenItem, OpenKind, open_items};
 
 /// Returns the record of each session, the latest first: parts and subagents are added to their session, and sessions
-/// whose turns are gone are included.
+/// whose turns were removed are included.
 pub fn read(home: &ProjectDir) -> Vec<SessionRecord> {
     let expired = Expired::open(home);
     let state = State::read(home);
@@ -37,14 +37,14 @@ pub fn read(home: &ProjectDir) -> Vec<SessionRecord> {
         Some((name, 1, marked(file, brought)))
     });
     let files: Vec<(String, u8, MinedFile)> = gone.chain(known).collect();
-    // Turns that are gone came before those of the same part that are there.
+    // Removed turns precede the remaining ones of the same part.
     let mut files: Vec<&(String, u8, MinedFile)> = files.iter().collect();
     files.sort_by_key(|(_, is_there, _)| *is_there);
     united(files.into_iter().map(|(name, _, file)| (name.as_str(), file)))
 }
 
-/// Returns the record of each session of mined files with their names, the latest first: parts and subagents are added to
-/// their session.
+/// Returns the record of each session of mined files with their names, the latest first: parts and subagents are added
+/// to their session.
 pub fn united<'a>(files: impl Iterator<Item = (&'a str, &'a MinedFile)>) -> Vec<SessionRecord> {
     let mut files: Vec<(&str, &MinedFile)> = files.collect();
     files.sort_by_cached_key(|(name, _)| {
@@ -68,21 +68,22 @@ pub fn united<'a>(files: impl Iterator<Item = (&'a str, &'a MinedFile)>) -> Vec<
     records
 }
 
-/// Marks the record of a session whose transcript was brought in a folder.
+/// Marks the record of a session whose transcript was imported from a folder.
 fn marked(file: MinedFile, brought: bool) -> MinedFile {
     let is_empty = file.record.is_empty();
     let record = SessionRecord { brought: brought && !is_empty, ..file.record };
     MinedFile { record, ..file }
 }
 
-/// Sessions in which a command passed before it is shown where a session starts.
+/// Minimum number of sessions in which a command passed before a session start shows it.
 const SESSIONS_MIN: usize = 3;
 
 /// Commands that are shown.
 const SHOWN_MAX: usize = 3;
 
-/// Returns the commands that passed in at least [`SESSIONS_MIN`] of some sessions, as they are shown: the line, and its
-/// folder unless that is the root. Of a line that passed in several folders the one of most sessions is shown.
+/// Returns the commands that passed in at least [`SESSIONS_MIN`] of some sessions, in the form for output: the line,
+/// and its folder unless that is the root. Of a line that passed in several folders the one with most sessions is
+/// shown.
 pub fn often<'a>(sessions: impl Iterator<Item = (&'a str, &'a SessionRecord)>) -> Vec<String> {
     let mut seen: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
     for (session, record) in sessions {
@@ -151,7 +152,7 @@ pub fn cures(records: Vec<SessionRecord>) -> Vec<Cure> {
     cures
 }
 
-/// Share of the words asked for that a cure has at least.
+/// Minimum share of the words of a query that a cure must have.
 const FIT_MIN: f32 = 0.5;
 
 /// Returns the cures of an error, the best first: those with its signature, and those that have most of its words.

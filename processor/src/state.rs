@@ -16,32 +16,31 @@ use crate::handoff::SESSIONS_MAX;
 use crate::private_files::{Damaged, read_checked, read_json, write_checked, write_packed};
 use crate::transcript::{Speaker, parts};
 
-/// Changes whenever the meaning of what is remembered changes.
+/// Changes whenever the meaning of the stored state changes.
 const VERSION: u32 = 4;
 
-/// Sessions of one working directory of which it is remembered where they were left: twice as many as are told.
+/// Maximum number of sessions of one working directory whose ends are kept: twice as many as are shown.
 const LEFT_MAX: usize = 2 * SESSIONS_MAX;
 
 /// State of one project.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct State {
-    /// A file that does not say it is of no version.
+    /// A file without it has no version.
     #[serde(default)]
     version: u32,
     /// Transcripts that were looked at, by path.
     pub seen: BTreeMap<PathBuf, SeenTranscript>,
     /// Archived sessions, by the name of their file.
     pub sessions: BTreeMap<String, SessionState>,
-    /// Packs of which every byte was seen to be sound: their length, and when they were written, in nanoseconds since
-    /// 1970.
+    /// Packs of which every byte was verified: their length, and when they were written, in nanoseconds since 1970.
     pub packs: BTreeMap<String, (u64, i128)>,
-    /// When packing failed last, and was put off.
+    /// Time when packing last failed, and was postponed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packing_failed: Option<Timestamp>,
-    /// Sessions whose transcripts hold nothing to keep.
+    /// Sessions whose transcripts contain nothing to keep.
     pub empty: BTreeSet<String>,
-    /// Whether turns were removed that the index may still hold.
+    /// Whether turns were removed that the index may still contain.
     pub all_turns: bool,
     /// How the passages in the indexes were cut into terms (`memory_store::text::VERSION`).
     pub terms: u32,
@@ -64,9 +63,9 @@ pub struct State {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Learned {
-    /// A hash of what they follow from (see `sync`).
+    /// A hash of their inputs (see `sync`).
     pub inputs: String,
-    /// Memories that stood in the main working tree's store.
+    /// Number of memories in the main working tree's store.
     pub memories: usize,
     /// Memories that the drafts amounted to and that were written.
     pub derived: usize,
@@ -94,13 +93,13 @@ pub struct SessionState {
     pub last: Timestamp,
     /// The working directories of its prompts.
     pub cwds: Vec<String>,
-    /// Its speaker, where this part of it shows one.
+    /// Its speaker, if this part shows one.
     pub speaker: Option<Speaker>,
     /// Whether the user gave its transcript by `--from`.
     pub from_folder: bool,
-    /// Where it was left, and the working directory it was left in.
+    /// End of the session, and its working directory.
     pub left: Option<(String, LeftSession)>,
-    /// Files that it edited, relative to their working tree, and when it did so last.
+    /// Files that it edited, relative to their working tree, with the time of the last edit.
     pub edited: BTreeMap<String, Timestamp>,
     /// Summary of the drafts that were mined from it.
     pub mined: Option<MinedSummary>,
@@ -109,7 +108,7 @@ pub struct SessionState {
     pub is_unpackable: bool,
 }
 
-/// Summary that a sync remembers of a mined session: enough to tell whether memories may change.
+/// Summary of a mined session, sufficient to decide whether memories may change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MinedSummary {
@@ -126,7 +125,7 @@ pub struct MinedSummary {
     /// Tasks that a model read as open at the end.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unfinished: Vec<String>,
-    /// How many drafts of these kinds there are.
+    /// Number of drafts of these kinds.
     pub drafts: usize,
     /// A hash of them.
     pub digest: String,
@@ -161,7 +160,7 @@ impl Default for State {
 }
 
 impl State {
-    /// Reads what is remembered; nothing when it is missing, damaged or of another version.
+    /// Reads the state; returns an empty one if it is missing, damaged or of another version.
     pub fn read(home: &ProjectDir) -> Self {
         read_checked::<Self>(&path(home))
             .ok()
@@ -170,13 +169,13 @@ impl State {
             .unwrap_or_default()
     }
 
-    /// Writes it, unless it is what is there.
+    /// Writes the state, if it differs from the file.
     pub fn write(&self, home: &ProjectDir) -> Result<()> {
         write_packed(&path(home), self)
     }
 
-    /// The sessions, each with what is remembered of its parts: when the first began, when the last ended, and all
-    /// files that were edited.
+    /// Returns the sessions, each with the combined state of its parts: when the first began, when the last ended, and
+    /// all files that were edited.
     pub fn whole_sessions(&self) -> BTreeMap<&str, SessionState> {
         let mut whole: BTreeMap<&str, SessionState> = BTreeMap::new();
         for (name, part) in &self.sessions {
@@ -195,7 +194,7 @@ impl State {
         whole
     }
 
-    /// Returns the speaker of a session, by the name of its file or of a part; the person where nothing shows another.
+    /// Returns the speaker of a session, by the name of its file or of a part; a person by default.
     pub fn speaker(&self, name: &str) -> Speaker {
         let session = parts::of_name(name).0;
         let from = self.sessions.range(session.to_owned()..);
@@ -204,8 +203,8 @@ impl State {
         parts.filter_map(|(_, part)| part.speaker).min().unwrap_or_default()
     }
 
-    /// Forgets where sessions were left that others of the same working directory came after: nobody is
-    /// told of them, and a long history has many.
+    /// Drops the ends of sessions that were followed by enough others in the same working directory: they are never
+    /// shown, and a long history has many.
     pub fn forget_left(&mut self) {
         // Sessions of programs, which may be many, do not count among those of the person.
         let mut places: BTreeMap<(&str, bool), Vec<Timestamp>> = BTreeMap::new();
@@ -232,8 +231,8 @@ impl State {
     }
 }
 
-/// The roots of the project's working trees, those of the past too. No cache: once a worktree is
-/// gone, nothing else tells that its sessions were this project's, so it lies with the archive.
+/// Returns the roots of the project's working trees, including former ones. Not a cache: after a worktree is removed,
+/// there is no other link from its sessions to this project, so the file is stored with the archive.
 pub fn read_roots(home: &ProjectDir) -> Vec<PathBuf> {
     let path = roots_path(home);
     match read_checked::<RootsFile>(&path) {

@@ -1,13 +1,12 @@
-//! A sync: what is new in the transcripts becomes memories and an index.
+//! A sync: derives memories and an index from the new content of the transcripts.
 //!
 //! Before anything else it brings the stores to the formats of this program (`migrate`). Its steps are `collect`, `mine`, `consolidate`, `reconcile`, `publish`, `handoffs`, `expire` and `settle`. Each is a
 //! function in the file of its name: it reads the [`SyncContext`](context), changes the remembered state where it is
 //! handed that to change, and has an outcome. Here is their order: a [`SyncRun`] carries outcomes from step to step.
 //!
-//! Each step can be repeated: a run that is killed anywhere leaves whole files, and the next one
-//! goes on where it was. What is published depends only on what the archive holds, so syncing in
-//! any slices ends with the same memories as syncing once. When nothing changed since the last
-//! run, nothing is written.
+//! Each step can be repeated: a run that is killed at any point leaves whole files, and the next one continues from
+//! there. The published data depends only on the content of the archive, so syncing in any slices results in the same
+//! memories as syncing once. When nothing changed since the last run, nothing is written.
 
 mod collect;
 mod consolidate;
@@ -77,7 +76,7 @@ pub fn sync(options: &SyncOptions<'_>) -> Result<SyncReport> {
         return Ok(SyncReport { busy: true, ..SyncReport::default() });
     };
     let mut report = sync_locked(options, prepare(options, &lock)?)?;
-    // A person waits for all of it, and can use what is published meanwhile.
+    // A person waits for the whole result, and can use the published part meanwhile.
     let waits = matches!(options.busy, Busy::Wait(_)) && !options.leaves_rest;
     while waits && report.goes_on() {
         let asked = report.questions;
@@ -137,7 +136,7 @@ struct SyncRun<'a> {
     collection: CollectOutcome,
     models: Models,
     around: Around,
-    /// Indexes that are made again without a look at what they hold.
+    /// Indexes to be rebuilt without reading them.
     distrusted: Distrusted,
     report: SyncReport,
 }
@@ -147,7 +146,7 @@ impl SyncRun<'_> {
     fn finish(mut self, is_same: bool, handoffs: &mut Handoffs) -> Result<SyncReport> {
         let options = self.context.options;
         let mut is_same = is_same && self.collection.changed.is_empty();
-        // Reading every byte takes a moment: it is for who waits, and for a run that has nothing else to do.
+        // Reading every byte takes a moment: only for a waiting user, and for a run without other work.
         let is_at_leisure = is_same || matches!(options.busy, Busy::Wait(_));
         let depth = if is_at_leisure { Depth::Bytes } else { Depth::Headers };
         if options.afresh {
@@ -155,7 +154,7 @@ impl SyncRun<'_> {
         } else {
             is_same &= self.indexes_are_sound(depth);
         }
-        // Turns grow old where nothing happens, too.
+        // Turns expire without any change, too.
         let nothing_is_due =
             self.overdue().is_empty() && !rest::anything_to_ask(&self.context, &self.state);
         if is_same && !options.afresh && nothing_is_due {
@@ -168,14 +167,14 @@ impl SyncRun<'_> {
                 self.state.published = self.fingerprint();
             }
             self.pack();
-            // Transcripts may have been touched that say the same.
+            // Transcripts may have been touched without a change of content.
             self.state.write(&self.context.home)?;
             return Ok(self.report);
         }
         let changed = std::mem::take(&mut self.collection.changed);
         self.learn_and_expire(&changed)?;
         handoffs.write_learned(&self.context, &self.state)?;
-        // The written files are part of what the next run compares with.
+        // The written files are part of the next run's comparison.
         self.write_as_published()?;
         handoffs.take_notes(&self.context)?;
         let settled = self.settle_or_heal()?;
@@ -185,8 +184,7 @@ impl SyncRun<'_> {
         Ok(self.report)
     }
 
-    /// Packs sessions that rest, where nothing more urgent is left to do and nobody waits. Returns whether the state is
-    /// another one.
+    /// Packs inactive sessions, if there is no more urgent work and no user waits. Returns whether the state changed.
     fn pack(&mut self) -> bool {
         let report = &self.report;
         let is_urgent = report.goes_on() || report.embedding_waits || report.second_waits;
@@ -202,7 +200,7 @@ impl SyncRun<'_> {
         })
     }
 
-    /// Learns from what changed and publishes it, and removes what is too old.
+    /// Learns from changed sessions and publishes the result, and removes expired data.
     fn learn_and_expire(&mut self, changed: &BTreeSet<String>) -> Result<()> {
         let Some(mined) = self.learn_and_publish(changed)? else { return Ok(()) };
         let overdue = self.overdue();
@@ -217,8 +215,8 @@ impl SyncRun<'_> {
         Ok(())
     }
 
-    /// Learns from what changed and publishes it. Says what was mined from all sessions where that had to be
-    /// looked at.
+    /// Learns from changed sessions and publishes the result. Returns the mined data of all sessions if they had to be
+    /// read.
     fn learn_and_publish(&mut self, changed: &BTreeSet<String>) -> Result<Option<Vec<MinedFile>>> {
         let (context, state) = (&self.context, &mut self.state);
         let ownership = context.holders(state).decide_with(&mut state.keys);
@@ -236,7 +234,7 @@ impl SyncRun<'_> {
         }
         let (context, state) = (&self.context, &mut self.state);
         let mut asked = mined.asked;
-        // Memories must not go because a mined file was lost.
+        // A lost mined file must not remove memories.
         if mine::load(context, state, &ownership, &mut known) {
             let again = mine::mine(context, state, &ownership, &mut known, &mut self.models)?;
             self.report.sessions_mined += again.mined;
@@ -262,7 +260,7 @@ impl SyncRun<'_> {
         Ok(Some(all))
     }
 
-    /// Makes memories of what was mined, and publishes them with the turns that the indexes lack.
+    /// Derives memories from the mined data, and publishes them with the turns that the indexes lack.
     fn make_memories(
         &mut self,
         ownership: &Ownership,
@@ -324,7 +322,7 @@ impl SyncRun<'_> {
         self.report.warn(published.warnings);
     }
 
-    /// Whether memories, and all that is published of them, would be as they are.
+    /// Returns whether memories, and all published data derived from them, would be unchanged.
     fn memories_stay(&self, inputs: &str) -> bool {
         self.around.stays
             && self.context.home.commands.exists()
@@ -341,7 +339,7 @@ impl SyncRun<'_> {
         expire::overdue(&self.context, &self.state, &self.collection)
     }
 
-    /// Looks at the indexes; those that cannot be read are made again by this run. Says whether all can.
+    /// Inspects the indexes; this run rebuilds unreadable ones. Returns whether all are readable.
     fn indexes_are_sound(&mut self, depth: Depth) -> bool {
         let health = heal::inspect_indexes(&self.context, depth);
         let is_sound = health.unsound.is_empty();
@@ -355,7 +353,7 @@ impl SyncRun<'_> {
         heal::distrust_indexes(&self.context, &mut self.state, &mut self.distrusted);
     }
 
-    /// Settles, and where that meets damage makes the indexes again before.
+    /// Settles; if that meets damage, rebuilds the indexes first.
     fn settle_or_heal(&mut self) -> Result<bool> {
         match self.settle() {
             Err(error) if heal::is_damage(&error) => {
@@ -368,7 +366,7 @@ impl SyncRun<'_> {
         }
     }
 
-    /// Does what was put off. Says whether there was anything to do.
+    /// Does postponed work. Returns whether there was any.
     fn settle(&mut self) -> Result<bool> {
         let has_read = self.report.sessions_read > 0;
         let (context, state) = (&self.context, &self.state);
@@ -385,7 +383,7 @@ impl SyncRun<'_> {
         fingerprint::fingerprint(&self.context, &self.state, &self.around)
     }
 
-    /// Writes down the state with the fingerprint of what was published.
+    /// Writes the state with the fingerprint of the published data.
     fn write_as_published(&mut self) -> Result<()> {
         self.state.published = self.fingerprint();
         self.state.write(&self.context.home)
@@ -394,9 +392,9 @@ impl SyncRun<'_> {
 
 /// Outcome of making memories.
 struct Made {
-    /// State to remember, but for what it follows from.
+    /// State to store, except for the hash of its inputs.
     learned: Learned,
-    /// Whether a model is to be asked again how drafts relate.
+    /// Whether a model must be asked again for relations between drafts.
     relations_wait: bool,
 }
 

@@ -17,7 +17,7 @@ use crate::sync::SyncOptions;
 /// When a test happens.
 pub(crate) const NOW: Timestamp = Timestamp(1_790_000_000_000);
 
-/// A project that somebody vouched for, without a repository, in a home of its own.
+/// A trusted project without a repository, in a home of its own.
 pub(crate) struct Project {
     pub dirs: UserDirs,
     pub tree: Tree,
@@ -52,7 +52,7 @@ pub(crate) fn write_memory(root: &Path, name: &str, number: u8, title: &str) {
     fs::write(folder.join(name), MemoryFile::new(memory).unwrap().text()).unwrap();
 }
 
-/// Runs git as somebody without a configuration.
+/// Runs git as a user without a configuration.
 pub(crate) fn git(root: &Path, arguments: &[&str]) {
     git_with(root, arguments, "");
 }
@@ -83,10 +83,10 @@ fn of_nobody(root: &Path, arguments: &[&str]) -> Command {
 
 pub use std::os::unix::fs::symlink;
 
-/// Lets this thread see files as another user does: no folder is closed to root.
+/// Makes this thread access files as another user: no folder is closed to root.
 pub fn as_nobody() {
     const NOBODY: libc::c_long = 65534;
-    // SAFETY: the call takes a number and changes only how this thread accesses files; it
-    // does nothing for a thread that may not do this.
+    // SAFETY: the call gets a number and changes only how this thread accesses files; it has no effect in a thread
+    // without that right.
     unsafe { libc::syscall(libc::SYS_setfsuid, NOBODY) };
 }

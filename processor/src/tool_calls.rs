@@ -32,10 +32,11 @@ const SLACK_MS: i64 = 2_000;
 /// ignored: the transcript was copied, or its clock differs.
 const STALE_MS: i64 = 600_000;
 
-/// Milliseconds that a typed command may take if its end is not recorded.
+/// Maximum duration of a typed command in milliseconds if its end is not recorded.
 const TYPED_MS: i64 = 60_000;
 
-/// Milliseconds by which a transcript may have been written before the file that one of its calls wrote.
+/// Maximum time in milliseconds by which a transcript may have been written before the file that one of its calls
+/// wrote.
 const BEFORE_MS: i64 = 60_000;
 
 /// Words of a command line that write files: programs, subcommands and options.
@@ -46,7 +47,7 @@ const WRITERS: [&str; 43] = [
     "reset", "apply", "revert", "clean", "unzip", "-delete", "shred", "trash",
 ];
 
-/// Programs that let a command run on after the tool call, anywhere in a command line.
+/// Programs that let a command run after the tool call, anywhere in a command line.
 const DETACHERS: [&str; 6] = ["nohup", "setsid", "disown", "daemonize", "tmux", "systemd-run"];
 
 /// Such programs whose names are ordinary words; they count only at the beginning of a command.
@@ -336,7 +337,7 @@ fn timestamp(line: &[u8]) -> Option<Timestamp> {
     Timestamp::parse(std::str::from_utf8(&line[at..at + end]).ok()?)
 }
 
-/// Returns the files that a tool call may write; `None` if the tool only reads or asks.
+/// Returns the files that a tool call may write; `None` if the tool only reads or queries.
 fn target(tool: &str, input: Input) -> Option<Target> {
     match input {
         Input::Edit { path, .. } => Some(Target::File(path)),

@@ -1,8 +1,8 @@
-//! Looks at the memory files that this machine does not know, and notes which of them git brought.
+//! Examines the memory files that this machine does not know, and records which of them git brought.
 //!
-//! A text that no commit has, or that was first committed by `git commit` in this repository, was written by somebody
-//! here: a reconciliation takes it as this machine's. Every other file that nobody derived, wrote or released here is from
-//! the repository, for good: the label depends on the text of a file.
+//! A text that is in no commit, or that was first committed by `git commit` in this repository, was written by a person
+//! here: a reconciliation treats it as this machine's. Every other file that was not derived, written or released here
+//! is from the repository, permanently: the label depends on the text of a file.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,21 +22,21 @@ use crate::git;
 use crate::git::text_origins::{FirstCommit, TextOrigins};
 use crate::private_files::{read_json, write_json};
 
-/// Files that git is asked about in one look; of more all count as brought by it.
+/// Maximum number of files queried in git at once; of more, all count as brought by git.
 const FILES_MAX: usize = 200;
 
-/// Where git was in each working tree, by its root, when its files were last looked at.
+/// Git's position in each working tree, by its root, when its files were last examined.
 type Positions = BTreeMap<PathBuf, String>;
 
-/// Notes which memory files of a project git brought since the last look, and counts them. What git does while
-/// this runs is for whoever calls it to notice.
+/// Records which memory files of a project git brought since the last run, and counts them. Callers must detect actions
+/// of git while this runs.
 pub fn look(dirs: &UserDirs, trees: &[Tree], settings: &Settings, now: Timestamp) -> Result<()> {
     let Some(main) = trees.first() else { return Ok(()) };
     let home = dirs.project(main.project);
     let path = &home.git_positions;
     let mut positions: Positions = read_json(path).unwrap_or_default();
     if positions.is_empty() {
-        // Older versions asked who committed what.
+        // Older versions determined the committers.
         for name in ["committers.json", "withheld.json"] {
             memory_store::store::remove(&home.folder.join(name))?;
         }
@@ -46,7 +46,7 @@ pub fn look(dirs: &UserDirs, trees: &[Tree], settings: &Settings, now: Timestamp
     for tree in trees {
         let store = Store::open(dirs, tree)?;
         let Some(root) = store.root.as_deref() else { return Ok(()) };
-        // Before the files are read: what git does meanwhile is a move for the next look.
+        // Before the files are read: actions of git meanwhile count as a move for the next run.
         let position = git::memory_position(root);
         let mut unknown = trust::unknown(&store)?;
         if !unknown.is_empty() && git::marks(root).is_unfinished {
@@ -66,18 +66,18 @@ pub fn look(dirs: &UserDirs, trees: &[Tree], settings: &Settings, now: Timestamp
     if positions == before { Ok(()) } else { write_json(path, &positions) }
 }
 
-/// Returns where git was in a working tree when its files were last looked at.
+/// Returns git's position in a working tree when its files were last examined.
 pub fn position_of(home: &ProjectDir, root: &Path) -> Option<String> {
     read_json::<Positions>(&home.git_positions)?.remove(root)
 }
 
-/// Leaves the files whose text others wrote: those that a commit of others had first, and those of a repository of their
-/// own.
+/// Keeps the files whose text others wrote: those that a commit of others had first, and those of a separate
+/// repository.
 fn of_others(root: &Path, files: Vec<Stored>) -> Vec<Stored> {
     with_commit(root, files, |_, first| first.is_some_and(|first| first.is_of_others))
 }
 
-/// Leaves the files that git wrote: those whose text a commit had before the file was changed.
+/// Keeps the files that git wrote: those whose text a commit had before the file was changed.
 pub fn written_by_git(root: &Path, files: Vec<Stored>) -> Vec<Stored> {
     with_commit(root, files, |path, first| {
         first.is_some_and(|first| {
@@ -88,8 +88,8 @@ pub fn written_by_git(root: &Path, files: Vec<Stored>) -> Vec<Stored> {
     })
 }
 
-/// Leaves the files for which `keeps` is true of the first commit that has their text. What cannot be read or asked about
-/// stays, and so do files of a repository within the working tree.
+/// Keeps the files for which `keeps` is true of the first commit that has their text. Files that cannot be read or
+/// queried are kept, and so are files of a repository within the working tree.
 fn with_commit(
     root: &Path,
     mut files: Vec<Stored>,
@@ -118,7 +118,7 @@ fn with_commit(
     files
 }
 
-/// Whether a file lies in a repository within the working tree, which has a HEAD of its own.
+/// Returns whether a file is in a repository within the working tree, which has a HEAD of its own.
 fn is_nested(root: &Path, file: &Path) -> bool {
     let folders = file.ancestors().skip(1).take_while(|folder| *folder != root);
     folders.into_iter().any(has_git_entry)
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
     use crate::testing::{NOW, Project, git, git_at, write_memory};
 
-    /// A repository whose memory files were looked at once.
+    /// A repository whose memory files were examined once.
     struct Repository(Project);
 
     impl Repository {
@@ -174,7 +174,7 @@ mod tests {
             write_memory(self.0.root(), &format!("{number}.md"), number, title);
         }
 
-        /// Has somebody else commit a memory to a branch `theirs` of another repository, and fetches that.
+        /// Commits a memory as another person to a branch `theirs` of another repository, and fetches that.
         fn fetch(&self, number: u8, title: &str, body: &str) {
             let other = tempfile::tempdir().unwrap();
             let (root, clone) = (self.0.root(), fs::canonicalize(other.path()).unwrap());
@@ -189,7 +189,7 @@ mod tests {
             self.git(&["fetch", "-q", clone.to_str().unwrap(), "HEAD:theirs"]);
         }
 
-        /// Looks and reconciles, as a sync does, and tells which memories are from the repository.
+        /// Examines and reconciles, as a sync does, and returns the memories that are from the repository.
         fn look(&self) -> Vec<String> {
             let Project { dirs, tree, .. } = &self.0;
             let store = Store::open(dirs, tree).unwrap();
@@ -279,7 +279,7 @@ mod tests {
         assert_eq!(repository.look(), ["Theirs"]);
         fs::remove_file(repository.0.root().join(".throughline/memories/1.md")).unwrap();
         assert_eq!(repository.look(), [""; 0]);
-        // A formatter that writes it otherwise is nobody's hand.
+        // A formatter's change is not a person's.
         repository.git(&["checkout", "-q", "theirs"]);
         assert_eq!(repository.look(), ["Theirs"]);
         let path = repository.0.root().join(".throughline/memories/1.md");

@@ -1,5 +1,5 @@
 //! Commands that were recorded as Claude's although a person typed them with `!` in Claude Code. While such a command
-//! runs, it looks like a tool call; only the transcript shows that a person typed it.
+//! runs, it is like a tool call; only the transcript shows that a person typed it.
 
 use anyhow::Result;
 use memory_store::Timestamp;
@@ -22,7 +22,7 @@ pub fn carry_out(dirs: &UserDirs, tree: &Tree, settings: &Settings, now: Timesta
     let stores = [Store::open(dirs, tree)?, Store::user(dirs)?];
     for store in stores.into_iter().filter(|store| Ledger::has_asked(&store.home)) {
         let ledger = Ledger::open(&store.home)?;
-        // A change that was asked for over MCP has a session, and no person typed it.
+        // A change requested over MCP has a session, and was not typed by a person.
         let by_command = ledger
             .pending()
             .filter(|change| change.session.is_none() && words(&change.change).is_some());
@@ -39,7 +39,7 @@ pub fn carry_out(dirs: &UserDirs, tree: &Tree, settings: &Settings, now: Timesta
     asked.iter().try_for_each(|(store, change)| decide(store, change, &calls, settings, now))
 }
 
-/// Returns the words of a command that makes a change; `None` where no command makes it.
+/// Returns the words of a command that makes a change; `None` if no command makes it.
 const fn words(change: &Asked) -> Option<&'static str> {
     match change {
         Asked::Save => Some("add"),

@@ -1,4 +1,4 @@
-//! Upkeep of what is stored: old turns go, purged sessions go, stored text is searched for secrets.
+//! Upkeep of stored data: removes old turns and purged sessions, and searches stored text for secrets.
 
 pub mod audit;
 pub mod housekeeping;

@@ -1,5 +1,5 @@
-//! Watching Claude Code's transcripts: projects that somebody vouched for are brought up to date
-//! while their sessions run, by the same background sync that hooks start, without any hook.
+//! Watches Claude Code's transcripts: trusted projects are brought up to date while their sessions run, by the same
+//! background sync that hooks start, without any hook.
 
 mod marks;
 mod queue;
@@ -29,29 +29,29 @@ use source::NewsSource;
 pub use waker::Waker;
 use worker::Worker;
 
-/// Records of working trees that are looked at when it begins.
+/// Maximum number of records of working trees that are read at the start.
 const RECORDS_MAX: usize = 10_000;
 /// Bytes of one of them.
 const RECORD_BYTES_MAX: u64 = 16 << 10;
-/// How often a running sync is looked at.
+/// Interval of checks of a running sync.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
-/// How long a project waits while somebody else brings it up to date, or while everything is off.
+/// Waiting time of a project while another process brings it up to date, or while everything is off.
 const BUSY_WAIT: Duration = Duration::from_secs(30);
 
-/// How fast it goes about its work.
+/// Delays and intervals of the watcher.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     /// A transcript that did not grow for this long is read.
     pub quiet: Duration,
-    /// One that never rests is read after this long all the same.
+    /// Time after which a continuously written one is read nevertheless.
     pub patience: Duration,
     /// Time between two syncs of one project.
     pub gap: Duration,
-    /// A session that was quiet for this long has ended, for those who ask models about ended ones.
+    /// Quiet time after which a session counts as ended, for requests to models about ended sessions.
     pub settled: Duration,
-    /// Time between two looks where no events come.
+    /// Time between two scans without events.
     pub poll: Duration,
-    /// Time between two looks where events do come: a look finds what they missed.
+    /// Time between two scans with events: a scan finds changes that they missed.
     pub rescan: Duration,
 }
 
@@ -71,44 +71,44 @@ impl Default for Pace {
 /// Options of watching.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where our files and Claude Code's lie.
+    /// The folders of our files and Claude Code's.
     pub dirs: UserDirs,
     /// The processor's program.
     pub processor: PathBuf,
-    /// Whether it looks from time to time instead of waiting for events.
+    /// Whether it scans periodically instead of waiting for events.
     pub polls: bool,
-    /// How fast it goes about its work.
+    /// Delays and intervals.
     pub pace: Pace,
 }
 
-/// Returns the file that the one `throughline watch` of a user holds.
+/// Returns the lock file of a user's only `throughline watch`.
 fn lock_path(dirs: &UserDirs) -> PathBuf {
     dirs.state.join("watch.lock")
 }
 
-/// Takes the lock of the one who watches for this user; `None` when another one does.
+/// Takes this user's watcher lock; `None` if another process has it.
 pub fn take_turn(dirs: &UserDirs) -> Result<Option<Lock>> {
     Lock::take(&lock_path(dirs), Busy::Leave)
 }
 
-/// Whether somebody watches for this user.
+/// Returns whether a watcher of this user is running.
 pub fn is_running(dirs: &UserDirs) -> bool {
     File::open(lock_path(dirs))
         .is_ok_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
 }
 
-/// Ends watching on SIGINT and SIGTERM. To be called before any other thread begins.
+/// Ends watching on SIGINT and SIGTERM. Must be called before any other thread begins.
 pub fn stop_on_signals(waker: &Waker) -> Result<()> {
     signals::stop_on(waker.clone())
 }
 
-/// Leaves processor and disk to the user; who is started by this process does the same.
+/// Lowers this process's priority for processor and disk; its child processes inherit it.
 pub fn step_back() {
     lower_priority();
     yield_disk();
 }
 
-/// Watches until `waker` says to stop. `say` gets a line when something is worth telling.
+/// Watches until `waker` requests a stop. `say` receives lines for the user.
 pub fn run(options: &Options, waker: &Waker, say: &mut dyn FnMut(&str)) -> Result<()> {
     let Options { dirs, pace, .. } = options;
     let folder = SOURCE.folder(&dirs.claude);
@@ -142,8 +142,8 @@ pub fn run(options: &Options, waker: &Waker, say: &mut dyn FnMut(&str)) -> Resul
             }
         }
         let grown = if noted.rescan || noted.lost || now >= look_at {
-            // A folder that was just made is listened to only after its news came: what is written into it in between
-            // is found by one more look.
+            // Events of a new folder begin only after it was reported: files written in between are found by one more
+            // scan.
             look_at = now + if noted.rescan { pace.quiet } else { source.every(pace) };
             marks.rescan(dirs, &folder)
         } else {
@@ -184,7 +184,7 @@ pub fn run(options: &Options, waker: &Waker, say: &mut dyn FnMut(&str)) -> Resul
     Ok(())
 }
 
-/// Whether `throughline off` is in force.
+/// Returns whether `throughline off` is in force.
 fn is_off(dirs: &UserDirs) -> bool {
     #[expect(clippy::disallowed_methods, reason = "runs for days: it asks again and again")]
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -192,7 +192,7 @@ fn is_off(dirs: &UserDirs) -> bool {
     Mode::Full.unless_off(&dirs.off_file(), now) != Mode::Full
 }
 
-/// The projects that this machine vouched for and that are there.
+/// Returns the trusted projects that exist.
 fn vouched_for(dirs: &UserDirs) -> BTreeSet<ProjectId> {
     let Ok(records) = fs::read_dir(dirs.data.join("by-path")) else { return BTreeSet::new() };
     let records = records.flatten().take(RECORDS_MAX);

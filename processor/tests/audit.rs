@@ -1,6 +1,6 @@
-//! Auditing: what is stored and should not be is found wherever it lies, taken out of all that is ours
-//! to change, and told where it is not. Values are made up, and put together at run time so that no
-//! scanner takes this file for a leak.
+//! Auditing: secrets in stored data are found in every place, removed from all files that are ours to change, and
+//! reported for the others. Values are made up, and put together at run time so that no scanner reports this file as a
+//! leak.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -27,7 +27,7 @@ fn audited(sealed: &Sealed, fix: bool) -> AuditReport {
     audit(&sealed.options(), fix).unwrap().unwrap()
 }
 
-/// The files that hold the token, packed or not.
+/// Returns the files that contain the token, packed or not.
 fn holding(sealed: &Sealed) -> BTreeSet<PathBuf> {
     let files = sealed.files(|path| path.starts_with(".claude"));
     let holds = |(path, bytes): (PathBuf, Vec<u8>)| {
@@ -42,7 +42,7 @@ fn holding(sealed: &Sealed) -> BTreeSet<PathBuf> {
     files.into_iter().filter_map(holds).collect()
 }
 
-/// The files in which an audit found something.
+/// Returns the files in which an audit found something.
 fn found(report: &AuditReport) -> BTreeSet<PathBuf> {
     report.found.iter().map(|found| found.path.clone()).collect()
 }
@@ -51,7 +51,7 @@ fn store(sealed: &Sealed) -> Store {
     Store::open(&sealed.dirs, &sealed.tree).unwrap()
 }
 
-/// Puts the token into a file, as a person or an earlier version would have.
+/// Writes the token into a file, as a person or an earlier version would have.
 fn put(path: &Path, text: &str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
@@ -109,7 +109,7 @@ fn all_that_is_kept_is_cleaned_wherever_it_lies() {
 
     let before = holding(&sealed);
     assert!(before.len() >= 10, "{before:#?}");
-    // All but the index, whose bytes are no lines of text, by its very file.
+    // All but the index, whose bytes are not lines of text, with the exact file.
     let report = audited(&sealed, false);
     assert_eq!(found(&report), before);
     assert_eq!((report.failed, report.cleaned), (Vec::<String>::new(), 0));
@@ -130,7 +130,7 @@ fn all_that_is_kept_is_cleaned_wherever_it_lies() {
     for (file, length) in lengths {
         assert_eq!(fs::metadata(file).unwrap().len(), length, "hooks and the processor count it");
     }
-    // A memory that was put aside comes back without it, and all is as it was otherwise.
+    // A forgotten memory is restored without it, and everything else is unchanged.
     let back = store(&sealed)
         .restore(&MemoryId([2; 16]).to_string(), &Redactor::default())
         .unwrap()
@@ -140,7 +140,7 @@ fn all_that_is_kept_is_cleaned_wherever_it_lies() {
     assert_eq!(audited(&sealed, true).cleaned, 0);
 }
 
-/// A private key of several lines.
+/// Returns a private key of several lines.
 fn key() -> String {
     let kind = "PRIVATE KEY";
     let line = format!("{}\n", "KqZ4wLr8TnB2mXc6".repeat(4));
@@ -188,7 +188,7 @@ fn a_memory_that_waits_is_cleaned_and_counted_once() {
 
 #[test]
 fn only_our_own_vectors_are_passed_over() {
-    // A person's folders may be called like ours.
+    // A person's folders may have the names of ours.
     let sealed = Sealed::new();
     let live = saved(&sealed, 1, "One");
     let sorted = live.parent().unwrap().join("vectors/one.md");
@@ -212,7 +212,7 @@ fn what_cannot_be_read_is_told_and_keeps_nothing_else_from_being_cleaned() {
     let bytes = fs::read(archive.path("s1")).unwrap();
     put(&archive.path("s1"), "");
     fs::write(archive.path("s1"), &bytes[..bytes.len() / 2]).unwrap();
-    // A memory file of nobody's: it is no memory, and a person has to look at it.
+    // A broken memory file without an owner: a person has to examine it.
     let broken = live.with_file_name("broken.md");
     put(&broken, &format!("---\nkind: [\n---\n{}\n", token()));
     let report = audited(&sealed, true);
@@ -240,7 +240,7 @@ fn a_line_of_any_length_hides_nothing_in_it_or_behind_it() {
     let state = sealed.dirs.tree(&sealed.tree.root);
     let word = "lorem ipsum dolor ";
     let words = |bytes: usize| word.repeat(bytes / word.len());
-    // Across the border of two pieces, and far behind it.
+    // Across the border of two pieces, and far after it.
     let long = (4 << 20) - 20;
     let token = token();
     let text = format!(
@@ -273,7 +273,7 @@ fn who_waited_in_vain_is_told_so() {
     assert_eq!(audit(&options, true).unwrap(), None);
     assert_eq!(purge(&options, &PurgeTarget::Project).unwrap(), None);
     assert!(sync(&options).unwrap().busy);
-    // To look takes no lock.
+    // A search takes no lock.
     assert!(audit(&options, false).unwrap().is_some());
     drop(lock);
     assert!(audit(&options, true).unwrap().is_some());

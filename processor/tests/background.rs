@@ -63,7 +63,7 @@ fn it_does_nothing_where_only_recall_is_wanted() {
     }
 }
 
-/// Where git hung a moment ago the next run does not wait for it again.
+/// After git hung a moment ago the next run does not wait for it again.
 #[test]
 fn what_a_run_before_found_of_git_holds_for_ten_minutes() {
     for (hung_at, is_told) in [("2026-11-21T11:59:00Z", true), ("2026-11-21T11:40:00Z", false)] {
@@ -98,7 +98,7 @@ fn failures_are_counted_and_told_once_without_secrets() {
     let sealed = Sealed::new();
     sealed.write_script(&eventful("s1", sealed.root(), 1));
     note(&sealed);
-    // A file where a folder must be.
+    // A file in place of a folder.
     let home = sealed.dirs.project(sealed.tree.project);
     fs::create_dir_all(&home.folder).unwrap();
     fs::write(&home.archive, "in the way").unwrap();

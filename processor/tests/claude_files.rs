@@ -1,5 +1,5 @@
-//! Memory files that tool calls of a session write: they are Claude's notes until the person confirms them, whatever they
-//! claim, and no sync removes or rewrites them.
+//! Memory files that tool calls of a session write: they are Claude's notes until the person confirms them, whatever
+//! their front matter claims, and no sync removes or rewrites them.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ fn memory_of(title: &str) -> Memory {
     memory
 }
 
-/// Returns a wish as a person has it in a file.
+/// Returns a person's wish in the form of a file.
 fn wish(title: &str) -> String {
     MemoryFile::new(memory_of(title)).unwrap().text().to_owned()
 }
@@ -61,12 +61,13 @@ fn file_of(sealed: &Sealed, name: &str) -> PathBuf {
     folder.join(name)
 }
 
-/// Writes the transcript of a session with one tool call, which begins so long before the present, and ends a step later.
+/// Writes the transcript of a session with one tool call, which begins some time before the present, and ends a step
+/// later.
 fn session(sealed: &Sealed, before_ms: i64, tool: &str, input: Value) {
     session_of(sealed, before_ms, (tool, input), json!({}), 0);
 }
 
-/// Writes such a transcript with this result of the call, and so many answers after it, a step each.
+/// Writes such a transcript with this result of the call, and a number of answers after it, a step each.
 fn session_of(
     sealed: &Sealed,
     before_ms: i64,
@@ -98,7 +99,7 @@ fn memory(sealed: &Sealed, title: &str) -> Stored {
     found.unwrap_or_else(|| panic!("{all:#?}"))
 }
 
-/// Returns what a session is given at its start.
+/// Returns the text that a session gets at its start.
 fn given(sealed: &Sealed) -> String {
     let recall = Recall::open(&sealed.dirs, &sealed.tree, None);
     render::injection("start", &recall.start(now(), 4_000).hits, 4_000).text
@@ -297,7 +298,7 @@ fn a_command_that_goes_on_after_its_result_writes_later() {
         (bash(&format!("echo '{named}' | at now")), none.clone(), 0, true),
         (bash(&format!("tmux new -d '{named}'")), none.clone(), 0, true),
         (bash(&format!("screen -dm sh -c '{named}'")), none.clone(), 0, true),
-        // What names no file is believed to run as long as the session.
+        // A command that names no file counts as running until the session ends.
         (bash("nohup ./gen &"), none.clone(), 10, true),
         (bash("./gen & disown"), none.clone(), 10, true),
         (bash("nohup ./gen &"), none.clone(), 0, false),
@@ -327,14 +328,14 @@ fn a_removal_that_names_no_file_is_claudes_unless_git_did_it() {
         sync_now(&sealed);
         assert!(rule.path.exists() && given(&sealed).contains(RULE), "{command}");
         assert_eq!(claimed(&sealed), 1, "{command}");
-        // The person goes to a branch without it while Claude works.
+        // The user switches to a branch without it while Claude works.
         git(&sealed.tree.root, &["checkout", "-q", "--orphan", "other"]);
         git(&sealed.tree.root, &["rm", "-q", "-r", "-f", ".throughline/memories"]);
         git(&sealed.tree.root, &["commit", "-q", "--allow-empty", "-m", "other"]);
         sync_now(&sealed);
         assert!(!rule.path.exists(), "{command}");
     }
-    // What only reads removes nothing.
+    // A command that only reads removes nothing.
     let sealed = repository();
     let rule = store(&sealed).save(memory_of(RULE), &redactor(&sealed), now()).unwrap().stored;
     sync_now(&sealed);

@@ -1,4 +1,4 @@
-//! Vectors: the table's at once, the transformer's as they come, none without a model.
+//! Vectors: the table's at once, the transformer's as they are made, none without a model.
 
 use std::fs;
 use std::path::Path;
@@ -23,7 +23,7 @@ fn pieces() -> Vec<String> {
     pieces
 }
 
-/// A model without any sense, but with all its parts; `seed` makes another space.
+/// Creates a model without any meaning, but with all its parts; `seed` defines another space.
 fn place_model(dir: &Path, seed: u32) {
     let mut state = seed;
     let mut numbers = |count: usize| -> Vec<f32> {
@@ -50,7 +50,7 @@ fn place_model(dir: &Path, seed: u32) {
     build::place(dir, &table, &transformer).unwrap();
 }
 
-/// A project with memories and turns, and a model.
+/// Returns a project with memories and turns, and a model.
 fn sealed() -> Sealed {
     let mut sealed = Sealed::new();
     let models = sealed.dirs.data.join("models");
@@ -159,7 +159,7 @@ fn no_text_is_embedded_twice() {
     let again = sealed.sync();
     assert!(again.embedded == 0, "{again:?}");
     assert!(all(&encoders(&sealed), Some(Encoder::Transformer)));
-    // Without an index those of turns are made again, and those of memories are kept.
+    // Without an index those of turns are computed again, and those of memories are kept.
     let state = sealed.dirs.tree(&sealed.tree.root).index;
     fs::remove_dir_all(&state).unwrap();
     let again = sealed.sync();
@@ -181,7 +181,7 @@ fn vectors_of_turns_are_kept_until_all_are_published() {
     place_model(sealed.dirs.models.as_ref().unwrap(), 1);
     sealed.sync();
     assert!(!kept() && all(&encoders(&sealed), Some(Encoder::Transformer)));
-    // One that an earlier version left goes, too.
+    // The cache of an earlier version is removed, too.
     fs::write(&cache, b"of an earlier version").unwrap();
     assert!(sealed.sync().nothing_new && !kept());
 }

@@ -1,4 +1,4 @@
-//! A session that goes on after a language model has read it, from transcripts to memory files.
+//! A session that continues after a language model has read it, from transcripts to memory files.
 
 use std::fs;
 
@@ -14,7 +14,7 @@ use serde_json::json;
 const CHOICE: &str = "We keep the carts in Redis, because they are short-lived.";
 const MINUTE_MS: i64 = 60_000;
 
-/// Finds the choice where a window shows it, and takes it for replaced once the end says so.
+/// Finds the choice if a window shows it, and treats it as replaced once the end contains the replacement.
 fn reader(question: &str) -> String {
     if question.contains("when it was shorter") {
         let is_replaced = question.contains("Postgres") && question.contains("D1 [decision");
@@ -80,7 +80,7 @@ fn what_was_overtaken_goes(part_bytes: u64) {
     assert!(first.questions > 1 && is_kept(), "{first:?}");
     assert_eq!(standing(), 0);
 
-    // It goes on. As long as it does, nothing is asked and nothing is lost.
+    // It continues. Meanwhile nothing is asked and nothing is lost.
     talk(&mut script, 4, "Carts live in Postgres by now.");
     sealed.write_script(&script);
     let going = synced(&script, 1, Busy::Leave);
@@ -93,7 +93,7 @@ fn what_was_overtaken_goes(part_bytes: u64) {
     assert_eq!(server.asked("/api/chat").len() - asked, rested.questions);
     assert!(!is_kept());
 
-    // It is asked once.
+    // The question is sent once.
     synced(&script, 80, Busy::Leave);
     assert_eq!(standing(), 1);
     assert!(!is_kept());

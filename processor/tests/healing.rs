@@ -1,4 +1,4 @@
-//! Indexes whose files rotted, were cut off or are gone: the next sync makes them again, whatever else it has to do.
+//! Indexes whose files are damaged, truncated or missing: the next sync rebuilds them, whatever else it has to do.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,10 +9,10 @@ use memory_store::recall::{Recall, Search, Tier};
 use processor::lock::Busy;
 use processor::sync::{SyncOptions, SyncReport, sync};
 
-/// Function that returns the damaged content of a file; `None` where the file is deleted.
+/// Function that returns the damaged content of a file; `None` to delete the file.
 type Damage = fn(&[u8]) -> Option<Vec<u8>>;
 
-/// Ways in which a file is damaged. The last three keep its length, and a test keeps its time.
+/// Kinds of damage of a file. The last three keep its length, and a test keeps its time.
 const DAMAGES: [Damage; 6] = [
     |_| None,
     |_| Some(Vec::new()),
@@ -43,13 +43,13 @@ fn synced() -> Sealed {
     sealed
 }
 
-/// The indexes of a project and of its user.
+/// Returns the indexes of a project and of its user.
 fn indexes(sealed: &Sealed) -> [PathBuf; 3] {
     let state = sealed.dirs.tree(&sealed.tree.root);
     [state.index.clone(), state.thinking.clone(), sealed.dirs.user_state().index]
 }
 
-/// The segments and the manifest of an index.
+/// Returns the segments and the manifest of an index.
 fn files(folder: &PathBuf) -> Vec<PathBuf> {
     let listing = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
     let mut files: Vec<PathBuf> = listing.filter(|path| !path.ends_with("writer.lock")).collect();
@@ -122,13 +122,13 @@ fn a_sync_with_nothing_new_heals() {
 fn a_rebuild_reads_nothing_that_it_replaces() {
     each_damage(|sealed, _| {
         let report = sync(&SyncOptions { afresh: true, ..sealed.options() }).unwrap();
-        // It needs no damage for what it does.
+        // It rebuilds without any damage.
         SyncReport { healed: 1, ..report }
     });
 }
 
-/// In the background only headers are compared where there is something new: what they do not tell is found
-/// when there is nothing new, at the latest.
+/// In the background only headers are compared if there is something new: other damage is found when there is nothing
+/// new, at the latest.
 #[test]
 fn a_sync_in_the_background_that_has_something_new_heals() {
     each_damage(|sealed, number| {
@@ -136,7 +136,7 @@ fn a_sync_in_the_background_that_has_something_new_heals() {
         let background = SyncOptions { busy: Busy::Leave, ..sealed.options() };
         let first = sync(&background).unwrap();
         let second = sync(&background).unwrap();
-        // A file that is replaced anyway need not be known to be damaged.
+        // A file that is replaced in any case need not be detected as damaged.
         SyncReport { healed: (first.healed + second.healed).max(1), ..second }
     });
 }

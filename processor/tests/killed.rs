@@ -30,7 +30,7 @@ fn scripts(sealed: &Sealed) -> Vec<Script> {
     scripts
 }
 
-/// Memories and archived records; the home's own path is replaced.
+/// Returns memories and archived records; the home's own path is replaced.
 fn result(sealed: &Sealed) -> Vec<(String, Vec<u8>)> {
     sealed
         .files(|path| {
@@ -68,7 +68,7 @@ fn killing_it_at_fifty_moments_changes_nothing_in_the_end() {
 
     let killed = Sealed::new();
     let scripts = scripts(&killed);
-    // A number that goes round all remainders: moments spread over the whole run.
+    // A number that runs through all remainders: moments spread over the whole run.
     let (mut seed, mut ended) = (7_u32, 0);
     for kill in 0..KILLS {
         // The transcripts grow while it is killed again and again.

@@ -1,5 +1,4 @@
-//! Extraction by a local model, against a stand-in for Ollama; and against a real one when
-//! `OLLAMA_HOST` names it.
+//! Extraction by a local model, against a stand-in for Ollama; and against a real one if `OLLAMA_HOST` names it.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -17,7 +16,7 @@ use serde_json::{Value, json};
 const WISH: &str = "Please always run the migrations inside a transaction.";
 const REASON: &str = "I chose SQLite over Postgres because the tool must run offline.";
 
-/// A session in which something is worth remembering; `turns` of them make several windows.
+/// Returns a session with something worth remembering; `turns` of them make several windows.
 fn session(turns: usize) -> Session {
     let turn = |number: usize| Turn {
         uuid: format!("prompt-{number}"),
@@ -52,7 +51,7 @@ fn memory(kind: &str, title: &str, quote: &str) -> Value {
     })
 }
 
-/// Answer of a good model: two memories that the session shows and one that it does not.
+/// Returns the answer of a good model: two memories with support in the session and one without.
 fn good(_question: &str) -> String {
     json!({"memories": [
         memory("preference", "Migrations run inside a transaction", "always run the migrations inside a transaction"),
@@ -66,7 +65,7 @@ fn settings(host: &str) -> Llm {
     Llm { model: "tiny".to_owned(), host: host.to_owned(), timeout_s: 5, ..Llm::default() }
 }
 
-/// A standing wish that rules found.
+/// Returns a standing wish that rules found.
 fn wish(title: &str, uuid: &str) -> Draft {
     Draft {
         kind: Kind::Preference,
@@ -184,7 +183,7 @@ fn a_wish_of_the_rules_stays_where_the_model_does_not_tell_of_it() {
     assert_eq!(titles(&extracted), ["Always run migrations inside transaction", "Use tabs"]);
 }
 
-/// Answer of a model that has not understood the window.
+/// Returns the answer of a model that misunderstood the window.
 fn babbles(_question: &str) -> String {
     let memory = |n: usize| memory("task", &format!("task {n}"), "the task of the part");
     json!({"memories": (0..5).map(memory).collect::<Vec<_>>()}).to_string()
@@ -200,12 +199,12 @@ fn what_no_session_shows_is_left_out_and_wishes_stay() {
     assert_eq!(titles(&extracted), ["Always run migrations inside transaction"]);
     let told = model.unshown().unwrap();
     assert!(told.contains("of 5 memories that it proposed the sessions show 0"), "{told}");
-    // It is not asked again, and what is known is not told again.
+    // It is not asked again, and the warning is not repeated.
     let mut model = open(&settings(&server.host), None, cache.path()).unwrap();
     let extracted = model.extract(&session(1), wishes.clone(), &mut Vec::new());
     assert_eq!((extracted.missing, extracted.drafts.len(), model.unshown()), (0, 1, None));
     assert_eq!(server.asked("/api/chat").len(), 1);
-    // That there is nothing to remember is an answer.
+    // An empty list is an answer.
     server.behave(Behaviour::Says(|_| "{\"memories\": []}".to_owned()));
     let cache = tempfile::tempdir().unwrap();
     let (extracted, _) = extract(&server.host, cache.path(), &session(1), wishes);
@@ -229,7 +228,7 @@ fn a_small_context_gets_small_windows_and_loses_nothing() {
     let (usual, few) = asked(None);
     let (small, many) = asked(Some(4_096));
     assert!(many.len() > 3 * few.len(), "{} and {}", many.len(), few.len());
-    // About as much work, whatever it was cut into: one turn leaves up to a half of a small window empty.
+    // About as much work, however it was split: one turn leaves up to a half of a small window empty.
     let more = small.windows.abs_diff(usual.windows);
     assert!(more <= usual.windows / 2, "{} and {}", small.windows, usual.windows);
     // A small context gets the short instructions, and the same question.
@@ -262,18 +261,18 @@ fn a_window_is_asked_about_once() {
     let (first, _) = extract(&server.host, cache.path(), &session(9), Vec::new());
     let asked = server.asked("/api/chat").len();
     assert!(asked > 1, "several windows");
-    // Even when nobody answers any more.
+    // Also after the server has failed.
     server.behave(Behaviour::Fails(500, "gone"));
     let (second, report) = extract(&server.host, cache.path(), &session(9), Vec::new());
     assert_eq!((first, Vec::<String>::new()), (second, report));
     assert_eq!(server.asked("/api/chat").len(), asked);
-    // A session that grew is asked about where it grew.
+    // A session that grew is asked about only in its new part.
     server.behave(Behaviour::Says(good));
     extract(&server.host, cache.path(), &session(10), Vec::new());
     assert_eq!(server.asked("/api/chat").len(), asked + 1);
 }
 
-/// A session that grew: its end tells of something else.
+/// Returns a session that grew and has another end.
 fn grown(turns: usize, end: &str) -> Session {
     let mut session = session(turns);
     let last = session.turns.last_mut().unwrap();
@@ -281,7 +280,7 @@ fn grown(turns: usize, end: &str) -> Session {
     session
 }
 
-/// Answers as [`good`] does, and also when asked which notes the end overtook.
+/// Answers like [`good`], and also the question which notes the end overtook.
 fn standing(question: &str) -> String {
     if !question.contains("<notes>") {
         return good(question);
@@ -300,7 +299,7 @@ fn a_session_that_grew_is_asked_once_which_of_its_drafts_still_hold() {
     let asked = server.asked("/api/chat").len();
     assert_eq!(before.windows, asked, "each was asked with the end in sight");
 
-    // The windows before the last one stay as they are.
+    // The windows before the last one are unchanged.
     let later = grown(12, "The data lives in a file now, and nothing migrates. ");
     let fallen =
         ["Migrations run inside a transaction", "SQLite instead of Postgres: must run offline"];
@@ -326,11 +325,11 @@ fn a_session_that_grew_is_asked_once_which_of_its_drafts_still_hold() {
     assert_eq!(after.drafts[0].kind, Kind::FailedApproach);
     assert_eq!(titles(&after)[1..3], fallen);
 
-    // From what was cached alone the same comes of it, however often.
+    // The cached answers alone give the same result, however often.
     server.behave(Behaviour::Fails(500, "gone"));
     let (again, report) = extract(&server.host, cache.path(), &later, Vec::new());
     assert_eq!((again, report), (after, Vec::new()));
-    // The shorter one is what it was, by answers of its own.
+    // The shorter session has its former result, from answers of its own.
     assert_eq!(
         extract(&server.host, cache.path(), &first, Vec::new()).0.drafts.len(),
         before.drafts.len()
@@ -350,7 +349,7 @@ fn without_an_answer_which_drafts_hold_all_do() {
     let (after, report) = extract(&server.host, cache.path(), &later, Vec::new());
     assert_eq!((after.drafts.len(), after.missing), (2 * after.windows, 1));
     assert!(report.len() == 1 && report[0].contains("grew"), "{report:?}");
-    // It is asked again until it is answered.
+    // It is asked again until there is an answer.
     server.behave(Behaviour::Says(standing));
     let (after, _) = extract(&server.host, cache.path(), &later, Vec::new());
     assert_eq!((after.drafts.len(), after.missing), (2 * after.windows - 1, 0));
@@ -432,7 +431,7 @@ fn a_slow_model_is_given_up() {
     let extracted = model.extract(&session(40), vec![wish("Use tabs", "x")], &mut report);
     assert_eq!(titles(&extracted), ["Use tabs"]);
     assert!(report.len() == 1 && report[0].contains("within 1 s"), "{report:?}");
-    // Of its many windows two are tried, each twice: the fault may be everybody's.
+    // Of its many windows two are tried, each twice: the fault may affect all.
     assert_eq!(server.asked("/api/chat").len(), 4);
     assert!(extracted.windows > 4 && extracted.missing == extracted.windows);
 }
@@ -477,7 +476,7 @@ fn what_the_user_never_keeps_is_in_no_answer_and_in_no_cache() {
         extracted.drafts.into_iter().map(|draft| draft.body).collect::<Vec<_>>()
     };
     assert_eq!(texts(&[]), ["Zephyr-12 said so.", "Zephyr-12 said so."]);
-    // Answers that were kept before the pattern was set are held to it, too.
+    // Answers cached before the pattern was set are redacted by it, too.
     assert_eq!(texts(&["(?i)zephyr-[0-9]+"]), ["[redacted:denied] said so."; 2]);
     assert_eq!(server.asked("/api/chat").len(), 1);
 
@@ -555,7 +554,7 @@ fn a_probe_names_the_models_or_nobody() {
     assert!(llm::probe("other.example", None, &[]).is_err(), "nobody agreed to ask it");
 }
 
-/// Runs only where a real Ollama is named; whatever a model says, what comes back is grounded.
+/// Runs only if a real Ollama is named; whatever a model answers, the result is grounded.
 #[test]
 fn a_real_ollama_is_understood_where_there_is_one() {
     let Ok(host) = std::env::var("OLLAMA_HOST") else {

@@ -1,5 +1,5 @@
-//! Archived sessions whose file is damaged or gone after Claude Code deleted the transcript: what was learned from
-//! them stays, is marked, and goes only when somebody means it.
+//! Archived sessions whose file is damaged or missing after Claude Code deleted the transcript: their memories stay,
+//! are marked, and are removed only at a user's request.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ fn cut(path: &Path, part: usize) {
     fs::write(path, &bytes[..bytes.len() / part]).unwrap();
 }
 
-/// A project with two sessions whose transcripts are gone, and the first one's transcript.
+/// Returns a project with two sessions whose transcripts are deleted, and the first one's transcript.
 fn forgotten() -> (Sealed, String) {
     let sealed = Sealed::new();
     let script = eventful("s1", sealed.root(), 1);
@@ -88,7 +88,7 @@ fn memories_of_a_lost_session_stay_and_come_back_to_their_turns() {
     }
 }
 
-/// The mined drafts and the remembered state are lost as well: nobody knows any more what was learned from what.
+/// The mined drafts and the stored state are lost as well: the sources of memories are no longer known.
 #[test]
 fn they_stay_even_when_nothing_else_is_left_of_it() {
     let (sealed, _) = forgotten();
@@ -99,7 +99,7 @@ fn they_stay_even_when_nothing_else_is_left_of_it() {
     fs::remove_file(archive(&sealed).path("s1")).unwrap();
     for afresh in [false, true, false] {
         assert_eq!(sync_once(&sealed, afresh).removed, 0);
-        // Memories that the other session says by itself may be there as well.
+        // Memories that the other session supports on its own may exist as well.
         let now = memories(&sealed);
         assert!(before.iter().all(|memory| now.contains(memory)));
     }

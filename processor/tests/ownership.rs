@@ -13,7 +13,7 @@ use crate::standin::ollama::{Behaviour, Ollama};
 
 const WISH: &str = "From now on, never use floats for money, keep cents as integers.";
 
-/// A repository with what was learned from two sessions, committed.
+/// Returns a repository with the committed memories of two sessions.
 fn committed() -> Sealed {
     let sealed = Sealed::new();
     sealed.read_by_model();
@@ -99,7 +99,7 @@ fn no_change_of_reader_touches_what_was_committed() {
             format!("[llm]\nprovider = \"ollama\"\nmodel = \"m\"\nhost = \"{}\"\n", server.host);
         for settings in [llm.as_str(), "", llm.as_str()] {
             users_settings(&sealed, settings);
-            // A model that cannot be used is told of, and that is all.
+            // A model that cannot be used is reported, without other effects.
             processor::sync::sync(&sealed.options()).unwrap();
             let after = files(&sealed);
             assert!(before.iter().all(|(path, text)| after.get(path) == Some(text)), "{after:#?}");

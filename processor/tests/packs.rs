@@ -1,5 +1,5 @@
-//! Sessions that rest lie together in packs: nobody notices but by the room that they take. What is removed or cleaned
-//! leaves no text in a pack, and a kill or damage loses no more than it does elsewhere.
+//! Inactive sessions are stored in packs: only the used space changes. Removing or cleaning leaves no text in a pack,
+//! and a kill or damage loses no more than with other files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,14 +25,14 @@ use processor::upkeep::purge::{NothingPurged, PurgeTarget, purge};
 /// Sessions of a project here that rest. One more is the newest, by which they do.
 const SESSIONS: u32 = 6;
 
-/// A secret that a session uses without saying what it is.
+/// A secret that a session uses without naming it as one.
 const SECRET: &str = "Brightotter7714";
 
 fn name(number: u32) -> String {
     format!("s{number}")
 }
 
-/// A project whose old sessions were synced and not packed. Claude Code has deleted the transcripts.
+/// Returns a project whose old sessions were synced and not packed. Claude Code has deleted the transcripts.
 fn unpacked() -> Sealed {
     let sealed = Sealed::new();
     for number in 1..=SESSIONS {
@@ -48,7 +48,7 @@ fn unpacked() -> Sealed {
     sealed
 }
 
-/// Such a project, packed.
+/// Returns the same project after packing.
 fn packed() -> Sealed {
     let sealed = unpacked();
     pack(&sealed);
@@ -60,7 +60,7 @@ fn options(sealed: &Sealed) -> SyncOptions<'_> {
     SyncOptions { pack_from: 1, busy: Busy::Leave, ..sealed.options() }
 }
 
-/// Syncs until nothing is new, and packs what rests.
+/// Syncs until nothing is new, and packs the inactive sessions.
 fn pack(sealed: &Sealed) -> SyncReport {
     let report = sync(&options(sealed)).unwrap();
     assert_eq!(report.warnings, Vec::<String>::new());
@@ -96,7 +96,7 @@ fn turns(sealed: &Sealed, text: &str) -> usize {
     Recall::open(&sealed.dirs, &sealed.tree, None).search(&search, now).hits.len()
 }
 
-/// Stored files that hold a text, packed or not.
+/// Returns the stored files that contain a text, packed or not.
 fn holding(sealed: &Sealed, text: &str) -> Vec<PathBuf> {
     let holds = |path: &PathBuf| {
         let mut bytes = Vec::new();
@@ -108,7 +108,7 @@ fn holding(sealed: &Sealed, text: &str) -> Vec<PathBuf> {
     all.filter(holds).collect()
 }
 
-/// The files of the archive.
+/// Returns the files of the archive.
 fn snapshot(sealed: &Sealed) -> BTreeMap<PathBuf, Vec<u8>> {
     let files = files::files(archive(sealed).folder()).map(Result::unwrap);
     files.map(|file| (file.clone(), fs::read(file).unwrap())).collect()
@@ -123,7 +123,7 @@ fn restore(sealed: &Sealed, files: &BTreeMap<PathBuf, Vec<u8>>) {
     }
 }
 
-/// Whether each session is in one place, packs are sound, and nothing half-written is left.
+/// Asserts that each session is in one place, packs are sound, and nothing half-written is left.
 fn assert_tidy(sealed: &Sealed) {
     let archive = archive(sealed);
     for pack in archive.packs() {
@@ -155,13 +155,13 @@ fn nothing_is_learned_from_packing() {
         assert_tidy(&sealed);
     };
     check(sync(&options(&sealed)).unwrap(), false);
-    // Other rules learn from packs what they learn from files.
+    // Other rules learn the same from packs as from files.
     let mined = sealed.dirs.project(sealed.tree.project).mined;
     fs::remove_dir_all(&mined).unwrap();
     let report = sync(&options(&sealed)).unwrap();
     assert_eq!((report.sessions_mined, report.warnings), (SESSIONS as usize + 1, Vec::new()));
     assert_eq!(memories(&sealed), memories_before);
-    // Not even where the run was killed before it remembered what it had packed, or everything is made again.
+    // Also after a kill before the packing was recorded, and after a full rebuild.
     fs::remove_file(state_path(&sealed)).unwrap();
     check(sync(&options(&sealed)).unwrap(), true);
     check(sync(&SyncOptions { afresh: true, ..options(&sealed) }).unwrap(), true);
@@ -186,7 +186,7 @@ fn a_session_that_goes_on_leaves_its_pack() {
     script.lines.clear();
     script.prompt("From now on always write the changelog before the release.");
     sealed.write_script(&script);
-    // As Claude Code has deleted what came before, the file is another one.
+    // Claude Code has deleted the earlier records, so the file is another one.
     sync(&sealed.options()).unwrap();
     let after = loaded(&sealed);
     for (name, file) in &before {
@@ -224,7 +224,7 @@ fn a_purge_takes_a_session_out_of_its_pack() {
     }
 }
 
-/// A backup that is put back, or a version that knows no packs and purged beside one.
+/// After a restored backup, or a purge by a version without packs.
 #[test]
 fn what_was_purged_meanwhile_goes_from_a_pack_that_comes_back() {
     let sealed = packed();
@@ -267,7 +267,7 @@ fn a_secret_that_becomes_known_goes_from_packs() {
     assert_eq!(holding(&sealed, SECRET), Vec::<PathBuf>::new());
     let clean = loaded(&sealed);
     assert_eq!(clean.len(), SESSIONS as usize + 2);
-    // A backup is put back: beside the clean pack, and in its place.
+    // A backup is restored: beside the clean pack, and in its place.
     for is_alone in [false, true] {
         if is_alone {
             restore(&sealed, &backup);
@@ -302,7 +302,7 @@ fn an_audit_looks_into_packs_and_cleans_them() {
     assert_eq!(loaded(&sealed).len(), SESSIONS as usize + 1);
 }
 
-/// A kill leaves some of the files as they were before and some as they are after, in the order of their writing.
+/// After a kill some of the files are as before and some as after, in the order of their writing.
 #[test]
 fn a_kill_at_any_moment_loses_nothing() {
     let sealed = unpacked();
@@ -315,7 +315,7 @@ fn a_kill_at_any_moment_loses_nothing() {
     let is_packed = |path: &&PathBuf| !packed.0.contains_key(*path);
     let sessions: Vec<PathBuf> = own_files.0.keys().filter(is_packed).cloned().collect();
     assert_eq!(sessions.len(), SESSIONS as usize);
-    // Packing writes the pack, then removes files, then writes the state; taking apart goes the other way round.
+    // Packing writes the pack, then removes files, then writes the state; unpacking has the reverse order.
     for there in 0..=sessions.len() {
         for state_before in [&own_files.1, &packed.1] {
             let mut files = packed.0.clone();
@@ -368,7 +368,7 @@ fn flipped(bytes: &[u8], at: usize) -> Vec<u8> {
     flipped
 }
 
-/// A session that ended just now.
+/// Writes a session that ended just now.
 fn new_session(sealed: &Sealed, name: &str) {
     let mut script = Script::new(name, sealed.root()).starting("2026-11-21T08:00:00Z");
     script.prompt("From now on never rename a harbour light.");
@@ -401,7 +401,7 @@ fn of_a_damaged_pack_what_is_sound_stays_and_the_rest_is_told() {
         assert!(after.iter().all(|(name, file)| before[name] == *file), "{number}");
         let lost = Expired::open(&home).lost().len();
         assert_eq!(after.len() + lost, before.len(), "{number}: {report:?}");
-        // Where its index alone is damaged, nothing is left to put aside.
+        // If only its index is damaged, nothing is left to set aside.
         let aside = archive(&sealed).packs_aside().len();
         assert_eq!((aside <= 1, packs(&sealed).len()), (true, 0), "{number}");
         assert!(aside == 1 || lost == 0, "{number}");
@@ -422,7 +422,7 @@ fn of_a_damaged_pack_what_is_sound_stays_and_the_rest_is_told() {
     assert!(partly > 0 && wholly > 1, "{partly} {wholly}: what is before the damage is sound");
 }
 
-/// The disk is sick, a later version was there, or something else lies there.
+/// The disk fails, a later version has written, or another entry is in its place.
 #[test]
 fn while_a_pack_cannot_be_read_all_else_is_synced_and_nothing_is_lost() {
     let damages =
@@ -437,7 +437,7 @@ fn while_a_pack_cannot_be_read_all_else_is_synced_and_nothing_is_lost() {
             fs::remove_file(state_path(&sealed)).unwrap();
         }
         new_session(&sealed, "s8");
-        // One that goes on waits.
+        // A session that continues waits.
         let mut script = eventful("s2", sealed.root(), 2).starting("2026-11-21T10:00:00Z");
         script.lines.clear();
         script.prompt("From now on always write the changelog before the release.");
@@ -472,7 +472,7 @@ fn while_a_pack_cannot_be_read_all_else_is_synced_and_nothing_is_lost() {
     }
 }
 
-/// A pack as a later version may write it.
+/// Returns a pack as a later version may write it.
 fn later_version(bytes: &[u8]) -> Vec<u8> {
     let (rest, trailer) = bytes.split_at(bytes.len() - 20);
     let len = u32::from_le_bytes(trailer[16..].try_into().unwrap()) as usize;
@@ -497,7 +497,7 @@ fn a_purge_beside_a_damaged_pack_deletes_no_copy_of_another_session() {
     let after = loaded(&sealed);
     assert!(!after.contains_key("s1") && after.len() > 1 && after.len() < before.len() - 1);
     assert!(after.iter().all(|(name, file)| before[name] == *file));
-    // The lost ones come back from a backup.
+    // The lost ones are restored from a backup.
     fs::write(&path, &bytes).unwrap();
     fs::remove_file(&aside[0]).unwrap();
     assert_eq!(sync(&sealed.options()).unwrap().warnings, Vec::<String>::new());
@@ -508,7 +508,7 @@ fn a_purge_beside_a_damaged_pack_deletes_no_copy_of_another_session() {
     assert_eq!((report.left, archive(&sealed).packs_aside()), (Vec::new(), Vec::new()));
 }
 
-/// Something lies where a session is to be written, as a full disk would keep it from being written.
+/// An entry in the place of a session's file prevents its writing, like a full disk.
 #[test]
 fn a_purge_that_cannot_take_a_pack_apart_deletes_nothing() {
     let sealed = packed();
@@ -529,7 +529,7 @@ fn a_purge_that_cannot_take_a_pack_apart_deletes_nothing() {
     assert_tidy(&sealed);
 }
 
-/// Files that sessions have of their own.
+/// Returns the separate files of sessions.
 fn own(sealed: &Sealed) -> Vec<String> {
     let archive = archive(sealed);
     let entries = archive.entries().unwrap().into_iter();
@@ -542,7 +542,7 @@ fn keep_days(sealed: &Sealed, days: u32) {
     fs::write(sealed.dirs.claude.join("settings.json"), settings).unwrap();
 }
 
-/// Something lies where a session is to be written, as a full disk would keep it from being written.
+/// An entry in the place of a session's file prevents its writing, like a full disk.
 #[test]
 fn while_a_pack_cannot_be_taken_apart_old_sessions_wait_and_all_else_is_synced() {
     let sealed = packed();
@@ -553,7 +553,7 @@ fn while_a_pack_cannot_be_taken_apart_old_sessions_wait_and_all_else_is_synced()
     for round in 0..3 {
         let name = format!("t{round}");
         new_session(&sealed, &name);
-        // It packs what rests, but never beside a pack that has a fault.
+        // It packs inactive sessions, but never while a pack is faulty.
         let report = sync(&options(&sealed)).unwrap();
         assert!(report.warnings[0].contains("s4.jsonl.gz"), "{report:?}");
         assert!(archive(&sealed).load(&name).unwrap().is_some());
@@ -605,7 +605,7 @@ fn what_was_purged_and_cannot_be_removed_again_is_not_learned_from() {
     assert_tidy(&sealed);
 }
 
-/// A session that says what the secret is.
+/// Writes a session in which the user names the secret.
 fn tell(sealed: &Sealed) -> SyncReport {
     let mut script = Script::new("s9", sealed.root()).starting("2026-11-21T09:00:00Z");
     script.prompt(&format!("By the way, the password is {SECRET}. Do not tell anybody."));
@@ -616,7 +616,7 @@ fn tell(sealed: &Sealed) -> SyncReport {
 
 #[test]
 fn a_secret_that_becomes_known_is_told_of_what_was_put_aside() {
-    // Of a pack whose texts are whole nothing is put aside.
+    // No file is set aside for a pack whose texts are intact.
     let sealed = packed();
     let path = packs(&sealed).remove(0);
     let bytes = fs::read(&path).unwrap();
@@ -690,7 +690,7 @@ fn packing_that_failed_is_tried_again_a_day_later() {
     assert_eq!(packs(&sealed).len(), 0);
     let now = Timestamp(options(&sealed).now.0 + DAY_MS);
     let later = || SyncOptions { now, ..options(&sealed) };
-    // Somebody who waits does not wait for it.
+    // A waiting user does not wait for packing.
     for is_waited_for in [true, false] {
         let busy = if is_waited_for { sealed.options().busy } else { Busy::Leave };
         for _ in 0..2 {
@@ -708,7 +708,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// A disk that is not mounted, or a backup that comes back late.
+/// A disk that is not mounted, or a backup that is restored late.
 #[test]
 fn a_pack_that_is_put_back_counts_again() {
     let sealed = packed();
@@ -728,7 +728,7 @@ fn a_pack_that_is_put_back_counts_again() {
     assert_eq!(packs(&sealed), [path]);
 }
 
-/// A backup without `--delete`, or a version that knows no packs and read transcripts again, leaves a session twice.
+/// After a backup without `--delete`, or after a version without packs read transcripts again, a session exists twice.
 #[test]
 fn of_a_session_that_is_there_twice_all_records_stay() {
     let sealed = unpacked();
@@ -742,7 +742,8 @@ fn of_a_session_that_is_there_twice_all_records_stay() {
     let mut new = whole.records[0].clone();
     new.uuid = "new".into();
     let with_new = |records: &[Record]| records.iter().cloned().chain([new.clone()]).collect();
-    // An earlier state of the session, a later one, and one that has what the pack lacks, and lacks what it has.
+    // An earlier state of the session, a later one, and one in which each of file and pack has records that the other
+    // lacks.
     for (own, more) in [(first.to_vec(), 0), (with_new(&whole.records), 1), (with_new(rest), 1)] {
         restore(&sealed, &own_files);
         archive.store(&SessionFile { records: own, ..whole.clone() }).unwrap();
@@ -759,14 +760,14 @@ fn of_a_session_that_is_there_twice_all_records_stay() {
         assert!(after.iter().all(|(name, file)| before[name] == *file));
         assert_tidy(&sealed);
     }
-    // A file that is damaged is put aside.
+    // A damaged file is set aside.
     restore(&sealed, &packed);
     fs::write(archive.path("s4"), "something else").unwrap();
     sync(&sealed.options()).unwrap();
     assert_eq!((loaded(&sealed), archive.aside().len()), (before, 1));
 }
 
-/// Sessions lie in packs as they came, and are asked for by name.
+/// Sessions are stored in packs in the order of packing, and read by name.
 #[test]
 fn many_threads_read_each_pack_once() {
     let sealed = unpacked();

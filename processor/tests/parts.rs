@@ -1,5 +1,5 @@
-//! A long session is kept, mined and indexed in parts: what comes of it does not depend on how often it was
-//! looked at while it grew, nor on where a run was killed.
+//! A long session is stored, mined and indexed in parts: the result does not depend on how often it was read while it
+//! grew, nor on the moment of a kill.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,7 +22,7 @@ const PART_BYTES: u64 = 6_000;
 /// Stories of the long session, and lines of one.
 const STORIES: u32 = 12;
 
-/// Something that happens and is worth remembering.
+/// Adds an event that is worth remembering.
 fn story(script: &mut Script, number: u32) {
     let thing = ["ledger", "parser", "cache", "router"][number as usize % 4];
     let area = ["harbour", "quarry", "orchard", "foundry", "brewery"][number as usize % 5];
@@ -50,7 +50,7 @@ fn story(script: &mut Script, number: u32) {
     script.say("Noted.");
 }
 
-/// The lines of a session in which much happens.
+/// Returns the lines of a session with many events.
 fn lines(sealed: &Sealed) -> Vec<String> {
     let mut script = Script::new("s1", sealed.root());
     (0..STORIES).for_each(|number| story(&mut script, number));
@@ -80,7 +80,7 @@ fn kept(sealed: &Sealed) -> Kept {
         path.extension().is_some_and(|end| end == "md") && !path.ends_with("README.md")
     };
     let memories = sealed.files(|path| !is_memory(path));
-    // A waiting file keeps the name that it was given first; what stays of it is the end, the id.
+    // A pending file keeps its first name; only the end, the id, is stable.
     let name = |path: &Path| {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let waits = path.parent().is_some_and(|folder| folder.ends_with("drafts"));
@@ -168,7 +168,7 @@ fn every_turn_of_a_session_in_parts_is_told_whole() {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 6, failure_persistence: None, ..ProptestConfig::default() })]
-    /// Looked at after any lines, and killed between two files of the archive at one of these looks.
+    /// Read after any lines, and killed between two files of the archive in one of these runs.
     #[test]
     fn a_session_that_grew_gives_what_it_gives_at_once(
         cuts in prop::collection::btree_set(1usize..120, 3..9),
@@ -188,7 +188,7 @@ proptest! {
     }
 }
 
-/// Says no more than what differs.
+/// Reports only the differences.
 fn assert_same(found: &Kept, expected: &Kept) {
     assert_eq!(found.turns, expected.turns);
     for (found, expected) in
@@ -204,7 +204,7 @@ fn assert_same(found: &Kept, expected: &Kept) {
     }
 }
 
-/// Lets a sync come as far as the parts that it closes, and no further.
+/// Lets a sync run until it has stored the parts that it closes, and no further.
 fn leave_only_parts(sealed: &Sealed) {
     let before: BTreeMap<_, _> = sealed.files(|_| false).into_iter().collect();
     sync_in_parts(sealed);
@@ -374,7 +374,7 @@ fn what_goes_on_is_all_that_is_read_and_written_again() {
     let closed =
         |entry: &processor::collect::archive::ArchiveEntry| parts::of_name(&entry.name).1 > 0;
     let before: Vec<_> = archive.entries().unwrap().into_iter().filter(closed).collect();
-    // Unreadable where somebody looks, and the same to those who only see that it is there.
+    // Damaged content, with unchanged length and time.
     for entry in &before {
         let bytes = vec![0; usize::try_from(entry.len).unwrap()];
         let modified = fs::metadata(&entry.path).unwrap().modified().unwrap();

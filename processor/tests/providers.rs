@@ -1,5 +1,5 @@
-//! Servers with OpenAI's chat interface, and what holds for every provider: repeats, windows that are set aside, and
-//! a day's bounds.
+//! Servers with OpenAI's chat interface, and rules for every provider: repeats, windows that are set aside, and daily
+//! bounds.
 
 use std::path::{Path, PathBuf};
 
@@ -42,7 +42,7 @@ fn llm(host: &str) -> Llm {
     }
 }
 
-/// A folder of a project with what is asked about it.
+/// A folder of a project with the questions about it.
 struct Project {
     folder: tempfile::TempDir,
     llm: Llm,
@@ -103,7 +103,7 @@ fn a_server_is_asked_in_the_best_form_that_it_takes() {
             body["response_format"]["type"].as_str().unwrap_or("none").to_owned()
         };
         let last = *tries.last().unwrap();
-        // The accepted form is remembered for the server and used for the next question.
+        // The accepted form is stored for the server and used for the next question.
         let expected: Vec<&str> = tries.iter().copied().chain([last]).collect();
         assert_eq!(asked.iter().map(form).collect::<Vec<_>>(), expected);
         let request = asked.last().unwrap().to_string();
@@ -179,7 +179,7 @@ fn a_small_context_is_noted_where_the_server_tells_it() {
     let server = OpenAi::start(ALL, good());
     let at = |host: &str| processor::llm::small_context(&llm(host), &[]);
     assert_eq!(at(&server.host), Some(4_096));
-    // Nobody answers, or nobody agreed to ask.
+    // The server does not answer, or there is no consent to ask it.
     assert_eq!(at("127.0.0.1:1"), None);
     let elsewhere = Llm { host: "https://models.example.org".to_owned(), ..llm("") };
     assert_eq!(processor::llm::small_context(&elsewhere, &[]), None);
@@ -197,7 +197,7 @@ fn a_window_that_failed_three_times_waits_for_somebody_to_ask() {
     assert_eq!(aside::count(&project.answers()), 1);
     server.next([good(), good()]);
     let (extracted, report) = project.sync(1, &["a", "b"]);
-    // The session counts as read, and others are asked about.
+    // The session counts as read, and others are sent.
     assert_eq!((extracted[0].missing, extracted[1].drafts.len()), (0, 1));
     assert!(report.len() == 1 && report[0].contains("throughline sync --retry"), "{report:?}");
     assert_eq!(aside::retry(&project.home()).unwrap(), 1);

@@ -1,4 +1,4 @@
-//! Purging: what a person wants gone is gone, everywhere, and does not come back.
+//! Purging: purged data is removed from every place, and is not learned again.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ fn turns(sealed: &Sealed, text: &str) -> usize {
     hits.iter().filter(|hit| hit.text.contains(text)).count()
 }
 
-/// Whether any file of ours still holds the text.
+/// Returns a file of ours that still contains the text.
 fn anywhere(sealed: &Sealed, text: &str) -> Option<String> {
     for (path, bytes) in sealed.files(|path| path.starts_with(".claude")) {
         let bytes = if path.extension().is_some_and(|ending| ending == "gz") {
@@ -43,7 +43,7 @@ fn anywhere(sealed: &Sealed, text: &str) -> Option<String> {
     None
 }
 
-/// A text that a session was given.
+/// Writes a text given to a session; returns its path.
 fn given(sealed: &Sealed, session: &str, agent: Option<&str>, text: &str) -> PathBuf {
     let path = sealed.dirs.tree(&sealed.tree.root).session(session, agent);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -136,7 +136,7 @@ fn store(sealed: &Sealed) -> Store {
     Store::open(&sealed.dirs, &sealed.tree).unwrap()
 }
 
-/// A memory that was learned, with a quote of some length.
+/// Returns a memory that was learned, with a quote of some length.
 fn learned(sealed: &Sealed, title: &str) -> Stored {
     let memories = store(sealed).list().unwrap().memories;
     let titles: Vec<String> = memories.iter().map(|stored| stored.memory.title.clone()).collect();
@@ -144,7 +144,7 @@ fn learned(sealed: &Sealed, title: &str) -> Stored {
     found.unwrap_or_else(|| panic!("{title}: {titles:#?}"))
 }
 
-/// How its quote begins, as far as that stands in one line of its file.
+/// Returns the beginning of its quote, which is in one line of its file.
 fn begins(stored: &Stored) -> String {
     stored.memory.source.quote.as_deref().unwrap().chars().take(40).collect()
 }
@@ -179,7 +179,7 @@ fn what_was_changed_by_hand_stays_without_its_evidence() {
         memory.body = "rewritten by hand".to_owned();
     };
     store(&sealed).edit(&id.to_string(), &redactor, change).unwrap();
-    // Another one in an editor, which no sync has seen.
+    // Another one in an editor, before any sync.
     let other = learned(&sealed, "run the tests of the parser");
     let text = fs::read_to_string(&other.path).unwrap();
     fs::write(&other.path, text.replacen("\n# ", "\n# Ours: ", 1)).unwrap();
@@ -203,7 +203,7 @@ fn what_was_changed_by_hand_stays_without_its_evidence() {
     );
     assert_eq!(anywhere(&sealed, &quote), None);
     assert!(!ledger(&sealed).contains(GONE));
-    // A memory that stays and says what was said in the session is reported.
+    // A remaining memory that repeats a statement of the session is reported.
     let say: Vec<_> = report.say.iter().map(|said| said.id).collect();
     assert_eq!(say, [other.memory.id], "{report:#?}");
 
@@ -294,7 +294,7 @@ fn what_a_session_that_stays_shows_as_well_stays_with_that_alone() {
     assert_eq!(processor::session_records::read(&home), []);
 }
 
-/// The transcript is still there: only the list keeps it from being read again.
+/// The transcript still exists: only the list prevents its reading.
 #[test]
 fn a_damaged_list_brings_nothing_back() {
     let sealed = Sealed::new();
@@ -316,7 +316,7 @@ fn a_damaged_list_brings_nothing_back() {
         sealed.sync();
         assert_eq!(turns(&sealed, "parser"), 0, "{damaged:?}");
     }
-    // As long as nobody knows what was purged, nothing is read.
+    // As long as the list of purged data is unreadable, nothing is read.
     fs::write(&list, &flipped).unwrap();
     fs::write(archive.join("purged.copy.json"), b"{").unwrap();
     let error = sync(&sealed.options()).unwrap_err();
@@ -350,7 +350,7 @@ fn a_purge_that_was_cut_short_is_gone_on_with_and_one_that_cannot_end_removes_no
     sealed.sync();
     assert_eq!(turns(&sealed, "parser"), turns_before);
 
-    // Cut short where the archive was emptied and the index was not.
+    // An interruption after the archive was emptied and before the index was.
     let index = sealed.dirs.tree(&sealed.tree.root).index;
     let kept = sealed.base.join("kept");
     copy(&index, &kept);

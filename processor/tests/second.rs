@@ -1,5 +1,4 @@
-//! The second space, against a stand-in for Ollama; and against a real one when `OLLAMA_HOST` names
-//! it.
+//! The second space, against a stand-in for Ollama; and against a real one if `OLLAMA_HOST` names it.
 
 use std::fs;
 use std::io::Write;
@@ -39,7 +38,7 @@ fn server() -> Ollama {
     server
 }
 
-/// A project with things to remember, whose user set a model at this host.
+/// Returns a project with memories, whose user set a model at this host.
 fn sealed(host: &str, more: &str) -> Sealed {
     let sealed = Sealed::new();
     sealed.write_script(&eventful("s1", sealed.root(), 1));
@@ -106,7 +105,7 @@ fn memories_get_vectors_once_and_a_search_goes_by_them() {
     assert_eq!(sealed.files(|_| false), before);
     assert_eq!(sent(&server).len(), texts.len());
 
-    // No word of this stands in any memory; without models it is near none either.
+    // No word of this occurs in any memory; without models it is near none either.
     let found = search(&sealed, "crash");
     assert_eq!(found.notes, Vec::<String>::new());
     let best = &found.hits[0];
@@ -178,7 +177,7 @@ fn without_the_server_or_the_model_search_goes_on_and_says_why_once() {
     assert!(told(&report).contains("`ollama pull nomic-embed-text`"), "{report:?}");
     assert!(report.memories > 1);
     assert!(file(&sealed).is_none());
-    // Where nothing was embedded, nobody is asked.
+    // If nothing was embedded, the server is not asked.
     assert_eq!(search(&sealed, "unwrap").notes, Vec::<String>::new());
 
     let good = self::server();
@@ -262,7 +261,7 @@ fn a_purge_takes_the_vectors_along() {
     let server = server();
     let sealed = sealed(&server.host, "");
     let mut script = eventful("s2", sealed.root(), 2);
-    // Nothing else is known from this session alone.
+    // Nothing else is learned from this session alone.
     script.prompt("From now on always deploy the shop on Mondays, never on Fridays.");
     sealed.write_script(&script);
     sealed.sync();
@@ -274,7 +273,7 @@ fn a_purge_takes_the_vectors_along() {
     assert!(file(&sealed).is_none_or(|file| file.count == 0));
 }
 
-/// Asks the processor for the vector of a query, as another program does.
+/// Requests the vector of a query from the processor, like another program.
 fn vector(sealed: &Sealed, query: &str) -> Value {
     let mut child = Command::new(env!("CARGO_BIN_EXE_throughline-processor"))
         .env_clear()
@@ -304,7 +303,7 @@ fn other_programs_get_a_vector_or_a_reason() {
     assert_eq!(vector(&sealed, "crash")["problem"], "no model is set");
 }
 
-/// Runs only where a real Ollama with the model is named.
+/// Runs only if a real Ollama with the model is named.
 #[test]
 fn a_real_ollama_embeds_where_there_is_one() {
     let Ok(host) = std::env::var("OLLAMA_HOST") else {

@@ -1,5 +1,5 @@
 //! Secrets across the records of a session, across sessions and across the fields of a memory: a value that was
-//! recognised once is hidden wherever else it stands, before and after. Values are made up.
+//! recognised once is hidden in all other places, before and after. Values are made up.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -22,7 +22,7 @@ use processor::upkeep::audit::audit;
 use processor::upkeep::purge::{PurgeTarget, purge};
 use serde_json::json;
 
-/// Returns the stored files that hold a secret in their unpacked text or their name, in lower case.
+/// Returns the stored files that contain a secret in their unpacked text or their name, in lower case.
 fn holding(sealed: &Sealed, secret: &str) -> Vec<String> {
     let secret = secret.to_ascii_lowercase();
     let files = sealed.files(|path| path.starts_with(".claude") || path.starts_with("work/.git"));
@@ -40,7 +40,7 @@ fn holding(sealed: &Sealed, secret: &str) -> Vec<String> {
     files.into_iter().filter_map(holds).collect()
 }
 
-/// Syncs and says where secrets are stored.
+/// Syncs and returns the places where secrets are stored.
 fn stored(sealed: &Sealed, secrets: &[&str]) -> Vec<String> {
     sync(&sealed.options()).unwrap();
     secrets.iter().flat_map(|secret| holding(sealed, secret)).collect()
@@ -62,7 +62,7 @@ fn records(sealed: &Sealed, session: &str) -> String {
     serde_json::to_string(&archive.load(session).unwrap().unwrap().records).unwrap()
 }
 
-/// Claude asks, and the user answers something that was not offered.
+/// Adds a question of Claude and the user's answer other than the options.
 fn asks(script: &mut Script, question: &str, options: &[&str], answer: &str) {
     let options: Vec<_> =
         options.iter().map(|label| json!({"label": label, "description": "as it is"})).collect();
@@ -78,7 +78,7 @@ fn asks(script: &mut Script, question: &str, options: &[&str], answer: &str) {
     script.result(&id, &told, structured);
 }
 
-/// A commit as Claude makes it.
+/// Adds a commit as Claude makes it.
 fn commits(script: &mut Script, subject: &str, reason: &str) {
     let command = format!("git commit -am \"{subject}\" -m \"{reason}\"");
     script.bash(&command, &format!("[main 1a2b3c4] {subject}\n 1 file changed, 2 insertions(+)"));
@@ -219,7 +219,7 @@ fn a_choice_about_secrets_stays_what_it_is() {
     assert!(kept.contains("In the keyring of the desktop"), "{kept}");
 }
 
-/// A session in which the value is used bare wherever a value can be used.
+/// Adds the bare value in all places where a value can be used.
 fn uses(script: &mut Script, secret: &str) {
     let root = script.cwd.clone();
     script.say(&format!("I seed the installer with {secret} and write the migration for it."));
@@ -283,7 +283,7 @@ fn what_is_told_last_is_hidden_in_all_that_came_before() {
     assert_eq!(kept(&sliced), kept(&at_once));
 }
 
-/// Syncs a first session that uses a value nobody has called a secret: it is stored.
+/// Syncs a first session with a value that was never called a secret: it is stored.
 fn stored_bare(sealed: &Sealed) {
     let mut first = Script::new("s1", sealed.root());
     first.prompt("Please look at how the operators log in.");
@@ -307,7 +307,7 @@ fn a_later_session_cleans_what_earlier_ones_stored() {
     second.say("Done.");
     sealed.write_script(&second);
     assert_eq!(stored(&sealed, &["Brightotter7714"]), Vec::<String>::new());
-    // And it stays known where nothing tells it any more.
+    // It stays known after all its sources are gone.
     let mut third = Script::new("s3", sealed.root()).starting("2026-11-20T18:00:00Z");
     third.prompt("Please look at how the operators log in once more.");
     uses(&mut third, "Brightotter7714");
@@ -318,14 +318,14 @@ fn a_later_session_cleans_what_earlier_ones_stored() {
     assert!(notice.contains("cleaned"), "{notice}");
 }
 
-/// A memory that the user saved, and that contains a value which a later session calls a password.
+/// Returns a memory that the user saved, with a value that a later session calls a password.
 fn saved_with_value(sealed: &Sealed) -> Stored {
     let store = Store::open(&sealed.dirs, &sealed.tree).unwrap();
     let title = "Operators all have brightotter7714";
     let body = "It is Brightotter7714 on every panel.";
     let mut memory = Memory::new(MemoryId([3; 16]), Kind::Fact, title, body, now());
     memory.tags.push("brightotter7714".into());
-    // The user saw what looks like a password, and said that it is none.
+    // The user saw an apparent password, and declared that it is none.
     let store = store.accepting_credentials();
     let saved = store.save(memory, &Redactor::default(), now()).unwrap().stored;
     // Names leave such a word out; an earlier version's did not.
@@ -341,7 +341,7 @@ fn tells_password(sealed: &Sealed) {
     sealed.write_script(&script);
 }
 
-/// Titles and texts of all memories as hooks would give them.
+/// Returns titles and texts of all memories as hooks would print them.
 fn given(sealed: &Sealed) -> String {
     let search = Search { text: "operators panel".into(), limit: 9, ..Search::default() };
     let recall = Recall::open(&sealed.dirs, &sealed.tree, None);
@@ -362,7 +362,7 @@ fn a_person_s_memory_is_not_changed_before_they_decide() {
             |told: &String| told.contains("1 memory of yours") && told.contains("`harmless`");
         assert!(report.warnings.iter().any(proposed), "{:?}", report.warnings);
         assert_eq!(fs::read(&saved.path).unwrap(), before);
-        // It is not given, and elsewhere nothing is taken for a secret.
+        // It is not printed, and no other text counts as a secret.
         assert!(!given(&sealed).to_lowercase().contains("brightotter"), "{}", given(&sealed));
         assert!(records(&sealed, "s2").contains("I try Brightotter7714 there"));
         let store = Store::open(&sealed.dirs, &sealed.tree).unwrap();
@@ -432,7 +432,7 @@ fn what_a_page_or_a_tool_calls_a_password_is_hidden_there_alone() {
     assert_eq!((memories(&sealed), records(&sealed, "s1")), before);
     let kept = records(&sealed, "s2");
     assert!(!kept.contains("<password>TicketQueue47"), "{kept}");
-    // In the session where it was found a value that looks random is hidden, unless the project has it.
+    // In the session where it was found a value that looks random is hidden, unless the project contains it.
     assert!(
         kept.contains("names [redacted:known-secret], TicketQueue47 and Kq7vLm2xRt9Wz"),
         "{kept}"
@@ -475,7 +475,7 @@ fn nothing_that_is_remembered_tells_a_secret() {
     for file in [&key, &values] {
         assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
     }
-    // Without the key nobody can tell whether a guess is right.
+    // Without the key a guess cannot be verified.
     let before = fs::read_to_string(&values).unwrap();
     let other = Sealed::new();
     other.write_script(&{
@@ -486,7 +486,7 @@ fn nothing_that_is_remembered_tells_a_secret() {
     other.sync();
     let after = other.dirs.project(other.tree.project).known_secrets;
     assert_ne!(before, fs::read_to_string(after).unwrap());
-    // A lost key costs what was known, and nothing else.
+    // A lost key loses the known secrets, and nothing else.
     fs::remove_file(&key).unwrap();
     sealed.sync();
     let mut script = Script::new("s2", sealed.root()).starting("2026-11-20T15:00:00Z");
@@ -496,8 +496,8 @@ fn nothing_that_is_remembered_tells_a_secret() {
     assert_eq!(stored(&sealed, &["Brightotter7714"]), Vec::<String>::new());
 }
 
-/// Files that cannot be read when a secret becomes known: an archived session of a later version, a memory
-/// file that is not valid for now, and a log in whose place a folder stands.
+/// Files that are unreadable when a secret becomes known: an archived session of a later version, a memory file that is
+/// invalid for now, and a folder in place of a log.
 #[test]
 fn what_could_not_be_searched_is_named_and_cleaned_by_a_later_sync() {
     let sealed = Sealed::new();
@@ -508,7 +508,7 @@ fn what_could_not_be_searched_is_named_and_cleaned_by_a_later_sync() {
     let mut later = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     later.write_all(b"{\"format\":99,\"session\":{\"id\":1},\"sources\":{}}\n").unwrap();
     fs::write(&archived, later.finish().unwrap()).unwrap();
-    // Its transcript is gone: nothing else than the archive can tell it again.
+    // Its transcript is deleted: only the archive contains it.
     fs::remove_file(sealed.transcript("s1.jsonl")).unwrap();
     let memory = sealed.tree.store().join("memories/panels.md");
     fs::create_dir_all(memory.parent().unwrap()).unwrap();
@@ -530,7 +530,7 @@ fn what_could_not_be_searched_is_named_and_cleaned_by_a_later_sync() {
     for path in [&archived, &memory, &inbox] {
         assert!(named(&report, path), "{}: {:#?}", path.display(), report.warnings);
     }
-    // As long as they stay as they are nothing is searched again.
+    // While they are unchanged nothing is searched again.
     let again = sync(&sealed.options()).unwrap();
     assert!(!named(&again, &memory), "{:#?}", again.warnings);
 
@@ -543,7 +543,7 @@ fn what_could_not_be_searched_is_named_and_cleaned_by_a_later_sync() {
     assert_eq!(fs::read_to_string(&memory).unwrap(), text);
 }
 
-/// A record whose id, or the folder it was in, were rewritten would belong nowhere.
+/// With a rewritten id or folder a record would lose its place.
 #[test]
 fn what_links_records_and_their_folders_stays_as_it_is() {
     let sealed = Sealed::new();
@@ -597,7 +597,7 @@ fn a_known_value_is_hidden_in_the_name_of_a_folder_below_the_working_tree() {
 fn a_run_that_was_killed_before_it_cleaned_is_made_good() {
     let sealed = Sealed::new();
     stored_bare(&sealed);
-    // The value became known, and that was all.
+    // The value became known, and nothing else happened.
     let home = sealed.dirs.project(sealed.tree.project);
     let known = processor::secrets::Secrets::open(&sealed.dirs, &home, &[], &[]).unwrap();
     assert!(known.known().learn("Brightotter7714"));

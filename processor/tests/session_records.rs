@@ -1,5 +1,5 @@
-//! Session records as readers see them after a sync: the handoff, what is still open, and what stays of a session whose
-//! turns are gone.
+//! Session records as read after a sync: the handoff, the open items, and the remains of a session whose turns were
+//! removed.
 
 use std::fs;
 
@@ -105,7 +105,7 @@ fn a_record_stays_when_turns_expire_and_goes_with_a_purge() {
     sealed.write_script(&working(&sealed, "new", "2026-11-20"));
     sealed.sync();
     let mut expected = session_records::read(&home);
-    // What was said goes with the turns.
+    // The texts are removed with the turns.
     expected.iter_mut().filter(|it| it.session == "old").for_each(|old| old.forget_turns());
     fs::create_dir_all(&sealed.dirs.config).unwrap();
     fs::write(sealed.dirs.config_file(), "retention_days = 20\n").unwrap();
@@ -117,7 +117,7 @@ fn a_record_stays_when_turns_expire_and_goes_with_a_purge() {
     assert_eq!(session_records::read(&home), []);
 }
 
-/// A secret that only shows once Markdown is taken out of a text.
+/// A secret that is recognisable only after Markdown is removed from a text.
 #[test]
 fn a_record_holds_no_secret() {
     let sealed = Sealed::new();

@@ -1,5 +1,4 @@
-//! A model that has time for one question in each sync: the newest session comes first, and what was answered stays
-//! while the rest waits.
+//! A model with time for one question in each sync: the newest session is first, and answers stay while the rest waits.
 
 use std::time::Duration;
 
@@ -20,7 +19,7 @@ const THINGS: [&str; 6] = [
     "photographs",
 ];
 
-/// Rules that the user lays down in each part.
+/// Rules that the user sets in each part.
 const SAID: [&str; 6] = [
     "Grease the harbour crane before each season because salt eats its bearings",
     "An invoice number is never used twice, not even after a refund",
@@ -30,7 +29,7 @@ const SAID: [&str; 6] = [
     "Keep the original photographs untouched and write thumbnails beside them",
 ];
 
-/// Names for each part what the user laid down in it; a part shows its own only.
+/// Names for each part the rule that the user set in it; a part shows only its own.
 fn answer() -> String {
     let memory = |number: usize| {
         json!({
@@ -41,7 +40,7 @@ fn answer() -> String {
     json!({"memories": (0..THINGS.len()).map(memory).collect::<Vec<_>>()}).to_string()
 }
 
-/// Three sessions of two parts each, which `server` is to read.
+/// Returns three sessions of two parts each, with `server` as their reader.
 fn project(server: &OpenAi) -> Sealed {
     let sealed = Sealed::with_mode(Mode::Private);
     for session in 0..3 {
@@ -65,14 +64,14 @@ fn project(server: &OpenAi) -> Sealed {
     sealed
 }
 
-/// A sync that has no time, and asks once all the same.
+/// Runs a sync without time, which asks one question nevertheless.
 fn one_question(sealed: &Sealed) -> SyncReport {
     let options =
         SyncOptions { busy: Busy::Leave, asked_at_once: Duration::ZERO, ..sealed.options() };
     sync(&options).unwrap()
 }
 
-/// The things that the model's memories are about.
+/// Returns the subjects of the model's memories.
 fn remembered(sealed: &Sealed) -> Vec<&'static str> {
     let listing = Store::open(&sealed.dirs, &sealed.tree).unwrap().list().unwrap();
     let of_model = |title: &str| {
@@ -96,7 +95,7 @@ fn what_was_answered_stays_while_the_rest_waits() {
         let expected: Vec<&str> = answered.into_iter().map(|part| THINGS[part]).collect();
         let report = one_question(&sealed);
         assert_eq!((report.questions, report.asked_later), (1, waiting), "run {run}: {report:?}");
-        // Nothing is known of any at first; later one is asked about, and the others stay as they are.
+        // At first no session has a result; later one is asked about, and the others stay unchanged.
         assert_eq!(report.sessions_mined, if run == 0 { 3 } else { 1 }, "run {run}");
         assert_eq!(remembered(&sealed), expected, "run {run}");
         assert_eq!(processor::mining::waiting(&sealed.dirs.project(sealed.tree.project)), waiting);

@@ -1,5 +1,5 @@
-//! Whose words a prompt holds: wishes and the handoff are the person's alone, never another agent's, a program's, or
-//! those of a text that a prompt passes on. The everyday prompts were written without knowledge of the rules.
+//! The author of a prompt's words: wishes and the handoff are the person's alone, never another agent's, a program's,
+//! or those of a text that a prompt passes on. The everyday prompts were written without knowledge of the rules.
 
 use memory_store::handoff::Handoff;
 use memory_store::memory::SaidBy;

@@ -44,7 +44,7 @@ fn where_it_was_left_is_told_even_when_the_turn_was_cut_off() {
     assert_eq!((progress.inbox_bytes, progress.failures), (17, 0));
 }
 
-/// Notes what is on disk when the first session is about to be archived.
+/// Records the state of the disk when the first session is about to be archived.
 struct AtArchiving<'a> {
     sealed: &'a Sealed,
     goals_and_archived: Mutex<Option<(Vec<String>, usize)>>,
@@ -114,7 +114,7 @@ fn found_turn(sealed: &Sealed, text: &str) -> bool {
 struct Staged(Mutex<Vec<String>>);
 
 impl Staged {
-    /// Syncs; says whether memories were made and written, or stayed untouched.
+    /// Syncs; returns whether memories were derived and written, or stayed untouched.
     fn writes(sealed: &Sealed, now: Timestamp) -> (bool, SyncReport) {
         let stages = Self::default();
         let report = sync(&SyncOptions { progress: &stages, now, ..sealed.options() }).unwrap();
@@ -171,7 +171,7 @@ fn memories_are_not_touched_when_a_session_goes_on_and_nothing_is_learned() {
     assert!(!wrote && found_turn(&sealed, "puffin"), "{again:?}");
     assert_eq!((again.tombstoned, again.memories), (report.tombstoned, report.memories));
 
-    // The next day all of it is looked at again, for what counts at a session's start grows old.
+    // The next day all of it is compared again, because items of a session's start expire.
     script.prompt("What does the otter eat?");
     script.say("It eats urchins.");
     sealed.write_script(&script);
@@ -249,7 +249,7 @@ fn only_this_projects_transcripts_are_read() {
     fs::create_dir_all(sealed.base.join("work/web")).unwrap();
     sealed.write_script(&eventful("inside", &format!("{}/web", sealed.root()), 1));
     sealed.write_script(&eventful("beside", &format!("{}-other", sealed.root()), 2));
-    // Another project's session that went through this one: only what happened here counts.
+    // Another project's session that moved through this one: only its turns here count.
     let mut visitor = Script::new("visitor", "/elsewhere");
     visitor.prompt("never deploy the secret project on Fridays");
     visitor.cwd = sealed.root().into();
@@ -473,7 +473,7 @@ fn old_turns_go_and_what_was_learned_stays() {
     assert!(memories(&long).iter().all(|memory| after.contains(memory)), "{after:#?}");
 }
 
-/// Panics when the stage of this name begins for the second time: as good as a kill.
+/// Panics when the stage of this name begins for the second time, which is equivalent to a kill.
 struct EndsAtSecond(&'static str, AtomicUsize);
 
 impl Told for EndsAtSecond {
@@ -499,7 +499,7 @@ fn old_turns_go_although_the_run_that_removed_them_was_killed() {
     let ends = EndsAtSecond("indexing", AtomicUsize::new(0));
     let run = || sync(&SyncOptions { progress: &ends, ..sealed.options() });
     assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
-    // The archive lacks the session by now, and the index has it still.
+    // The archive no longer contains the session, and the index still does.
     let archive = Archive::open(&sealed.dirs.project(sealed.tree.project));
     assert_eq!(archive.entries().unwrap().len(), 1);
     assert!(found_turn(&sealed, said));
@@ -531,7 +531,7 @@ fn turns_grow_old_where_nothing_happens_but_not_by_a_clock_that_is_wrong() {
     assert!(sync_at(later(5_000)).nothing_new);
     assert!(found_turn(&sealed, said));
 
-    // Work went on in another project.
+    // Work continued in another project.
     written(&sealed.write_script(&eventful("s2", "/elsewhere", 2)), later(500));
     assert!(!sync_at(later(500)).nothing_new);
     assert!(!found_turn(&sealed, said));
@@ -605,7 +605,7 @@ fn an_archived_session_that_cannot_be_read_now_stays_where_it_is() {
         assert_eq!(memories(&sealed), memories(&well));
     };
     check("s3", 3);
-    // Not even without what is remembered about it.
+    // Also without the stored state.
     fs::remove_file(home.mined.join("state.json")).unwrap();
     check("s4", 4);
     fs::remove_dir(&path).unwrap();
@@ -643,8 +643,8 @@ fn append(sealed: &Sealed, script: &Script, piece: &[u8]) {
     fs::OpenOptions::new().create(true).append(true).open(path).unwrap().write_all(piece).unwrap();
 }
 
-/// The files of a home that mean something, its own path replaced, so that two homes can be
-/// compared: memories and archived records. Caches hold hashes of paths.
+/// Returns the files of a home that matter, with its own path replaced, so that two homes can be compared: memories and
+/// archived records. Caches contain hashes of paths.
 fn comparable(sealed: &Sealed) -> Vec<(String, String)> {
     let kept = |path: &str| path.starts_with("work/") || path.contains("/archive/");
     let files = sealed.files(|path| !kept(&path.to_string_lossy()));
@@ -662,7 +662,7 @@ fn comparable(sealed: &Sealed) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The first file in which two homes differ; whole homes are too long to read.
+/// Returns the first file in which two homes differ; whole homes are too long to read.
 fn difference(one: &Sealed, other: &Sealed) -> Option<String> {
     let (one, other) = (comparable(one), comparable(other));
     let names =
@@ -674,7 +674,7 @@ fn difference(one: &Sealed, other: &Sealed) -> Option<String> {
     Some(format!("{}:\n{}\nand\n{}", file.0, file.1, other.1))
 }
 
-/// The records of an archive file without its header, which holds hashes of transcripts.
+/// Returns the records of an archive file without its header, which contains hashes of transcripts.
 fn records(bytes: &[u8]) -> Vec<u8> {
     let mut text = Vec::new();
     std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(bytes), &mut text).unwrap();
@@ -762,7 +762,7 @@ fn what_claude_md_says_is_not_injected_again_and_is_found_when_asked() {
     assert!(starts());
 }
 
-/// A wish is what the user said: not what a tool printed, a page on the web said, or Claude Code put in.
+/// A wish is the user's own statement: not a tool's output, a page on the web, or an insertion of Claude Code.
 #[test]
 fn nobody_but_the_user_has_wishes() {
     let sealed = Sealed::new();
@@ -865,7 +865,7 @@ fn a_release_reaches_every_index() {
     for (store, stored) in [&store, &user].into_iter().zip(saved) {
         let id = stored.memory.id;
         assert!(held(id));
-        // As another working tree's index sees it: without a note in the journal.
+        // As in another working tree's index: without a note in the journal.
         let redactor = store.redactor(&Settings::default());
         trust::let_out(&store.home, &stored, &redactor).unwrap();
         assert!(!sealed.sync().nothing_new);
@@ -883,7 +883,7 @@ fn a_session_of_which_nothing_is_left_counts_no_turns_and_stops_no_other() {
     let home = sealed.dirs.project(sealed.tree.project);
     let archive = Archive::open(&home);
     let name = archive.names().unwrap().remove(0);
-    // Damaged so that a look at the file does not tell.
+    // Damaged so that the file's metadata does not show it.
     for path in [archive.path(&name), home.mined.join(format!("{name}.mined.json"))] {
         let before = fs::metadata(&path).unwrap();
         fs::write(&path, vec![b'x'; before.len() as usize]).unwrap();

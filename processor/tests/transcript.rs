@@ -1,4 +1,4 @@
-//! Reading transcripts of every version: who said what, and what belongs together.
+//! Reading transcripts of every version: speakers, and records that belong together.
 
 use crate::scripts::{self, Script, read};
 use processor::transcript::session::{Call, Input, PromptBy, Session, StepKind, Todo};
@@ -437,7 +437,7 @@ fn a_compaction_goes_on_in_the_turn_and_its_summary_stands_in_only_for_what_is_g
     assert_eq!(calls(&session)[0].output, "made");
     assert_eq!(texts(&session), ["Done."]);
 
-    // The file begins with the summary: what it sums up is gone.
+    // The file begins with the summary: the summarised records are deleted.
     let mut script = Script::new("t", "/w");
     script.line(
         "system",
@@ -482,7 +482,7 @@ fn what_the_user_went_back_behind_is_marked() {
     let root = script.say("ready");
     script.prompt("try it with threads");
     script.say("threads it is");
-    // A rewind leaves the abandoned turn in the file and goes on from an earlier record.
+    // A rewind leaves the abandoned turn in the file and continues from an earlier record.
     script.parent = Some(root);
     script.progress();
     script.prompt("try it without threads");
@@ -625,8 +625,8 @@ fn lines_written_twice_count_once() {
     );
 }
 
-/// Any server may nest what it answers as deep as it likes. What lies too deep is left out, and where the line is torn
-/// as well it costs no more than some looks through it: with one look for each level this would not end.
+/// A server may nest its answer to any depth. Data that is nested too deep is left out, and on a torn line it costs
+/// only some passes: with one pass for each level this would not end.
 #[test]
 fn what_is_nested_too_deep_costs_neither_its_record_nor_the_session() {
     let mut script = Script::new("s", "/w");
@@ -642,7 +642,7 @@ fn what_is_nested_too_deep_costs_neither_its_record_nor_the_session() {
     let session = read(text.replace("\"HERE\"", &deep("}")).as_bytes(), "s", None).remove(0);
     assert_eq!(calls(&session)[0].output, "The harbour is open.");
     assert_eq!(texts(&session), ["It is open."]);
-    // A line that another writer tore, with a whole record behind it, is read in this way, too.
+    // A line torn by another writer, with a whole record after it, is read in this way, too.
     let session = read(text.replace("\"HERE\"", &deep("")).as_bytes(), "s", None).remove(0);
     assert_eq!(texts(&session), ["It is open."]);
 }

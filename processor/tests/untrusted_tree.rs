@@ -1,4 +1,4 @@
-//! Folders that took the place of a vouched-for working tree: another clone, a worktree of somebody else's.
+//! Folders that replaced a trusted working tree: another clone, a worktree of another person's.
 
 use std::fs;
 use std::path::Path;
@@ -25,7 +25,7 @@ fn run_git(folder: &Path, arguments: &[&str]) {
     assert!(output.status.success(), "{arguments:?}: {output:?}");
 }
 
-/// A repository to be cloned, with one memory that says `title`.
+/// Creates a repository to be cloned, with one memory with this `title`.
 fn upstream(sealed: &Sealed, name: &str, number: u8, title: &str) -> String {
     let root = sealed.base.join(name);
     fs::create_dir(&root).unwrap();
@@ -83,7 +83,7 @@ fn another_repository_at_the_path_is_not_read_and_the_same_one_is() {
         let strange = UntrustedTree::read(&sealed.dirs.tree(&root).untrusted_tree).unwrap();
         assert_eq!(strange.why, "it has another history");
 
-        // Cloned again from where it came, it is the same project.
+        // Cloned again from its origin, it is the same project.
         fs::remove_dir_all(&root).unwrap();
         clone(&good);
         trees::review(&sealed.dirs, tree.project).unwrap();
@@ -96,7 +96,7 @@ fn another_repository_at_the_path_is_not_read_and_the_same_one_is() {
         );
     }
 
-    // Worktrees need nobody to vouch for them, and moved ones neither.
+    // Worktrees need no trust of their own, and moved ones neither.
     run_git(&root, &["worktree", "add", "-q", "../linked", "-b", "side"]);
     let linked = sealed.base.join("linked");
     assert_eq!(Tree::find(&sealed.dirs, &linked).unwrap().main_root, root);
@@ -108,9 +108,9 @@ fn another_repository_at_the_path_is_not_read_and_the_same_one_is() {
 #[test]
 fn what_belongs_to_another_user_is_not_read() {
     let sealed = Sealed::new();
-    // SAFETY: the call takes and changes nothing.
+    // SAFETY: the call has no arguments and changes nothing.
     if unsafe { libc::geteuid() } != 0 {
-        // Only root can give folders away.
+        // Only root can change the owner of folders.
         return;
     }
     let root = &sealed.tree.root;

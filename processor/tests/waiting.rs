@@ -1,4 +1,4 @@
-//! Memories that wait: the wishes that rules found do not come into the repository by themselves.
+//! Pending memories: wishes found by rules do not enter the repository without a review.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -26,7 +26,7 @@ fn with_session(mode: Mode) -> Sealed {
     sealed
 }
 
-/// Everything that is stored, each with whether it waits, and whether its file is in the folder.
+/// Returns all stored memories, each with whether it is pending, and whether its file is in the folder.
 fn stored(sealed: &Sealed) -> BTreeMap<String, (bool, bool)> {
     let store = Store::open(&sealed.dirs, &sealed.tree).unwrap();
     let listed = store.list().unwrap().memories;
@@ -50,14 +50,14 @@ fn told(store: &Store) -> Stored {
     listed.find(|stored| stored.memory.title == WISHED).unwrap()
 }
 
-/// Sets whether every new memory is held, and syncs.
+/// Sets whether every new memory is pending, and syncs.
 fn review(sealed: &Sealed, value: bool) {
     fs::create_dir_all(&sealed.dirs.config).unwrap();
     fs::write(sealed.dirs.config_file(), format!("review = {value}\n")).unwrap();
     sealed.sync();
 }
 
-/// Syncs and accepts every held memory, as a person does in a review.
+/// Syncs and accepts every pending memory, as a person does in a review.
 fn accept_all(sealed: &Sealed) {
     sealed.sync();
     let store = Store::open(&sealed.dirs, &sealed.tree).unwrap();
@@ -102,7 +102,8 @@ fn wishes_wait_in_a_private_project_too() {
     assert_eq!(stands(&sealed, WISHED), WAITS);
 }
 
-/// A repository in which all was let in and committed on a branch, and that only takes in what is sure since then.
+/// Returns a repository in which all memories were accepted and committed on a branch, and that accepts only sure ones
+/// since then.
 fn with_all_committed() -> Sealed {
     let sealed = with_session(Mode::Committed);
     git(&sealed.tree.root, &["init", "-q", "-b", "main"]);
@@ -114,7 +115,7 @@ fn with_all_committed() -> Sealed {
     sealed
 }
 
-/// Syncs, with a reason to write: sessions that go on change nothing of what is asked here.
+/// Syncs with a reason to write: continued sessions do not affect the checked state.
 fn sync_again(sealed: &Sealed, number: u32) {
     let mut script = Script::new(&format!("s{number}"), sealed.root());
     script.prompt(&format!("From now on, always check table {number} of the tides twice."));
@@ -123,7 +124,7 @@ fn sync_again(sealed: &Sealed, number: u32) {
     sealed.sync();
 }
 
-/// Change that git tells of that wish.
+/// Returns git's status of that wish.
 fn change_of_committed(sealed: &Sealed) -> String {
     let changes = git(&sealed.tree.root, &["status", "--short", "--untracked-files=all"]);
     changes.lines().filter(|line| line.contains("write-the-cart")).collect()

@@ -11,7 +11,7 @@ use crate::scripts::{self, Sealed, eventful};
 use memory_store::background;
 use processor::watch::{self, Options, Pace, Waker};
 
-/// A watcher in a thread; what it says comes through a channel.
+/// A watcher in a thread; its messages are received through a channel.
 struct Watching {
     waker: Waker,
     thread: JoinHandle<()>,
@@ -46,7 +46,7 @@ impl Watching {
     }
 }
 
-/// The processor with a sealed home: what watches has only the environment of the tests.
+/// Returns the processor with a sealed home: the watcher has only the environment of the tests.
 fn processor(sealed: &Sealed) -> PathBuf {
     let program = env!("CARGO_BIN_EXE_throughline-processor");
     let home = sealed.base.display();
@@ -69,7 +69,7 @@ fn script(sealed: &Sealed, text: &str) -> PathBuf {
     path
 }
 
-/// Waits until something is so; far longer than it takes.
+/// Waits until a condition is met; the limit is far longer than it takes.
 fn until(what: &str, holds: impl Fn() -> bool) {
     let begun = Instant::now();
     while !holds() {
@@ -111,14 +111,14 @@ fn a_transcript_that_grows_is_learned_from() {
 #[test]
 fn a_folder_that_was_just_made_is_looked_at_once_more() {
     let sealed = Sealed::new();
-    // Writing by a name outside is told by nobody, as in a folder that is not listened to yet.
+    // A write through a name outside causes no event, as in a folder that is not watched yet.
     let told = sealed.write("s1.jsonl", b"");
     let untold = sealed.base.join("untold");
     fs::hard_link(&told, &untold).unwrap();
     let watching = Watching::begin(&sealed, &processor(&sealed), false);
     until("it looks once when it begins", || calls(&sealed) == 1);
     watching.waker.rescan();
-    // The first look is over by then; were it not, it would find the same.
+    // The first scan is finished by then; if it were not, it would find the same.
     std::thread::sleep(Duration::from_millis(20));
     fs::write(&untold, eventful("s1", sealed.root(), 1).text()).unwrap();
     until("a new transcript", || memories(&sealed) > 0);
@@ -146,7 +146,7 @@ fn transcripts_of_others_start_nothing() {
     sealed.write_script(&eventful("s1", elsewhere.to_str().unwrap(), 1));
     sealed.write_script(&eventful("s2", sealed.root(), 2));
     until("ours", || memories(&sealed) > 0);
-    // It is looked at in order of names, so the strange one was seen by now.
+    // Transcripts are scanned in order of names, so the strange one was read by now.
     until("that sync ended", || calls(&sealed) > 1);
     watching.end();
     assert_eq!(calls(&sealed), 2);
@@ -167,7 +167,7 @@ fn no_child_is_left_when_it_ends() {
     }
 }
 
-/// Whether nobody has taken note yet that a process ended.
+/// Returns whether a process has ended without being waited for.
 fn is_zombie(pid: &str) -> bool {
     fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.contains(") Z "))
 }

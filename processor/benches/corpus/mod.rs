@@ -1,4 +1,4 @@
-//! Texts to measure with: lines of this project's own sources and documents, thrown together anew for each.
+//! Texts for measurements: lines of this project's own sources and documents, combined anew for each.
 
 use std::path::{Path, PathBuf};
 
@@ -31,7 +31,7 @@ impl Corpus {
         Ok(Self(lines))
     }
 
-    /// Returns a passage of many: `session` of them are of one session, and each has some lines.
+    /// Returns one of many passages: every `session` passages belong to one session, and each has some lines.
     pub fn passage(&self, number: u32, session: u32, lines: usize) -> Passage {
         Passage {
             session: format!("session {}", number / session),
@@ -42,7 +42,7 @@ impl Corpus {
         }
     }
 
-    /// Returns some lines; the same seed gives the same.
+    /// Returns some lines, the same for the same seed.
     pub fn text(&self, seed: u64, lines: usize) -> String {
         let mut state = seed;
         let line = |_| {
@@ -56,7 +56,7 @@ impl Corpus {
     }
 }
 
-/// The folder of the project.
+/// Returns the folder of the project.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }

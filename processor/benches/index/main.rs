@@ -1,19 +1,20 @@
-//! How well and how fast the vectors of an index are found: by scan and by graph, at many sizes.
+//! Quality and speed of vector search in an index: by scan and by graph, at many sizes.
 //!
 //! `scripts/bench index --vectors FILE [--queries FILE] [--sizes N,..] [--count K] [--asked N] [--plot SVG]`. A file of
-//! vectors is rows of 256 signed bytes, as `build_model vectors` writes them for a list of texts;
-//! where there is no file of queries, one row in fifty is a query and not in the index. Each size is
-//! published as memories are. A search asks for 32, as hooks do, or for `--asked` many, of which the first
-//! `--count` are looked at: recall@10 by default. Every search opens its segment anew, as a hook does, with a warm
-//! page cache. Recall is against comparing all vectors exactly; where several are equally near, any of them
-//! is right. The plot has the medians of both ways. Reads
+//! vectors consists of rows of 256 signed bytes, as `build_model vectors` writes them for a list of texts; without a
+//! file of queries, one row in fifty is a query and not in the index. Each size is published like memories. A search
+//! requests 32, as hooks do, or `--asked` many, of which the first `--count` are compared: recall@10 by default. Every
+//! search opens its segment anew, as a hook does, with a warm page cache. Recall is relative to an exact comparison of
+//! all vectors; of several equally near ones, any is right. The plot shows the medians of both ways. Reads are calls to
+//! the operating system, to open the segment and to search it.
 //! are calls to the operating system, to open the segment and to search it.
 //!
-//! `--passages [--sizes N,..] [--asked N]` measures passages instead: lines of this project's own sources and documents,
-//! thrown together, with the table's vectors; a query is one line. Both ways search all segments, as a search does, in
-//! turns; recall@10 of the graph is against the scan.
+//! `--passages [--sizes N,..] [--asked N]` measures passages instead: lines of this project's own sources and
+//! documents, randomly combined, with the table's vectors; a query is one line. Both ways search all segments, as a
+//! search does, in turns; recall@10 of the graph is relative to the scan.
 //!
-//! A million vectors take some twelve gigabytes of memory and hours for the graph, whose nodes are inserted one after another.
+//! A million vectors take some twelve gigabytes of memory and hours for the graph, whose nodes are inserted one after
+//! another.
 #![expect(clippy::print_stdout, reason = "the table is what this program is for")]
 
 use std::path::{Path, PathBuf};
@@ -39,11 +40,11 @@ mod plot;
 const ROUNDING: f32 = 1e-6;
 /// Without queries of their own, one row in this many is one.
 const QUERY_EVERY: usize = 50;
-/// Queries that are asked.
+/// Maximum number of queries.
 const QUERIES_MAX: usize = 500;
 /// Number of documents that a hook asks for.
 const ASKED: usize = 32;
-/// Times that each is asked; the fastest counts, for the machine has other things to do.
+/// Number of runs of each query; the fastest counts, because the machine has other work.
 const TIMES: usize = 5;
 
 fn main() -> Result<()> {
@@ -135,7 +136,7 @@ fn read(path: &Path) -> Result<Vec<Vector>> {
     Ok(rows.iter().map(|row| Vector(row.map(u8::cast_signed))).collect())
 }
 
-/// Gives the memory whose title is a number the vector of that number.
+/// Source that returns, for a memory whose title is a number, the vector of that number.
 struct Rows<'a>(&'a [Vector]);
 
 impl Vectors for Rows<'_> {
@@ -217,7 +218,7 @@ struct Reads {
 }
 
 impl Reads {
-    /// Since it began. What that costs by itself is some 100 bytes.
+    /// Returns the values since its start. That itself costs some 100 bytes.
     fn so_far() -> Result<Self> {
         let io = std::fs::read_to_string("/proc/self/io").context("/proc/self/io")?;
         let number = |name: &str| -> Result<u64> {

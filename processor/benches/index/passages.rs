@@ -24,7 +24,7 @@ use super::{Options, Reads, TIMES, size};
 const SESSION: u32 = 160;
 /// Lines of a passage: some 300 characters.
 const LINES: usize = 4;
-/// Queries that are asked.
+/// Number of queries.
 const QUERIES: u64 = 200;
 /// Documents that recall is measured with.
 const COUNT: usize = 10;
@@ -85,7 +85,7 @@ fn row(
     let ways = ways.into_iter().chain(COMPARED.map(Way::Clusters));
     let mut samples: Vec<Samples> = ways.map(Samples::of).collect();
     for query in queries {
-        // In turns, so that what else the machine does hits all alike.
+        // In turns, so that other work of the machine affects all alike.
         let mut all = None;
         for samples in &mut samples {
             let near = samples.ask(folder.path(), query, asked)?;
@@ -115,9 +115,9 @@ fn row(
 /// Way to search.
 #[derive(Clone, Copy, PartialEq)]
 enum Way {
-    /// Each segment by itself.
+    /// Each segment on its own.
     Alone(IndexSearch),
-    /// All in clusters, so many passages compared.
+    /// All in clusters, comparing this many passages.
     Clusters(u32),
 }
 

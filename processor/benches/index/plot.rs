@@ -1,10 +1,10 @@
-//! A plot of how long searches take, as SVG: both axes by powers of ten.
+//! A plot of the duration of searches, as SVG: both axes by powers of ten.
 
 use std::fmt::Write;
 
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 400.0;
-/// Room for what stands beside the axes.
+/// Space for the labels of the axes.
 const MARGIN: f64 = 60.0;
 const WAYS: [(&str, &str); 2] = [("scan", "#b45309"), ("graph", "#1d4ed8")];
 
@@ -59,7 +59,7 @@ struct Axis {
 }
 
 impl Axis {
-    /// From the power of ten below all numbers to the one above.
+    /// Returns the axis from the power of ten below all numbers to the one above.
     fn over(numbers: impl Iterator<Item = f64>, start: f64, end: f64) -> Self {
         let logarithms: Vec<f64> = numbers.map(|number| number.max(1.0).log10()).collect();
         let low = logarithms.iter().copied().fold(f64::INFINITY, f64::min).floor();
@@ -87,7 +87,7 @@ fn text(out: &mut String, (x, y): (f64, f64), anchor: &str, text: &str) {
     let _ = writeln!(out, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{text}</text>");
 }
 
-/// A power of ten, its digits in threes.
+/// Formats a power of ten, its digits in threes.
 fn number(power: f64) -> String {
     let digits = format!("{power:.0}");
     let groups: Vec<&str> =

@@ -1,5 +1,5 @@
-//! Costs that have a bound: one more turn in sessions of two lengths, the room that sessions of 1 MB take, lines and
-//! memory files that are ten times as long, a git that hangs, a lock that is held, and commands over many memories.
+//! Costs with a bound: one more turn in sessions of two lengths, the space for sessions of 1 MB, lines and memory files
+//! that are ten times as long, a git that hangs, a lock that is held, and commands over many memories.
 
 use std::fs::{self, OpenOptions};
 use std::io::{BufWriter, Write};
@@ -24,7 +24,7 @@ const MB: u64 = 1_000_000;
 const USUAL_MB: u64 = 4;
 /// Sessions of 1 MB that a first sync reads.
 const FIRST_SESSIONS: u32 = 100;
-/// Sessions to which the room that they take is scaled.
+/// Number of sessions to which the space is scaled.
 const SESSIONS: u32 = 1_000;
 /// Sessions of 1 MB that are synced for that.
 const SESSIONS_MADE: u32 = 300;
@@ -47,13 +47,13 @@ mod most {
     pub const ROOM_MB: f64 = 100.0;
     /// Seconds of the processor for a first sync of sessions of 1 MB, without vectors.
     pub const FIRST_S: f64 = 6.0;
-    /// How much longer what is ten times as long may take.
+    /// Maximum ratio of the times for an input that is ten times as long.
     pub const TENFOLD: f64 = 20.0;
-    /// Seconds that pass in a sync whose git hangs: one call's limit, and the sync.
+    /// Seconds for a sync whose git hangs: one call's limit, and the sync.
     pub const HUNG_S: f64 = 25.0;
-    /// Seconds that pass in the next sync, which does not ask git again.
+    /// Seconds for the next sync, which does not call git again.
     pub const HUNG_AGAIN_S: f64 = 5.0;
-    /// Seconds that pass in a command whose lock is held.
+    /// Seconds for a command whose lock is held.
     pub const LOCKED_S: f64 = 12.0;
     /// Seconds of the processor for `list`, `status` and `show`.
     pub const COMMAND_S: f64 = 0.1;
@@ -97,7 +97,7 @@ impl Row {
     }
 }
 
-/// Measures and prints all rows; fails where a bound is missed and `--judge` asks for that.
+/// Measures and prints all rows; fails if a bound is missed and `--judge` is set.
 pub fn run(options: &Options) -> Result<()> {
     let mut rows = Vec::new();
     for megabytes in [USUAL_MB, options.long] {
@@ -133,7 +133,7 @@ fn home() -> Result<(tempfile::TempDir, Bench)> {
     Ok((home, bench))
 }
 
-/// A turn more in a session of so many megabytes, the median of some rounds.
+/// Measures one more turn in a session of so many megabytes, the median of some rounds.
 fn growth(megabytes: u64, rounds: u32) -> Result<Vec<Row>> {
     let (_home, bench) = home()?;
     let turns = write_session(&bench, 0, megabytes * MB)?;
@@ -171,7 +171,7 @@ fn first() -> Result<Vec<Row>> {
     ])
 }
 
-/// Measures the room that data and state take for sessions of 1 MB.
+/// Measures the space of data and state for sessions of 1 MB.
 fn room() -> Result<Vec<Row>> {
     let (_home, bench) = home()?;
     for session in 0..SESSIONS_MADE {
@@ -182,7 +182,7 @@ fn room() -> Result<Vec<Row>> {
     bench.sync()?;
     let project = bench.dirs.project(bench.tree.project);
     let own_files = megabytes(&project.archive)?;
-    // Syncs that nobody waits for pack it.
+    // Syncs without a waiting user pack it.
     let mut packing = Vec::new();
     for _ in 0..SYNCS_MAX {
         let before = megabytes(&project.archive)?;
@@ -225,7 +225,7 @@ fn room() -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// A broken line of records nested in one another, and one ten times as long.
+/// Measures a broken line of records nested in one another, and one ten times as long.
 fn salvage() -> Result<Vec<Row>> {
     let nested = |levels: usize| {
         let broken = "{\"type\":\"user\",\"a\":".repeat(levels);
@@ -238,7 +238,7 @@ fn salvage() -> Result<Vec<Row>> {
     })
 }
 
-/// A memory file of many keys, and one of ten times as many.
+/// Measures a memory file of many keys, and one of ten times as many.
 fn keys() -> Result<Vec<Row>> {
     ratio("a memory file of many keys", |times| {
         let keys: String = (0..600 * times).map(|key| format!("k{key}: v\n")).collect();
@@ -261,7 +261,7 @@ fn ratio(what: &str, cost_ms: impl Fn(usize) -> f64) -> Result<Vec<Row>> {
     ])
 }
 
-/// A sync of a repository in which git hangs, and the next one.
+/// Measures a sync of a repository in which git hangs, and the next one.
 fn hung_git() -> Result<Vec<Row>> {
     let (_home, bench) = home()?;
     write_session(&bench, 0, MB)?;
@@ -279,7 +279,7 @@ fn hung_git() -> Result<Vec<Row>> {
     ])
 }
 
-/// A command that writes while another process holds the lock.
+/// Measures a command that writes while another process holds the lock.
 fn locked(program: &Path) -> Result<Row> {
     let (_home, bench) = home()?;
     bench.sync()?;
@@ -324,7 +324,7 @@ fn commands(program: &Path) -> Result<Vec<Row>> {
         .collect()
 }
 
-/// A command in the sealed home's project that prints nothing.
+/// Returns a command in the sealed home's project that prints nothing.
 fn quiet<'c>(bench: &Bench, command: &'c mut Command) -> &'c mut Command {
     bench
         .sealed(command)
@@ -334,7 +334,7 @@ fn quiet<'c>(bench: &Bench, command: &'c mut Command) -> &'c mut Command {
         .stderr(Stdio::null())
 }
 
-/// Writes a session of so many bytes; returns its turns.
+/// Writes a session of a given number of bytes; returns its number of turns.
 fn write_session(bench: &Bench, session: u32, bytes: u64) -> Result<u32> {
     let mut turns = 0;
     while append_turns(bench, session, turns..turns + 1)? < bytes {
@@ -357,7 +357,7 @@ fn append_turns(bench: &Bench, session: u32, turns: std::ops::Range<u32>) -> Res
     Ok(fs::metadata(&path)?.len())
 }
 
-/// A turn with what takes the room in life: files that are read, edits with the whole file beside them, thoughts.
+/// Writes a turn with the usual large content: files that are read, edits with the whole file, thinking.
 fn turn(
     out: &mut impl Write,
     corpus: &Corpus,

@@ -1,22 +1,23 @@
 //! Cost of a whole sync that adds ten turns to a history that is long already.
 //!
-//! `scripts/bench sync [--turns N] [--session N] [--rounds N] [--rebuild] [--keep DIR]`. Transcripts of N turns, made of lines of
-//! this project's own sources and documents, are synced by `throughline-processor` in twelve portions, one
-//! a month; after each, Claude Code's own files of the month go, as they do in life. So archive, state, ledger, index and
-//! memory files are what the product leaves. Then in each round the last session grows by ten turns, and the
-//! program runs once more. The models' folder has the table only, so that nothing is embedded but by it;
-//! `scripts/bench publish` says what the transformer adds.
+//! `scripts/bench sync [--turns N] [--session N] [--rounds N] [--rebuild] [--keep DIR]`. Transcripts of N turns, made
+//! of lines of this project's own sources and documents, are synced by `throughline-processor` in twelve portions, one
+//! a month; after each, Claude Code's own files of the month are removed, as in real use. So archive, state, ledger,
+//! index and memory files are those of the product. Then in each round the last session grows by ten turns, and the
+//! program runs once more. The models' folder contains the table only, so that only the table makes vectors;
+//! `scripts/bench publish` measures the transformer.
 //!
-//! Times are what processes took of the processor, all threads together and git's beside it, so that a busy
-//! machine does not count. A second run of each round is by this program itself, which is told the stages of a
-//! sync and says what each took. `--rebuild` at last loses the index, and says what making it again takes.
+//! Times are processor times of processes, over all threads and including git's, so that a busy machine does not count.
+//! The second run of each round is made by this program itself, which receives the stages of a sync and prints the time
+//! of each. `--rebuild` deletes the index at the end, and measures the rebuild.
 //!
-//! `--bounds [--long MB] [--rounds N] [--program FILE] [--judge] [--json]` measures other things, each with its bound
-//! beside it: a turn more in a session of 4 MB and in one of `--long` (default 40, 2,000 takes minutes and 4 GB of disk;
-//! CPU and memory, median), a first sync of 100 MB without vectors, the room that data and state take for 1,000 sessions of 1 MB, by folder (scaled from 300), a
-//! broken line and a memory file of many keys that are ten times as long as others, in seconds and as a ratio, two syncs
-//! with a git that hangs, and with the `throughline` in FILE a command that meets a held lock, and `list`, `status` and
-//! `show` over 2,700 memories. With `--judge` a row beyond its bound is a failure.
+//! `--bounds [--long MB] [--rounds N] [--program FILE] [--judge] [--json]` measures other costs, each next to its
+//! bound: one more turn in a session of 4 MB and in one of `--long` (default 40, 2,000 takes minutes and 4 GB of disk;
+//! CPU and memory, median), a first sync of 100 MB without vectors, the space of data and state for 1,000 sessions of 1
+//! MB, by folder (scaled from 300), a broken line and a memory file of many keys that are ten times as long as others,
+//! in seconds and as a ratio, two syncs with a git that hangs, and with the `throughline` in FILE a command that meets
+//! a held lock, and `list`, `status` and `show` over 2,700 memories. With `--judge` a row beyond its bound is a
+//! failure.
 #![expect(
     clippy::disallowed_methods,
     reason = "it asks for the environment that it starts programs in"
@@ -53,7 +54,7 @@ use measure::{Cost, Stages, run};
 const ADDED: u32 = 10;
 /// Portions in which the history is synced, each a month of it.
 const MONTHS: u32 = 12;
-/// When the history ends.
+/// End of the history.
 const END: &str = "2026-11-20T12:00:00Z";
 /// The project's id.
 const PROJECT: [u8; 16] = [7; 16];
@@ -82,7 +83,7 @@ struct Options {
     session: u32,
     rounds: u32,
     rebuild: bool,
-    /// Whether what has a bound is measured, and nothing else.
+    /// Whether only the costs with a bound are measured.
     bounds: bool,
     /// Megabytes of a long session.
     long: u64,
@@ -92,7 +93,7 @@ struct Options {
     /// The command line program, for the rows that need it.
     program: Option<PathBuf>,
     keep: Option<PathBuf>,
-    /// The home in which this process is to sync and to tell the stages.
+    /// The home in which this process syncs and reports the stages.
     stages: Option<PathBuf>,
 }
 
@@ -149,7 +150,7 @@ impl Options {
     }
 }
 
-/// Brings the project in `home` up to date, as the program does, and prints what each stage took.
+/// Brings the project in `home` up to date, like the program, and prints the time of each stage.
 fn stages(home: &Path) -> Result<()> {
     let dirs = dirs(home)?;
     let project = ProjectId(PROJECT);
@@ -169,7 +170,7 @@ fn end() -> Result<Timestamp> {
     Timestamp::parse(END).context("the end of the history is no time")
 }
 
-/// The user's folders below `home`; the models' has the table only.
+/// Returns the user's folders below `home`; the models' folder contains the table only.
 fn dirs(home: &Path) -> Result<UserDirs> {
     let get = |name: &str| match name {
         "HOME" => Some(home.into()),
@@ -211,7 +212,7 @@ impl Bench {
         Ok(Self { options, home, dirs, tree, corpus: Corpus::read()? })
     }
 
-    /// A file that is there once the history is whole.
+    /// Returns the path of a file that exists once the history is complete.
     fn done(&self) -> PathBuf {
         self.home.join("done")
     }
@@ -220,7 +221,7 @@ impl Bench {
         (self.options.turns / self.options.session).max(MONTHS)
     }
 
-    /// Lets the history happen.
+    /// Creates the history.
     fn make(&self) -> Result<()> {
         let mut sum = Cost::default();
         for month in 0..MONTHS {
@@ -268,7 +269,7 @@ impl Bench {
         self.process(&["sync"])
     }
 
-    /// Runs the program as hooks start it, with nobody waiting.
+    /// Runs the program as hooks start it, without a waiting user.
     fn sync_in_background(&self) -> Result<Cost> {
         self.process(&["sync", "--background"])
     }
@@ -329,7 +330,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Turns by which earlier runs made the last session longer.
+    /// Returns the number of turns by which earlier runs extended the last session.
     fn turns_grown(&self) -> Result<u32> {
         let path = self.home.join("grown");
         if path.exists() { Ok(fs::read_to_string(path)?.parse()?) } else { Ok(0) }
@@ -342,8 +343,8 @@ impl Bench {
     }
 }
 
-/// A repository with one commit. What rules find in lines that are thrown together says nothing about how
-/// much they find in life: of some kinds alone there are about as many memories as in other benches.
+/// Creates a repository with one commit. The number of findings in randomly combined lines is not realistic: with some
+/// kinds alone there are about as many memories as in other benches.
 fn repository(root: &Path) -> Result<()> {
     fs::create_dir_all(root.join(STORE_DIR))?;
     fs::write(root.join(STORE_DIR).join("config.toml"), "kinds = [\"decision\"]\n")?;

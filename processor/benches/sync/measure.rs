@@ -10,16 +10,16 @@ use processor::progress::ProgressReport;
 /// Measured cost.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cost {
-    /// Milliseconds of the processor, of all threads and of the programs that were asked.
+    /// Processor time in milliseconds, of all threads and of child processes.
     pub cpu_ms: f64,
     /// Milliseconds that passed.
     pub wall_ms: f64,
-    /// The most memory that was held, in KiB.
+    /// Peak memory, in KiB.
     pub peak_kib: i64,
 }
 
 impl Cost {
-    /// Prints what the columns are.
+    /// Prints the headers of the columns.
     pub fn print_head() {
         println!("{:<34} {:>9} {:>9} {:>8}", "", "CPU ms", "wall ms", "MiB");
     }
@@ -30,7 +30,7 @@ impl Cost {
         println!("{what:<34} {:>9.1} {:>9.1} {peak:>8.1}", self.cpu_ms, self.wall_ms);
     }
 
-    /// Prints the median and the dearest of several.
+    /// Prints the median and the maximum of several.
     pub fn print_all(what: &str, mut costs: Vec<Self>) {
         costs.sort_by(|a, b| a.cpu_ms.total_cmp(&b.cpu_ms));
         if let (Some(median), Some(most)) = (costs.get(costs.len() / 2), costs.last()) {
@@ -48,7 +48,7 @@ pub fn run(command: &mut Command) -> Result<Cost> {
     // SAFETY: numbers alone, for which zero is a value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     let id = libc::pid_t::try_from(child.id())?;
-    // SAFETY: the system writes to where a status and a usage lie; nobody else waits for this child.
+    // SAFETY: the system writes to a valid status and a valid usage; no other code waits for this child.
     let waited = unsafe { libc::wait4(id, &raw mut status, 0, &raw mut usage) };
     ensure!(waited == id && status == 0, "{command:?} failed");
     Ok(Cost {
@@ -66,12 +66,12 @@ fn cpu_ms(usage: &libc::rusage) -> f64 {
 fn used(who: libc::c_int) -> libc::rusage {
     // SAFETY: numbers alone, for which zero is a value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: the system writes a usage to where one lies.
+    // SAFETY: the system writes a usage to a valid place.
     unsafe { libc::getrusage(who, &raw mut usage) };
     usage
 }
 
-/// Milliseconds of the processor that something takes of this process.
+/// Returns the processor time of this process for some work, in milliseconds.
 pub fn used_ms(work: impl FnOnce()) -> f64 {
     let before = cpu_ms(&used(libc::RUSAGE_SELF));
     work();
@@ -85,7 +85,7 @@ pub struct Stages {
 }
 
 impl Stages {
-    /// Begins with a stage of its own for the time before the first one.
+    /// Begins with a stage for the time before the first one.
     pub fn begin() -> Self {
         let stages = Self { started: Instant::now(), begun: Mutex::new(Vec::new()) };
         stages.stage("beginning", 0);
@@ -101,7 +101,7 @@ impl Stages {
         }
     }
 
-    /// Prints what each took, and the most memory that was held until its end.
+    /// Prints the time of each stage, and the peak memory at its end.
     pub fn print(&self) {
         let Ok(mut begun) = self.begun.lock() else { return };
         begun.push((String::new(), self.now()));

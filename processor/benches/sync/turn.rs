@@ -1,4 +1,4 @@
-//! A turn as Claude Code writes it: a prompt, a command and what it printed, an answer.
+//! A turn as Claude Code writes it: a prompt, a command and its output, an answer.
 
 use std::io::Write;
 use std::path::Path;
@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use crate::corpus::Corpus;
 
-/// Lines of the prompt, of what the command prints, and of the answer.
+/// Number of lines of the prompt, of the command's output, and of the answer.
 const LINES: [usize; 3] = [2, 4, 4];
 
-/// Writes a turn's records; the same session and number give the same ones.
+/// Writes a turn's records, the same for the same session and number.
 pub fn write(
     out: &mut impl Write,
     corpus: &Corpus,

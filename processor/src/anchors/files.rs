@@ -1,7 +1,7 @@
-//! The files of one working tree that memories are about, as they are now.
+//! Current state of the files of one working tree that memories refer to.
 //!
-//! A file that did not change since the last look is not read again. No link below the root is followed.
-//! Nothing is read that git or the settings ignore, or that belongs to another repository.
+//! A file that did not change since the last run is not read again. No link below the root is followed. Files that git
+//! or the settings ignore, or that belong to another repository, are not read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -23,25 +23,25 @@ use crate::private_files::{read_json, write_json};
 
 /// Bytes of a file that is compared; larger ones are left alone.
 pub const FILE_BYTES_MAX: u64 = 1 << 20;
-/// Files of a working tree that are read for one publication; the next one goes on.
+/// Maximum number of files of a working tree that are read for one publication; the next one continues.
 const READ_FILES_MAX: usize = 400;
 /// Bytes that are read of them.
 const READ_BYTES_MAX: u64 = 32 << 20;
 /// Nanoseconds of a millisecond.
 const NS_OF_MS: i64 = 1_000_000;
 
-/// A file as it is now.
+/// Current state of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Now {
-    /// It holds this.
+    /// The hash of its content.
     Content(ContentHash),
-    /// There is none.
+    /// It does not exist.
     Missing,
-    /// Not looked at, or nothing to compare.
+    /// Not examined, or nothing to compare.
     Unknown,
 }
 
-/// Record of a working tree's files that makes the next look quick.
+/// Cached state of a working tree's files that speeds up the next run.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ComparedFile {
@@ -52,27 +52,27 @@ pub struct ComparedFile {
     head: Option<String>,
     /// Files that the commit did not have, each with its new path if it moved.
     moved: BTreeMap<String, Option<String>>,
-    /// Names that were looked for.
+    /// Names that were searched for.
     pub searched: Searched,
 }
 
-/// A file when it was last read.
+/// State of a file when it was last read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct ReadFile {
     bytes: u64,
     modified_ns: i64,
-    /// Missing where it is no text.
+    /// `None` if it is not text.
     hash: Option<ContentHash>,
 }
 
 /// Outcome of the search for a file that is not at its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Absent {
-    /// HEAD still has it, or nobody could tell.
+    /// HEAD still contains it, or it could not be determined.
     Undecided,
     /// It has another path.
     Moved(String),
-    /// It is gone.
+    /// It was removed.
     Gone,
 }
 
@@ -90,14 +90,14 @@ pub struct Files<'a> {
 }
 
 impl<'a> Files<'a> {
-    /// Takes up what `path` remembers of the tree at `root`.
+    /// Reads the stored state of the tree at `root` from `path`.
     pub fn open(root: &'a Path, ignore: &'a Ignore, path: PathBuf) -> Self {
         let compared = read_json(&path).unwrap_or_default();
         let (now, contents, used) = Default::default();
         Self { root, ignore, path, compared, now, contents, read_files: 0, read_bytes: 0, used }
     }
 
-    /// Looks at files, each once.
+    /// Examines files, each once.
     pub fn look<'p>(&mut self, paths: impl IntoIterator<Item = &'p str>) {
         let mut unread: Vec<(&str, File, ReadFile)> = Vec::new();
         for path in paths {
@@ -130,12 +130,12 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// A file as it was looked at.
+    /// Returns the examined state of a file.
     pub fn now(&self, path: &str) -> &Now {
         self.now.get(path).unwrap_or(&Now::Unknown)
     }
 
-    /// When a file was last changed.
+    /// Returns the time of a file's last change.
     pub fn modified(&self, path: &str) -> Option<Timestamp> {
         self.compared.files.get(path).map(|known| Timestamp(known.modified_ns / NS_OF_MS))
     }
@@ -151,7 +151,7 @@ impl<'a> Files<'a> {
         self.contents.get(path).filter(|content| content.hash == hash)
     }
 
-    /// Whether less than half is left in a file of what it held; `None` when that cannot be told now.
+    /// Returns whether less than half of a file's former content is left; `None` if that cannot be determined now.
     pub fn is_rewritten(&mut self, path: &str, was: &ContentHash, sketch: &Sketch) -> Option<bool> {
         let Now::Content(hash) = self.now(path) else { return None };
         let key = format!("{was} {hash}");
@@ -162,8 +162,7 @@ impl<'a> Files<'a> {
         Some(is_rewritten)
     }
 
-    /// Returns the outcome for each file that is not there. Each path comes with the time from which it may
-    /// have moved.
+    /// Returns the outcome for each missing file. Each path is paired with the earliest time of a possible move.
     pub fn absent(&mut self, paths: &BTreeMap<&str, Timestamp>) -> BTreeMap<String, Absent> {
         let all = |absent: Absent| {
             paths.keys().map(|path| ((*path).to_owned(), absent.clone())).collect()
@@ -195,7 +194,7 @@ impl<'a> Files<'a> {
                         if rename.source == now { rename.target.clone() } else { now }
                     },
                 );
-                // A file name chosen by others must not speak to the model.
+                // A file name chosen by others must not address the model.
                 let moved = target != path && suspicion::of_name(&target).is_none();
                 known.moved.insert(path.to_owned(), moved.then_some(target));
             }
@@ -214,7 +213,7 @@ impl<'a> Files<'a> {
         paths.keys().map(|path| ((*path).to_owned(), absent(path))).collect()
     }
 
-    /// Remembers what was looked at.
+    /// Saves the examined state.
     pub fn write(self) -> Result<()> {
         let Self { path, mut compared, now, used, .. } = self;
         compared.files.retain(|path, _| now.contains_key(path));
@@ -222,7 +221,7 @@ impl<'a> Files<'a> {
         write_json(&path, &compared)
     }
 
-    /// Opens a file, or says what stands in the way.
+    /// Opens a file, or returns the state that prevents it.
     fn open_file(&self, path: &str) -> Result<(File, ReadFile), Now> {
         match open_below(self.root, &self.root.join(path)) {
             Ok((file, metadata)) => {
@@ -243,7 +242,7 @@ impl<'a> Files<'a> {
         known.is_some_and(|known| (known.bytes, known.modified_ns) == (is.bytes, is.modified_ns))
     }
 
-    /// Which of these files may be read.
+    /// Returns those of these files that may be read.
     fn open_to_us<'p>(&self, paths: &[&'p str]) -> BTreeSet<&'p str> {
         let own = paths.iter().copied();
         let own: Vec<&str> =
@@ -251,12 +250,12 @@ impl<'a> Files<'a> {
         if own.is_empty() || !self.is_in_repository() {
             return own.into_iter().collect();
         }
-        // Where git does not tell, nothing is read.
+        // Without an answer from git, no file is read.
         let Some(ignored) = blobs::ignored(self.root, &own) else { return BTreeSet::new() };
         own.into_iter().filter(|path| !ignored.contains(*path)).collect()
     }
 
-    /// Whether no other repository begins on the way to a file.
+    /// Returns whether no other repository begins on the way to a file.
     fn is_ours(&self, path: &str) -> bool {
         let mut folders = Path::new(path).ancestors().skip(1);
         let begins =

@@ -2,20 +2,20 @@
 //!
 //! A name is recognised by its form, without a list of words. It contains at least four characters, three of them
 //! letters, and two words joined in one of the ways of programs (`retry_all`, `retryAll`, `--retry-all`, `llm.retry`,
-//! `src/retry.rs`, `Retry::all`). A single word counts when it has five letters and the backticks contain nothing else.
-//! A word that is too common to mean anything does not vanish from a working tree, so it marks no memory.
+//! `src/retry.rs`, `Retry::all`). A single word counts if it has five letters and the backticks contain nothing else. A
+//! word that is too common to be specific does not vanish from a working tree, so it marks no memory.
 
 use memory_store::Memory;
 
-/// Names of one memory that are looked for, the first in its text.
+/// Maximum number of names of one memory that are searched, the first in its text.
 const NAMES_MAX: usize = 16;
 /// Characters of a name.
 const NAME_CHARS_MAX: usize = 100;
 const NAME_CHARS_MIN: usize = 4;
-/// Letters of a name of several words, and of one that is a single word.
+/// Minimum number of letters of a name of several words, and of one that is a single word.
 const LETTERS_MIN: usize = 3;
 const WORD_LETTERS_MIN: usize = 5;
-/// Digits from which a hexadecimal number is taken for the id of a commit.
+/// Minimum number of digits of a hexadecimal number that counts as the id of a commit.
 const COMMIT_DIGITS_MIN: usize = 7;
 
 /// Returns the names in a memory's title and body, each once, in the order of the text.
@@ -49,7 +49,7 @@ pub fn of_texts(title: &str, body: &str) -> Vec<String> {
     names
 }
 
-/// Returns the ways in which a file may contain a name: each is a list of texts, all of which it takes.
+/// Returns the forms in which a file may contain a name: each is a list of texts, all of which are required.
 pub fn forms(name: &str) -> Vec<Vec<String>> {
     let bare = name.trim_start_matches('-');
     let mut forms = vec![vec![bare.to_owned()]];
@@ -65,7 +65,7 @@ pub fn forms(name: &str) -> Vec<Vec<String>> {
     forms
 }
 
-/// Whether a name may be a path, whose renames git has.
+/// Returns whether a name may be a path, for which git can list renames.
 pub fn may_be_path(name: &str) -> bool {
     name.contains(['/', '.']) && !name.contains("::")
 }
@@ -117,7 +117,7 @@ fn is_name(word: &str, is_alone: bool) -> bool {
     is_flag || is_alone || is_joined(bare)
 }
 
-/// Whether a word consists of several, joined as in a program.
+/// Returns whether a word consists of several, joined as in a program.
 fn is_joined(word: &str) -> bool {
     let is_hump = |pair: &[u8]| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase();
     word.contains(['_', '/', '.']) || word.contains("::") || word.as_bytes().windows(2).any(is_hump)

@@ -1,7 +1,7 @@
-//! Sessions that relied on a memory and ended well, which confirms that it still holds.
+//! Sessions that relied on a memory and ended well, which confirms that it is still valid.
 //!
-//! The rule: hooks gave the session the memory, it edited one of the memory's files afterwards, no command
-//! was left failing when it ended, and nobody changed the file since.
+//! The rule: hooks gave the session the memory, it edited one of the memory's files afterwards, no command was left
+//! failing at its end, and the file was not changed since.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -14,18 +14,18 @@ use serde::Deserialize;
 
 use crate::state::State;
 
-/// Days of receipts that are looked through.
+/// Number of days whose receipts are searched.
 const DAYS: i64 = 14;
-/// Bytes of one day's receipts that are looked through.
+/// Maximum size of one day's receipts that is searched.
 const DAY_BYTES_MAX: u64 = 8 << 20;
-/// A session that was quiet for so long has ended.
+/// Quiet time after which a session counts as ended.
 const QUIET_MS: i64 = 30 * 60 * 1000;
 
 /// A session that ended well.
 #[derive(Clone, Debug)]
 pub struct EndedSession {
     last: Timestamp,
-    /// The files that it edited, relative to the root, and when it did so last.
+    /// The files that it edited, relative to the root, with the time of the last edit.
     edited: BTreeMap<String, Timestamp>,
 }
 
@@ -58,8 +58,8 @@ struct GivenMemories {
     id: MemoryId,
 }
 
-/// Returns when sessions confirmed these memories last, of which the files are named; `modified` says when a
-/// file was last changed.
+/// Returns the times at which sessions last confirmed these memories, given with their files; `modified` returns the
+/// time of a file's last change.
 pub fn confirmed(
     tree: &TreeDir,
     sessions: &EndedSessions,

@@ -1,16 +1,16 @@
-//! Contents in short: a hash of all, and of so many lines a sketch, by which it can be told later what share
-//! of them remains.
+//! Compact form of contents: a hash of the whole, and a sketch of some lines, from which the remaining share can be
+//! estimated later.
 
 use memory_store::text::term_hash;
 use serde::{Deserialize, Serialize};
 
-/// Lines that a sketch keeps: enough to tell a share to some six percent.
+/// Number of lines in a sketch: enough to estimate a share within some six percent.
 const SKETCH_LINES: usize = 64;
-/// Letters and digits of a line that says anything: a brace is in every file.
+/// Minimum number of letters and digits in a line with content: a brace is in every file.
 const LINE_CHARS_MIN: usize = 3;
-/// Bytes that are looked at to tell text from other content, as git does.
+/// Number of leading bytes used to distinguish text from other content, as in git.
 const TEXT_BYTES: usize = 8000;
-/// How the file begins that stands for a large one (git-lfs specification).
+/// Beginning of the pointer file that replaces a large one (git-lfs specification).
 const POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 
 /// The hash of a content: the first 32 hexadecimal digits of its blake3.
@@ -22,7 +22,7 @@ pub type ContentHash = String;
 #[serde(transparent)]
 pub struct Sketch(Vec<u32>);
 
-/// A content as it was looked at.
+/// Hash and line hashes of a content.
 #[derive(Clone, Debug)]
 pub struct SketchedContent {
     /// Its hash.
@@ -43,7 +43,7 @@ impl SketchedContent {
             line.chars().filter(|c| c.is_alphanumeric()).take(LINE_CHARS_MIN).count()
                 == LINE_CHARS_MIN
         };
-        // Indentation and line ends change without anything being said anew.
+        // Indentation and line ends change without a change of meaning.
         let lines = text.lines().map(str::trim).filter(says);
         #[expect(clippy::cast_possible_truncation, reason = "half of a hash is one")]
         let mut lines: Vec<u32> = lines.map(|line| term_hash(line) as u32).collect();
@@ -83,7 +83,7 @@ mod tests {
         for count in [10, 1000] {
             let sketch = lines(0..count).sketch();
             assert!(sketch.0.len() <= SKETCH_LINES);
-            // Lines that are only added or moved take nothing away.
+            // Lines that are only added or moved remove nothing.
             assert!(!sketch.is_rewritten(&lines((0..count * 5).rev())));
             assert!(!sketch.is_rewritten(&lines(0..count * 7 / 10)));
             assert!(sketch.is_rewritten(&lines(0..count * 3 / 10)));

@@ -17,7 +17,7 @@ use crate::testing::{NOW, Project, git, git_at};
 /// A year before now, as memories of a history are.
 const LONG_AGO: Timestamp = Timestamp(NOW.0 - 365 * DAY_MS);
 
-/// A project with memories about files, published when a test says so.
+/// A project with memories about files, published on request of a test.
 struct AnchoredProject {
     project: Project,
     settings: Settings,
@@ -71,7 +71,7 @@ impl AnchoredProject {
         id
     }
 
-    /// Writes a memory whose text is about these names.
+    /// Writes a memory whose text contains these names.
     fn remember_names(&self, number: u8, at: Timestamp, body: &str) -> MemoryId {
         self.remember_names_as(Kind::Fact, number, at, body)
     }
@@ -163,7 +163,7 @@ fn a_file_is_stale_when_most_of_it_is_new_or_it_is_gone() {
     assert_eq!(bench.told(c).as_deref(), Some("c.rs is gone since"));
     assert_eq!(bench.told(d), None);
     assert_eq!(bench.told(wish), None, "a wish stays what was asked for");
-    // A file that comes back unchanged is no longer stale.
+    // A file that is restored unchanged is no longer stale.
     bench.write("b.rs", 0..40);
     bench.write("c.rs", 0..40);
     bench.publish();
@@ -209,7 +209,7 @@ fn a_memory_of_long_ago_is_anchored_at_what_git_had_then() {
     let [a, b] = [(1, "a.rs"), (2, "b.rs")]
         .map(|(number, path)| bench.remember(number, Kind::Fact, LONG_AGO, &[path]));
     let after = bench.remember(3, Kind::Fact, Timestamp(NOW.0 - 5 * DAY_MS), &["a.rs"]);
-    // Git had no such file then: it counts from when it is seen first.
+    // Git had no such file then: it is anchored when first read.
     let unknown = bench.remember(4, Kind::Fact, LONG_AGO, &["later.rs"]);
     bench.publish();
     assert_eq!(bench.told(a).as_deref(), Some("a.rs was rewritten since"));
@@ -298,7 +298,7 @@ fn an_unchanged_file_is_not_read_again() {
     };
     let before = look();
     assert!(matches!(before, Now::Content(_)));
-    // Other content with the length and time that are remembered: it is believed to be the same.
+    // Other content with the stored length and time: it counts as the same.
     let path = bench.root().join("a.rs");
     let modified = fs::metadata(&path).unwrap().modified().unwrap();
     bench.write("a.rs", 0..40);
@@ -393,7 +393,7 @@ fn what_is_kept_goes_with_its_memory() {
     assert!(!kept().contains(&id.to_string()) && !kept().contains("a.rs"));
 }
 
-/// What a search reports of a memory whose name is gone.
+/// Returns the report for a memory whose name no longer occurs.
 fn gone(name: &str) -> Option<String> {
     Some(format!("names `{name}`, which is gone"))
 }
@@ -424,7 +424,7 @@ fn a_name_that_is_in_no_file_any_more_marks_the_memories_that_have_it() {
     assert_eq!(told(&bench), [None, None, None, None]);
     bench.commit(2);
     assert_eq!(told(&bench), [gone("retry_all"), gone("--keep-alive"), None, None]);
-    // A field is a flag by another name; a renamed file is not gone; a memory that has a name does not keep it.
+    // A field is a flag by another name; a renamed file is not lost; a memory that contains a name does not keep it.
     git(bench.root(), &["mv", "docs/old.md", "docs/new.md"]);
     bench.write_text("src/b.rs", "fn other_thing() {}\nstruct Args {}\n");
     bench.write_text("src/c.rs", "// --keep-alive\n");
@@ -434,7 +434,7 @@ fn a_name_that_is_in_no_file_any_more_marks_the_memories_that_have_it() {
     bench.write_text("src/d.rs", "fn retry_all() {}\n");
     bench.commit(0);
     assert_eq!(told(&bench), [None, gone("--dry-run"), gone("docs/old.md"), None]);
-    // A person says that the memory still holds.
+    // A person confirms that the memory is still valid.
     bench.now = Timestamp(NOW.0 + 1000);
     Reviewed::change(&bench.home(), |reviewed| reviewed.confirm(ids[1], bench.now)).unwrap();
     assert_eq!(told(&bench), [None, None, gone("docs/old.md"), None]);
@@ -461,7 +461,7 @@ fn git_has_the_names_of_the_time_when_a_memory_was_learned() {
     .map(|(number, days, body)| {
         bench.remember_names(number, Timestamp(NOW.0 - days * DAY_MS), body)
     });
-    // Before the first commit nothing is known.
+    // Before the first commit there is no information.
     let before = bench.remember_names(5, Timestamp(NOW.0 - 500 * DAY_MS), body);
     bench.publish();
     assert_eq!(bench.told(early), gone("early_name"));

@@ -1,8 +1,8 @@
 //! Search for texts in the files of a working tree and in their paths.
 //!
-//! A file that did not change is not read again: each text that was found has a file as its *witness*, and texts that no
-//! file contains are looked for in changed files only. Files are those that git tracks or would track. Of a tracked
-//! file that is not there, as in a sparse checkout, what git has staged counts.
+//! A file that did not change is not read again: each text that was found has a file as its *witness*, and texts that
+//! no file contains are searched in changed files only. Files are those that git tracks or would track. For a tracked
+//! file that is missing, as in a sparse checkout, the staged content counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -20,15 +20,15 @@ use super::files::{FILE_BYTES_MAX, Files};
 use super::names;
 use crate::git::blobs::{self, Blob};
 
-/// Files of a working tree in which names are looked for; in a larger one no name is gone.
+/// Maximum number of files of a working tree in a search for names; in a larger one every name counts as present.
 const FILES_MAX: usize = 20_000;
 /// Bytes that are read for one publication.
 const BYTES_MAX: u64 = 128 << 20;
-/// How long files are read for one publication.
+/// Maximum time for reading files in one publication.
 const READ_TIME_MAX: Duration = Duration::from_secs(5);
-/// Portions of older contents that git is asked for.
+/// Maximum number of portions of older contents requested from git.
 const PORTIONS_MAX: usize = 6;
-/// Bytes that are looked at to tell text from other content, as git does.
+/// Number of leading bytes used to distinguish text from other content, as in git.
 const TEXT_BYTES: usize = 8000;
 
 /// Record of a search that makes the next one quick.
@@ -37,7 +37,7 @@ const TEXT_BYTES: usize = 8000;
 pub struct Searched {
     /// The file in which each text was found.
     witnesses: BTreeMap<String, String>,
-    /// Texts that none of the files contains which have these stamps.
+    /// Texts that occur in none of the files with these stamps.
     absent: BTreeSet<String>,
     /// Hashes of path, length and time of each file.
     stamps: BTreeSet<u64>,
@@ -60,7 +60,7 @@ pub struct FoundWords {
     texts: BTreeSet<String>,
     /// Files whose paths end with the text, or that are in a folder whose path does.
     paths: BTreeMap<String, String>,
-    /// True if everything was looked through.
+    /// True if everything was searched.
     is_complete: bool,
 }
 
@@ -127,7 +127,7 @@ impl TextSearch {
     }
 }
 
-/// Whether no word goes on before or after a place. In a name with hyphens they join words, too.
+/// Returns whether a match is a whole word. In a name with hyphens they join words, too.
 fn is_whole(content: &[u8], start: usize, end: usize, has_hyphens: bool) -> bool {
     let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     let (before, after) = (&content[..start], &content[end..]);
@@ -218,7 +218,7 @@ impl Files<'_> {
         let mut wanted = unseen(&witnesses);
         for is_changed in [true, false] {
             if !is_changed {
-                // The unchanged files were looked through for these.
+                // The unchanged files were searched for these.
                 wanted = unseen(&witnesses).difference(&absent).cloned().collect();
             }
             let portion = files.iter().filter(|file| file.is_changed == is_changed);
@@ -231,7 +231,7 @@ impl Files<'_> {
         self.compared.searched = Searched { witnesses, absent, stamps };
     }
 
-    /// Returns those of the names that the commit which is checked out has; `None` when git does not tell.
+    /// Returns those of the names that the checked-out commit contains; `None` if git does not answer.
     pub fn committed(&self, names: &BTreeSet<&str>) -> Option<BTreeSet<String>> {
         let head = blobs::head(self.root)?;
         let mut words = words_then(self.root, &[&head], names)?;
@@ -241,7 +241,7 @@ impl Files<'_> {
     }
 }
 
-/// Returns what files had at these commits that they do not have now.
+/// Returns texts that files contained at these commits and no longer contain.
 pub fn words_then(
     root: &std::path::Path,
     commits: &[&str],
@@ -265,7 +265,7 @@ pub fn words_then(
     Some(words.collect())
 }
 
-/// Returns the texts that each of these contents of git has, and whether all could be looked through.
+/// Returns the texts in each of these contents of git, and whether all could be searched.
 fn in_blobs(
     root: &std::path::Path,
     texts: &BTreeSet<String>,
@@ -335,7 +335,7 @@ impl BoundedReading {
             if missing == 0 {
                 return;
             }
-            // What cannot be opened has no text.
+            // A file that cannot be opened has no text.
             let Ok((open, metadata)) = open_below(tree.root, &tree.root.join(&file.path)) else {
                 continue;
             };

@@ -1,10 +1,10 @@
 //! The archive: the redacted turns of each session, kept because Claude Code deletes its
 //! transcripts after a month.
 //!
-//! One compressed file per session and subagent: a header line, then one [`Record`] a line. The
-//! header holds the watermarks, how far each transcript was read, so that one rename commits the
-//! records and the watermark together; a run that is killed at any moment has either read a piece
-//! or not. Sessions that rest lie together in packs instead.
+//! One compressed file per session and subagent: a header line, then one [`Record`] per line. The header contains the
+//! watermarks, the position up to which each transcript was read, so that one rename commits the records and the
+//! watermark together; a run that is killed at any moment has either read a piece or not. Inactive sessions are stored
+//! in packs instead.
 
 mod pack;
 mod packing;
@@ -40,13 +40,13 @@ pub const FORMAT: u32 = 3;
 /// The end of the name of an archive file.
 const SUFFIX: &str = ".jsonl.gz";
 
-/// The end of the name of one that was put aside.
+/// Name extension of a file that was set aside.
 const ASIDE: &str = ".damaged";
 
-/// The most that one archive file may hold, uncompressed. A month of work has some ten megabytes.
+/// Maximum uncompressed size of one archive file. A month of work has some ten megabytes.
 const FILE_BYTES_MAX: u64 = 1 << 30;
 
-/// How much is done to make a file small. A session is written again whole whenever it went on.
+/// Compression level. A session is rewritten whole whenever it continues.
 const LEVEL: u32 = 3;
 
 /// Bytes of records of the sessions that are kept in memory for later steps of the same run. Sessions beyond are read
@@ -62,7 +62,7 @@ const HEADER_BYTES_MAX: u64 = 1 << 20;
 /// Bytes at the head of a transcript by which it is recognised.
 pub const IDENTITY_BYTES_MAX: u64 = 4 << 10;
 
-/// How far one transcript was read.
+/// Position up to which one transcript was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Watermark {
@@ -70,7 +70,7 @@ pub struct Watermark {
     pub path: PathBuf,
     /// Bytes read: the end of a complete line.
     pub offset: u64,
-    /// Bytes at its head that `head` was taken of.
+    /// Number of bytes at its head that `head` covers.
     pub head_bytes: u64,
     /// A hash of its head: another file under the same name is read from its beginning.
     pub head: String,
@@ -87,20 +87,20 @@ pub struct SessionHeader {
     /// The subagent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// Whether it came from a folder that the user named, so that all its turns count, wherever
-    /// they were recorded.
+    /// Whether its transcript is from a folder that the user named, so that all its turns count, wherever they were
+    /// recorded.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub from_folder: bool,
     /// Hash of the ignored paths that were left out when the session was read.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub ignored: String,
-    /// The number of this part of the session; 0 of the one that goes on.
+    /// The number of this part of the session; 0 for the open one.
     #[serde(skip_serializing_if = "is_zero")]
     pub part: u32,
-    /// How many parts are closed, in the one that goes on. Files with a higher number were left by a killed run.
+    /// Number of closed parts, in the header of the open one. Files with a higher number were left by a killed run.
     #[serde(skip_serializing_if = "is_zero")]
     pub parts: u32,
-    /// How far the part that goes on has grown.
+    /// Size of the open part.
     pub growth: Growth,
     /// The transcripts it was read from, by path.
     pub sources: Vec<Watermark>,
@@ -117,7 +117,7 @@ impl SessionHeader {
         parts::name(&file_name(&self.session, self.agent.as_deref()), self.part)
     }
 
-    /// Returns the lowest version of the format that holds these records.
+    /// Returns the lowest version of the format that supports these records.
     pub fn needed_format(&self, records: &[Record]) -> u32 {
         let is_agents =
             |record: &Record| matches!(record.what, RecordWhat::Prompt { by: PromptBy::Agent, .. });
@@ -138,17 +138,17 @@ pub struct SessionFile {
     pub records: Vec<Record>,
 }
 
-/// A session in the archive, or a file there. Of a session in a pack, length and time are those of the file that it had:
-/// packing changes neither when it goes nor whether it is looked at again.
+/// A session in the archive, or a file there. For a session in a pack, length and time are those of its former file:
+/// packing changes neither its expiry nor whether it is read again.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ArchiveEntry {
     /// Its name without the ending: unique in the archive.
     pub name: String,
-    /// Where it is: its file, or the pack that has it.
+    /// Its path: that of its file, or of the pack that contains it.
     pub path: PathBuf,
     /// Its length in bytes.
     pub len: u64,
-    /// When it was written, in nanoseconds since 1970.
+    /// Time of the last write, in nanoseconds since 1970.
     pub modified_ns: i128,
 }
 
@@ -199,12 +199,12 @@ impl Archive {
         Self { folder: home.archive.clone(), kept: Arc::default(), known_packs: Arc::default() }
     }
 
-    /// Its folder.
+    /// Returns its folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The names of its sessions, in the order of [`Self::entries`].
+    /// Returns the names of its sessions, in the order of [`Self::entries`].
     pub fn names(&self) -> Result<Vec<String>> {
         Ok(self.entries()?.into_iter().map(|entry| entry.name).collect())
     }
@@ -236,7 +236,7 @@ impl Archive {
         entry.ok_or_else(|| self.missing(name))
     }
 
-    /// The error for a session that is not there, or perhaps in a pack that cannot be read.
+    /// Returns the error for a session that does not exist, or is perhaps in a pack that cannot be read.
     pub fn missing(&self, name: &str) -> anyhow::Error {
         let unreadable = self.unreadable_packs().into_iter().next();
         let why = unreadable.map(|(_, why)| why);
@@ -251,12 +251,12 @@ impl Archive {
         }
     }
 
-    /// Where the turns of a session are kept that is in no pack.
+    /// Returns the path of a session's separate file.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.join(format!("{name}{SUFFIX}"))
     }
 
-    /// Reads a session; `None` when nothing of it is kept.
+    /// Reads a session; `None` if it is not stored.
     pub fn load(&self, name: &str) -> Result<Option<SessionFile>> {
         let Some((path, mut reader)) = self.open_text(name)? else { return Ok(None) };
         let header = read_header(&mut reader).map_err(|error| told(error, &path))?;
@@ -276,7 +276,7 @@ impl Archive {
 
     /// Opens the text of a session, wherever that is.
     fn open_text(&self, name: &str) -> Result<Option<(PathBuf, Box<dyn BufRead>)>> {
-        // Another process may move it from one place to the other between two looks.
+        // Another process may move it from one place to the other between two reads.
         for _ in 0..2 {
             let path = self.path(name);
             if let Some(file) = open_file(&path)? {
@@ -290,7 +290,7 @@ impl Archive {
         Ok(None)
     }
 
-    /// Reads a session as [`Self::load`] does, or takes what [`Self::store_and_keep`] kept.
+    /// Reads a session like [`Self::load`], or returns the one kept by [`Self::store_and_keep`].
     pub fn load_kept(&self, name: &str) -> Result<Option<Arc<SessionFile>>> {
         if let Some((KeptSession::Written(file), _)) = self.kept().sessions.get(name) {
             return Ok(Some(Arc::clone(file)));
@@ -306,7 +306,7 @@ impl Archive {
         }
     }
 
-    /// Returns what [`Self::keep_assembled`] kept, if the session still owns the same records.
+    /// Returns the sessions kept by [`Self::keep_assembled`], if the session still owns the same records.
     pub fn take_assembled(&self, name: &str, owned: &str) -> Option<Vec<Session>> {
         let mut kept = self.kept();
         let (session, _) = kept.sessions.get(name)?;
@@ -319,7 +319,7 @@ impl Archive {
         }
     }
 
-    /// Forgets what was kept, because others may have written to the files.
+    /// Drops the kept sessions, because others may have written to the files.
     pub fn forget_kept(&self) {
         *self.kept() = KeptSessions::default();
         self.known_packs().read.clear();
@@ -329,7 +329,7 @@ impl Archive {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Compares the text of a session with its checksum, without a look at its records.
+    /// Compares the text of a session with its checksum, without parsing its records.
     pub fn check(&self, name: &str) -> Result<()> {
         let Some((path, mut reader)) = self.open_text(name)? else { return Ok(()) };
         let read =
@@ -337,7 +337,7 @@ impl Archive {
         read.map(drop).map_err(|error| told(error, &path))
     }
 
-    /// The files that were put aside because they were damaged, with the names of their sessions.
+    /// Returns the damaged files that were set aside, with the names of their sessions.
     pub fn aside(&self) -> Vec<(String, PathBuf)> {
         let listing = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let mut aside: Vec<(String, PathBuf)> = listing
@@ -391,34 +391,34 @@ impl Archive {
         Ok((ArchiveEntry::of(name, path)?, bytes))
     }
 
-    /// Removes a session; whether there was one.
+    /// Removes a session; returns whether there was one.
     pub fn remove(&self, name: &str) -> Result<bool> {
         self.kept().remove(name);
         self.take_out(name)?;
         remove_if_there(&self.path(name))
     }
 
-    /// Puts the file of a damaged session aside (see [`is_damaged`]), or its pack, so that what its transcript still holds
-    /// can be read again. One that was put aside before stays: it may hold more. Returns where it is.
+    /// Sets the file of a damaged session aside (see [`is_damaged`]), or its pack, so that the remaining content of its
+    /// transcript can be read again. A file that was set aside before stays: it may contain more. Returns the new path.
     pub fn put_aside(&self, name: &str) -> Result<PathBuf> {
         self.kept().remove(name);
         if self.path(name).exists() {
             return self.put_own_aside(name);
         }
-        // That writes what is sound, and puts the rest aside.
+        // This writes the intact sessions, and sets the rest aside.
         self.take_out(name)?.ok_or_else(|| self.missing(name))
     }
 
     fn put_own_aside(&self, name: &str) -> Result<PathBuf> {
         let path = self.path(name);
-        // A part comes back with the session that it is of.
+        // A part is read again together with its session.
         let (name, _) = parts::of_name(name);
         let aside = aside_path(&self.folder, &format!("{name}.jsonl"));
         fs::rename(&path, &aside).with_context(|| path.display().to_string())?;
         Ok(aside)
     }
 
-    /// Removes what killed runs left half-written. Only for the one that holds the lock.
+    /// Removes half-written files of killed runs. Only the holder of the lock may call it.
     pub fn sweep(&self) {
         let Ok(listing) = fs::read_dir(&self.folder) else { return };
         for entry in listing.flatten() {
@@ -430,8 +430,8 @@ impl Archive {
     }
 }
 
-/// The name of the archive file of a session. Ids from outside name a file only when they are
-/// plain; others are hashed.
+/// Returns the name of the archive file of a session. An id from outside is used as a file name only if it is plain;
+/// others are hashed.
 pub fn file_name(session: &str, agent: Option<&str>) -> String {
     /// Characters of an id that may name a file.
     const NAME_CHARS_MAX: usize = 64;
@@ -455,7 +455,7 @@ pub fn file_name(session: &str, agent: Option<&str>) -> String {
     }
 }
 
-/// The name of the archive file of a transcript.
+/// Returns the name of the archive file of a transcript.
 pub fn name_of(transcript: &TranscriptName) -> String {
     file_name(&transcript.session, transcript.agent.as_deref())
 }
@@ -490,7 +490,7 @@ fn each_in(folder: &Path, ending: &str) -> Result<Vec<(PathBuf, Result<ArchiveEn
     Ok(files)
 }
 
-/// The path under which a damaged file is put aside: the first one that is free.
+/// Returns the path under which a damaged file is set aside: the first free one.
 fn aside_path(folder: &Path, name: &str) -> PathBuf {
     let numbered = (2..).map(|number: u32| format!("{name}.{number}{ASIDE}"));
     let names = std::iter::once(format!("{name}{ASIDE}")).chain(numbered);
@@ -531,13 +531,13 @@ struct FormatVersion {
     format: u32,
 }
 
-/// Error for an archived session whose file is or may be whole but cannot be read: it has another format, or
-/// the disk cannot be read now.
+/// Error for an archived session whose file is or may be intact but cannot be read: it has another format, or the disk
+/// cannot be read now.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: this archived session cannot be read", .0.display())]
 struct UnreadableSession(PathBuf);
 
-/// An archived session whose file holds something else than was written.
+/// An archived session whose file differs from the written one.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: this archived session is damaged", .0.display())]
 struct DamagedArchive(PathBuf);
@@ -557,15 +557,15 @@ fn told(error: anyhow::Error, path: &Path) -> anyhow::Error {
     }
 }
 
-/// Whether an archived session could not be read because its file is damaged. Any other file must
-/// stay where it is: a later run, or a later version of this program, can read it.
+/// Returns whether an archived session could not be read because its file is damaged. Any other file must not be moved:
+/// a later run, or a later version of this program, can read it.
 pub fn is_damaged(error: &anyhow::Error) -> bool {
     error.is::<DamagedArchive>()
 }
 
 /// Writes a file; returns the length of its records.
 fn write(out: &mut impl Write, file: &SessionFile) -> Result<u64> {
-    // Without a time and a name in it, the same turns give the same bytes.
+    // Without a time and a name in it, equal turns produce equal bytes.
     let gzip = GzBuilder::new().mtime(0).write(out, Compression::new(LEVEL));
     let mut gzip = io::BufWriter::with_capacity(PACKED_AT_ONCE, gzip);
     let format = file.header.needed_format(&file.records);
@@ -592,7 +592,7 @@ pub fn sync_folder(folder: &Path) {
     }
 }
 
-/// Makes a rename last, before the other place of what was renamed is removed: where the disk fails, that must stay.
+/// Makes a rename durable before the other copy is removed: if the disk fails, that copy must remain.
 fn ensure_lasting(folder: &Path) -> Result<()> {
     match File::open(folder).and_then(|folder| folder.sync_all()) {
         // This file system cannot do it.
@@ -601,7 +601,7 @@ fn ensure_lasting(folder: &Path) -> Result<()> {
     }
 }
 
-/// A hash of the head of a transcript, for its watermark.
+/// Returns a hash of the head of a transcript, for its watermark.
 pub fn head_hash(file: &mut File, bytes: u64) -> io::Result<String> {
     use std::io::Seek;
     file.seek(io::SeekFrom::Start(0))?;
@@ -610,7 +610,7 @@ pub fn head_hash(file: &mut File, bytes: u64) -> io::Result<String> {
     Ok(blake3::hash(&head).to_hex()[..32].to_owned())
 }
 
-/// The times of the first and the last record that has one.
+/// Returns the times of the first and the last record that has one.
 pub fn span(records: &[Record]) -> Option<(Timestamp, Timestamp)> {
     let times = || records.iter().map(|record| record.at).filter(|at| *at != Timestamp::default());
     Some((times().min()?, times().max()?))

@@ -1,5 +1,5 @@
-//! Claude Code's configuration folders: a user may have several, one for each account (`CLAUDE_CONFIG_DIR`). Each one that
-//! a sync ran with is remembered, so that whichever account is used next, the sessions of all are read.
+//! Claude Code's configuration folders: a user may have several, one for each account (`CLAUDE_CONFIG_DIR`). Each one
+//! that a sync ran with is remembered, so that whichever account is used next, the sessions of all are read.
 
 use std::path::{Path, PathBuf};
 
@@ -9,10 +9,10 @@ use memory_store::layout::UserDirs;
 use crate::private_files::{read_json, write_json};
 use crate::transcript::SOURCE;
 
-/// Folders that are remembered.
+/// Maximum number of stored folders.
 const FOLDERS_MAX: usize = 20;
 
-/// Returns the configuration folders that are there, the present one first.
+/// Returns the existing configuration folders, the present one first.
 pub fn known(dirs: &UserDirs) -> Vec<PathBuf> {
     let remembered: Vec<PathBuf> = read_json(&file(dirs)).unwrap_or_default();
     let mut folders: Vec<(PathBuf, PathBuf)> = Vec::new();
@@ -39,7 +39,7 @@ pub fn remember(dirs: &UserDirs) -> Result<()> {
         return Ok(());
     }
     remembered.push(present);
-    // The oldest ones that are gone make room.
+    // The oldest missing ones are removed first.
     while remembered.len() > FOLDERS_MAX {
         let gone = remembered.iter().position(|folder| !folder.is_dir()).unwrap_or(0);
         remembered.remove(gone);

@@ -1,7 +1,6 @@
-//! Which transcripts are this project's: those in which any working directory that was recorded
-//! lies in one of its working trees. The names of Claude Code's folders say nothing reliable
-//! (`a_b`, `a-b` and `a.b` share one), so the records are looked at; how far, and what was found,
-//! is remembered per file.
+//! Finds the transcripts of this project: those with any working directory in one of its working trees. The names of
+//! Claude Code's folders are ambiguous (`a_b`, `a-b` and `a.b` share one), so the records are read; the position and
+//! the result are stored per file.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -22,7 +21,7 @@ use crate::transcript::name::TranscriptName;
 /// A transcript on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transcript {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
     /// The session and subagent, by its path.
     pub name: TranscriptName,
@@ -35,7 +34,7 @@ pub struct Transcript {
 }
 
 impl Transcript {
-    /// Returns when it was last written to.
+    /// Returns the time of the last write.
     pub fn modified(&self) -> Timestamp {
         /// Nanoseconds of a millisecond.
         const NS_OF_MS: i128 = 1_000_000;
@@ -49,11 +48,11 @@ impl Transcript {
 pub struct SeenTranscript {
     /// Its inode; another one is another file.
     pub inode: u64,
-    /// How far it was looked through for working directories.
+    /// Position up to which it was searched for working directories.
     pub looked: u64,
     /// Whether it is this project's.
     pub ours: bool,
-    /// The working tree that it was recorded in, where another folder is there by now.
+    /// The working tree in which it was recorded, if another folder has replaced it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replaced: Option<PathBuf>,
     /// The repository inside that it was recorded in.
@@ -62,25 +61,25 @@ pub struct SeenTranscript {
     /// Whether the user gave it by `--from`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub from_folder: bool,
-    /// The session, where only the records tell it.
+    /// The session, if only the records contain it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub session: String,
-    /// Its length when it was last read into the archive.
+    /// Its length when it was last archived.
     pub len: u64,
     /// Its last change then.
     pub modified_ns: i128,
 }
 
-/// Result of a look through a folder.
+/// Result of a scan of a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Discovery {
     /// The transcripts, by path.
     pub transcripts: Vec<Transcript>,
     /// Number of other transcripts that were found: those of other projects, and those that name no folder.
     pub others: usize,
-    /// When the newest transcript was written, this project's or not, in nanoseconds since 1970.
+    /// Time of the newest transcript, this project's or not, in nanoseconds since 1970.
     pub newest_ns: Option<i128>,
-    /// Folders and files that could not be looked at.
+    /// Folders and files that could not be read.
     pub unreadable: Vec<PathBuf>,
     /// One line about each of them.
     pub warnings: Vec<String>,
@@ -88,14 +87,14 @@ pub struct Discovery {
     pub unclaimed: UnclaimedSessions,
 }
 
-/// Returns the transcripts of a project among those of its client. Cheap: what was looked through before
-/// is not looked through again if `seen` is kept.
+/// Returns the transcripts of a project among those of its client. Cheap: content that was searched before is not
+/// searched again if `seen` is kept.
 pub fn transcripts(dirs: &UserDirs, tree: &Tree) -> Result<Discovery> {
     let territory = Territory::new(dirs, tree, &[]);
     ours(dirs, &territory, &mut BTreeMap::new(), &ClaimJudge::new(dirs, &territory))
 }
 
-/// The transcripts that are this project's. Updates `seen`, forgets in it what is gone.
+/// Returns the transcripts of this project. Updates `seen`, and removes missing ones from it.
 pub fn ours(
     dirs: &UserDirs,
     territory: &Territory,
@@ -107,7 +106,7 @@ pub fn ours(
         match transcripts_in(folder) {
             _ if !folder.is_dir() => {}
             Ok(found) => all.add(found),
-            // Another account's folder keeps nobody from reading this one's.
+            // Another account's unreadable folder does not prevent reading this one's.
             Err(error) if number > 0 => all.warnings.push(format!("{error:#}")),
             Err(error) => return Err(error),
         }
@@ -123,7 +122,7 @@ pub fn ours(
             memo = SeenTranscript { inode: transcript.inode, ..SeenTranscript::default() };
         }
         if !memo.ours && memo.looked < transcript.len {
-            // A transcript that vanished or cannot be read now is looked at next time.
+            // A transcript that vanished or is unreadable now is searched next time.
             let looked = look(&transcript.path, territory, &mut memo);
             if looked.is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied) {
                 closed.push(transcript.path.clone());
@@ -146,7 +145,7 @@ pub fn ours(
     Ok(all)
 }
 
-/// Names transcripts that this user may not read, whosever they are: in one line, by the first.
+/// Names the transcripts that this user may not read, of any owner: in one line, by the first.
 fn told_closed(closed: &[PathBuf]) -> Option<String> {
     let first = closed.first()?.display();
     let others = match closed.len() - 1 {
@@ -211,7 +210,7 @@ fn look(path: &Path, territory: &Territory, memo: &mut SeenTranscript) -> io::Re
     let from = memo.looked;
     let mut last = String::new();
     while let Some(line) = lines.next_whole()? {
-        // Most lines were recorded where the one before was.
+        // Most lines have the same place as the line before.
         if let Some(found) = crate::transcript::place(line).filter(|found| found.cwd != last) {
             let claim = territory.claim(&found.cwd);
             if claim != TerritoryClaim::Others && memo.session.is_empty() {
@@ -234,9 +233,9 @@ fn look(path: &Path, territory: &Territory, memo: &mut SeenTranscript) -> io::Re
     Ok(())
 }
 
-/// The session that a transcript's first records name.
+/// Returns the session named in a transcript's first records.
 pub fn session_of(path: &Path) -> Option<String> {
-    /// Lines in which a session id is looked for.
+    /// Maximum number of lines that are searched for a session id.
     const LINES_MAX: usize = 50;
     let mut lines = crate::transcript::lines(BufReader::new(File::open(path).ok()?));
     for _ in 0..LINES_MAX {
@@ -250,7 +249,7 @@ pub fn session_of(path: &Path) -> Option<String> {
     None
 }
 
-/// Whether a folder of transcripts can be read at all, for a message before work begins.
+/// Checks whether a folder of transcripts is readable, for a message before work begins.
 pub fn check_folder(folder: &Path) -> Result<()> {
     let listing = std::fs::read_dir(folder)
         .with_context(|| format!("{}: cannot read this folder of transcripts", folder.display()))?;
@@ -258,7 +257,7 @@ pub fn check_folder(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The longest folder that all of these lie in; for transcripts recorded on another machine.
+/// Returns the longest folder that contains all of these; for transcripts recorded on another machine.
 pub fn common_root<'a>(cwds: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let mut common: Option<Vec<&str>> = None;
     for cwd in cwds.into_iter().filter(|cwd| cwd.starts_with('/')) {

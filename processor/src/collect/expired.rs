@@ -1,6 +1,5 @@
-//! Sessions whose turns are gone: removed because they are old, or lost with their archive file while Claude Code
-//! no longer has the transcript. What was learned from them stays: the drafts, and of those that are old how far
-//! their transcripts were read.
+//! Sessions whose turns are gone: removed because they are old, or lost with their archive file after Claude Code
+//! deleted the transcript. Their drafts stay, and for expired ones the watermarks of their transcripts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,19 +28,19 @@ pub struct Remains {
     pub turns: usize,
     /// Drafts learned from the session.
     pub drafts: Vec<Draft>,
-    /// What it was about. Earlier versions kept the commands and cures alone.
+    /// Its subject. Earlier versions kept the commands and cures alone.
     #[serde(alias = "proven", skip_serializing_if = "SessionRecord::is_empty")]
     pub record: SessionRecord,
-    /// Whether nobody meant the turns to go.
+    /// Whether the turns were removed unintentionally.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub lost: bool,
 }
 
-/// Ends of the names of the files: of those that are old, and of those that are lost.
+/// Endings of the names of the files: of expired sessions, and of lost ones.
 const ENDINGS: [&str; 2] = [".json", ".lost"];
 
 impl Remains {
-    /// Adds what stays of a session that went on after its first turns were removed.
+    /// Adds the remains of a session that continued after its first turns were removed.
     pub fn take_in(&mut self, newer: Self) {
         let key = |draft: &Draft| (draft.kind, draft.turns.first().cloned(), draft.ordinal);
         let kept = std::mem::take(&mut self.drafts);
@@ -70,12 +69,12 @@ impl Expired {
         Self { folder: home.archive.join("expired") }
     }
 
-    /// The folder.
+    /// Returns the folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The names of the sessions, sorted.
+    /// Returns the names of the sessions, sorted.
     pub fn names(&self) -> Vec<String> {
         let listing = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let mut names: Vec<String> = listing
@@ -91,12 +90,12 @@ impl Expired {
         names
     }
 
-    /// Whether the turns of a session were lost.
+    /// Returns whether the turns of a session were lost.
     pub fn is_lost(&self, name: &str) -> bool {
         self.path(name, true).exists()
     }
 
-    /// The sessions whose turns were lost, by the name of the file that held them.
+    /// Returns the sessions whose turns were lost, by the name of their former file.
     pub fn lost(&self) -> Vec<(String, Remains)> {
         let lost = self.names().into_iter().filter(|name| self.is_lost(name));
         lost.filter_map(|name| Some((name.clone(), self.load(&name)?))).collect()
@@ -112,23 +111,23 @@ impl Expired {
         self.load(name).map(|remains| remains.header)
     }
 
-    /// Keeps what stays of a session.
+    /// Stores the remains of a session.
     pub fn store(&self, name: &str, remains: &Remains) -> Result<()> {
         write_json(&self.path(name, remains.lost), remains)?;
         remove_if_there(&self.path(name, !remains.lost)).map(drop)
     }
 
-    /// Removes what stays of a session; whether there was something.
+    /// Removes the remains of a session; returns whether there were any.
     pub fn remove(&self, name: &str) -> Result<bool> {
         Ok(remove_if_there(&self.path(name, true))? | remove_if_there(&self.path(name, false))?)
     }
 
-    /// The files of a session that are there.
+    /// Returns the existing files of a session.
     pub fn paths(&self, name: &str) -> impl Iterator<Item = PathBuf> {
         [true, false].map(|lost| self.path(name, lost)).into_iter().filter(|path| path.exists())
     }
 
-    /// Where what stays of a session is kept.
+    /// Returns the path of the remains of a session.
     pub fn path(&self, name: &str, lost: bool) -> PathBuf {
         self.folder.join(format!("{name}{}", ENDINGS[usize::from(lost)]))
     }

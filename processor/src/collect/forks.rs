@@ -1,9 +1,8 @@
-//! Which session a record counts for. Forks, and resumes of older versions, copy the records of
-//! another session into a file of their own; each record counts once.
+//! Assigns each record to a session. Forks, and resumes of older versions, copy the records of another session into a
+//! file of their own; each record counts once.
 //!
-//! The owner does not depend on the order in which transcripts were read: among the sessions that
-//! hold a record it is the one whose own part begins first. A session that was copied whole has no
-//! part of its own and comes before all others.
+//! The owner does not depend on the order in which transcripts were read: among the sessions with a record it is the
+//! one whose own part begins first. A session that was copied whole has no part of its own and precedes all others.
 
 mod key_file;
 mod keyset;
@@ -94,7 +93,7 @@ fn hash(parts: &[&[u8]]) -> u64 {
 /// By the hash of a key. It is one already, and there are millions of them.
 type ByKey<T> = HashMap<u64, T, BuildHasherDefault<AsItIs>>;
 
-/// Takes a hash for what it is.
+/// Identity hasher: keys are already hashes.
 #[derive(Clone, Copy, Debug, Default)]
 struct AsItIs(u64);
 
@@ -110,7 +109,7 @@ impl Hasher for AsItIs {
     }
 
     fn finish(&self) -> u64 {
-        // The map tells entries apart by the highest bits, which a hash of seven bytes does not have.
+        // The map distinguishes entries by the highest bits, which a hash of seven bytes does not have.
         self.0 ^ self.0 << 8
     }
 }
@@ -118,17 +117,17 @@ impl Hasher for AsItIs {
 /// Owners of records, over all sessions of a project.
 #[derive(Debug)]
 pub struct Ownership {
-    /// Which of their records the sessions that share any do not own (see [`Ownership::digest`]).
+    /// For each session with shared records, those that it does not own (see [`Ownership::digest`]).
     sharing: BTreeMap<String, String>,
-    /// All keys, where it is known without looking at them who shares any.
+    /// All keys, if the sharing sessions are known without them.
     set: Option<KeySet>,
     /// Owners by all keys, once they were needed.
     owners: OnceLock<Owners>,
-    /// Where all keys are.
+    /// Source of all keys.
     holders: Holders,
 }
 
-/// A session as ownership sees it.
+/// A session with the data that decides ownership.
 #[derive(Clone, Debug)]
 pub struct Holder {
     /// The name of its archive file.
@@ -140,7 +139,7 @@ pub struct Holder {
 }
 
 impl Ownership {
-    /// Whether a record counts for the session called `name`.
+    /// Returns whether a record counts for the session called `name`.
     pub fn owns(&self, name: &str, record: &Record) -> bool {
         if !self.shares(name) {
             return true;
@@ -150,12 +149,12 @@ impl Ownership {
         keys.iter().all(|key| owners.owner(key.hash).is_none_or(|owner| owner == name))
     }
 
-    /// Whether a session holds any record that another one holds, too.
+    /// Returns whether another session contains any record of this one.
     pub fn shares(&self, name: &str) -> bool {
         self.sharing.contains_key(name)
     }
 
-    /// Whether any session holds the record with this uuid.
+    /// Returns whether any session contains the record with this uuid.
     pub fn knows(&self, uuid: &str) -> bool {
         if uuid.is_empty() {
             return false;
@@ -165,7 +164,7 @@ impl Ownership {
         !self.set.as_ref().is_some_and(is_unknown) && self.owners().held.contains_key(&key)
     }
 
-    /// Says which of its records a session does not own; empty when it owns all.
+    /// Returns a digest of the records that a session does not own; empty if it owns all.
     pub fn digest(&self, name: &str) -> &str {
         self.sharing.get(name).map_or("", String::as_str)
     }
@@ -179,16 +178,16 @@ impl Ownership {
 #[derive(Debug, Default)]
 struct Owners {
     names: Vec<String>,
-    /// Keys that more than one session holds, with the place of their owner in `names`.
+    /// Keys that occur in several sessions, with the index of their owner in `names`.
     shared: ByKey<usize>,
-    /// All keys, with one of the sessions that hold them.
+    /// All keys, each with one of its sessions.
     held: ByKey<usize>,
-    /// The sessions that hold any of the shared keys, and which of these they do not own.
+    /// The sessions with shared keys, each with a digest of those that it does not own.
     sharing: BTreeMap<String, String>,
 }
 
 impl Owners {
-    /// Decides over these sessions, whatever their order.
+    /// Decides over these sessions, independently of their order.
     fn new(mut sessions: Vec<Holder>) -> Self {
         sessions.sort_by(|a, b| a.name.cmp(&b.name));
         let mut held: ByKey<usize> = ByKey::default();
@@ -230,13 +229,13 @@ impl Owners {
         Self { names, shared: owners, held, sharing }
     }
 
-    /// The session that a key which several hold counts for.
+    /// Returns the owner of a key that occurs in several sessions.
     fn owner(&self, key: u64) -> Option<&str> {
         self.shared.get(&key).map(|&owner| self.names[owner].as_str())
     }
 }
 
-/// A hash of the keys of a session that count for another.
+/// Returns a hash of the keys of a session that another one owns.
 fn digest(sessions: &[Holder], owners: &ByKey<usize>, place: usize) -> String {
     let foreign = |key: &&RecordKey| owners.get(&key.hash).is_some_and(|&owner| owner != place);
     let mut hasher = blake3::Hasher::new();
@@ -269,7 +268,7 @@ mod tests {
 
     #[test]
     fn the_session_that_was_there_first_owns_whatever_the_order() {
-        // `b` was forked off `z` after the second record; `c` is a whole copy of `b` that went on.
+        // `b` was forked off `z` after the second record; `c` is a whole copy of `b` that continued.
         let z = holder("z", &[(1, 10), (2, 20), (3, 30)]);
         let b = holder("b", &[(1, 10), (2, 20), (4, 40)]);
         assert_eq!(owner(vec![z.clone(), b.clone()], 1), "z");
@@ -287,7 +286,7 @@ mod tests {
         assert_eq!(owner(vec![new, old], 2), "z-old");
     }
 
-    /// A session whose archive file has a record for each number.
+    /// Returns a session whose archive file has a record for each number.
     fn archived(archive: &Archive, name: &str, numbers: &[u8]) -> (String, String, i64) {
         let records: Vec<Record> = numbers
             .iter()
@@ -308,7 +307,7 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
-        /// Sessions begin, go on, are forked and removed, a few of them between two looks.
+        /// Sessions begin, continue, are forked and removed, a few of them between two runs.
         #[test]
         fn what_is_remembered_decides_as_looking_at_all_keys_does(
             steps in prop::collection::vec((0usize..5, 0usize..6, 0u8..12, prop::bool::ANY), 1..24),
@@ -322,7 +321,7 @@ mod tests {
             for (session, what, number, looks) in steps {
                 let name = format!("s-{session}");
                 match what {
-                    // Goes on with what nobody else has.
+                    // Continues with a record that no other session has.
                     0..=3 => {
                         next += 1;
                         sessions.entry(name).or_default().push(100 + next);
@@ -376,7 +375,7 @@ mod tests {
             ownership.set.is_some()
         };
         assert!(!is_quick(&decide(&[("a", &[1, 2]), ("b", &[3])])));
-        // One goes on and another begins.
+        // One continues and another begins.
         let quick = decide(&[("a", &[1, 2, 4]), ("b", &[3]), ("c", &[5])]);
         assert!(is_quick(&quick));
         let record = &archive.load("a").unwrap().unwrap().records[2];
@@ -384,7 +383,7 @@ mod tests {
         assert!(is_quick(&quick), "neither answer needs them");
         let plain = decide(&[("a", &[1, 2, 4]), ("b", &[3, 4]), ("c", &[5])]);
         assert!(!is_quick(&plain) && plain.shares("a") && plain.shares("b"));
-        // While those that share stay as they are, others cost no more than before.
+        // While those with shared records are unchanged, others cost no more than before.
         let quick = decide(&[("a", &[1, 2, 4]), ("b", &[3, 4]), ("c", &[5, 6])]);
         assert!(is_quick(&quick) && quick.shares("b") && !quick.shares("c"));
     }

@@ -1,4 +1,4 @@
-//! Ignored paths: what tools read or wrote there never enters the archive.
+//! Ignored paths: content that tools read or wrote there never enters the archive.
 
 use std::collections::HashSet;
 
@@ -11,24 +11,24 @@ use crate::transcript::session::Input;
 /// Globs that a settings file may have.
 const GLOBS_MAX: usize = 500;
 
-/// Bytes that they may take when they are ready to be compared: some 30 KiB for each.
+/// Maximum size of the compiled globs: some 30 KiB for each.
 const COMPILED_BYTES_MAX: usize = 16 << 20;
 
 /// The files that never enter.
 #[derive(Debug)]
 pub struct Ignore {
     globs: Option<RegexSet>,
-    /// A hash of the globs; empty when there are none.
+    /// A hash of the globs; empty without any.
     pub fingerprint: String,
 }
 
 impl Ignore {
-    /// Takes globs relative to the root: `*` and `?` stay within a folder, `**` does not; a glob
-    /// that names a folder means all in it. A glob that cannot be read is taken literally.
+    /// Compiles globs relative to the root: `*` and `?` stay within a folder, `**` does not; a glob that names a folder
+    /// covers its whole content. A glob that cannot be parsed is matched literally.
     ///
     /// # Errors
-    /// When there are more, or longer ones, than can be compared: to go on would archive what a
-    /// person wants left out.
+    /// If there are too many, or they are too long to be compiled: to continue would archive data that a person
+    /// excluded.
     pub fn new(globs: &[String]) -> Result<Self> {
         let patterns: Vec<String> =
             globs.iter().filter(|glob| !glob.trim().is_empty()).map(|glob| pattern(glob)).collect();
@@ -53,7 +53,7 @@ impl Ignore {
         Self { globs: None, fingerprint: String::new() }
     }
 
-    /// Whether a path, absolute or relative, is ignored.
+    /// Returns whether a path, absolute or relative, is ignored.
     pub fn covers(&self, path: &str) -> bool {
         self.globs.as_ref().is_some_and(|globs| globs.is_match(path.trim_start_matches("./")))
     }
@@ -70,7 +70,7 @@ impl Ignore {
                     *what = Input::Unknown;
                     calls.insert(id.clone());
                 }
-                // Emptied by an earlier run: its result may come only now.
+                // Emptied by an earlier run: its result may follow only now.
                 RecordWhat::Call { id, what: Input::Unknown, .. } => {
                     calls.insert(id.clone());
                 }
@@ -98,7 +98,7 @@ impl Ignore {
         }
     }
 
-    /// Search results name the file at the beginning of each line.
+    /// Returns search results without the lines of ignored files: each line begins with the name of its file.
     fn without_lines(&self, output: &str) -> String {
         let named = |line: &str| self.covers(line.split(':').next().unwrap_or_default());
         if !output.lines().any(named) {

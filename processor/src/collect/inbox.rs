@@ -1,4 +1,4 @@
-//! The inbox: hooks append notes, the processor remembers how far it took them up.
+//! The inbox: hooks append notes, the processor stores up to which position it has processed them.
 
 use std::fs;
 use std::io::{Read, Seek, SeekFrom};
@@ -13,14 +13,13 @@ use memory_store::settings::Settings;
 
 use crate::private_files::write_json;
 
-/// The inbox is emptied when it is longer than this and all of it was taken up.
+/// Size above which the inbox is emptied, once all of it was processed.
 const INBOX_BYTES_MAX: u64 = 1 << 20;
 
 /// Milliseconds after which the time of a run is noted though nothing else is new.
 const RUN_NOTED_MS: i64 = 60_000;
 
-/// Notes that the first `taken` bytes were taken up by a run that succeeded. Writes nothing when
-/// that was noted a moment ago.
+/// Records that the first `taken` bytes were processed by a successful run. Writes nothing if that is recorded already.
 pub fn taken_up(state: &TreeDir, taken: u64, settings: &Settings, now: Timestamp) -> Result<()> {
     let path = &state.progress;
     let before = Progress::read(path);
@@ -40,7 +39,7 @@ pub fn taken_up(state: &TreeDir, taken: u64, settings: &Settings, now: Timestamp
     Ok(())
 }
 
-/// Notes that a run failed. The inbox stays as it is: its notes are taken up by the next run.
+/// Records that a run failed. The inbox is unchanged: the next run processes its notes.
 pub fn failed(state: &TreeDir, failure: &str, now: Timestamp) -> Result<()> {
     let path = &state.progress;
     let before = Progress::read(path);
@@ -57,9 +56,8 @@ pub fn failed(state: &TreeDir, failure: &str, now: Timestamp) -> Result<()> {
     )
 }
 
-/// Empties the inbox unless something was added since. First go back what counts its bytes, so that
-/// nobody takes new notes for known ones; a run that is killed in between takes the same notes up
-/// again, which changes nothing.
+/// Empties the inbox unless notes were added since. The byte count is reset first, so that new notes are not mistaken
+/// for processed ones; a run that is killed in between processes the same notes again, which changes nothing.
 fn empty(state: &TreeDir, taken: u64) -> Result<()> {
     let inbox = &state.inbox;
     let file = fs::OpenOptions::new()
@@ -78,7 +76,7 @@ fn empty(state: &TreeDir, taken: u64) -> Result<()> {
     file.set_len(0).with_context(|| inbox.display().to_string())
 }
 
-/// The notes in the last `bytes` of the inbox. A line that was cut or cannot be read is left out.
+/// Returns the notes in the last `bytes` of the inbox. A line that was cut or cannot be read is left out.
 pub fn last_notes(state: &TreeDir, bytes: u64) -> Vec<Note> {
     let Ok(mut file) = fs::File::open(&state.inbox) else { return Vec::new() };
     let length = file.metadata().map_or(0, |metadata| metadata.len());

@@ -1,13 +1,13 @@
 //! Work on sessions in their order, several at a time.
 //!
 //! Sessions are sorted newest first. Rayon's `par_iter` halves a list, so that its second half begins as early as its
-//! first; here threads take the next item, whichever thread is free.
+//! first; here each free thread takes the next item.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-/// Applies `work` to all items, beginning with the first ones. The results stand in the order of the items.
+/// Applies `work` to all items, beginning with the first ones. The results are in the order of the items.
 pub fn in_order<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let take = |_| {
@@ -44,7 +44,7 @@ mod tests {
                 })
             });
             assert_eq!(results, items.iter().map(|item| item * 2).collect::<Vec<_>>());
-            // Each thread may be held up between taking an item and noting it.
+            // Each thread may be delayed between taking an item and recording it.
             for (at, item) in begun.into_inner().unwrap().into_iter().enumerate() {
                 assert!(threads > 1 || at == item, "{at} {item}");
             }

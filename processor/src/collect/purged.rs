@@ -19,18 +19,18 @@ pub struct Purged {
     pub sessions: BTreeSet<String>,
     /// All records before this time.
     pub before: Option<Timestamp>,
-    /// Records that other sessions hold copies of, by a hash of their uuid.
+    /// Purged records with copies in other sessions, by a hash of their uuid.
     pub records: BTreeSet<String>,
-    /// Memories that stay and said some of what was purged word for word, by their id, with a hash of what they said.
+    /// Remaining memories that contained some purged text word for word, by their id, with a hash of their text.
     pub said: BTreeMap<String, String>,
 }
 
 impl Purged {
-    /// Reads the list of a project, or its copy: nothing else knows what was purged, and without it all of that
+    /// Reads the list of a project, or its copy: there is no other record of purged data, and without it all of that
     /// would be read again.
     ///
     /// # Errors
-    /// When the list is damaged and there is no sound copy.
+    /// If the list is damaged and there is no intact copy.
     pub fn read(home: &ProjectDir) -> Result<Self> {
         let list = path(home);
         let read = read_checked(&list);
@@ -52,12 +52,12 @@ impl Purged {
         write_checked(&path(home), self)
     }
 
-    /// Whether a session was purged.
+    /// Returns whether a session was purged.
     pub fn has_session(&self, session: &str) -> bool {
         self.sessions.contains(&hash(session))
     }
 
-    /// Whether a record was purged as one of a session's.
+    /// Returns whether a record was purged as one of a session's.
     pub fn has_record(&self, record: &str) -> bool {
         self.records.contains(&hash(record))
     }
@@ -73,7 +73,7 @@ impl Purged {
         }
         let purged = |record: &Record| self.covers(record);
         if records.iter().any(purged) {
-            // A summary tells what the removed turns said.
+            // A summary may contain the content of the removed turns.
             records.retain(|record| {
                 !purged(record) && !matches!(record.what, RecordWhat::Summary { .. })
             });

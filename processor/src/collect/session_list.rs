@@ -1,5 +1,4 @@
-//! The sessions of a project as other programs list them, from their records: when, on which branch, what was asked and
-//! done, and which files they changed.
+//! The sessions of a project for other programs, from their records: time, branch, request, results, and changed files.
 
 use memory_store::Timestamp;
 use memory_store::layout::ProjectDir;
@@ -11,16 +10,16 @@ use crate::transcript::Speaker;
 
 /// Sessions of a list, the latest first.
 const SESSIONS_MAX: usize = 2_000;
-/// Files of a session that are named, those that it changed last.
+/// Maximum number of files per session, those that it changed last.
 const FILES_MAX: usize = 50;
-/// Things done of a session that are named, the last ones.
+/// Maximum number of results per session, the last ones.
 const DONE_MAX: usize = 10;
 
 /// One session; fields as `throughline-mcp` reads them.
 #[derive(Debug, PartialEq, Serialize)]
 pub struct ListedSession {
     session: String,
-    /// Its speaker, where that is no person.
+    /// Its speaker, if not a person.
     #[serde(skip_serializing_if = "Speaker::is_person")]
     speaker: Speaker,
     first: Timestamp,
@@ -64,7 +63,7 @@ impl From<SessionRecord> for ListedSession {
             last: record.last,
             branch: record.branch,
             goal: match record.last_request.is_empty() {
-                // Of a session whose turns are gone the title stays.
+                // A session without turns still has its title.
                 true => record.title,
                 false => record.last_request,
             },

@@ -29,17 +29,17 @@ pub struct Territory {
 pub enum TerritoryClaim {
     /// It lies in the working tree with this root.
     Ours(PathBuf),
-    /// It lies where a working tree with this root was; another folder is there by now.
+    /// It is at the path of a former working tree with this root; another folder has replaced it.
     Replaced(PathBuf),
-    /// It lies in the repository with this root, which is none of the project's although it lies inside.
+    /// It is in the repository with this root, inside of the project's tree but not part of the project.
     Inner(PathBuf),
-    /// It lies elsewhere.
+    /// It is elsewhere.
     Others,
 }
 
 impl Territory {
-    /// Gathers the roots of the project's working trees: those of its record, those that git lists now, and those that
-    /// were `known` before.
+    /// Gathers the roots of the project's working trees: those of its record, those that git lists now, and the earlier
+    /// `known` ones.
     pub fn new(dirs: &UserDirs, tree: &Tree, known: &[PathBuf]) -> Self {
         let identity = Identity::read(&dirs.project(tree.project)).ok().flatten();
         let recorded =
@@ -55,7 +55,7 @@ impl Territory {
         Self { dirs: dirs.clone(), tree: tree.clone(), roots, aliases, claims }
     }
 
-    /// Returns the roots in all spellings that were met so far, sorted.
+    /// Returns the roots in all spellings found so far, sorted.
     pub fn roots(&self) -> Vec<PathBuf> {
         let aliases = self.aliases.lock().map(|aliases| aliases.clone()).unwrap_or_default();
         let mut roots: Vec<PathBuf> = self.roots.iter().cloned().chain(aliases).collect();
@@ -64,17 +64,17 @@ impl Territory {
         roots
     }
 
-    /// The roots as extraction takes them.
+    /// Returns the roots in the form that extraction uses.
     pub fn folders(&self) -> impl Iterator<Item = String> {
         self.roots().into_iter().filter_map(|root| root.into_os_string().into_string().ok())
     }
 
-    /// The project.
+    /// Returns the project's tree.
     pub(super) fn tree(&self) -> &Tree {
         &self.tree
     }
 
-    /// The root of the working tree that a recorded working directory lies in.
+    /// Returns the root of the working tree that contains a recorded working directory.
     pub fn root_of(&self, cwd: &str) -> Option<PathBuf> {
         match self.claim(cwd) {
             TerritoryClaim::Ours(root) | TerritoryClaim::Replaced(root) => Some(root),
@@ -119,7 +119,7 @@ impl Territory {
         })
     }
 
-    /// Returns the deepest root that a path lies in, and the path in the spelling of that root.
+    /// Returns the deepest root that contains a path, and the path in the spelling of that root.
     fn root_around(&self, path: &Path) -> Option<(PathBuf, PathBuf)> {
         let composed_path = composed(path);
         let around = self.roots.iter().filter_map(|root| {
@@ -134,7 +134,7 @@ impl Territory {
         Some((root.clone(), real))
     }
 
-    /// Notes another spelling of a root: the part of the recorded path above what is the same in both.
+    /// Records another spelling of a root: the recorded path without the part that is the same in both.
     fn note_alias(&self, recorded: &Path, root: &Path, real: &Path) {
         let Ok(below) = real.strip_prefix(root) else { return };
         let mut alias = recorded.to_owned();
@@ -154,15 +154,15 @@ impl Territory {
         }
     }
 
-    /// Returns whether a turn of one of the project's sessions is the project's. A session may go through several
-    /// projects; a turn counts where it began. A repository inside that is no project of its own is not one that a
-    /// session leaves for.
+    /// Returns whether a turn of one of the project's sessions is the project's. A session may move through several
+    /// projects; a turn counts where it began. A session does not leave the project by entering a repository inside of
+    /// it that is not a project of its own.
     pub fn is_ours(&self, turn: &Turn) -> bool {
         turn.cwd.is_empty() || !matches!(self.claim(&turn.cwd), TerritoryClaim::Others)
     }
 }
 
-/// Returns a path without links, as far as it is there; `None` where there is none in it.
+/// Returns a path without links, as far as it exists; `None` if it contains none.
 fn resolved(path: &Path) -> Option<PathBuf> {
     let (there, real) =
         path.ancestors().find_map(|there| Some((there, there.canonicalize().ok()?)))?;
@@ -171,13 +171,13 @@ fn resolved(path: &Path) -> Option<PathBuf> {
     (real != path).then_some(real)
 }
 
-/// Returns a path with composed letters; `None` where there is nothing to compose.
+/// Returns a path with composed letters; `None` if there is nothing to compose.
 fn composed(path: &Path) -> Option<PathBuf> {
     let text = path.to_str()?;
     (!text.is_ascii()).then(|| PathBuf::from(text.nfc().collect::<String>()))
 }
 
-/// Returns the root of the repository that a folder lies in, if that lies below the root of a working tree.
+/// Returns the root of the repository that contains a folder, if it is below the root of a working tree.
 fn inner_repository(folder: &Path, root: &Path) -> Option<PathBuf> {
     let mut folders = folder.ancestors().take_while(|folder| *folder != root);
     folders.find(|folder| git_dirs::is_root(folder)).map(Path::to_owned)

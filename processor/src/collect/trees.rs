@@ -1,4 +1,4 @@
-//! The working trees of a project that are there now.
+//! The existing working trees of a project.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,8 +10,8 @@ use memory_store::layout::{Place, Tree, UserDirs};
 
 use crate::git;
 
-/// Looks again at those working trees of a project that are not what was vouched for any more, before anything of them is
-/// read, and mends the project's record. Returns what was mended.
+/// Checks the working trees of a project that no longer match their trusted state, before any of their files is read,
+/// and repairs the project's record. Returns a description of the repairs.
 pub fn review(dirs: &UserDirs, project: ProjectId) -> Result<Option<String>> {
     let mended = identity::mend(dirs, project)?;
     let identity = Identity::read(&dirs.project(project))?;
@@ -45,8 +45,8 @@ pub fn adopt(dirs: &UserDirs, project: ProjectId, root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The working trees, the main one first. Linked worktrees that git knows are found although no
-/// session ran in them yet.
+/// Returns the working trees, the main one first. Linked worktrees that git lists are included even if no session ran
+/// in them yet.
 pub fn present(dirs: &UserDirs, tree: &Tree) -> Vec<Tree> {
     let identity = Identity::read(&dirs.project(tree.project)).ok().flatten();
     let mut roots = vec![tree.main_root.clone()];

@@ -1,5 +1,6 @@
-//! Sessions that were recorded at a project's path and need not be its own: of another project that was there before, of a
-//! folder that is gone, or of a repository inside. They are named, and not learned from until the user decides.
+//! Sessions that were recorded at a project's path and may not be its own: of another project that was there before, of
+//! a folder that no longer exists, or of a repository inside. They are listed, and not learned from until the user
+//! decides.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet};
@@ -19,11 +20,11 @@ use super::territory::Territory;
 use crate::git;
 use crate::transcript::SOURCE;
 
-/// Bytes of a transcript's end in which its last time is looked for.
+/// Number of bytes of a transcript's end that are searched for its last time.
 const TAIL_BYTES_MAX: u64 = 64 << 10;
 /// Characters of a project's id that name it.
 const ID_CHARS: usize = 12;
-/// Repositories inside that are named.
+/// Maximum number of named repositories inside the tree.
 const NAMED_MAX: usize = 3;
 
 /// Decision about a transcript that was recorded here.
@@ -31,7 +32,7 @@ const NAMED_MAX: usize = 3;
 pub enum ClaimVerdict {
     /// It is the project's.
     Take,
-    /// The user said that it is not.
+    /// The user excluded it.
     Leave,
     /// The user has to say whose it is.
     Name(UnclaimedReason),
@@ -42,7 +43,7 @@ pub enum ClaimVerdict {
 pub enum UnclaimedReason {
     /// Another project, which was at this path, has the session in its history.
     OtherProject(ProjectId),
-    /// The session ended before the folder came into being and before the repository's first commit.
+    /// The session ended before the folder was created and before the repository's first commit.
     Older(Timestamp),
 }
 
@@ -50,7 +51,7 @@ pub enum UnclaimedReason {
 pub struct ClaimJudge<'a> {
     dirs: &'a UserDirs,
     territory: &'a Territory,
-    /// When the project was set up; `None` before.
+    /// Time when the project was set up; `None` before.
     created: Option<Timestamp>,
     decided: Option<Earlier>,
     /// Sessions of the project's own history.
@@ -81,7 +82,7 @@ impl<'a> ClaimJudge<'a> {
     /// an archive.
     pub fn judge(&self, transcript: &Transcript, name: &str) -> ClaimVerdict {
         let modified = transcript.modified();
-        // What was written to since the project was set up is of the folder that was set up.
+        // A transcript written to after the project was set up belongs to the folder that was set up.
         let is_later = self.created.is_some_and(|created| modified >= created);
         if is_later || self.known().contains(name) {
             return ClaimVerdict::Take;
@@ -96,7 +97,7 @@ impl<'a> ClaimJudge<'a> {
         reason.map_or(ClaimVerdict::Take, ClaimVerdict::Name)
     }
 
-    /// Returns whether a transcript ended before a folder came into being.
+    /// Returns whether a transcript ended before a folder was created.
     pub fn is_older_than(&self, transcript: &Transcript, folder: &Path) -> bool {
         born_ms(folder).is_some_and(|born| last_active(transcript).0 < born)
     }

@@ -1,5 +1,5 @@
-//! A walk through folders of transcripts. Links are followed, for histories are moved to other disks and shared by dotfiles;
-//! each folder and file counts once, so that a loop ends.
+//! A walk through folders of transcripts. Links are followed, for histories are moved to other disks and shared by
+//! dotfiles; each folder and file counts once, so that a loop ends.
 
 use std::collections::{HashSet, VecDeque};
 use std::fs::{self, Metadata};
@@ -15,16 +15,16 @@ use crate::private_files::modified_ns;
 use crate::transcript::SOURCE;
 use crate::transcript::name::TranscriptName;
 
-/// Transcripts looked at; a year of heavy use has some ten thousand.
+/// Maximum number of transcripts; a year of heavy use has some ten thousand.
 const TRANSCRIPTS_MAX: usize = 200_000;
 
 /// Folders below `projects` that are entered.
 const DEPTH_MAX: usize = 8;
 
-/// Files and folders without transcripts that are met behind one link before it is given up: it leads to something else.
+/// Maximum number of files and folders without transcripts behind one link: with more, it leads to other data.
 const BEHIND_LINK_MAX: usize = 20_000;
 
-/// Returns all transcripts below `folder`. What cannot be read below it does not keep the rest.
+/// Returns all transcripts below `folder`. Unreadable entries do not prevent reading the others.
 pub fn transcripts_in(folder: &Path) -> Result<Discovery> {
     let mut walk = TranscriptWalk::default();
     walk.enter(folder.to_owned(), 0, None).with_context(|| folder.display().to_string())?;
@@ -46,7 +46,7 @@ struct FolderLink {
 #[derive(Default)]
 struct TranscriptWalk {
     found: Discovery,
-    /// Folders and files that were met, by device and inode.
+    /// Folders and files found so far, by device and inode.
     met: HashSet<(u64, u64)>,
     /// Links that are followed once all else was looked at: what has a path of its own is known by that.
     links: VecDeque<FolderLink>,
@@ -92,7 +92,7 @@ impl TranscriptWalk {
         Ok(())
     }
 
-    /// Takes note of a link: one to a folder is followed later. One that leads nowhere is none of ours.
+    /// Records a link: one to a folder is followed later. A dangling one is ignored.
     fn link(&mut self, path: PathBuf, name: Option<TranscriptName>, depth: usize) {
         match (fs::metadata(&path), name) {
             (Ok(metadata), _) if metadata.is_dir() && depth + 1 < DEPTH_MAX => {
@@ -127,8 +127,8 @@ impl TranscriptWalk {
         self.found.transcripts.push(Transcript { path, name, len, inode, modified_ns });
     }
 
-    /// Names a folder that cannot be read, unless it is gone: a session may end and be swept meanwhile. Behind a link
-    /// there may be folders of others.
+    /// Reports an unreadable folder, unless it no longer exists: a session may end and be swept meanwhile. Behind a
+    /// link there may be folders of others.
     fn miss(&mut self, folder: PathBuf, error: &io::Error, is_behind_link: bool) {
         if error.kind() == io::ErrorKind::NotFound || is_behind_link {
             return;

@@ -1,4 +1,4 @@
-//! All of one turn, for whoever reads a session: the index keeps the first kilobytes of it.
+//! The whole text of one turn, for readers of a session: the index contains only its first kilobytes.
 
 use std::fmt::Write as _;
 
@@ -11,12 +11,12 @@ use crate::transcript::parts;
 use crate::transcript::session::{Call, Input, PromptBy, StepKind, Turn};
 use crate::transcript::{Assembly, assemble};
 
-/// Bytes of a turn that are told.
+/// Maximum number of bytes of a turn in the answer.
 const TURN_BYTES_MAX: usize = 256 << 10;
-/// Bytes of one command, or of the end of its output where it failed.
+/// Maximum size of one command, or of the end of its output if it failed.
 const COMMAND_BYTES_MAX: usize = 600;
 
-/// Returns the turn of a session that began at this time: prompt, texts, commands and edits in their order. `None` where
+/// Returns the turn of a session that began at this time: prompt, texts, commands and edits in their order. `None` if
 /// the archive has no such turn.
 pub fn text(home: &ProjectDir, session: &str, at: Timestamp) -> Result<Option<String>> {
     let archive = Archive::open(home);

@@ -7,8 +7,8 @@ use memory_store::Kind;
 use super::draft_entry::DraftEntry;
 use crate::extract::retitled;
 
-/// Gives each entry whose title another of its kind had before it a title of its own: its first
-/// sentence, or else the day it happened.
+/// Replaces the title of each entry whose title an earlier entry of its kind has: by its first sentence, or else by one
+/// with its day.
 pub fn titles(entries: &mut [DraftEntry]) {
     let mut seen: BTreeSet<(Kind, String)> = BTreeSet::new();
     for entry in entries {

@@ -7,17 +7,17 @@ use memory_store::{MemoryId, ProjectId};
 
 use crate::extract::draft::{Draft, PATHS_MAX};
 
-/// A draft on its way to becoming a memory, with what others say about it.
+/// A draft on its way to becoming a memory, with related drafts.
 #[derive(Clone, Debug)]
 pub(super) struct DraftEntry {
     pub draft: Draft,
-    /// Sessions that say so, each once.
+    /// Sessions with this content, each once.
     pub sessions: Vec<String>,
-    /// Other drafts that it tells, by the ids of the memories that they would be.
+    /// Other drafts whose content it includes, by the ids of their possible memories.
     pub merged: Vec<MemoryId>,
     /// Memories that it contradicts.
     pub contradicts: Vec<MemoryId>,
-    /// The entry that says it newer, by index.
+    /// Index of the entry with a newer version.
     pub superseded_by: Option<usize>,
 }
 
@@ -32,14 +32,14 @@ impl DraftEntry {
         }
     }
 
-    /// Whether the later words of an entry that tells the same stand: unless they matter less or leave much out.
+    /// Returns whether the words of a later equal entry are used: unless it is less important or much shorter.
     pub fn is_retold_by(&self, other: &Self) -> bool {
         let importance = |draft: &Draft| draft.importance.unwrap_or_default();
         let leaves_out = (other.text().len() as f32) < RETOLD_SHARE * self.text().len() as f32;
         importance(&other.draft) + RETOLD_SLACK >= importance(&self.draft) && !leaves_out
     }
 
-    /// Takes in an entry that tells the same, in its words if it `retells`.
+    /// Merges an equal entry, with its words if it `retells`.
     pub fn unite(&mut self, other: Self, retells: bool) {
         if retells {
             self.draft.title.clone_from(&other.draft.title);
@@ -58,12 +58,12 @@ impl DraftEntry {
         self.draft.statement()
     }
 
-    /// Its title and body.
+    /// Returns its title and body.
     pub fn text(&self) -> String {
         format!("{}\n{}", self.draft.title, self.draft.body)
     }
 
-    /// Takes in another draft of the same thing: where it was seen, its files, words and sureness.
+    /// Merges another draft of the same thing: its sources, files, words and confidence.
     fn merge(&mut self, other: &Draft) {
         let again = !self.sessions.contains(&other.session);
         if again {
@@ -71,7 +71,7 @@ impl DraftEntry {
             self.draft.confidence = surer(self.draft.confidence, other.confidence);
         }
         self.draft.standing |= other.standing;
-        // A wish that rules found as well is the model's: that is not held.
+        // A wish that rules found as well is attributed to the model, so that it is not pending.
         if !is_of_model(&self.draft) && is_of_model(other) {
             self.draft.extractor.clone_from(&other.extractor);
         }
@@ -99,16 +99,16 @@ const RETOLD_SHARE: f32 = 0.9;
 /// Importance that later words of the same thing may lack.
 const RETOLD_SLACK: f32 = 0.1;
 
-/// Worth that a memory gains by being said or seen again in another session.
+/// Importance that a memory gains by a repetition in another session.
 const REPEAT_GAIN: f32 = 0.5;
 
-/// Sureness never reaches certainty.
+/// Maximum confidence: below certainty.
 const CONFIDENCE_MAX: f32 = 0.95;
 
-/// How much of a repetition's sureness counts: the same mistake can be made twice.
+/// Share of a repetition's confidence that counts: the same mistake can be made twice.
 const REPEAT_SHARE: f32 = 0.5;
 
-/// Bounds of what a memory unites.
+/// Maximum numbers of merged items of a memory.
 const TAGS_MAX: usize = 10;
 const SIGNATURES_MAX: usize = 8;
 const TURNS_MAX: usize = 12;
@@ -127,7 +127,7 @@ fn unite(into: &mut Vec<String>, from: &[String], max: usize) {
     }
 }
 
-/// Adds the names of another draft, each once whatever its type; a type is taken where there was none.
+/// Adds the names of another draft, each once whatever its type; a missing type is filled in.
 fn unite_entities(into: &mut Vec<String>, from: &[String]) {
     for item in from {
         let new = Entity::read(item);
@@ -145,7 +145,7 @@ fn unite_entities(into: &mut Vec<String>, from: &[String]) {
     }
 }
 
-/// Adds the facts of another draft, each once; a date is taken where there was none.
+/// Adds the facts of another draft, each once; a missing date is filled in.
 fn unite_facts(into: &mut Vec<Fact>, from: &[Fact]) {
     let parts =
         |fact: &Fact| [&fact.subject, &fact.predicate, &fact.object].map(|it| folded_title(it));
@@ -164,7 +164,7 @@ pub fn memory_id(project: ProjectId, draft: &Draft) -> MemoryId {
     MemoryId::derived(draft.occurred, project, draft.kind, evidence, draft.ordinal)
 }
 
-/// Whether a language model wrote a draft.
+/// Returns whether a language model wrote a draft.
 pub(super) fn is_of_model(draft: &Draft) -> bool {
     draft.importance.is_some()
 }

@@ -1,28 +1,28 @@
-//! Importance: which of a model's drafts are kept, and how sure a memory made of one is.
+//! Importance: selects the drafts of a model, and assigns the confidence of their memories.
 
 use super::draft_entry::DraftEntry;
 
 /// Importance below which nothing is kept, once calibrated.
 const IMPORTANCE_MIN: f32 = 0.4;
-/// Importance that models give in the middle of a project, to which others are moved.
+/// Typical median of a model's importance values in a project, to which others are shifted.
 const MEDIAN: f32 = 0.6;
-/// Drafts from which a model's way of counting is known.
+/// Minimum number of drafts from which a model's scale is estimated.
 const CALIBRATED_MIN: usize = 20;
 /// Steps in which the shift is made, so that a new session seldom changes all files.
 const SHIFT_STEP: f32 = 0.05;
 /// Loss of a draft that served its session's task only.
 const PASSING_LOSS: f32 = 0.15;
-/// Gain of a draft that another session tells again.
+/// Gain of a draft that another session repeats.
 const REPEAT_GAIN: f32 = 0.1;
-/// Memories that a project of one window keeps; one with four times the work keeps twice as many.
+/// Maximum number of memories of a project of one window; one with four times the work keeps twice as many.
 const ROOM: f32 = 14.0;
 /// Confidence is the chance that a reader calls a memory useful: the logistic line of the calibrated importance, by its
 /// value at [`MEDIAN`] and its slope, fitted to verdicts of four readers on one project (`scripts/fit-confidence`).
 /// Four others on two projects gave (.32, 4): they found more to be useful, in the same order.
 const USEFUL: (f32, f32) = (-0.3, 7.5);
 
-/// Returns the entries of a model that are worth keeping, with their confidence. `windows` is the
-/// amount of work that they come from.
+/// Returns the entries of a model that are worth keeping, with their confidence. `windows` is the amount of work from
+/// which they were derived.
 pub fn choose(mut entries: Vec<DraftEntry>, windows: usize) -> Vec<DraftEntry> {
     let shift = shift(&entries);
     let calibrated = |entry: &DraftEntry| -> f32 {
@@ -49,12 +49,12 @@ pub fn choose(mut entries: Vec<DraftEntry>, windows: usize) -> Vec<DraftEntry> {
     entries
 }
 
-/// The chance that a reader calls a memory of this calibrated importance useful, 0 to 1.
+/// Returns the probability that a reader rates a memory of this calibrated importance as useful, 0 to 1.
 fn chance(importance: f32) -> f32 {
     1.0 / (1.0 + (-(USEFUL.0 + USEFUL.1 * (importance - MEDIAN))).exp())
 }
 
-/// How many memories of a model a project keeps.
+/// Returns the maximum number of a model's memories in a project.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -65,7 +65,7 @@ pub fn room(windows: usize) -> usize {
     (ROOM * (windows.max(1) as f32).sqrt()).round() as usize
 }
 
-/// How far a model's middle is from the usual one, in steps.
+/// Returns the distance of a model's median from the usual one, in steps.
 fn shift(entries: &[DraftEntry]) -> f32 {
     let mut given: Vec<f32> = entries.iter().filter_map(|entry| entry.draft.importance).collect();
     if given.len() < CALIBRATED_MIN {

@@ -1,7 +1,7 @@
-//! Consolidation: from all drafts of a project to the memories that stand for them.
+//! Consolidation: from all drafts of a project to its memories.
 //!
-//! A pure function of the complete set of drafts. It sorts before it does anything, so the result
-//! does not depend on which session was processed first, or in how many runs.
+//! A pure function of the complete set of drafts. It sorts them first, so the result does not depend on which session
+//! was processed first, or in how many runs.
 
 mod distinct;
 mod draft_entry;
@@ -28,7 +28,7 @@ pub use relation::{DraftRelation, Relations};
 pub struct Mined {
     /// The session.
     pub session: String,
-    /// Windows that a model was asked about; 0 without one.
+    /// Number of windows in questions to a model; 0 without one.
     pub windows: usize,
     /// Drafts that were found in it.
     pub drafts: Vec<Draft>,
@@ -45,8 +45,8 @@ pub fn ordered<'a>(mined: &'a [Mined], settings: &Settings) -> Vec<&'a Draft> {
     drafts
 }
 
-/// Returns the memories that all drafts of a project amount to, in the order of their time. `relations` are what a model
-/// answered about drafts.
+/// Returns the memories derived from all drafts of a project, in the order of their time. `relations` are a model's
+/// answers about drafts.
 pub fn consolidate(
     project: ProjectId,
     mined: &[Mined],
@@ -70,7 +70,7 @@ pub fn consolidate(
     memories(project, entries)
 }
 
-/// Returns the key that puts drafts in one order, whatever order they came in.
+/// Returns the key that sorts drafts independently of their original order.
 fn order(draft: &Draft) -> (i64, &str, &str, Kind, u32, &str) {
     let first = draft.turns.first().map_or("", String::as_str);
     (
@@ -109,7 +109,7 @@ fn memory(id: MemoryId, entry: DraftEntry, ids: &[MemoryId]) -> Memory {
         occurred: Some(draft.occurred),
         valid_from: None,
         valid_until: None,
-        // Two digits are all that rules can know, and all that a file shows.
+        // Rules are no more precise than two digits, and a file shows no more.
         confidence: (draft.confidence * 100.0).round() / 100.0,
         source: Source {
             session: Some(draft.session),

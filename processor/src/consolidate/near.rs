@@ -1,8 +1,7 @@
-//! Neighbours: the drafts of a session beside the earlier ones that are near them, in portions that a
-//! model can be asked about.
+//! Neighbours: the drafts of a session with similar earlier ones, in portions for questions to a model.
 //!
-//! Sessions are taken in the order of their time and each is compared with what was before it. So a
-//! portion stays as it is when later sessions come, and is asked about once.
+//! Sessions are processed in the order of their time, and each is compared with earlier ones only. So a portion does
+//! not change when later sessions are added, and is asked about once.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
@@ -21,12 +20,12 @@ pub const NEW_MAX: usize = 8;
 pub const EARLIER_MAX: usize = 16;
 /// Neighbours of one draft.
 pub const NEAR_MAX: usize = 6;
-/// Likeness from which a note is asked about beside a commit: a message tells of the work, a note of what it teaches.
+/// Minimum likeness of a note to a commit in a question: a message describes the work, a note its lesson.
 const COMMIT_LIKENESS_MIN: f32 = 0.8;
-/// Earlier drafts that one is compared with, the latest ones.
+/// Maximum number of earlier drafts in a comparison, the latest ones.
 const COMPARED_MAX: usize = 4_000;
 
-/// A draft or a commit with all that likeness is told by.
+/// A draft or a commit with the data for its likeness.
 #[derive(Debug)]
 pub struct ComparedText<'a> {
     session: &'a str,
@@ -42,7 +41,7 @@ impl<'a> ComparedText<'a> {
         Self::new(&draft.session, draft.occurred, (&draft.title, &draft.body), embed)
     }
 
-    /// Notes a commit.
+    /// Prepares a commit.
     pub fn commit(commit: &'a Landed, embed: &dyn Fn(&str) -> Option<Vector>) -> Self {
         Self::new(&commit.session, commit.at, (&commit.subject, &commit.body), embed)
     }
@@ -58,7 +57,7 @@ impl<'a> ComparedText<'a> {
         Self { session, at, words, title, vector: embed(&text) }
     }
 
-    /// Returns how alike two of them are that share so many words, above 1 where they are neighbours.
+    /// Returns the likeness of two of them with a given number of common words, above 1 for neighbours.
     fn likeness(&self, other: &Self, shared: usize) -> f32 {
         let words = self.words.overlap_of(&other.words, || shared) / WORDS_MIN;
         // Words that only titles share are among those that the texts share.
@@ -74,14 +73,14 @@ impl<'a> ComparedText<'a> {
     }
 }
 
-/// Drafts to be asked about, by their places in the list.
+/// Drafts of one question, by their indexes in the list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Portion {
     /// Drafts of one session.
     pub new: Vec<usize>,
     /// Earlier ones near them.
     pub earlier: Vec<usize>,
-    /// Pairs that are neighbours; nothing is believed of others.
+    /// Pairs that are neighbours; relations between others are rejected.
     pub near: BTreeSet<(usize, usize)>,
 }
 
@@ -164,8 +163,8 @@ fn places(noted: &[ComparedText<'_>]) -> HashMap<u64, Vec<usize>> {
     places
 }
 
-/// The places in a range of `noted` that are nearest to `one` and `least` so alike, the nearest first. `places` has
-/// those of each word.
+/// Returns the indexes in a range of `noted` that are nearest to `one`, with a likeness of at least `least`, the
+/// nearest first. `places` contains those of each word.
 fn neighbours(
     one: &ComparedText<'_>,
     noted: &[ComparedText<'_>],

@@ -1,5 +1,6 @@
-//! Relations between drafts: same, held by another, replaced, finished, contradicting, or overtaken by a commit. A model tells them (see
-//! `llm/relations.rs`, `llm/overtaken.rs`); what it did not look at is left to the rules of `same` and `supersede`.
+//! Relations between drafts: same, contained in another, replaced, finished, contradicting, or overtaken by a commit. A
+//! model determines them (see `llm/relations.rs`, `llm/overtaken.rs`); pairs that it has not examined are left to the
+//! rules of `same` and `supersede`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,15 +14,15 @@ use super::draft_entry::{DraftEntry, memory_id};
 pub enum DraftRelation {
     /// Both tell the same thing.
     Same,
-    /// The other one tells all that helps in the first, and more.
+    /// The other one has all useful content of the first, and more.
     Within,
-    /// The first one holds in the place of the other.
+    /// The first one applies in place of the other.
     Replaces,
-    /// The first one tells that the other, a task or something broken, is done.
+    /// The first one reports that the other, a task or something broken, is done.
     Finishes,
-    /// The first one gives another value of the same thing, without saying that it changed.
+    /// The first one has another value for the same thing, without describing a change.
     NewerValue,
-    /// Both claim to hold and cannot.
+    /// Both claim to be valid, which is impossible.
     Contradicts,
 }
 
@@ -32,26 +33,26 @@ impl DraftRelation {
     }
 }
 
-/// Relations that were told about the drafts of a project.
+/// Relations determined for the drafts of a project.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Relations {
     /// Each with the draft it is told of, by the ids of the memories that they would be.
     pub told: BTreeMap<(MemoryId, MemoryId), DraftRelation>,
     /// Drafts that a commit of a later session overtook, with the time of the last such commit.
     pub overtaken: BTreeMap<MemoryId, Timestamp>,
-    /// Memories that people and Claude wrote, which were asked about beside the drafts. Nothing becomes of these: a draft
-    /// that one of them contains is left out, and one that differs from it is linked.
+    /// Memories written by people and Claude that were included in questions about the drafts. They are never changed:
+    /// a draft that one of them contains is left out, and one that differs from it is linked.
     pub kept: BTreeSet<MemoryId>,
-    /// Drafts that were asked about: rules do not guess about these.
+    /// Drafts included in questions: rules do not guess about these.
     pub asked: BTreeSet<MemoryId>,
-    /// Questions that got no answer; they are worth asking again.
+    /// Number of unanswered questions; they are worth asking again.
     pub missing: usize,
-    /// Missing answers for which there was no time.
+    /// Number of answers missing for lack of time.
     pub later: usize,
 }
 
 impl Relations {
-    /// Unites what is the same, and leaves out what the session that told it took back.
+    /// Unites equal drafts, and leaves out those that the same session retracted.
     pub(super) fn unite(&self, project: ProjectId, entries: Vec<DraftEntry>) -> Vec<DraftEntry> {
         if self.told.is_empty() {
             return entries;
@@ -83,7 +84,7 @@ impl Relations {
                         _ => (note.min(other), note.max(other), false),
                     };
                     if let (Some(given), Some(kept)) = (entries[give].take(), &mut entries[keep]) {
-                        // Relations of the draft that is given up also hold for the one that stays.
+                        // Relations of the merged draft also apply to the remaining one.
                         kept.merged.push(memory_id(project, &given.draft));
                         let retells = !is_bound
                             && match relation {
@@ -111,7 +112,7 @@ impl Relations {
         entries.into_iter().flatten().collect()
     }
 
-    /// Leaves out what a memory of a person or of Claude contains.
+    /// Leaves out the content of a memory that a person or Claude wrote.
     pub(super) fn leave_out_kept(&self, project: ProjectId, entries: &mut Vec<DraftEntry>) {
         let is_kept = |id: &MemoryId| self.kept.contains(id);
         let contained = self.told.iter().filter_map(|((note, other), relation)| match relation {
@@ -137,8 +138,8 @@ impl Relations {
         differing.map(|(pair, _)| *pair).filter(kept)
     }
 
-    /// Leaves out what commits overtook, unless it was said again after that or something is known to hold in its
-    /// place: asked for as of old, it leads there.
+    /// Leaves out drafts overtaken by commits, unless they were repeated after that or have a known replacement: a
+    /// query for an earlier state leads there.
     pub(super) fn leave_out_overtaken(&self, project: ProjectId, entries: &mut Vec<DraftEntry>) {
         let replaces = |relation: &DraftRelation| {
             matches!(relation, DraftRelation::Replaces | DraftRelation::Finishes)
@@ -155,7 +156,7 @@ impl Relations {
         });
     }
 
-    /// Marks what a later entry replaces, and notes what contradicts.
+    /// Marks entries that a later entry replaces, and records contradictions.
     pub(super) fn mark(&self, project: ProjectId, entries: &mut [DraftEntry]) {
         let places: BTreeMap<MemoryId, usize> = entries
             .iter()
@@ -208,7 +209,7 @@ fn last(merged: &BTreeMap<usize, usize>, mut at: usize) -> usize {
     at
 }
 
-/// Whether the chain of what replaces `from` comes to `to`.
+/// Returns whether the chain of replacements of `from` reaches `to`.
 fn leads_to(entries: &[DraftEntry], from: usize, to: usize) -> bool {
     let mut at = Some(from);
     for _ in 0..=entries.len() {

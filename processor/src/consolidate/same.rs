@@ -1,19 +1,19 @@
-//! Near-duplicates: drafts that say the same in other words become one. Rules that differ in a
-//! file, a flag or a number are different rules.
+//! Near-duplicates: drafts with the same meaning in other words are merged. Rules that differ in a file, a flag or a
+//! number are different rules.
 
 use memory_store::neighbour::{Statement, Verdict, judge};
 use memory_store::{Kind, ProjectId};
 
 use super::draft_entry::DraftEntry;
 
-/// Share of words from which drafts of one kind and session tell the same.
+/// Minimum overlap of words for drafts of one kind and session to count as the same.
 const REPEAT_SHARE: f32 = 0.55;
 
-/// Share of words from which drafts of one session tell the same as two kinds.
+/// Minimum overlap of words for drafts of one session and two kinds to count as the same.
 const RETELL_SHARE: f32 = 0.65;
 
-/// Merges drafts that say the same. Of one kind the first said keeps its name and the last said its words; of two
-/// kinds the one that is worth more keeps both.
+/// Merges drafts with the same meaning. Within one kind the result has the name of the first and the words of the last;
+/// of two kinds the more valuable draft keeps both.
 pub fn merge(project: ProjectId, entries: Vec<DraftEntry>) -> Vec<DraftEntry> {
     let mut kept: Vec<(DraftEntry, Statement)> = Vec::with_capacity(entries.len());
     for entry in entries {
@@ -49,7 +49,7 @@ pub fn merge(project: ProjectId, entries: Vec<DraftEntry>) -> Vec<DraftEntry> {
     kept.into_iter().map(|(entry, _)| entry).collect()
 }
 
-/// Whether two are of one kind and session. They may differ more: one thing is often said twice.
+/// Returns whether two are of one kind and session. They may differ more: sessions often repeat themselves.
 fn repeats(known: &DraftEntry, entry: &DraftEntry) -> bool {
     known.draft.session == entry.draft.session
         && known.draft.kind == entry.draft.kind
@@ -58,7 +58,7 @@ fn repeats(known: &DraftEntry, entry: &DraftEntry) -> bool {
         && !is_counted(entry)
 }
 
-/// Whether a session tells one thing as two kinds.
+/// Returns whether a session has the same content in two kinds.
 fn retells(known: &DraftEntry, entry: &DraftEntry) -> bool {
     known.draft.session == entry.draft.session
         && is_told(known.draft.kind)
@@ -70,7 +70,7 @@ fn is_told(kind: Kind) -> bool {
     matches!(kind, Kind::Gotcha | Kind::Fix | Kind::FailedApproach | Kind::Decision)
 }
 
-/// Whether it has signatures: fixes are told apart by these alone.
+/// Returns whether it has signatures: fixes are distinguished by these alone.
 fn is_counted(entry: &DraftEntry) -> bool {
     !entry.draft.signatures.is_empty()
 }
@@ -94,7 +94,7 @@ mod tests {
         let again = of("c", 3_000, Kind::Fix, 0.4);
         let name = |draft: &Draft| super::super::memory_id(project, draft);
         let mut entries = [&trap, &cure, &again].map(|draft| DraftEntry::new(draft.clone()));
-        // United with what another session says before.
+        // United with an earlier draft of another session.
         entries[1].sessions.push("b".into());
         let merged = merge(project, entries.into());
         let [one] = merged.as_slice() else { panic!("{merged:?}") };

@@ -8,8 +8,8 @@ use memory_store::{Kind, MemoryId, ProjectId};
 use super::draft_entry::DraftEntry;
 use crate::extract::word_set;
 
-/// Marks the entries that a later one replaces, and notes what contradicts. Each is compared with each, so what
-/// costs most is asked last. Of those that a model was `asked` about it is not guessed.
+/// Marks the entries that a later one replaces, and records contradictions. Each is compared with each, so the most
+/// expensive check is last. There are no guesses about those in questions that a model was `asked`.
 pub fn mark(project: ProjectId, entries: &mut [DraftEntry], asked: &BTreeSet<MemoryId>) {
     let statements: Vec<Statement> = entries.iter().map(DraftEntry::statement).collect();
     let titles: Vec<BTreeSet<String>> =
@@ -45,8 +45,8 @@ pub fn mark(project: ProjectId, entries: &mut [DraftEntry], asked: &BTreeSet<Mem
     }
 }
 
-/// Judges a later entry and an earlier one. Nobody is there to ask, so that it is believed only of what is
-/// about the same part of the project; contradictory wishes are noted wherever they apply.
+/// Judges a later entry and an earlier one. No user can be asked, so a replacement counts only between entries about
+/// the same part of the project; contradictory wishes are recorded wherever they apply.
 fn verdict(
     entries: &[DraftEntry],
     statements: &[Statement],
@@ -67,12 +67,12 @@ fn verdict(
     }
 }
 
-/// Whether a memory describes how the project is, which a later one may say is so no longer.
+/// Returns whether a memory describes the state of the project, which a later one may declare outdated.
 fn describes(entry: &DraftEntry) -> bool {
     entry.draft.signatures.is_empty()
 }
 
-/// Whether a later fix cured what an earlier memory says is broken: both name it.
+/// Returns whether a later fix cured the failure in an earlier memory: both name it.
 fn mends(
     newer: &DraftEntry,
     text: &BTreeSet<String>,

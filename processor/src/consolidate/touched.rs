@@ -1,8 +1,8 @@
-//! Notes that the work of a later session may have overtaken: they share a file, an identifier or a name with what it
-//! landed, or are near one of its commits. They come in batches that a model can be asked about.
+//! Notes that the work of a later session may have overtaken: they share a file, an identifier or a name with the work,
+//! or are similar to one of its commits. They are grouped in batches for questions to a model.
 //!
-//! The work is what a session committed and wrote, with its record. It is compared with notes of earlier times alone, so
-//! that a batch stays as it is when later sessions come, and is asked about once.
+//! The work consists of a session's commits and written text, with its record. It is compared with earlier notes only,
+//! so that a batch does not change when later sessions are added, and is asked about once.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -18,19 +18,19 @@ use crate::extract::session_record::SessionRecord;
 
 /// Notes of one batch.
 pub const NOTES_MAX: usize = 24;
-/// Notes that the work of one session is compared with, those that share most with it.
+/// Maximum number of notes in the comparison with the work of one session, those that share most with it.
 const TOUCHED_MAX: usize = 2 * NOTES_MAX;
-/// Share of the notes that have a name, from which it names nothing in particular, and notes from which that is asked.
+/// Share of the notes from which a common name is not specific, and minimum number of notes for that rule.
 const COMMON_SHARE: usize = 4;
 const COMMON_FROM: usize = 16;
-/// Weight of being near a commit, among the weights of what is shared.
+/// Weight of likeness to a commit, relative to those of shared names.
 const NEAR_WEIGHT: f32 = 2.0;
 /// Commits, files and decisions of one session that a question shows.
 const COMMITS_MAX: usize = 16;
 const FILES_MAX: usize = 24;
 const DECISIONS_MAX: usize = 8;
 
-/// Work that a session landed.
+/// Commits and written files of a session.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Work {
     /// The session.
@@ -41,7 +41,7 @@ pub struct Work {
     pub title: String,
     /// Its commits, in the order of their time.
     pub commits: Vec<Landed>,
-    /// Files that it wrote, and when it did so last.
+    /// Files that it wrote, with the time of the last write.
     files: Vec<(String, Timestamp)>,
     /// First paragraph of its last answer.
     answer: String,
@@ -49,7 +49,7 @@ pub struct Work {
 }
 
 impl Work {
-    /// Returns the work of a session; `None` where it neither committed nor wrote anything.
+    /// Returns the work of a session; `None` if it neither committed nor wrote anything.
     pub fn of(record: &SessionRecord) -> Option<Self> {
         let files: Vec<(String, Timestamp)> =
             record.written().map(|(path, at)| (path.to_owned(), at)).collect();
@@ -89,7 +89,7 @@ impl Work {
     }
 }
 
-/// A session's work beside notes that it touched, by their places in the lists.
+/// A session's work and the notes that it touched, by their indexes in the lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkBatch {
     /// The work.
@@ -134,8 +134,8 @@ impl<'a> TouchedNotes<'a> {
         touched
     }
 
-    /// Returns the work of a session with the notes that it touched, in batches of at most so many. `near` has the notes
-    /// near each of its commits; those for which `is_over` is true are left out.
+    /// Returns the work of a session with the notes that it touched, in batches of limited size. `near` contains the
+    /// notes near each of its commits; those for which `is_over` is true are left out.
     pub fn batches(
         &self,
         (place, work): (usize, &Work),
@@ -274,8 +274,8 @@ pub fn shown(work: &Work, batch: &WorkBatch, chars_max: usize) -> String {
     text
 }
 
-/// Returns what a note is about, in single words: identifiers in its text, its entities and files, and the words of its
-/// title but those of grammar.
+/// Returns the names in a note, as single words: identifiers in its text, its entities and files, and the words of its
+/// title except those of grammar.
 fn names_of(draft: &Draft) -> BTreeSet<String> {
     let identifiers = names::of_texts(&draft.title, &draft.body).into_iter();
     let entities = entities_of(draft).filter(|name| !name.contains(char::is_whitespace));
@@ -318,7 +318,7 @@ fn last_part(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Whether a path, which may be absolute, names a file of the project.
+/// Returns whether a path, which may be absolute, names a file of the project.
 fn is_same_file(path: &str, file: &str) -> bool {
     path.strip_suffix(file).is_some_and(|above| above.is_empty() || above.ends_with('/'))
 }
@@ -398,7 +398,7 @@ mod tests {
         let other =
             work(vec![landed(8_000, "Replace the printer of each label")], &[("src/cart.rs", 900)]);
         assert_eq!(notes(&drafts, &other), [1, 2, 3]);
-        // A session that landed nothing overtakes nothing.
+        // A session without work overtakes nothing.
         let idle = SessionRecord { answer: "Redis".to_owned(), ..SessionRecord::default() };
         assert_eq!(Work::of(&idle), None);
     }
@@ -442,7 +442,7 @@ mod tests {
         let done = work(vec![landed(8_000, "Keep carts")], &[]);
         assert_eq!(notes(&common, &done), [0; 0]);
         assert_eq!(notes(&common[..3], &done), [0, 1, 2]);
-        // What is near a commit counts all the same.
+        // A note similar to a commit counts in any case.
         let near = batches(&common, &done, &[vec![7]], NOTES_MAX);
         assert_eq!((near.len(), &near[0].notes[..]), (1, &[7][..]));
     }

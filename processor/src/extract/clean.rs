@@ -1,5 +1,5 @@
-//! Plain text from Markdown written for a chat: what is only dress (bold, link targets, emoji,
-//! line numbers of the day) goes, every word stays.
+//! Plain text from Markdown written for a chat: decoration (bold, link targets, emoji, line numbers of the day) is
+//! removed, every word stays.
 
 use std::sync::LazyLock;
 
@@ -40,10 +40,10 @@ static FILLER: LazyLock<Pattern> = LazyLock::new(|| {
     )
 });
 
-/// Stands for a code span while the text around it is cleaned.
+/// Replaces a code span while the text around it is cleaned.
 const SPAN_MARK: char = '\u{E000}';
 
-/// Returns the text without Markdown's dress, on one line. Code spans stay as they are.
+/// Returns the text without Markdown's decoration, on one line. Code spans are unchanged.
 pub fn plain(text: &str) -> String {
     let text = text.replace(SPAN_MARK, "");
     let spans: Vec<&str> = SPAN.find_iter(&text).map(|span| span.as_str()).collect();
@@ -66,7 +66,7 @@ pub fn plain(text: &str) -> String {
     PATH_LINE.replace_all(&text, "$1").into_owned()
 }
 
-/// Text outside of code spans, without links, emphasis and ornament.
+/// Returns text outside of code spans without links, emphasis and ornament.
 fn undressed(text: &str) -> String {
     let text = IMAGE.replace_all(text, "");
     let text = LINK.replace_all(&text, "$1");
@@ -85,23 +85,24 @@ pub fn without_filler(text: &str) -> &str {
     if rest.chars().count() < FILLER_REST_CHARS_MIN { text } else { rest }
 }
 
-/// With less than this left, what looked like filler was the message.
+/// Minimum length of the rest: with less, the apparent filler was the message.
 const FILLER_REST_CHARS_MIN: usize = 12;
 
-/// Whether a code span must stay one, because Markdown would read its characters otherwise or
-/// because it is a command line of several words.
+/// Returns whether a code span must stay one, because Markdown would read its characters otherwise or because it is a
+/// command line of several words.
 fn needs_ticks(span: &str) -> bool {
     span.starts_with("__")
         || !span.chars().all(|c| c.is_alphanumeric() || "._/-#@:+,'()=\"&!?→%".contains(c))
 }
 
-/// Emoji, arrows of progress bars and the like; `→`, `≥` and letters of every script stay.
+/// Returns whether a character is ornament, such as emoji and arrows of progress bars; `→`, `≥` and letters of every
+/// script stay.
 pub(super) fn is_ornament(c: char) -> bool {
     matches!(u32::from(c),
         0x1F000..=0x1FAFF | 0x2600..=0x27BF | 0x2B00..=0x2BFF | 0xFE0F | 0x200D | 0x2500..=0x259F)
 }
 
-/// Returns the first `chars_max` characters, cut at a word, with an ellipsis where it was cut.
+/// Returns the first `chars_max` characters, cut at a word, with an ellipsis after a cut.
 pub fn cut(text: &str, chars_max: usize) -> String {
     if text.chars().count() <= chars_max {
         return text.to_owned();
@@ -111,7 +112,7 @@ pub fn cut(text: &str, chars_max: usize) -> String {
     let at = head.rfind(char::is_whitespace).filter(|&at| at > end / 2).unwrap_or(end);
     let mut cut =
         head[..at].trim_end_matches([',', ';', ':', ' ', '(', '-', '—', '.', '…']).to_owned();
-    // A code span that lost its end would swallow what follows.
+    // A code span without its end would extend over the following text.
     if cut.matches('`').count() % 2 == 1 {
         cut.push('`');
     }
@@ -152,7 +153,7 @@ pub(super) static PATTERNS: &[&LazyLock<Pattern>] = &[
     &FILLER,
 ];
 
-/// One line, without the stop at its end.
+/// Returns one line, without the full stop at its end.
 pub fn title(text: &str) -> String {
     let text = capital(text.trim());
     text.trim_end_matches(['.', ':', ';', ',']).replace('\n', " ")

@@ -1,4 +1,4 @@
-//! Verified commands: what builds, tests, checks and runs the project, as tool calls showed it.
+//! Verified commands: commands that build, test, check and run the project, observed in tool calls.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -57,17 +57,17 @@ pub fn mine(session: &Session, roots: &Roots) -> Vec<CommandRecord> {
     seen
 }
 
-/// Whether a call that passed ran no test at all.
+/// Returns whether a call that passed ran no test.
 fn found_no_tests(call: &Call) -> bool {
     words::NO_TESTS.is_match(&call.output) && !words::SOME_TESTS.is_match(&call.output)
 }
 
-/// Whether the call ran to its end.
+/// Returns whether the call ran to its end.
 pub fn has_outcome(call: &Call) -> bool {
     !call.denied && !call.interrupted && call.result_uuid.is_some()
 }
 
-/// A command that names one file, port or process belongs to its moment.
+/// Returns whether a command names one file, port or process, so that it is of no lasting use.
 fn is_passing(line: &str) -> bool {
     let bare = matches!(
         line.trim_end_matches(" -"),

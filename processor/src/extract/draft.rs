@@ -17,11 +17,11 @@ pub struct Draft {
     pub title: String,
     /// Markdown below the title; may be empty.
     pub body: String,
-    /// Where it applies.
+    /// Its scope.
     pub scope: Scope,
     /// When its evidence happened.
     pub occurred: Timestamp,
-    /// How sure the extractor is, 0 to 1.
+    /// Confidence of the extractor, 0 to 1.
     pub confidence: f32,
     /// The session it was found in.
     pub session: String,
@@ -37,19 +37,19 @@ pub struct Draft {
     pub paths: Vec<String>,
     /// Search words.
     pub tags: Vec<String>,
-    /// Of a fix: signatures of the errors that it was seen to cure.
+    /// Of a fix: signatures of the errors that it cured.
     pub signatures: Vec<String>,
     /// Name of the extractor that made it.
     pub extractor: String,
     /// How much it is worth against other drafts, any scale; consolidation keeps the best.
     pub worth: f32,
-    /// Importance that a language model gave it, 0 to 1; `None` of a wish that rules found.
+    /// Importance assigned by a language model, 0 to 1; `None` for a wish found by rules.
     #[serde(default)]
     pub importance: Option<f32>,
-    /// Whether it holds beyond its session's task.
+    /// Whether it applies beyond its session's task.
     #[serde(default)]
     pub standing: bool,
-    /// Ways in which somebody will later ask for it.
+    /// Likely later queries for it.
     #[serde(default)]
     pub cues: Vec<String>,
     /// Names it mentions, as [`memory_store::memory::Entity`] writes them.
@@ -64,7 +64,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Returns what is compared of it with other drafts.
+    /// Returns its text for comparison with other drafts.
     pub fn statement(&self) -> Statement {
         Statement::new(self.kind, &self.title, &self.body, self.paths.clone())
     }

@@ -1,6 +1,5 @@
-//! Episodes: a request and what followed until the next one. Prompts that only go on ("yes",
-//! "commit this") belong to the episode they go on with, so that a commit message stands beside
-//! the work it is about.
+//! Episodes: a request and everything until the next one. Prompts that only continue ("yes", "commit this") belong to
+//! the episode that they continue, so that a commit message is next to its work.
 
 use std::ops::Range;
 
@@ -21,7 +20,7 @@ pub struct TypedSentence {
     pub sentence: ProseSentence,
     /// The record that holds it.
     pub uuid: String,
-    /// When it was said.
+    /// The time of the statement.
     pub at: Timestamp,
 }
 
@@ -31,7 +30,7 @@ impl TypedSentence {
         self.sentence.block == PASTED
     }
 
-    /// Its plain text.
+    /// Returns its plain text.
     pub fn text(&self) -> &str {
         &self.sentence.text
     }
@@ -46,7 +45,7 @@ pub struct Commit {
     pub at: Timestamp,
 }
 
-/// A request and what followed.
+/// A request and its results.
 #[derive(Debug)]
 pub struct Episode {
     /// Whether the request is an accepted plan.
@@ -66,7 +65,7 @@ pub fn episodes(session: &Session) -> Vec<Episode> {
         .collect()
 }
 
-/// The turns of each episode.
+/// Returns the ranges of turns of the episodes.
 fn bounds(turns: &[Turn]) -> Vec<Range<usize>> {
     let mut starts: Vec<usize> = Vec::new();
     for (at, turn) in turns.iter().enumerate() {
@@ -78,8 +77,9 @@ fn bounds(turns: &[Turn]) -> Vec<Range<usize>> {
     starts.iter().copied().zip(ends).map(|(from, to)| from..to).collect()
 }
 
-/// For each turn whether a program or another agent drives the session there: what it queues, answers and accepts is not
-/// the user's. A machine's turn, such as a notice that a task ended, belongs to whoever drove before.
+/// Returns for each turn whether a program or another agent drives the session there: prompts that it queues, answers
+/// and accepts are not the user's. A machine's turn, such as a notice that a task ended, has the same driver as the
+/// turn before.
 fn driven_by_programs(turns: &[Turn]) -> Vec<bool> {
     let mut driven = false;
     let of = |turn: &Turn| {
@@ -93,7 +93,7 @@ fn driven_by_programs(turns: &[Turn]) -> Vec<bool> {
     turns.iter().map(of).collect()
 }
 
-/// Whether a turn asks for something new.
+/// Returns whether a turn contains a new request.
 fn opens(turn: &Turn) -> bool {
     match turn.prompt.by {
         PromptBy::User | PromptBy::Sdk | PromptBy::Agent => !goes_on(&turn.prompt.text),
@@ -102,13 +102,13 @@ fn opens(turn: &Turn) -> bool {
     }
 }
 
-/// Whether a prompt only goes on with what was begun.
+/// Returns whether a prompt only asks to continue.
 pub fn goes_on(prompt: &str) -> bool {
     words::GOES_ON.is_match(prompt)
         || prompt.trim().chars().filter(|c| c.is_alphabetic()).count() < 3
 }
 
-/// Returns the request of a slash command beyond its name: its arguments, where they say something.
+/// Returns the request of a slash command beyond its name: its arguments, if they have content.
 fn command_ask(text: &str) -> Option<&str> {
     let (_, arguments) = text.trim().split_once(char::is_whitespace)?;
     (arguments.split_whitespace().count() >= 3).then_some(arguments)
@@ -124,7 +124,7 @@ pub fn plan_in(prompt: &str) -> Option<&str> {
     words::PLAN_PROMPT.find(prompt).map(|found| &prompt[found.end()..])
 }
 
-/// The words of a prompt that asks for work; empty of a machine's.
+/// Returns the words of a prompt that asks for work; empty for a machine's prompt.
 pub fn words_of(turn: &Turn) -> &str {
     match turn.prompt.by {
         PromptBy::User | PromptBy::Sdk | PromptBy::Agent => &turn.prompt.text,
@@ -141,16 +141,17 @@ fn episode(turns: &[Turn], driven: &[bool]) -> Episode {
     }
 }
 
-/// Returns the request in the words of a prompt: the title of the plan that it hands over, or its text without material.
+/// Returns the request in the words of a prompt: the title of the plan that it hands over, or its text without
+/// material.
 pub fn asked(prompt: &str) -> String {
     handed_plan(prompt).unwrap_or_else(|| plain(&request(first_lines(prompt))))
 }
 
-/// The words of a prompt before what was pasted under them.
+/// Returns the words of a prompt before pasted text.
 fn first_lines(prompt: &str) -> &str {
     let log = words::LOG.find(prompt).map(|found| found.start());
     let head = prompt[..log.unwrap_or(prompt.len())].trim();
-    // A log that begins in the middle of a line comes after a colon.
+    // A log that begins in the middle of a line follows a colon.
     let head = match head.find(": ") {
         Some(at) if log.is_some() && head.len() - at > PASTED_BYTES_MIN => head[..at].trim(),
         _ => head,
@@ -159,7 +160,7 @@ fn first_lines(prompt: &str) -> &str {
     &head[..head.floor_char_boundary(PROMPT_BYTES_MAX)]
 }
 
-/// Returns the text of a prompt besides the words of the request; `None` without a log.
+/// Returns the text of a prompt other than the words of the request; `None` without a log.
 fn pasted(prompt: &str) -> Option<&str> {
     let prompt = prompt.trim_start();
     words::LOG.find(prompt)?;
@@ -167,13 +168,13 @@ fn pasted(prompt: &str) -> Option<&str> {
     Some(rest.trim_start_matches([':', ' ', '\n'])).filter(|rest| !rest.is_empty())
 }
 
-/// Bytes from which a text that follows a colon in front of a log counts as pasted, too.
+/// Minimum length of a text after a colon in front of a log to count as pasted, too.
 const PASTED_BYTES_MIN: usize = 80;
 
-/// Bytes of a prompt that are its request; what follows is pasted.
+/// Maximum length of the request in a prompt; the rest is pasted.
 const PROMPT_BYTES_MAX: usize = 1200;
 
-/// Returns the commits of some steps; a message tried again replaces the one before.
+/// Returns the commits of some steps; a repeated attempt replaces the one before.
 pub fn commits_of<'a>(steps: impl Iterator<Item = &'a Step>) -> Vec<Commit> {
     let mut commits: Vec<Commit> = Vec::new();
     for step in steps {
@@ -240,7 +241,7 @@ fn say_log(statements: &mut Vec<TypedSentence>, prompt: &str, uuid: &str, at: Ti
     }
 }
 
-/// The paragraph of what was pasted.
+/// Paragraph number of pasted text.
 const PASTED: usize = usize::MAX;
 
 /// Characters of a log line, and lines of a log, that are kept.

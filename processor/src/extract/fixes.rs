@@ -1,5 +1,5 @@
-//! Fixes: a call failed, something was changed, the same call passed. Or a command failed because
-//! it was put wrongly, and another one did what it was for.
+//! Fixes: a call failed, a change was made, the same call passed. Or a command was invoked wrongly and failed, and
+//! another one achieved its purpose.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -17,10 +17,10 @@ use super::words::names_machine;
 use super::{Roots, paths, shell, words};
 use crate::transcript::session::{Call, Input, Session, Step, StepKind};
 
-/// Steps after a failure in which its cure is looked for.
+/// Maximum number of steps after a failure in which its cure is searched.
 pub const REACH_STEPS: usize = 60;
 
-/// Calls after a wrongly put command in which the right one is looked for.
+/// Maximum number of calls after a wrongly invoked command in which the right one is searched.
 const REACH_CALLS: usize = 4;
 
 /// Cures of one session.
@@ -42,14 +42,14 @@ impl<'a> Steps<'a> {
         Self { keys: vec![OnceCell::new(); all.len()], all }
     }
 
-    /// Returns the key of the call at a place; `None` where there is none, or nothing identifies it.
+    /// Returns the key of the call at an index; `None` if there is no call, or it has no key.
     fn key(&self, at: usize) -> Option<&str> {
         let StepKind::Call(call) = &self.all.get(at)?.what else { return None };
         self.keys.get(at)?.get_or_init(|| key(call)).as_deref()
     }
 }
 
-/// A failed call with what is needed to tell of it.
+/// A failed call with the data needed to describe it.
 struct FailedCall<'a> {
     at: usize,
     step: &'a Step,
@@ -73,11 +73,12 @@ struct SeenCure<'a> {
     wrong: Option<String>,
     /// Whether the file of the call was read in between.
     read: bool,
-    /// The line that the last edit wrote, where it is one.
+    /// The line written by the last edit, if it is a single one.
     change: Option<String>,
 }
 
-/// Whether a call failed near the end of a session and did not pass since: its cure may stand in the part after it.
+/// Returns whether a call failed near the end of a session and did not pass since: its cure may be in the part after
+/// it.
 pub fn fails_at_end(session: &Session) -> bool {
     let steps = Steps::new(session.turns.iter().flat_map(|turn| &turn.steps));
     let count = steps.all.len();
@@ -120,7 +121,7 @@ pub fn mine<'a>(session: &'a Session, roots: &Roots) -> Vec<(&'a Call, Cure)> {
     cures
 }
 
-/// Returns what is kept of a failure and its cure; `None` where a text of it names a path of one machine.
+/// Returns the record of a failure and its cure; `None` if one of their texts contains a path of one machine.
 fn cure(
     roots: &Roots,
     steps: &Steps<'_>,
@@ -164,7 +165,7 @@ fn failure<'a>(steps: &Steps<'a>, at: usize) -> Option<FailedCall<'a>> {
     let output = without_status(&call.output);
     let known = passing_lines(steps, &key);
     let line = error_line(call, output, &known)?;
-    // A tool repeats what it was given; its first line is the error.
+    // A tool repeats its input; its first line is the error.
     let told = if matches!(call.input, Input::Shell { .. }) { output } else { line.as_str() };
     let signature = error_signature(told)?;
     if words::TOOL_HABIT.is_match(&line) || words::MISTYPED.is_match(&line) {
@@ -174,7 +175,7 @@ fn failure<'a>(steps: &Steps<'a>, at: usize) -> Option<FailedCall<'a>> {
     Some(FailedCall { at, step, call, key, signature, error })
 }
 
-/// A wrongly put command whose status a pipe hid: all it printed is how it is put.
+/// Returns whether a wrongly invoked command had its status hidden by a pipe and printed only its usage.
 fn is_hidden(call: &Call) -> bool {
     let short =
         call.output.lines().count() <= HIDDEN_LINES_MAX && call.output.len() <= HIDDEN_BYTES_MAX;
@@ -186,7 +187,7 @@ fn is_hidden(call: &Call) -> bool {
 const HIDDEN_LINES_MAX: usize = 4;
 const HIDDEN_BYTES_MAX: usize = 300;
 
-/// The line that says what went wrong: of a tool its first, of a command its most telling one.
+/// Returns the line that describes the failure: the first line of a tool, the most specific one of a command.
 fn error_line(call: &Call, output: &str, known: &BTreeSet<&str>) -> Option<String> {
     if !matches!(call.input, Input::Shell { .. }) {
         let first = output.lines().map(str::trim).find(|line| !line.is_empty())?;
@@ -206,7 +207,7 @@ fn error_line(call: &Call, output: &str, known: &BTreeSet<&str>) -> Option<Strin
         .cloned()
 }
 
-/// The lines that look like errors in runs of the same call that passed.
+/// Returns the lines that look like errors in runs of the same call that passed.
 fn passing_lines<'a>(steps: &Steps<'a>, key: &str) -> BTreeSet<&'a str> {
     let passing = steps.all.iter().enumerate().filter_map(|(at, step)| match &step.what {
         StepKind::Call(call) if !call.failed => Some((at, call.as_ref())),
@@ -224,10 +225,10 @@ fn passing_lines<'a>(steps: &Steps<'a>, key: &str) -> BTreeSet<&'a str> {
 /// Lines of passing runs that are compared with.
 const PASSING_LINES_MAX: usize = 200;
 
-/// Lines of an output among which the telling one is looked for.
+/// Maximum number of lines of an output among which the most specific one is searched.
 const TELLING_LINES_MAX: usize = 6;
 
-/// A call that was cancelled because one beside it failed says nothing itself.
+/// Returns whether a call was cancelled because a parallel one failed; its output has no cause.
 pub fn is_sibling(call: &Call) -> bool {
     call.output.contains("Sibling tool call errored")
         || call.output.contains("parallel tool call") && call.output.contains("errored")
@@ -272,7 +273,7 @@ fn seen_cure<'a>(
             return cure.changed(failure).then_some(cure);
         }
         if call.failed {
-            // Something else broke: what passed later may be due to its cure.
+            // An unrelated failure: a later pass may be due to its cure.
             let unrelated =
                 matches!(call.input, Input::Shell { .. }) && !same && !related(failure, key);
             if unrelated && !is_sibling(call) {
@@ -296,13 +297,13 @@ fn seen_cure<'a>(
 }
 
 impl<'a> SeenCure<'a> {
-    /// Whether anything was done that may have made the call pass.
+    /// Returns whether anything was done that may have made the call pass.
     fn changed(&self, failure: &FailedCall<'_>) -> bool {
         let retried = matches!(failure.call.input, Input::Edit { .. });
         retried || !self.files.is_empty() || self.command.is_some()
     }
 
-    /// Takes note of what a call did.
+    /// Records the effects of a call.
     fn take(&mut self, failure: &FailedCall<'_>, call: &'a Call) {
         match &call.input {
             Input::Read { path } => {
@@ -325,7 +326,7 @@ impl<'a> SeenCure<'a> {
     }
 }
 
-/// Returns the line that an edit wrote anew, if it is the only one and has no backtick.
+/// Returns the new line of an edit, if it is the only one and has no backtick.
 fn changed_line<'a>(old: &str, new: &'a str) -> Option<&'a str> {
     let known: Vec<&str> = old.lines().map(str::trim).collect();
     let mut written =
@@ -334,11 +335,11 @@ fn changed_line<'a>(old: &str, new: &'a str) -> Option<&'a str> {
     (written.next().is_none() && !old.is_empty() && !line.contains('`')).then_some(line)
 }
 
-/// Characters of a changed line, and files of a change, that are told.
+/// Maximum number of characters of a changed line, and of files of a change, in a description.
 const CHANGE_CHARS_MAX: usize = 100;
 const FILES_MAX: usize = 3;
 
-/// A command line as it is told: relative to the working tree, and short.
+/// Returns a command line for a description: relative to the working tree, and short.
 fn told_line(roots: &Roots, line: &str) -> String {
     cut(&roots.strip(line), LINE_CHARS_MAX)
 }
@@ -349,7 +350,7 @@ pub fn has_changed(call: &Call) -> bool {
     !call.failed && has_outcome(call) && changes(command)
 }
 
-/// Whether a command line changes something, rather than looking or checking.
+/// Returns whether a command line changes something, rather than reads or checks.
 fn changes(line: &str) -> bool {
     let normal = normalise_command(line);
     match classify(&normal) {
@@ -377,7 +378,7 @@ fn related(failure: &FailedCall<'_>, key: &str) -> bool {
 /// Returns the mistaken call and the command that did their work.
 fn instead(roots: &Roots, failure: &FailedCall<'_>, call: &Call) -> Option<(String, String)> {
     let Input::Shell { command: right, .. } = &call.input else { return None };
-    // A mistyped path is nobody's lesson.
+    // A mistyped path teaches nothing.
     if !words::WRONG_USE.is_match(&failure.call.output)
         || failure.key == normalise_command(right)
         || call.output.trim().is_empty() && matches!(failure.call.input, Input::Shell { .. })
@@ -403,7 +404,7 @@ fn instead(roots: &Roots, failure: &FailedCall<'_>, call: &Call) -> Option<(Stri
                 .filter(|word| word.len() > 2 && known.contains(word));
             (shared.count() >= 2).then(|| (named(roots, failure.call), one_line(right)))
         }
-        // Another tool was asked for something it does not have; the shell did it.
+        // Another tool lacked a requested function; the shell performed it.
         Input::Other { .. } | Input::Unknown => {
             let asked = word_set(&failure.call.output);
             let right = shell::commands(right).into_iter();
@@ -434,24 +435,24 @@ fn blamed(line: &str, error: &str) -> Option<SimpleCommand> {
     named.next().map(|simple| SimpleCommand { words: simple.words, alone: false })
 }
 
-/// The program and the options of a simple command.
+/// Returns the program and the options of a simple command.
 fn put(words: &[String]) -> String {
     let mut told = words.iter().enumerate().filter(|(at, word)| *at == 0 || word.starts_with('-'));
     let first = told.next().map_or(String::new(), |(_, word)| word.clone());
     told.fold(first, |line, (_, word)| format!("{line} {word}"))
 }
 
-/// The first words of a command line, up to one of `asked`.
+/// Returns the first words of a command line, up to one of `asked`.
 fn head(line: &str, asked: &BTreeSet<String>) -> Option<String> {
     let words: Vec<&str> = line.split_whitespace().take(HEAD_WORDS_MAX).collect();
     let at = words.iter().position(|word| asked.contains(*word))?;
     (at > 0).then(|| words[..=at].join(" "))
 }
 
-/// Words in which a command line says what it is to do.
+/// Maximum number of words in which a command line names its action.
 const HEAD_WORDS_MAX: usize = 4;
 
-/// Whether a call is a command line that cannot be told whole.
+/// Returns whether a call is a command line that is too long to be shown whole.
 fn is_long(roots: &Roots, input: &Input) -> bool {
     matches!(input, Input::Shell { command, .. }
         if roots.strip(&one_line(command)).chars().count() > LINE_CHARS_MAX
@@ -463,13 +464,13 @@ fn one_line(command: &str) -> String {
     words::OUTPUT_ONLY.replace_all(line, "").trim().replace('`', "'")
 }
 
-/// Whether a signature tells one error from others: by a name, or by enough words.
+/// Returns whether a signature distinguishes one error from others: by a name, or by enough words.
 fn is_telling(signature: &str) -> bool {
     let terms = subject_of(signature);
     terms.len() >= TELLING_TERMS_MIN || terms.iter().any(|term| term.contains(['.', '/', '_']))
 }
 
-/// Words by which an error is known again.
+/// Minimum number of words by which an error is recognised.
 const TELLING_TERMS_MIN: usize = 3;
 
 /// Describes the change that made the failed call pass, or the command that did its work instead.
@@ -499,7 +500,7 @@ fn outcome(
 /// Characters of a command in a title.
 const NAME_CHARS_MAX: usize = 60;
 
-/// How a call is called in a title.
+/// Returns the name of a call in a title.
 fn named(roots: &Roots, call: &Call) -> String {
     match &call.input {
         Input::Shell { command, .. } => {
@@ -514,7 +515,7 @@ fn named(roots: &Roots, call: &Call) -> String {
     }
 }
 
-/// Short settings in front of a command: without them it may not fail.
+/// Returns the short variable settings in front of a command: without them it may not fail.
 fn variables(command: &str) -> String {
     words::VARIABLES.find(command).map_or(String::new(), |found| found.as_str().to_owned())
 }

@@ -1,4 +1,4 @@
-//! Commits that were made in a session, as later questions about earlier memories see them.
+//! Commits that were made in a session, as input of later questions about earlier memories.
 
 use memory_store::Timestamp;
 use serde::{Deserialize, Serialize};

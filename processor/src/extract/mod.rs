@@ -1,6 +1,6 @@
-//! Extraction by rules: what a session shows without anybody reading it. Rules write one kind of memory alone, standing
-//! wishes in explicit words (`wishes.rs`); a model and people write all others. What tool calls proved is data of the
-//! session (`session_record/`).
+//! Extraction by rules: the facts of a session that need no reader. Rules write only one kind of memory, standing
+//! wishes in explicit words (`wishes.rs`); a model and people write all others. The results of tool calls are data of
+//! the session (`session_record/`).
 //!
 //! Everything here is a pure function of the session: no clock, no disk, no order of processing.
 
@@ -37,12 +37,12 @@ pub use roots::Roots;
 pub use sets::{overlap, subject_of, word_set};
 pub(crate) use shell::commit_message;
 
-/// What rules found in a session.
+/// Findings of rules in a session.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RuleFindings {
     /// Standing wishes in explicit words, in the session's order.
     pub wishes: Vec<Draft>,
-    /// What it was about.
+    /// Its subject.
     pub record: SessionRecord,
 }
 
@@ -55,13 +55,13 @@ pub fn mine(session: &Session, roots: &Roots) -> RuleFindings {
     RuleFindings { wishes, record }
 }
 
-/// Whether a text says that something is broken.
+/// Returns whether a text reports a failure.
 pub fn says_broken(text: &str) -> bool {
     words::FAILS.is_match(text)
 }
 
-/// Returns a memory under another title: its first sentence, with the old title said at the end.
-/// `None` when the body has no sentence that can stand in front.
+/// Returns a memory under another title: its first sentence, with the old title at the end of the text. `None` if the
+/// body has no sentence that is usable as a title.
 pub fn retitled(title: &str, body: &str) -> Option<(String, String)> {
     let sentences = prose::split(body);
     let first = sentences.iter().position(|sentence| {

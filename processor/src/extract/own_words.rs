@@ -1,11 +1,11 @@
-//! The sentences of a prompt that its author says to Claude. Everything else in it is *material*: what was pasted,
-//! quoted, or given as the text of a task. Material has no wishes, whatever it says, and in doubt a sentence is
+//! Finds the sentences of a prompt that its author addresses to Claude. All other text is *material*: pasted or quoted
+//! text, or the text of a task. Material never contains wishes, whatever its wording, and in doubt a sentence is
 //! material.
 //!
-//! The decision is structural. Material with marks (a fence, `>`, an element, quotation marks) ends where its marks do.
+//! The decision is structural. Material with marks (a fence, `>`, an element, quotation marks) ends with its marks.
 //! Material in the form of a document (a chat, a log, a mail, a table, code) ends with its paragraph. A pasted
 //! paragraph has neither mark nor form, so the prompt is searched for a sentence that *points* to a text: one that ends
-//! with a colon, works on a text ("translate"), or says "this", "below", "following". Where a prompt points to a text
+//! with a colon, works on a text ("translate"), or contains "this", "below", "following". If a prompt points to a text
 //! without marks, only the part that asks for the work is the author's.
 
 use std::ops::Range;
@@ -15,27 +15,27 @@ use super::pattern::{Pattern, pattern};
 use super::wishes::{says_wish, stands};
 use super::words;
 
-/// Words of a quotation or an element that can say something; fewer are a name or a value.
+/// Minimum number of words in a quotation or an element to count as a statement; fewer are a name or a value.
 const QUOTED_WORDS_MIN: usize = 4;
 /// Bytes of one quotation.
 const QUOTATION_BYTES_MAX: usize = 4 << 10;
-/// Elements that are looked for their end.
+/// Maximum number of elements whose end is searched.
 const ELEMENTS_MAX: usize = 200;
-/// Sentences of a paragraph that asks nothing and stands beside a request; more are a document.
+/// Maximum number of sentences in a paragraph without a request next to a request; more are a document.
 const BESIDE_SENTENCES_MAX: usize = 3;
 /// Words of such a paragraph.
 const BESIDE_WORDS_MAX: usize = 60;
-/// Characters of the name in front of what somebody said.
+/// Maximum number of characters in the name in front of a statement.
 const LABEL_CHARS_MAX: usize = 24;
-/// Stands for each byte of material with marks while a prompt is read.
+/// Replaces each byte of marked material while a prompt is read.
 const MASK: char = '\u{1}';
 
-/// Returns the sentences that the author of a prompt says to Claude, each in a paragraph of its own.
+/// Returns the sentences that the author of a prompt addresses to Claude, each in a paragraph of its own.
 pub fn own_words(prompt: &str) -> String {
     let prompt = CutPrompt::read(prompt);
     let parts = prompt.own_segments().into_iter().flat_map(|at| prompt.parts(at));
     let own = parts.filter(|part| part.is_own).filter_map(|part| {
-        // A wish may name what somebody would say; whatever else quotes, passes on.
+        // A wish may quote example words; any other sentence with a quotation passes on another person's words.
         match is_wish(&outside_quotations(&prompt.text[part.range.clone()])) {
             true => prompt.is_said(&part.range).then(|| prompt.text[part.range].trim().to_owned()),
             false => Some(prompt.without_marked(part.range).trim().to_owned()),
@@ -44,7 +44,7 @@ pub fn own_words(prompt: &str) -> String {
     own.filter(|sentence| !sentence.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
-/// Returns the part of a prompt that asks for work, without its material; empty where nothing but material is there.
+/// Returns the part of a prompt that asks for work, without its material; empty if the prompt is material only.
 pub fn request(prompt: &str) -> String {
     let prompt = CutPrompt::read(prompt);
     let own = prompt.own_segments();
@@ -54,7 +54,7 @@ pub fn request(prompt: &str) -> String {
     parts.map(|part| prompt.without_marked(part.range)).collect::<String>().trim().to_owned()
 }
 
-/// Returns a sentence without what stands in marks of quotation.
+/// Returns a sentence without its quotations.
 pub fn outside_quotations(sentence: &str) -> String {
     masked(sentence).chars().filter(|&c| c != MASK).collect()
 }
@@ -120,7 +120,7 @@ impl<'p> CutPrompt<'p> {
         (0..self.segments.len()).filter(|&at| self.is(at, LineForm::Prose)).collect()
     }
 
-    /// Returns the segments that the author says to Claude.
+    /// Returns the segments that the author addresses to Claude.
     fn own_segments(&self) -> Vec<usize> {
         let prose = self.prose();
         let (Some(&first), Some(&last)) = (prose.first(), prose.last()) else { return Vec::new() };
@@ -134,7 +134,7 @@ impl<'p> CutPrompt<'p> {
         if prose.len() == 1 && !has_document && lists.is_empty() {
             return prose;
         }
-        // What an announcement announces goes on to the end of the prompt.
+        // Announced material extends to the end of the prompt.
         if let Some(&announcing) = prose.iter().find(|&&at| self.announces(at)) {
             let before = &prose[..=prose.partition_point(|&at| at < announcing)];
             let is_plain = before.iter().enumerate().all(|(number, &at)| at == number)
@@ -144,19 +144,19 @@ impl<'p> CutPrompt<'p> {
         let pointing: Vec<usize> = prose.iter().copied().filter(|&at| self.points(at)).collect();
         let asking = self.asking_end();
         if pointing.is_empty() && !has_document && lists.is_empty() {
-            // Beside a request, what is said to Claude says so.
+            // Next to a request, a sentence for Claude asks for something or is short and addressed to Claude.
             let is_said = |&at: &usize| self.asks(at) || self.is_short(at) && self.is_addressed(at);
             let is_all_said = prose.iter().all(is_said);
             return if is_all_said { prose } else { asking.into_iter().collect() };
         }
-        // The text that is pointed to lies behind the first segment, or before the last one.
+        // The text referred to is after the first segment, or before the last one.
         let is_at_end = pointing.iter().all(|&at| Some(at) == asking);
         let ends_prompt = asking.is_some_and(|at| at == first && at == 0 || at == last);
         if is_at_end && ends_prompt { asking.into_iter().collect() } else { Vec::new() }
     }
 
-    /// Whether nothing in the prompt makes a wish somebody else's: each other sentence speaks to Claude, none names a
-    /// source or works on a text, and none behind the wish asks about it.
+    /// Returns whether no part of the prompt attributes a wish to another person: each other sentence addresses Claude,
+    /// none names a source or works on a text, and none after the wish asks about it.
     fn is_said(&self, wish: &Range<usize>) -> bool {
         let shown = (0..self.segments.len()).filter(|&at| !self.is(at, LineForm::Marked));
         let mut others =
@@ -168,7 +168,7 @@ impl<'p> CutPrompt<'p> {
             })
     }
 
-    /// Returns the first sentence at an end of the prompt that asks, and wishes for nothing: either end may be material.
+    /// Returns the first sentence at an end of the prompt that asks and contains no wish: either end may be material.
     fn first_question(&self) -> String {
         let prose = self.prose();
         let ends = prose.first().into_iter().chain(prose.last());
@@ -180,7 +180,7 @@ impl<'p> CutPrompt<'p> {
         asking.next().map_or(String::new(), |range| self.without_marked(range).trim().to_owned())
     }
 
-    /// Returns the one end of the prompt, its first or its last segment of prose, that asks for something; `None` where
+    /// Returns the one end of the prompt, its first or its last segment of prose, that asks for something; `None` if
     /// both do, or neither.
     fn asking_end(&self) -> Option<usize> {
         let prose = self.prose();
@@ -193,13 +193,13 @@ impl<'p> CutPrompt<'p> {
         }
     }
 
-    /// Whether a segment ends with a colon before material without marks.
+    /// Returns whether a segment ends with a colon before material without marks.
     fn announces(&self, at: usize) -> bool {
         let is_marked = self.is(at + 1, LineForm::Marked) || at + 1 >= self.segments.len();
         self.of(at).ends_with([':', '：']) && !is_marked
     }
 
-    /// Whether a segment speaks of a text that has no marks beside it.
+    /// Returns whether a segment mentions a text next to it that has no marks.
     fn points(&self, at: usize) -> bool {
         let is_marked = self.is(at + 1, LineForm::Marked)
             || at > 0 && self.is(at - 1, LineForm::Marked)
@@ -207,23 +207,23 @@ impl<'p> CutPrompt<'p> {
         !is_marked && (WORKS_ON_TEXT.is_match(self.of(at)) || points(self.of(at)))
     }
 
-    /// Whether a segment asks Claude for something.
+    /// Returns whether a segment asks Claude for something.
     fn asks(&self, at: usize) -> bool {
         self.sentences(at).into_iter().any(|range| asks(self.masked[range].trim()))
     }
 
-    /// Whether a segment is as short as what a person says beside a request.
+    /// Returns whether a segment is as short as a remark next to a request.
     fn is_short(&self, at: usize) -> bool {
         let sentences = self.sentences(at).len();
         sentences <= BESIDE_SENTENCES_MAX && count(self.of(at)) <= BESIDE_WORDS_MAX
     }
 
-    /// Whether a segment speaks to Claude, or of this project.
+    /// Returns whether a segment addresses Claude or mentions this project.
     fn is_addressed(&self, at: usize) -> bool {
         ADDRESSED.is_match(self.of(at))
     }
 
-    /// Whether a segment announces rules of the author's own.
+    /// Returns whether a segment announces rules of the author's own.
     fn lists_own_rules(&self, at: usize) -> bool {
         let head = self.of(at);
         head.ends_with([':', '：']) && OWN_RULES.is_match(head) && !WORKS_ON_TEXT.is_match(head)
@@ -281,18 +281,18 @@ impl<'p> CutPrompt<'p> {
 /// A part of a prompt that is its author's.
 struct OwnPart {
     range: Range<usize>,
-    /// Whether it is a whole sentence that the author says to Claude.
+    /// Whether it is a whole sentence that the author addresses to Claude.
     is_own: bool,
 }
 
-/// A sentence's report of what others say.
+/// Reported speech in a sentence.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Report {
     /// It reports nothing.
     None,
-    /// What it reports ends with it, or with the marks in it.
+    /// The reported speech ends with the sentence, or with the marks in it.
     Closed,
-    /// What it reports may go on.
+    /// The reported speech may continue.
     Open,
 }
 
@@ -308,27 +308,27 @@ impl Report {
     }
 }
 
-/// Returns where the colon stands behind which a sentence tells what others say, or the text that it works on.
+/// Returns the position of the colon that introduces reported speech or the text that a sentence works on.
 fn speech_of(sentence: &str) -> Option<usize> {
     let colon = sentence.find(": ").or_else(|| sentence.find('：'));
     let at = colon.or_else(|| sentence.trim_end().strip_suffix(':').map(str::len))?;
     let (head, tail) = (sentence[..at].trim(), &sentence[at..]);
-    // In front of a wish stands what it is about, or that it is one.
+    // A wish may be introduced by its topic, or by an announcement.
     let is_own = || is_own_head(head) || !says_wish(tail);
     (is_others(head) || !is_own()).then_some(at)
 }
 
-/// Whether what stands before a colon is what an author says in front of a wish.
+/// Returns whether the words before a colon are an author's introduction of a wish.
 fn is_own_head(head: &str) -> bool {
     is_topic(head) || stands(head) || SELF.is_match(head) || LEADS_IN.is_match(head)
 }
 
-/// Whether a few words before a colon say what a wish is about.
+/// Returns whether a few words before a colon name the topic of a wish.
 fn is_topic(head: &str) -> bool {
     TOPIC.is_match(head) && !OF_DOCUMENTS.is_match(head) && !SPEAKS.is_match(head)
 }
 
-/// Whether what stands before a colon makes what follows somebody else's.
+/// Returns whether the words before a colon attribute the following text to another person.
 fn is_others(head: &str) -> bool {
     OLD.is_match(head)
         || !SELF.is_match(head)
@@ -342,13 +342,13 @@ fn is_others(head: &str) -> bool {
                 || tells(head))
 }
 
-/// Whether a sentence tells what somebody else says.
+/// Returns whether a sentence reports another person's statement.
 fn tells(sentence: &str) -> bool {
     [&ACCORDING_TO, &TELLS, &TELLS_THAT, &OLD].iter().any(|it| it.is_match(sentence))
         && !BETWEEN_US.is_match(sentence)
 }
 
-/// Whether a sentence asks Claude for something.
+/// Returns whether a sentence asks Claude for something.
 fn asks(sentence: &str) -> bool {
     sentence.trim_end_matches(['"', ')', '\'']).ends_with(['?', '？'])
         || words::REQUEST.is_match(sentence)
@@ -356,19 +356,20 @@ fn asks(sentence: &str) -> bool {
         || WORKS_ON_TEXT.is_match(sentence)
 }
 
-/// Whether a sentence has words of a wish, or of a habit.
+/// Returns whether a sentence has words of a wish, or of a habit.
 fn is_wish(sentence: &str) -> bool {
     says_wish(sentence) || words::HABIT.is_match(sentence)
 }
 
-/// Whether a sentence with a wish is itself its author's: it is not put into somebody's mouth or into a text.
+/// Returns whether a sentence with a wish is its author's own, and not attributed to another person or meant for a
+/// text.
 fn is_wish_of_author(wish: &str) -> bool {
-    // What a wish itself wants said or shown comes behind its first words.
+    // Text that a wish wants inserted or shown follows its first words.
     let is_put_in = PUTS_IN.find(wish).is_some_and(|found| match found.start() {
         0 => !is_wish(found.as_str()),
         start => !is_wish(&wish[..start]),
     });
-    // A wish behind a request is no sentence of its own.
+    // A wish after a request is not a sentence of its own.
     let head = wish.split([',', '，']).next().unwrap_or_default();
     let names_text =
         || head.split(' ').any(|word| ["it", "them", "das", "es", "ça", "lo"].contains(&word));
@@ -380,7 +381,8 @@ fn is_wish_of_author(wish: &str) -> bool {
     !is_put_in && !is_behind_request && !is_material
 }
 
-/// Whether a sentence beside a wish speaks to Claude about the work, and of no text or person that may have wished.
+/// Returns whether a sentence next to a wish addresses Claude about the work and mentions no text or person that may
+/// have expressed the wish.
 fn speaks_to_claude(sentence: &str, is_behind_wish: bool) -> bool {
     /// Words of a request that names nothing but "it".
     const SHORT_WORDS_MAX: usize = 8;
@@ -399,7 +401,7 @@ fn speaks_to_claude(sentence: &str, is_behind_wish: bool) -> bool {
     is_said && !is_about_wish && !is_material
 }
 
-/// Whether a text speaks of another one beside it.
+/// Returns whether a text mentions another text next to it.
 fn points(text: &str) -> bool {
     POINTS.find_iter(text).any(|found| {
         let rest = text[found.end()..].trim_start();
@@ -413,7 +415,7 @@ fn points(text: &str) -> bool {
     })
 }
 
-/// Counts words; of scripts without spaces two characters count as one.
+/// Counts words; in scripts without spaces two characters count as one.
 pub fn count(text: &str) -> usize {
     let words = text.split_whitespace().filter(|word| word.contains(char::is_alphanumeric));
     let is_dense = |c: &char| matches!(u32::from(*c), 0x3040..=0x30FF | 0x3400..=0x9FFF);
@@ -443,7 +445,8 @@ fn masked(text: &str) -> String {
     masked
 }
 
-/// Finds elements: `<article>...</article>`. One that opens on a line of its own and does not end goes on to the end.
+/// Finds elements: `<article>...</article>`. An element that opens on a line of its own and is not closed extends to
+/// the end.
 fn elements(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut done = 0;
@@ -468,7 +471,7 @@ fn elements(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Finds fenced lines, up to the end where a fence is not closed.
+/// Finds fenced lines; an unclosed fence extends to the end.
 fn fences(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     let mut open: Option<(usize, &str)> = None;
@@ -502,7 +505,7 @@ fn quotations(text: &str) -> Vec<Range<usize>> {
             continue;
         };
         let Some((end, mark)) = quotation_end(text, at, c, closing) else { continue };
-        // What somebody says may be short.
+        // Direct speech may be short.
         let is_speech = text[..at].ends_with(": ");
         if is_speech || count(&text[at + c.len_utf8()..end]) >= QUOTED_WORDS_MIN {
             done = end + mark.len_utf8();
@@ -512,7 +515,7 @@ fn quotations(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Returns where a quotation that opens at a place ends: its closing mark.
+/// Returns the end of a quotation that opens at `at`: its closing mark.
 fn quotation_end(text: &str, at: usize, open: char, closing: &[char]) -> Option<(usize, char)> {
     let is_plain = matches!(open, '"' | '\'' | '`' | '‘' | '»');
     let before = text[..at].chars().next_back();
@@ -533,7 +536,7 @@ fn quotation_end(text: &str, at: usize, open: char, closing: &[char]) -> Option<
     (!crosses).then_some((at + open.len_utf8() + end, mark))
 }
 
-/// Lines with the places where they start.
+/// Returns the lines with their offsets.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut start = 0;
     text.split_inclusive('\n').map(move |line| {
@@ -579,7 +582,7 @@ fn segments(text: &str) -> Vec<LineGroup> {
     segments
 }
 
-/// Whether a line goes on with the sentence of the lines above it, which were broken where they were long.
+/// Returns whether a line continues the sentence of the lines above it, which were broken because of their length.
 fn is_broken(above: &str, line: &str) -> bool {
     /// Characters of a line that was broken because it was long.
     const LONG_CHARS_MIN: usize = 50;
@@ -604,20 +607,20 @@ fn form_of(line: &str) -> LineForm {
     }
 }
 
-/// Returns the name in front of what a line of a chat or a list of statements says.
+/// Returns the name at the start of a line of a chat or a list of statements.
 fn label(line: &str) -> Option<&str> {
     let found = NAMED_LINE.captures(line)?;
     let name = found.get(1).or(found.get(2))?;
     (name.as_str().chars().count() <= LABEL_CHARS_MAX).then(|| &line[name.range()])
 }
 
-/// Whether a line greets Claude, or nobody by name.
+/// Returns whether a line greets Claude, or is a greeting without a name.
 fn is_greeting(line: &str) -> bool {
     GREETING.is_match(line) && (TO_CLAUDE.is_match(line) || count(line) == 1)
 }
 
-/// Tells for each line whether it is part of a mail: from its head on, or from its greeting to its farewell and the name
-/// below that.
+/// Returns for each line whether it is part of a mail: from its head on, or from its greeting to its farewell and the
+/// name below that.
 fn mail_lines(text: &str) -> Vec<bool> {
     /// Lines of a name and an address below a farewell.
     const NAME_LINES_MAX: usize = 3;
@@ -634,7 +637,7 @@ fn mail_lines(text: &str) -> Vec<bool> {
     if let Some(at) = farewell {
         let below = lines[at + 1..].iter();
         let named = below.take(NAME_LINES_MAX).take_while(|line| !line.trim().is_empty()).count();
-        // Without a greeting it begins below the paragraph in which the author speaks.
+        // Without a greeting it begins below the paragraph of the author.
         let gap = lines[..at].iter().position(|line| line.trim().is_empty());
         let first = greeting.filter(|&first| first < at).or(gap).unwrap_or(at);
         mail[first..=at + named].fill(true);
@@ -644,7 +647,7 @@ fn mail_lines(text: &str) -> Vec<bool> {
     mail
 }
 
-/// Returns the sentences of a masked paragraph. People who begin none with a capital are understood, too.
+/// Returns the sentences of a masked paragraph, also if none starts with a capital letter.
 fn sentences(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut start = 0;
@@ -685,7 +688,7 @@ fn is_abbreviation(text: &str) -> bool {
     text.ends_with('.') && (is_number || known.contains(&word.to_ascii_lowercase().as_str()))
 }
 
-/// Whether a sentence may begin after another one: with a capital, or with a small letter where that one did.
+/// Returns whether a sentence may begin after another one: with a capital letter, or with a small one if that one did.
 fn begins_sentence(rest: &str, before: &str) -> bool {
     let is_small = |text: &str| text.trim_start().starts_with(char::is_lowercase);
     !is_small(rest) || is_small(before)
@@ -710,7 +713,7 @@ macro_rules! patterns {
 }
 
 patterns! {
-    /// Somebody else, or what somebody else said: one line for each language.
+    /// Another person, or their statement: one line for each language.
     SOURCE = pattern(r"(?ix)\b(?:the|an?|our|my|your|his|her|their|this|some|one|from|by)\ (?:(?:new|old|other|senior|former)\ )?(?:customers?|clients?|boss|managers?|bosses|colleagues?|co-?workers?|team\ ?mates?|interns?|consultants?|contractors?|reviewers?|suppliers?|competitors?|lawyers?|auditors?|legal|compliance|hr|qa|cto|ceo|po|product\ owner|stakeholders?|friends?|brother|sister|wife|husband|mother|father|mum|mom|dad|grandma|grandpa|teacher|professor|landlord|neighbou?rs?|tenants?|character|narrator|hero|villain|captain|other\ (?:session|model|agent|claude))\b
         |\b(?:compliance|legal|chatgpt|gpt-?[0-9]\w*|copilot|gemini|grandma|grandpa|somebody|someone|anybody|anyone|everybody\ says|people\ say)\b|\b(?:wrote|told|said|says|asked|mailed|emailed|pinged|insists|insisted|claims|mentioned|quote[sd]?|dictated?)\b
         |\b(?:der|die|den|dem|vom|von|ein\w*|mein\w*|unser\w*|sein\w*|ihr\w*)\ (?:chef\w*|kund\w+|kolleg\w*|vorgesetzte\w*|mandant\w*|praktikant\w*|berater\w*|lieferant\w*|freund\w*|oma|opa|figur)\b|\b(?:zitat|jemand|meinte|sagte|sagt|schrieb|schreibt)\b
@@ -719,28 +722,28 @@ patterns! {
         |\b(?:(?:il|la|i|gli|le|un|una|mi[oa]|nostr\w+|del|dal)\ (?:capo|client[ei]|collega|colleghi|tirocinante|fornitore|amic[oai]|personaggio)|qualcuno|citazione|ha\ (?:scritto|detto)|dice|diceva)\b
         |\b(?:alguém|citação|disse|diz|escreveu)\b
         |上司|部長|課長|社長|同僚|顧客|お客|取引先|先輩|友達|友人|誰か|引用|と言|と書|登場人物|老板|客户|客戶|同事|经理|朋友|有人|他说|她说|고객|상사|동료");
-    /// Words for what is not meant, or not decided.
+    /// Words for hypothetical or undecided statements.
     DOUBT = pattern(r"(?ix)\b(?:just|only)\ (?:testing|a\ test|an\ example|kidding)\b|\btest\ (?:prompt|sentence|input|message)\b|\bseriously\b|\b(?:ignore|disregard)\ (?:this|that|it|the)\b|\b(?:joke|joking|kidding|lol|haha|hypothetical\w*|suppose|supposing|imagine|pretend|fiction\w*|for\ example|e\.g\.)\b|\b(?:have\ not|haven['’]t|not|un)(?:\ yet)?\ ?(?:decided|sure)\b|\bI\ (?:do\ not|don['’]t)\ know\b|\b(?:maybe|perhaps|possibly|might)\b|\bwhat\ if\b|\bif\ (?:I|you|we|he|she|they|some\w+|any\w+)\ (?:said|say|told|wrote|were|asked)\b|\bused\ to\b|\b(?:other|last|previous|old|former)\ (?:job|company|employer|team|project)\b
         |\b(?:nur\ ein\ test|zum\ testen|nicht\ ernst|angenommen|vielleicht|stell\ dir\ vor|noch\ nicht\ entschieden|unsicher|nicht\ sicher|ignorier\w*)\b
         |\b(?:juste\ un\ test|pas\ (?:au\ sérieux|sûr|décidé)|imagine\w*|suppos\w*|peut-être|ignore\w*)\b
         |\b(?:solo\ (?:una\ prueba|un\ test)|en\ serio|imagina\w*|supon\w*|quizás?|tal\ vez|no\ (?:estoy\ segur[oa]|he\ decidido)|sul\ serio|immagina|supponi|forse|non\ ho\ deciso|só\ um\ teste|a\ sério|imagine|suponha|talvez)\b
         |テスト(?:です|だ|入力)|冗談|仮に|もし|かもしれ|まだ決め|测试一下|开玩笑|假设|如果|也许");
-    /// The author speaks for a role, as a user story does.
+    /// The author speaks in a role, as in a user story.
     ROLE = pattern(r"(?ix)^\W*(?:[\p{Lu}0-9-]+:?\ )?(?:as\ an?\ [\w\ -]{2,30}?,?\ I\b|als\ [\p{L}\ -]{2,30}?\ (?:möchte|will|kann)\ ich\b|en\ tant\ qu|como\ \p{L}+,?\ (?:quiero|quero)\b|come\ \p{L}+,?\ voglio\b)|として、?私は");
     /// A verb of output right before words of a wish: a text has them, not the author.
     PUTS_IN = pattern(r"(?ix)\b(?:repl(?:y|ies)|say|says|saying|read|reads|reading|contains?|includes?|states?|stating|print|prints|display|displays|shows?|orders?|goes|begins|starts|ends|called|titled|text|slogan|label|motto|is|write|writes|write\ that|schreib\w*\ dass|sagt|steht|lautet|heißt|dit|dise|dice|diga|dica|diz|diga)\b[\s:,]*(?:(?:that|dass|que|che)\ )?(?:[\w.-]+\ ){0,2}?(?:please\ |must\ |should\ )?(?:from\ now|always\b|never\b|going\ forward|ab\ (?:jetzt|sofort)|immer\b|nie(?:mals)?\b|à\ partir|désormais|toujours\b|jamais\b|a\ partir|siempre\b|nunca\b|d['’]ora|sempre\b|mai\b)|と(?:答え|返|表示|書)|という");
     /// Words of a wish that begin with a capital inside a sentence: it is quoted without marks.
     STARTS_INSIDE = pattern(r"[\p{L}\p{N}),]\s+(?:From (?:now|here|today)|Always|Never|Going forward|In (?:the )?future|Please|Remember|Whenever|Do not|Don['’]t|Ab (?:jetzt|sofort|heute)|Immer|Niemals|Nie|Künftig|À partir|Désormais|Toujours|Jamais|A partir|Siempre|Nunca|D['’]ora|Sempre|Mai|Da (?:ora|oggi)|De agora)\s");
-    /// A request about what something means.
+    /// A request for the meaning of a text.
     EXPLAINS = pattern(r"(?ix)^\W*(?:please\ |can\ you\ |could\ you\ )?(?:explain|interpret|decode|discuss|continue|analy[sz]e|rate|comment|guess|react|erklär\w*|deute|expli\w+|spiega\w*|interpret\w*|comenta\w*|continu\w*)\b|説明|解释|続き");
     /// A request that names nothing but a pronoun.
     PRONOUN = pattern(r"(?i)\b(?:it|this|that|these|those|them|one|some|each|both|es|das|dies\w*|daraus|davon|ça|cela|ceci|en|lo|esto|eso|questo|quello|isto|isso)\b|これ|それ|这个|它");
     /// A text for readers, or a part of one.
     NAMES_TEXT = with_text(r"(?ix)\b(?:TEXT|notes?|docs?|documentation|changelog|slogans?|banners?|toasts?|prompts?|taglines?|posters?|signs?|labels?|tooltips?|memos?|scenes?|characters?|dialogs?|action\ items|acceptance\ criteria|versions?\ of\ it|(?:catchier|shorter|nicer|better|funnier|longer|simpler)\ versions?|inbox|slack|memes?|jokes?|songs?|acts?|user\ stor\w+|claude\.md|contributing\w*|agents\.md|cursor\ rules?|(?:lint|eslint)\ rules?|style\ guide|commit\ that|homework
         |e-?mails?|nachricht\w*|brief\w*|text\w*|satz|sätze|gedicht\w*|geschichte|anleitung|protokoll|aushang|schild|zitat|courriels?|lettres?|texte|phrases?|poèmes?|histoire|affiche|compte\ rendu|cartas?|textos?|frases?|poemas?|historia|cartel|actas?|lettera|testo|frase|poesia|storia|cartello|verbale|mensagem|mensagens|texto|história)\b|メール|手紙|文章|文|詩|物語|議事録|看板|邮件|信|句|诗|故事|메일|글");
-    /// What a person says to Claude beside a request.
+    /// A remark to Claude next to a request.
     INTERJECTS = pattern(r"(?ix)^\W*(?:ok(?:ay)?|yes|yep|no|nope|hey|hi|hello|thanks|thank\ you|great|good|nice|perfect|cool|all\ ?right|fine|sorry|well|right|true|not\ like|one\ more|two\ more|another\ thing|btw|by\ the\ way|also|ja|nein|gut|danke|super|übrigens|oui|non|merci|parfait|sí|gracias|perfecto|sì|grazie|perfetto|sim|não|obrigad[oa]|perfeito|dzięki|спасибо)\b[^.]{0,60}[.!,…:]*$|[,;]\ (?:so\ )?(?:please|can\ you|could\ you|bitte|por\ favor|per\ favore)\b|^\W*(?:はい|いいえ|ありがとう|了解|好的|谢谢|네|감사)");
-    /// A sentence that asks for work on a text, in the languages that standing wishes are known in.
+    /// A sentence that asks for work on a text, in the languages in which standing wishes are recognised.
     WORKS_ON_TEXT = with_text(r"(?ix)^\W*(?:(?:please|now|then|and|also|ok(?:ay)?|so|can|could|would|will|you|i|we|need|needs?|want|have|like|to|help|me|us|just|quickly|kannst|könntest|du|bitte|mir|peux|peut|tu|pouvez|vous|puedes|podrías|por|favor|você|pode|puoi|potresti|per|favore|kun|je|możesz|czy|можешь|пожалуйста)\b[\s,.!:-]*)*(?:
         (?:turn|make|convert|change|bring|put)\b.{1,80}\binto\b|translate|summari[sz]e|proof-?read|rephrase|reword|paraphrase|spell-?check|shorten|condense|classify|transcribe|rewrite|polish|punctuate|
         (?:fix|correct|check|review|improve|revise|clean\ up|edit)\b.{0,40}\b(?:grammar|spelling|typos?|wording|punctuation|style|tone|docstring|comment|label|heading|caption|title|TEXT)\b|
@@ -753,7 +756,7 @@ patterns! {
         vertaal\w*|herschrijf\w*|corrigeer\w*|vat\b.{0,60}\bsamen|przetłumacz\w*|streść|streszcz\w*|popraw\w*|zredaguj\w*|skróć|odpowiedz\w*|odpisz\w*|
         přelož\w*|shrň\w*|oprav\w*|översätt\w*|oversæt\w*|oversett\w*|sammanfatta\w*)\b
         |\b(?:переведи\w*|перевести|исправь\w*|перефразируй\w*|отредактируй\w*|сократи\w*|переклади\w*|перекласти|çevir\w*|özetle\w*|düzelt\w*)\b|翻訳|要約|訳して|校正|添削|書き直|翻译|翻譯|总结|總結|概括|润色|校对|改写|번역|요약|교정|고쳐");
-    /// Words that point to a text beside them.
+    /// Words that point to a text next to them.
     POINTS = with_text(r"(?ix)\b(?:this|these|those)\b|\bthat\ TEXT\b|\b(?:below|above|as\ follows|following|attached|pasted|quoted)\b|\bhere(?:['’]s|\ is|\ are|\ comes?)\b|\bis\ here\b|^\W*that(?:['’]s|\ is)\ (?:what|how)\b|^\s*\^|\b(?:he|she|they)\ (?:wants?|says?|means?|asks?|wrote|talk\w*)\b|\bare\ they\ (?:talking|saying|asking)\b|\b(?:his|her|their)\ (?:points?|comments?|questions?|requests?|TEXT)\b
         |\b(?:the|our|my|an?|[\p{L}]+['’]s)\s+(?:[\w-]+\s+){0,2}?TEXT\b
         |\bdies(?:e[rmns]?)?\b|\bfolgende[rmns]?\b|\bunten\b|\bobige[rmns]?\b|\bhier\ (?:ist|sind|kommt)\b|\b(?:cet|cette|ces)\b|\bce\ (?:message|mail|courriel|texte|compte|billet|document)\b|\bci-(?:dessous|dessus|joint)\b|\bsuivante?s?\b|\bvoici\b
@@ -770,39 +773,39 @@ patterns! {
         |puedes|escribe|añade|agrega|explica|busca|borra|crea|pasa|cambia|muestra|comprueba|haz|pode|escreva|adicione|explique|procure|apague|crie|mude|mostre|faça|puoi|scrivi|aggiungi|spiega|cerca|cancella|mostra|fai
         |kun\ je|schrijf|voeg|leg|zoek|verwijder|maak|toon|napisz|dodaj|usuń|sprawdź|zmień|stwórz|czy\ możesz|pokaż|zrób|напиши|добавь|удали|проверь|сделай|объясни|найди|можешь|покажи)\w*\b
         |\b(?:misin|mısın|musun)\b|(?:ください|下さい|くれますか|お願いします)[。\s]*$|^\W*(?:请|帮我)|(?:주세요|해줘)[.\s]*$|^\W*(?:turn|make|use|put|save|parse|group|answer|start|just|get|pull|list|tell|give|summari[sz]e|translate|delete|keep|name|count|see|apply|adapt|link|deploy|send|print|help|tidy|collect|cut|look\ up|compare|format|check|which|what|how|why|where|when|who|is|are|does|do|did|can|could|should)\b");
-    /// Before a colon: somebody says what follows.
+    /// Before a colon: another person is the author of the following text.
     SPEAKS = pattern(r"(?ix)^\W*(?:it|they|he|she)\b|\b(?:goes|went|went\ like)\b|\b(?:wrote|writes|said|says|stated|states|reads|commented|comments\ that|replied|replies|answered|claims|claimed|complained|reported|demands|demanded|posted|sent|forwarded|told\ (?:me|us)|asked\ (?:me|us)|recommends|advises|suggests|according\ to
         |schrieb|schreibt|sagt|sagte|meint|meinte|steht|écrit|dit|escribió|escribe|dijo|dice|scrive|scritto|escreveu|escreve|disse|diz|schreef|schrijft|zegt|zei|napisała?|pisze|powiedziała?|mówi|пишет|написала?|говорит|сказала?|yazdı|yazmış|diyor|dedi)\b|写道|说|写了|曰く|書いて|言って|によると");
-    /// The author speaks of words of their own.
+    /// The author refers to their own words.
     SELF = pattern(r"(?i)\b(?:I|we)\s+(?:\w+\s+){0,2}(?:wrote|write|said|say|told|asked|agreed|mentioned|stated|repeat)\b|\bmy\s+(?:\w+\s+){0,2}(?:rules?|conventions?|wish(?:es)?|preferences?)\b|\b(?:ich|wir)\s+(?:sagte|schrieb)|\bnote to (?:self|you)\b");
-    /// Before a colon: a few words on what a wish is about.
+    /// Before a colon: a few words that name the topic of a wish.
     TOPIC = pattern(r"(?i)^\W*(?:(?:in|for|about|with|on)\s+(?:[\w-]+\s+){0,4}[\w-]+|(?:[\p{L}-]+\s+){0,2}[\p{L}-]*[^\Ws]s)$");
-    /// Words for what a document lists.
+    /// Words for parts of a document.
     OF_DOCUMENTS = pattern(r"(?i)\b(?:requirements|rules|instructions|guidelines|criteria|terms|conditions|notes|minutes|values|principles|lyrics|news|answers|results|lines|examples|options|tips|hints|details|contents|quotes|comments|thoughts|ideas|inputs|outputs|texts|words|sentences|this|these|those|following|below)\b");
     /// Before a colon: words that lead in a wish.
     LEADS_IN = pattern(r"(?i)^\W*(?:(?:and|also|but|oh|ok(?:ay)?|so|no|yes|thanks)\b[\s,]*)*(?:(?:a|one|another|two|three|some)\s+(?:\w+\s+){0,2}(?:things?|notes?|points?|wish(?:es)?|requests?|remarks?)\b.*|by the way|btw|p\.?s\.?|in general|generally|remember(?: this)?|please (?:note|remember)|note(?: to (?:self|you).*)?|important|reminder|(?:this is )?(?:how|what) (?:I|we) (?:want|like|agreed|need)\b.*|übrigens|noch (?:was|etwas)|wichtig|bitte merken|merk dir|au fait|à noter|important|por cierto|importante|a propósito|przy okazji|ważne|кстати|важно)\s*$|^\W*no$");
-    /// Phrases for a rule that no longer holds.
+    /// Phrases for an outdated rule.
     OLD = pattern(r"(?ix)\bused\ to\ (?:say|have|do|be|write|require|follow|demand)\b
         |\b(?:rule|convention|advice|policy|wish|guideline)\s+(?:was|were|used\ to)\b
         |\b(?:rules?|conventions?|advice|polic(?:y|ies)|wish(?:es)?|guidelines?|this|that|it|which)\s+(?:(?:is|are|was|were|does|do|has|have)\s+)?(?:holds?\ no\ longer|(?:no\ longer|n['’]?t\ .{0,12}any\ ?more|not\ .{0,12}any\ ?more|not)\s*(?:hold|holds|apply|applies|valid|true|in\ force|stand|stands|count|counts)\b)
         |\bholds?\ no\ longer\b|\bgilt\ nicht\ mehr\b|\bne\ s['’]applique\ plus\b|\bya\ no\ (?:vale|aplica)\b|\bnon\ vale\ più\b|\bnão\ vale\ mais\b");
-    /// Before a colon: whose text it is.
+    /// Before a colon: the owner of the text.
     OWNED = with_text(r"^\W*(?:\w+\s){0,2}?\p{Lu}\w+['’]s\s+(?:\w+\s+)?(?i:TEXT|answer|comment|question|rule|advice)\b[^.]*$");
     /// Before a colon: a text of a program or of a page.
     LABEL = pattern(r"(?i)^\W*(?:(?:the|this|its)\s)?(?:commit|pr|pull request|mr|merge request|error|warning|log|lint|review|issue|ticket|release|exception|panic|chat|failure)\s(?:message|description|comment|title|text|line|entry|output|body|subject)\s*$");
     /// A sentence that names its source.
     ACCORDING_TO = pattern(r"(?i)^\W*(?:according to|as per|laut|selon|d['’]après|según|secondo|segundo|według|volgens|по словам|согласно)\b|^\W*(?:根据|據|によると)");
-    /// A sentence in which somebody else says what to do.
+    /// A sentence in which another person gives an instruction.
     TELLS = pattern(r"(?ix)^\W*(?:(?:the|an?|his|her|their|some|one|my|our|\p{Lu}\w+['’]s|der|die|das|mein|meine|unser|unsere|le|la|les|mon|ma|notre|el|los|mi|nuestro|il|mio|nosso|meu|o)\s+)?(?:[\p{L}\p{N}_.-]+\s+){1,3}?(?:
         (?:said|says|wrote|writes|claims|claimed|argues|argued|insists|insisted|suggested|suggests|recommends|recommended|thinks|believes|demands|demanded)\s+(?:that\s+)?(?:we|you|they|it|one|everyone|everybody|nobody|i|to|all|every|the|never|always)\b
         |(?:wants|expects|asked|told|tells|reminded|reminds|asks)\s+(?:us|me|everyone|everybody|all|that|you)\b
         |(?:sagt|meint|will|möchte|verlangt|schreibt),?\s+(?:dass|wir|man|alle)\b|(?:dit|veut|demande|exige|écrit)\s+(?:qu['’]|que|de)|(?:dice|quiere|pide|exige|escribe)\s+que\b|(?:vuole|chiede|scrive)\s+che\b|(?:diz|quer|pede|escreve)\s+que\b|(?:mówi|chce|pisze),?\s+że(?:by)?\b|(?:говорит|хочет|пишет),?\s+что(?:бы)?\b)");
-    /// A clause in which somebody says something.
+    /// A clause that reports a statement.
     TELLS_THAT = pattern(r"(?ix)\b(?:says?|said|states?|stated|writes?|wrote|claims?|claimed|announces?|announced|explains?|explained|mentions?|mentioned|requires?|required|recommends?|recommended|advises?|advised|demands?|demanded|insists?|insisted|replied|answered|posted|(?:sent|mailed|emailed)(?:\ (?:around|out|us|me|everyone))?|(?:told|tells|informed|reminded)\ (?:us|me|everyone|everybody|all|them|him|her))\s+that\b
         |\b(?:schreibt|schrieb|sagt|sagte|verlangt|fordert|erklärt|teilte\ mit),?\s+dass\b|\b(?:dit|écrit|exige|demande|précise|annonce)\s+qu(?:e\b|['’])|\b(?:dice|exige|pide|anuncia|diz|pede|anuncia)\s+que\b|\b(?:dice|scrive|chiede|annuncia)\s+che\b|\b(?:mówi|pisze|wymaga),?\s+że(?:by)?\b|\b(?:говорит|пишет|требует),?\s+что(?:бы)?\b");
-    /// A sentence about what was said in the session.
+    /// A sentence about earlier statements of this session.
     BETWEEN_US = pattern(r"(?i)^\W*(?:but |and |so |as |like )?(?:you|I|we)\b");
-    /// A line of a document: a heading, a table, code, a list of commits, subtitles, or the head of what somebody said.
+    /// A line of a document: a heading, a table, code, a list of commits, subtitles, or the header of a chat message.
     DOCUMENT = pattern(r#"(?x)^\s{0,3}\#{1,6}\s|^\s*\|.*\||^(?:\ {4}|\t)\s*\S|^\s*\S+\s*-->|^[0-9]+\s*$|^[0-9a-f]{7,40}\s|^\s*§
         |^\s*(?:[{}]|\[\s*["'{\[0-9]|//|/\*|\*/|--\s|"[^"]*"\s*:|\(\s*[0-9'"]|</?[\w-]+[^<>]*>\s*$|<.*>\s*$|\$\s|>>>\s)|[;{}]\s*$|^[+]\S|^-[^-\s]|^@@\s|^(?:diff\ --git|index\ [0-9a-f]+|[-+]{3}\s[ab/])
         |^\s*(?i:INSERT\ INTO|SELECT\s.+\sFROM|UPDATE\s.+\sSET|CREATE\s(?:TABLE|INDEX)|DELETE\ FROM)\b
@@ -833,7 +836,7 @@ patterns! {
     /// The first and the last line of a mail.
     GREETING = pattern(r"(?i)^\s*(?:hi|hello|hey|dear|good (?:morning|day)|hallo|guten tag|lieber?|sehr geehrte\w*|bonjour|cher|chère|hola|estimad[oa]s?|ciao|caro|cara|gentile|olá|prezad[oa]s?|cześć|dzień dobry|witam|здравствуйте|привет|您好|你好)\b[^.?:]{0,40}[,!]?\s*$");
     FAREWELL = pattern(r"(?i)^\s*(?:(?:with )?(?:best|kind|warm|many)? ?(?:regards|wishes|greetings)|best|sincerely|yours(?: \w+)?|mit freundlichen grüßen|(?:viele|liebe|beste|schöne) grüße|grüße|gruß|mfg|lg|cordialement|bien à (?:vous|toi)|salutations|(?:un )?saludos?|atentamente|cordiali saluti|distinti saluti|atenciosamente|abraços?|pozdrawiam|с уважением|此致|敬具|よろしくお願い(?:いた)?します)\b[ ,.!]*(?:\p{Lu}\w+.{0,20})?$");
-    /// Thanks below what a person asks.
+    /// Thanks below a request.
     THANKS = pattern(r"(?i)^\s*(?:thanks|thank you|thx|cheers|danke|merci|gracias|grazie|obrigad[oa]|dzięki|bedankt|спасибо|ありがとう|谢谢)\b.{0,20}$");
     /// Claude is greeted.
     TO_CLAUDE = pattern(r"(?i)\bclaude\b");
@@ -843,7 +846,7 @@ patterns! {
     OWN_RULES = pattern(r"(?i)\b(?:from now on|from here on|going forward|in (?:the )?future|for (?:this|all|every|the rest)|in (?:this|all|every)|my|remember|(?:two|three|four|some|a few|more) (?:more )?(?:things?|points?|rules?)|ab (?:jetzt|sofort)|künftig|à partir de maintenant|désormais|a partir de ahora|a partir de agora|d['’]ora in|od teraz|отныне|впредь)\b|これから|今後|从现在");
 }
 
-/// Nouns of code and of work, behind which "this" points to no text.
+/// Nouns of code and of work: "this" before one of them does not refer to a text.
 const OF_CODE: [&str; 76] = [
     "project",
     "repo",
@@ -923,7 +926,7 @@ const OF_CODE: [&str; 76] = [
     "repositório",
 ];
 
-/// Elements that only dress the author's words.
+/// Elements that only format the author's words.
 const DRESS: [&str; 14] = [
     "br",
     "em",
@@ -941,7 +944,7 @@ const DRESS: [&str; 14] = [
     "user-memory-input",
 ];
 
-/// Marks of quotation; those that also are something else are looked at closer.
+/// Quotation marks; those with other uses get further checks.
 const MARKS: [(char, &[char]); 11] = [
     ('“', &['”']),
     ('„', &['“', '”']),

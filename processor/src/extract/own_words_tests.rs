@@ -1,10 +1,10 @@
-//! Prompts that hold somebody else's words, and prompts alike that are the user's own: both written by hand, before
-//! the rules that tell them apart.
+//! Prompts that contain others' words, and similar prompts in the user's own words: both written by hand, before the
+//! rules that distinguish them.
 
 use super::{own_words, request};
 use crate::extract::tests::own_wishes as wishes;
 
-/// Prompts in which somebody else wishes for something.
+/// Prompts with a wish of another person.
 const OTHERS: [&str; 44] = [
     "Can you answer this mail?\n\nHi all,\n\nplease always render dates in UTC, never in local time.\n\nBest regards,\nOlga",
     "This is the mail from support:\n\nAlways render dates in UTC, never in local time.",
@@ -144,7 +144,7 @@ const OWN_UNSEEN: [&str; 20] = [
     "Here is the rule: always pin the toolchain, never use nightly.",
 ];
 
-/// Prompts that are or hold a line that a program wrote, or a text that a heading or a label announces.
+/// Prompts that are or contain a line that a program wrote, or a text that a heading or a label announces.
 const MACHINES: [&str; 22] = [
     "2026-11-01T10:00:00Z INFO Never use port 8080 for the proxy, always use 8443.",
     "2026-11-01 10:00:00,123 WARNING root Never use port 8080 for the proxy, always use 8443.",
@@ -177,7 +177,7 @@ const OWN_LABELS: [(&str, &str); 3] = [
     ("Errors: never swallow one, always say which file it was about.", "swallow"),
 ];
 
-/// Prompts in which something else beside the wish may be its source: in doubt it is material.
+/// Prompts in which text next to the wish may be its source: in doubt it is material.
 const IN_DOUBT: [&str; 30] = [
     "Ada wrote: \"we should use floats for money\". No: never use floats for money, always cents.",
     "The docs say “use floats here”. Never use floats for money, always cents.",
@@ -211,7 +211,7 @@ const IN_DOUBT: [&str; 30] = [
     "Here is a memo somebody left. From now on always knock first. File it.",
 ];
 
-/// Explicit wishes beside work, greetings and thanks.
+/// Explicit wishes next to work, greetings and thanks.
 const EXPLICIT: [&str; 12] = [
     "From now on always run the formatter before you commit.",
     "Thanks, that works. From now on always run the formatter before you commit.",
@@ -235,7 +235,7 @@ fn what_others_said_is_no_wish_of_the_user() {
 
 #[test]
 fn what_the_user_says_stays_theirs() {
-    // In doubt a wish is material: beside a source, a statement, or words about speech.
+    // In doubt a wish is material: next to a source, a statement, or words about speech.
     let lost: Vec<&str> = OWN.into_iter().filter(|prompt| wishes(prompt).is_empty()).collect();
     assert!(lost.len() * 3 <= OWN.len(), "{} of {}: {lost:#?}", lost.len(), OWN.len());
 }
@@ -281,7 +281,7 @@ fn unseen_prompts_are_judged_alike() {
     );
 }
 
-/// Everyday prompts by other authors (`tests/fixtures/everyday`), one JSON object a line.
+/// Returns everyday prompts by other authors (`tests/fixtures/everyday`), one JSON object per line.
 fn everyday(name: &str) -> Vec<serde_json::Value> {
     let path = format!("{}/../tests/fixtures/everyday/{name}", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).unwrap();

@@ -6,10 +6,10 @@ use super::clean::{plain, without_filler};
 
 use super::pattern::{Pattern, pattern};
 
-/// Sentences taken from one text; a text beyond this is a pasted document.
+/// Maximum number of sentences of one text; a longer text is a pasted document.
 const SENTENCES_MAX: usize = 400;
 
-/// A list is told in one sentence with the words that announce it up to this length.
+/// Maximum length of a list that is joined with its introduction into one sentence.
 const JOINED_CHARS_MAX: usize = 260;
 
 /// A sentence, or a list item, with its place in the text.
@@ -23,13 +23,13 @@ pub struct ProseSentence {
     pub heading: String,
     /// Whether it is a list item or table row.
     pub list: bool,
-    /// The paragraph it stands in.
+    /// The number of its paragraph.
     pub block: usize,
     /// Whether it had a code span.
     pub code: bool,
 }
 
-/// Stands between the rows of a table that is told whole.
+/// Separator between the rows of a table that is kept whole.
 const ROW_MARK: &str = " · ";
 
 /// A block of Markdown: lines that belong together.
@@ -39,7 +39,7 @@ pub enum ProseBlock {
     Heading(String),
     /// Lines up to an empty one.
     Paragraph(String),
-    /// A list item and how far it is indented.
+    /// A list item and its indentation.
     Item {
         /// Its text.
         text: String,
@@ -230,7 +230,7 @@ fn rows_from(blocks: &[ProseBlock], from: usize) -> (Vec<String>, usize) {
     (rows, end)
 }
 
-/// A small table is one statement; of a larger one each row is.
+/// Adds a small table as one statement, and each row of a larger one.
 fn push_rows(
     sentences: &mut Vec<ProseSentence>,
     names: &[String],
@@ -252,7 +252,7 @@ fn push_rows(
     }
 }
 
-/// Characters of a table that is told whole.
+/// Maximum length of a table that is kept whole.
 const TABLE_CHARS_MAX: usize = 330;
 
 fn row_text(cells: &[String]) -> String {
@@ -302,7 +302,7 @@ pub fn split(text: &str) -> Vec<&str> {
     let mut depth = 0usize;
     let bytes = text.as_bytes();
     for (at, c) in text.char_indices() {
-        // A quote that closes a sentence belongs to it, whatever stands in it.
+        // A closing quote belongs to its sentence, whatever the quotation contains.
         if at < start {
             continue;
         }
@@ -334,7 +334,7 @@ pub fn split(text: &str) -> Vec<&str> {
     sentences
 }
 
-/// A line of a paragraph that a new line ends: the next one begins like a sentence of its own.
+/// Returns whether a line of a paragraph ends a sentence: the next one begins like a sentence of its own.
 fn ends_line(text: &str, at: usize) -> bool {
     let before = text[..at].trim_end();
     let after = text[at + 1..].trim_start();
@@ -365,14 +365,14 @@ fn is_abbreviation(text: &str) -> bool {
     ) || last.strip_suffix(ENDS).is_some_and(is_short_number)
 }
 
-/// A list number, or nothing at all: a mark that stands by itself ends no sentence.
+/// Returns whether a text is empty or a list number: such a mark ends no sentence.
 fn is_short_number(text: &str) -> bool {
     text.len() <= 2 && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn begins_sentence(rest: &str) -> bool {
     let rest = rest.trim_start_matches(['"', '\'', '*', '”', '’']).trim_start();
-    // Some names begin with a small letter and go on with a capital one.
+    // Some names begin with a small letter and continue with a capital one.
     let word = rest.split_whitespace().next().unwrap_or_default();
     let is_name = word.chars().all(char::is_alphanumeric) && word.chars().any(char::is_uppercase);
     rest.chars().next().is_none_or(|c| {
@@ -448,7 +448,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Nothing is lost but white space, and nothing is told twice.
+        /// Only white space is lost, and no text is repeated.
         #[test]
         fn any_text_is_split_into_all_of_its_words(text in any_prose()) {
             let words: Vec<&str> = text.split_whitespace().collect();

@@ -1,12 +1,12 @@
-//! Orders that Claude retells: what a page, a file or an output wants to be done is nobody's wish, and Claude's words make
-//! it no fact.
+//! Orders that Claude retells: an instruction in a page, a file or an output is not a user's wish, and Claude's words
+//! do not make it a fact.
 
 use std::sync::LazyLock;
 
 use super::pattern::{Pattern, pattern};
 use super::prose;
 
-/// Nouns for texts that somebody else wrote.
+/// Nouns for texts by other authors.
 const NOUN: &str = r"(?:(?:e-?)?mails?|messages?|issues?|tickets?|reports?|articles?|posts?|threads?|comments?|reviews?|feedback|transcripts?|logs?|letters?|tweets?|pages?|readme|docs?|documentation|faq|snippets?|answers?|repl(?:y|ies)|questions?|chats?|conversations?|spec|papers?|excerpts?|quotes?|citations?|texts?|paragraphs?|sentences?|notes?|diffs?|patch(?:es)?|translations?|descriptions?)";
 
 /// Returns a pattern with the word `NOUN` in it.
@@ -26,14 +26,14 @@ static ORDER: LazyLock<Pattern> = LazyLock::new(|| {
         r#"(?i)\b(?:from now on|going forward|from here on|in (?:the )?future|in (?:all|every|each|future) (?:future )?sessions?)\b|(?:^\s*|[:,;.!"“«'`—–-]\s*|\bthat\s+|\bto\s+)(?:please\s+)?(?:you (?:must|should|have to|need to)|(?:one|we|claude|agents?|assistants?) (?:must|should)|must|always|never|do not|don['’]t|make sure|be sure)\s+(?:always\s+|never\s+|to\s+)?\p{L}+"#,
     )
 });
-/// Whether a text of Claude's retells an order that stands in something it read. Who wrote that is no user, and
-/// Claude's words make it no fact: what is so can be retold, what is to be done cannot.
+/// Returns whether a text of Claude's retells an order from a source that it read. Its author is not the user, and
+/// Claude's words do not make it a fact: statements can be retold, instructions cannot.
 pub fn retells_order(text: &str) -> bool {
     let sentences: Vec<&str> = prose::split(text).into_iter().map(str::trim).collect();
     (0..sentences.len()).any(|at| {
         let Some(source) = SOURCE.find(sentences[at]) else { return false };
         let said = &sentences[at][source.end()..];
-        // The order after a colon may stand in the next sentence.
+        // The order after a colon may be in the next sentence.
         let next = sentences.get(at + 1).filter(|_| said.ends_with(':') || said.contains(": "));
         ORDER.is_match(said) || next.is_some_and(|next| ORDER.is_match(next))
     })

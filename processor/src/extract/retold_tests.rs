@@ -1,4 +1,4 @@
-//! Orders that Claude retells, and facts that it tells alike.
+//! Orders that Claude retells, and similar statements of facts.
 
 use super::retells_order;
 

@@ -1,4 +1,4 @@
-//! The working trees of a project, by which a path means the same on every machine.
+//! The working trees of a project, as the base of paths that are the same on every machine.
 
 use super::words;
 
@@ -10,7 +10,7 @@ pub struct Roots(Vec<String>);
 const WORKTREES: &str = "/.claude/worktrees/";
 
 impl Roots {
-    /// Takes the folders as transcripts record them.
+    /// Creates roots from the folders recorded in transcripts.
     pub fn new(roots: impl IntoIterator<Item = String>) -> Self {
         let mut roots: Vec<String> =
             roots.into_iter().map(|root| unified(&root).trim_end_matches('/').to_owned()).collect();
@@ -20,39 +20,39 @@ impl Roots {
             .collect();
         roots.extend(owners);
         roots.retain(|root| root.len() > 1);
-        // The deepest first: a worktree may lie inside the main tree.
+        // The deepest first: a worktree may be inside the main tree.
         roots.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         roots.dedup();
         Self(roots)
     }
 
-    /// Returns these roots and, where a session ran outside of all, the uppermost folder it ran in: a clone that is
-    /// gone, or somebody else's.
+    /// Returns these roots and, if a session ran outside of all, the uppermost folder it ran in: a clone that was
+    /// removed, or another person's.
     pub fn with_folders<'a>(&self, folders: impl Iterator<Item = &'a str>) -> Self {
         Self::new(self.0.iter().cloned().chain(self.outside(folders)))
     }
 
-    /// Returns the uppermost of the folders that lie outside of all roots.
+    /// Returns the uppermost of the folders outside of all roots.
     pub fn outside<'a>(&self, folders: impl Iterator<Item = &'a str>) -> Option<String> {
         let outside = folders.map(unified).filter(|folder| self.inner(folder).is_none());
         outside.min_by_key(String::len)
     }
 
-    /// Returns what of an absolute path lies below a root; empty for a root itself.
+    /// Returns the part of an absolute path below a root; empty for a root itself.
     fn inner(&self, path: &str) -> Option<String> {
         let inner = self.0.iter().find_map(|root| {
             let (head, rest) = path.split_at_checked(root.len())?;
             (head.eq_ignore_ascii_case(root) && (rest.is_empty() || rest.starts_with('/')))
                 .then(|| rest.trim_start_matches('/').to_owned())
         })?;
-        // A worktree holds the same files as the tree it lies in.
+        // A worktree has the same files as the tree that contains it.
         match format!("/{inner}").split_once(WORKTREES) {
             Some((_, rest)) => Some(rest.split_once('/').map_or("", |(_, rest)| rest).to_owned()),
             None => Some(inner),
         }
     }
 
-    /// Returns a recorded path relative to the working tree it lies in; `None` outside of all.
+    /// Returns a recorded path relative to its working tree; `None` outside of all.
     pub fn relative(&self, path: &str) -> Option<String> {
         let path = unified(path.trim());
         let path = path.trim_start_matches("./");
@@ -73,7 +73,7 @@ impl Roots {
         words::IN_WORKTREE.replace_all(&text, "").into_owned()
     }
 
-    /// Returns the folder that a command ran in, relative to its working tree; `.` is the root, and `None` is outside.
+    /// Returns the folder of a command, relative to its working tree; `.` is the root, and `None` is outside.
     pub fn directory(&self, cwd: &str, inner: &str) -> Option<String> {
         let inner = unified(inner);
         let whole = match inner.as_str() {
@@ -86,7 +86,7 @@ impl Roots {
     }
 }
 
-/// A path with `/` between its folders, a drive as its first folder.
+/// Returns a path with `/` between its folders, a drive as its first folder.
 fn unified(path: &str) -> String {
     let path = path.replace('\\', "/");
     match path.as_bytes() {
@@ -99,7 +99,7 @@ fn unified(path: &str) -> String {
     }
 }
 
-/// A path without `.` and `..`; `None` where it leaves its beginning.
+/// Returns a path without `.` and `..`; `None` if it leaves its beginning.
 fn folded(path: &str) -> Option<String> {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
@@ -113,7 +113,7 @@ fn folded(path: &str) -> Option<String> {
     Some(format!("/{}", parts.join("/")))
 }
 
-/// The ways in which a root is written: as it is and, below a drive, as Windows does.
+/// Returns the spellings of a root: unchanged and, below a drive, as on Windows.
 fn spellings(root: &str) -> Vec<String> {
     let mut spellings = vec![root.to_owned()];
     let drive = root.as_bytes();
@@ -126,7 +126,7 @@ fn spellings(root: &str) -> Vec<String> {
     spellings
 }
 
-/// A text without a root, whatever the case of its letters; what lies beside the root stays as it is.
+/// Returns a text without a root, ignoring case; the rest is unchanged.
 fn stripped(text: &str, root: &str) -> String {
     let lower = text.to_ascii_lowercase();
     let root = root.to_ascii_lowercase();

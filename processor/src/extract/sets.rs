@@ -1,4 +1,4 @@
-//! The words of texts, by which two that say the same are known.
+//! Sets of the words of texts, for comparisons of their content.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ pub fn word_set(text: &str) -> WordSet {
     text::words(text).into_iter().collect()
 }
 
-/// Sets of fewer words are alike only when they are the same.
+/// Number of words below which sets are alike only if they are equal.
 const WORDS_FEW: usize = 3;
 
 /// The share of the smaller set that the larger one holds.

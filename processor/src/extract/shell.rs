@@ -13,11 +13,11 @@ use memory_store::signature::{CommandClass, classify, normalise_command, shell};
 pub struct FolderCommand {
     /// The command without redirections, variables and filters.
     pub line: String,
-    /// The short variables that are set for it, with a blank behind each.
+    /// The short variable settings in front of it, with a blank after each.
     pub variables: String,
-    /// The folder it runs in, relative to where the line started; empty when that is the same.
+    /// The folder it runs in, relative to the folder in which the line started; empty if it is the same.
     pub directory: String,
-    /// Class of the command, when it is one of a project's tasks.
+    /// Class of the command, if it is one of a project's tasks.
     pub class: Option<CommandClass>,
 }
 
@@ -55,7 +55,7 @@ pub struct ShellCall<'a> {
     pub call: &'a Call,
     /// The command line.
     pub command: &'a str,
-    /// The folder that the shell stood in before it.
+    /// The working directory of the shell before it.
     at: String,
     /// The folder that the turn began in.
     first: &'a str,
@@ -68,7 +68,7 @@ impl ShellCall<'_> {
     }
 }
 
-/// Returns the shell commands of a turn, in order: the shell stays where a command went that passed.
+/// Returns the shell commands of a turn, in order. A command that passed may change the directory of the next ones.
 pub fn calls(turn: &Turn) -> impl Iterator<Item = ShellCall<'_>> {
     let mut folder = turn.cwd.clone();
     turn.steps.iter().filter_map(move |step| {
@@ -103,8 +103,8 @@ fn went(folder: &str, first: &str, line: &str) -> String {
     at
 }
 
-/// Returns the folder from which a shell that stood in `at` went to `to`: one that passed and is there already was
-/// set back to the session's `first` folder before.
+/// Returns the folder from which a shell in `at` changed to `to`. If a command passed and its target is the current
+/// folder, the shell had been reset to the session's `first` folder.
 fn start<'a>(at: &'a str, first: &'a str, to: &str) -> &'a str {
     let there = !to.is_empty()
         && !to.starts_with("..")

@@ -411,8 +411,8 @@ fn no_path_of_a_machine_is_kept() {
     assert_eq!(found.record.cures[0].error, "error: src/cart.py lacks a total");
 }
 
-/// Text as nobody would write it: any characters, among them many of those that mean something to
-/// extraction or take several bytes.
+/// Generates text unlike any real one: any characters, among them many of those that have a meaning in extraction or
+/// take several bytes.
 pub fn any_prose() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         4 => "\\PC{0,12}",

@@ -1,7 +1,7 @@
-//! Standing wishes: how the user wants things done beyond the work at hand, in explicit words. A wish counts where it is
-//! a sentence of the user's own ([`super::own_words`]) that begins to hold ("from now on"), is to be remembered
-//! ("remember that ...") or names where it holds ("in this repository always ..."). All other wishes are a model's to
-//! find: inside a task, "always" is a part of the task.
+//! Standing wishes: the user's explicit preferences beyond the work at hand. A wish counts if it is a sentence of the
+//! user's own ([`super::own_words`]) that begins to apply ("from now on"), is to be remembered ("remember that ...") or
+//! names its scope ("in this repository always ..."). All other wishes are left to a model: inside a task, "always" is
+//! a part of the task.
 
 use std::sync::LazyLock;
 
@@ -21,7 +21,7 @@ use super::words::names_machine;
 use super::{Roots, paths, words};
 use crate::transcript::session::Session;
 
-/// Words of a wish: fewer say nothing alone, more are a document.
+/// Bounds on the words of a wish: fewer have no meaning alone, more are a document.
 const WORDS_MIN: usize = 5;
 const WORDS_MAX: usize = 45;
 
@@ -90,12 +90,12 @@ static BARE: LazyLock<Pattern> = LazyLock::new(|| {
 #[cfg(test)]
 pub(super) static PATTERNS: &[&LazyLock<Pattern>] = &[&EXPLICIT, &STANDING, &BARE];
 
-/// Returns whether a text says itself that it holds from now on.
+/// Returns whether a text declares that it applies from now on.
 pub fn stands(text: &str) -> bool {
     STANDING.is_match(text)
 }
 
-/// Returns whether a text says itself that its author wishes for something.
+/// Returns whether a text declares a wish of its author.
 pub fn says_wish(text: &str) -> bool {
     STANDING.is_match(text) || BARE.is_match(text)
 }

@@ -1,5 +1,5 @@
-//! The words by which a sentence is told: narration, status, wish, cause, choice. General English
-//! of working together on code; nothing of one project.
+//! Word patterns that classify a sentence: narration, status, wish, cause, choice. General English of working together
+//! on code; nothing of one project.
 
 use std::sync::LazyLock;
 
@@ -16,7 +16,7 @@ macro_rules! patterns {
 }
 
 patterns! {
-    /// The assistant says what it does next.
+    /// The assistant announces its next action.
     NARRATION = r"(?ix)^(?:(?:and|but|so|ok(?:ay)?|good|great|now|then|next|first|finally|perfect|also)[,.!—\s-]+)*
         (?:let\ me|let(?:'|’)s|i(?:'|’)ll|i\ will|i(?:'|’)m\ (?:going\ to|now)|i\ am\ going\ to|i\ need\ to|i\ should|i\ want\ to|i\ can\ (?:now\ )?see|i\ see\b|
         i\ (?:now\ )?have\ (?:a|all|everything|enough|the)\b|i\ understand|now\ (?:i|let|update|add|run|create|fix|the\ |also|verify|check|implement|make|replace|remove|that\ i)|
@@ -24,15 +24,15 @@ patterns! {
         step\ [0-9]|(?:update|updating|verify|verifying)\ (?:the|all|it|that)\b.{0,40}$|we\ need\ to\ (?:check|look|see|find)|
         want\ me\ to|would\ you\ like|shall\ i|should\ i|do\ you\ want|ready\ (?:to|for)|here(?:'|’)s|here\ (?:is|are)|there\ (?:we|you)\ go|
         (?:the\ )?(?:agent|exploration|search)\ (?:has|have|is|shows|returned|found))\b";
-    /// Words that announce a list and say nothing themselves.
+    /// Words that announce a list and have no content of their own.
     ANNOUNCES = r"(?i)\b(?:summary|summari[sz]e[sd]?|overview|here(?:'|’)s|here (?:is|are)|what (?:i|was|has|changed)|(?:changes?|updates?|fix(?:es)?|edits?) (?:made|implemented|applied|include|are)|following|as follows|(?:both|these|the|two|three|four|few|several|all) (?:issues?|changes?|things|edits|tasks|steps|options)|breakdown|verification|(?:need|want) to|files? (?:changed|modified))\b[^:]*:$";
     /// How things are done here.
     HABIT = r"(?i)\b(?:convention|we (?:use|always|never|only|keep|write|name|put|follow|don't|do not)|in this (?:repo|repository|project|codebase)|here we|our (?:style|convention|rule|policy|process|naming|code ?base|team)|code style|naming convention|commit messages? (?:are|must|should|start)|branch(?:es)? (?:are|must|should)|tests? (?:must|should|go|live)|house rule|every (?:commit|pr|pull request|change|test|file|migration)|before (?:committing|pushing|merging|a release)|after (?:every|each) change)\b";
-    /// Words for a thing that went wrong.
+    /// Words for a failure.
     FAILS = r"(?i)\b(?:fail(?:s|ed|ing|ure)?|missing|invalid|cannot|can't|can’t|unable|error|exception|crash(?:es|ed)?|broken|undefined|refused|denied|timed? ?out|not found|unsupported|unrecogni[sz]ed|rejected|conflict|panick?(?:s|ed)?|corrupt(?:ed)?|illegal)\b";
-    /// A sentence that asks for a piece of work rather than for how things should be.
+    /// A sentence that asks for a piece of work rather than states a rule.
     REQUEST = r"(?i)^(?:(?:at|in|on|for|from|under|above|below|near|inside) [^,.]{3,60}, )?(?:\W*(?:ok(?:ay)?|now|then|and|also|so|next|please|first|again|great|good)[,.!\s]+)*(?:(?:i think )?(?:we|you|i) (?:should|must|musr|need to|have to|can|could|want to|would like to|want you to|'d like (?:you )?to)(?: (?:also|now|then|probably|maybe|just))*|i(?:'d| would) like (?:you )?to|can you|could you|please|let's|let us)?\s*(?:now |also )*(?:add|implement|create|build|write|update|fix|change|refactor|migrate|remove|delete|rename|move|find|check|review|investigate|look|explain|show me|improve|redesign|extend|replace|highlight|set up|setup|generate|test|run|commit|push|tag|release|bump|document|port|convert|split|extract|clean|rewrite|rework|try|continue|analy[sz]e|debug|plan|suggest|research|read|open|start|integrate|support|introduce|prepare|finish|complete|(?:take|drop|undo|revert|restore|swap|hide|copy|install|upgrade|simplify|shorten) (?:the|this|that|these|those|it|them|my|our|all|both))\b";
-    /// A command that was put wrongly, as its output says.
+    /// Output that reports a wrong invocation of a command.
     USAGE = r"(?i)(?:unrecogni[sz]ed|unknown|illegal|invalid|unexpected|unsupported|ambiguous) (?:sub ?command|command|option|argument|flag|skill|switch|parameter)|command not found|no such (?:file|command|option|subcommand)|not a (?:valid|known)|is not recognized|usage:|missing (?:script|required|argument)|script not found|not found: |can't open|does not exist|must be run|requires? (?:an? )?(?:argument|value)|no tests? (?:found|collected|files?)|did not match any|not a git repository|no module named|pathspec";
     /// A command that changes something.
     CHANGES = r"(?i)(?:\b(?:install|add|remove|rm|mv|cp|mkdir|touch|chmod|chown|ln|kill|pkill|restart|start|stop|up|down|reset|checkout|restore|stash|clean|clear|prune|migrate|generate|sync|update|upgrade|rebuild|build|fix|format|fmt|write|init|config|set|export|unset|login|fetch|pull|rebase|apply|patch|sed -i|tee)\b|--fix|--write|--force|-f\b)";
@@ -50,9 +50,9 @@ patterns! {
     OUTPUT_ONLY = r"\s*(?:2>&1|2>\s*/dev/null|\|\s*(?:tail|head)(?:\s+-n?\s*[0-9]+|\s+-[0-9]+)?|\|\|\s*true)\s*";
     /// A line that a tool marks as an error.
     MARKED_ERROR = r"^\s*(?:×|✖|✗|✘|❌|E {2,})\s*(\S.*\S)\s*$";
-    /// Words that a person says before the actual message.
+    /// Filler words before the actual message.
     LEAD_IN = r"(?i)^(?:(?:ok(?:ay)?|yes|yep|no|nope|great|good|perfect|thanks|fine|now|so|and|also|but|wait|commit(?: (?:this|it|that))?|push(?: (?:this|it|that))?)\b[\s,.!;:—-]*)+";
-    /// An output that counts or names failures, whatever the exit status was.
+    /// An output that counts or names failures, whatever its exit status.
     SHOWS_FAILURE = r"(?im)\b[1-9][0-9]* (?:fail(?:ed|ures?|ing)?|errors?)\b|^\s*(?:fail(?:ed)?|error)\b[\s:]|^\(fail\)|\bcommand not found\b|^(?:fatal|traceback)\b|exited with code [1-9]";
     /// A file that is built, installed or checked out, not written.
     BUILT = r"(?:^|/)(?:dist|build|out|target|node_modules|coverage|__pycache__|\.next|\.cache|vendor|tmp)/";
@@ -62,13 +62,13 @@ patterns! {
     ONLY_HERE = r"(?i)\b(?:in|for|inside|under|within|below) (?:(?:this|that|these|those) (?:file|folder|directory|module|script)s?\b|(?:all |every |the )?(?:files? |tests? |code |scripts? )?(?:in |under |below )?[`@]?[\w.-]+/[\w./*-]+)";
     /// A file or folder that only the moment names.
     THIS_FILE = r"(?i)\b(?:in|for|inside) (?:this|that|these|those) (?:file|folder|directory|module|script)s?\b";
-    /// Number of a line, and the line, as `grep -C` writes them behind the name of a file.
+    /// Number of a line, and the line, as `grep -C` writes them after the name of a file.
     LINE_OF_GREP = r"\.[A-Za-z][A-Za-z0-9]{0,7}(-[0-9]+(?:-[\w*@-]*)?)$";
     /// A path of one machine: a home, a drive, a temporary folder, another clone.
     MACHINE_PATH = r"(?i)(?:^|[\s`'\x22(=\[<])(?:/(?:home|users|tmp|private|root|mnt|media|volumes|var/folders|opt|srv|workspaces?|data)/[\w.@-]+|/[a-z]/[\w.@-]+|[a-z]:[\\/][\w.@~-]+|~[\\/][\w.@-]+|\\\\[\w.-]+\\)|file:/|\bAppData\b|\.claude/(?:worktrees|projects|plans)\b|\bC--|\bD--";
     /// The folder of a worktree in a path that is relative already.
     IN_WORKTREE = r"\.claude[/\\]+worktrees[/\\]+[\w.-]+(?:[/\\]+|\b)";
-    /// An address, or words that a machine put there.
+    /// An address, or words inserted by a machine.
     ADDRESS = r"https?://|</?[a-z-]+>|\bREDACTED\b|\[(?:Image|Pasted|Request)";
     /// An output of a test run in which no test was found.
     NO_TESTS = r"(?im)\bno tests? (?:found|collected|ran|to run|files? found|matched|were)|\b(?:ran|running|collected|found|executed) 0 (?:tests?|items|specs?|examples?)\b|\b0 (?:tests?|specs?|examples?|passing)\b";
@@ -76,7 +76,7 @@ patterns! {
     SOME_TESTS = r"(?im)\b[1-9][0-9]* (?:tests?\b|passed|passing|pass\b|ok\b|specs?\b|examples?\b|assertions?)|^ok\s+\S+\s+[0-9.(]";
     /// An argument of a command that names one file, one test, one commit or one address.
     ONE_FILE = r"(?i)[\w-]+\.(?:tsx?|jsx?|mjs|py|go|rs|rb|java|kt|php|sh|ps1|lua|md|mdx|json|ya?ml|toml|html|css|svg|png|log|txt)$|^-{1,2}(?:run|k|t|grep|filter|testNamePattern)(?:=|$)|^HEAD|https?:|^[0-9a-f]{7,40}$|^[0-9]{3,}$";
-    /// A command that is put wrongly whoever puts it so: it has no such part, or there is none.
+    /// Output for an invocation that is wrong on any machine: the subcommand, option or command does not exist.
     WRONG_USE = r"(?i)(?:unrecogni[sz]ed|unknown|illegal|invalid|unexpected|unsupported) (?:sub ?command|command|option|argument|flag|skill|switch|parameter)|command not found|missing script|script not found|is not recognized|no such (?:command|option|subcommand)";
     /// A path or a word that names a file of the day.
     SCRATCH = r"(?i)scratch|\btmp\b|\btemp\b|<tmp>|[-_](?:old|new|before|after|base)\b";
@@ -84,13 +84,13 @@ patterns! {
     PATH = r"(?:^|[\s(\x22'`@])(?:[\w.@~-]+/)+[\w.*@-]+|\b[\w-]+\.(?:tsx?|jsx?|mjs|cjs|rs|py|go|rb|java|kt|swift|c|cc|cpp|h|hpp|cs|php|sql|sh|md|mdc|json|ya?ml|toml|lock|css|scss|html|svg|txt|cfg|ini|env|xml|proto|tf|gradle|ex|exs|erl|hs|ml|scala|lua|vue|svelte|ipynb|plist)\b";
     /// Text that a tool printed and a person pasted.
     LOG = r"(?im)^\s*(?:at .+\(.+:[0-9]+|\[[\w .:-]+\]\s|[0-9]{4}-[0-9][0-9]-[0-9][0-9][T ][0-9][0-9]:[0-9][0-9]|(?:error|warning|info|debug|trace|fatal|uncaught|traceback)\b.*:|[\w./-]+\.\w+:[0-9]+(?::[0-9]+)?|\s*File \x22.+\x22, line [0-9]+|(?:npm|yarn|pnpm) (?:ERR|WARN)|\$ \w+|>>> )";
-    /// A line of a log that says what went wrong.
+    /// A line of a log that reports a failure.
     LOG_ERROR = r"(?i)\b(?:error|exception|failed|failure|fatal|panicked|cannot|can't|not found|denied|refused|timed? ?out|undefined|warning|uncaught|invalid|unrecogni[sz]ed)\b";
-    /// A prompt that only goes on with what was begun.
+    /// A prompt that only asks to continue.
     GOES_ON = r"(?ix)^\W*(?:(?:ok(?:ay)?|yes|yep|yeah|sure|please|now|then|and|great|good|perfect|thanks?(?:\ you)?|nice|cool|fine|go|alright|all\ good|looks\ good|lgtm|it\ works|works|it\ work|so|just|can\ you|could\ you|the|a|all|this|that|it|them|these|those|your|my|our|recent|latest|last|changes?|work|everything|to|on|ahead|again|first|next|again|also|only|too|both|for\ me|up|commit|commi|committ?|push|hpush|merge|tag|continue|proceed|resume|retry|try|do|run|save|finish|clear|exit|quit|stop|done|y|n|no|k|next|step|carry|keep|going|approved?|accepted?|confirm(?:ed)?|agreed?)\b\W*)+$";
-    /// A plan put into the prompt by plan mode.
+    /// A plan inserted into the prompt by plan mode.
     PLAN_PROMPT = r"(?i)^\s*implement the following plan:\s*";
-    /// A word that points at something said before.
+    /// A word that refers to an earlier sentence.
     POINTS_BACK = r"(?i)^(?:previously,? (?:this|it|that|they)|it|this|that|these|those|they|he|she|both|also|then|so|but|and|however|instead|otherwise|which|here|there|same|additionally|similarly)\b";
     /// A question.
     QUESTION = r"\?\s*[\x22')\]]*$";
@@ -98,7 +98,7 @@ patterns! {
     TRAILER = r"(?i)^\s*(?:co-authored-by|signed-off-by|reviewed-by|generated with|change-id|refs?|closes|fixes|🤖)\b.*[:#@].*$|^\s*🤖";
 }
 
-/// Returns whether a text names a path of somebody's machine: nobody else has it.
+/// Returns whether a text contains a path of one machine, which is useless on others.
 pub fn names_machine(text: &str) -> bool {
     MACHINE_PATH.is_match(text)
 }

@@ -1,7 +1,5 @@
-//! Queries of git about contents: the files it ignores, their contents at a time, and where they moved.
-//!
-//! Each question is one call of git, however many files it is about. No filter or text conversion of the
-//! repository is run.
+//! Queries of git about contents: ignored files, contents at a time, and renames. Each query is one call of git,
+//! however many files it covers. No filter or text conversion of the repository is run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,29 +9,29 @@ use memory_store::Timestamp;
 
 use super::{answer_to, command, fields, line, output_of};
 
-/// Commits that are looked through for the one of a time, and for renames.
+/// Maximum number of commits searched for the one of a time, and for renames.
 const COMMITS_MAX: &str = "--max-count=2000";
 /// Files of a commit of which each is compared with each, for a rename that changed the content, too.
 const RENAMES_MAX: &str = "-l400";
-/// Bytes of all contents that are asked for at once.
+/// Maximum total size of the contents requested at once.
 const ALL_BYTES_MAX: usize = 6 << 20;
 
-/// The commit that is checked out.
+/// Returns the checked-out commit.
 pub fn head(root: &Path) -> Option<String> {
     line(root, &["rev-parse", "--verify", "--quiet", "HEAD"])
 }
 
-/// Which of these files git ignores; `None` when it does not tell, as of a file in a submodule.
+/// Returns those of these files that git ignores; `None` if git does not answer, as for a file in a submodule.
 pub fn ignored(root: &Path, paths: &[&str]) -> Option<BTreeSet<String>> {
     let input = paths.join("\0");
     let mut git = command(root);
     git.args(["check-ignore", "-z", "--stdin"]);
     let (status, text) = answer_to(&mut git, input.into_bytes())?;
-    // 1: none of them.
+    // Status 1: none of them.
     matches!(status.code(), Some(0 | 1)).then(|| fields(&text).map(str::to_owned).collect())
 }
 
-/// The files that git tracks, each with the id of the content that is staged; `None` when git does not tell.
+/// Returns the files that git tracks, each with the id of the staged content; `None` if git does not answer.
 pub fn tracked(root: &Path) -> Option<Vec<(String, String)>> {
     let text = output_of(command(root).args(["ls-files", "-z", "--stage"]))?;
     // `<mode> <id> <stage>`, a tabulator, the path.
@@ -44,15 +42,15 @@ pub fn tracked(root: &Path) -> Option<Vec<(String, String)>> {
     Some(fields(&text).filter_map(file).collect())
 }
 
-/// The files that git neither tracks nor ignores; `None` when git does not tell.
+/// Returns the files that git neither tracks nor ignores; `None` if git does not answer.
 pub fn untracked(root: &Path) -> Option<Vec<String>> {
     let mut git = command(root);
     git.args(["ls-files", "-z", "--others", "--exclude-standard"]);
     Some(fields(&output_of(&mut git)?).map(str::to_owned).collect())
 }
 
-/// The files of a commit whose contents the working tree lacks as far as the index shows it, each with the id of
-/// its content; `None` when git does not tell.
+/// Returns the files of a commit whose contents the working tree lacks according to the index, each with the id of its
+/// content; `None` if git does not answer.
 pub fn differing(root: &Path, commit: &str) -> Option<Vec<(String, String)>> {
     let mut git = command(root);
     git.args([
@@ -76,7 +74,7 @@ pub fn differing(root: &Path, commit: &str) -> Option<Vec<(String, String)>> {
     Some(files)
 }
 
-/// The commits of the branch that is checked out, without those that it merged, the newest first.
+/// Returns the commits of the checked-out branch, without those that it merged, the newest first.
 pub fn commits(root: &Path) -> Vec<(Timestamp, String)> {
     let mut git = command(root);
     git.args(["rev-list", "--first-parent", "--timestamp", COMMITS_MAX, "HEAD", "--"]);
@@ -94,15 +92,15 @@ pub fn commits(root: &Path) -> Vec<(Timestamp, String)> {
 pub enum Blob {
     /// Nothing.
     Missing,
-    /// More than was asked for.
+    /// Larger than requested.
     TooLarge,
-    /// A content that did not fit beside the others and is to be asked for again.
+    /// A content that did not fit with the others and is requested again later.
     Later,
     /// This content.
     Content(Rc<[u8]>),
 }
 
-/// Which of these files a commit has. Paths are relative to `root`.
+/// Returns those of these files that a commit contains. Paths are relative to `root`.
 pub fn has(root: &Path, commit: &str, paths: &[&str]) -> Option<BTreeSet<String>> {
     let names: Vec<String> = paths.iter().map(|path| name(commit, path)).collect();
     let sizes = sizes(root, &names)?;
@@ -110,14 +108,14 @@ pub fn has(root: &Path, commit: &str, paths: &[&str]) -> Option<BTreeSet<String>
     Some(there.map(|(path, _)| (*path).to_owned()).collect())
 }
 
-/// The contents of files in commits, `(commit, path)`, of at most `bytes_max` bytes each; `None` when git
-/// does not tell.
+/// Returns the contents of files in commits, `(commit, path)`, of at most `bytes_max` bytes each; `None` if git does
+/// not answer.
 pub fn contents(root: &Path, wanted: &[(String, String)], bytes_max: u64) -> Option<Vec<Blob>> {
     let names: Vec<String> = wanted.iter().map(|(commit, path)| name(commit, path)).collect();
     named(root, &names, bytes_max)
 }
 
-/// The contents that have these names, of at most `bytes_max` bytes each; `None` when git does not tell.
+/// Returns the contents with these names, of at most `bytes_max` bytes each; `None` if git does not answer.
 pub fn named(root: &Path, names: &[String], bytes_max: u64) -> Option<Vec<Blob>> {
     let sizes = sizes(root, names)?;
     let mut all = 0;
@@ -146,14 +144,14 @@ pub fn named(root: &Path, names: &[String], bytes_max: u64) -> Option<Vec<Blob>>
     Some(sizes.iter().map(blob).collect())
 }
 
-/// How git is asked for a file of a commit.
+/// Returns git's name for a file of a commit.
 fn name(commit: &str, path: &str) -> String {
     format!("{commit}:./{path}")
 }
 
-/// The id and the length of what has each name, if it is a file.
+/// Returns the id and the length for each name, if it is a file.
 fn sizes(root: &Path, names: &[String]) -> Option<Vec<Option<(String, u64)>>> {
-    // An empty line is a name, too, of which git says that it is missing.
+    // Git would treat an empty line as a name and report it as missing.
     if names.is_empty() {
         return Some(Vec::new());
     }
@@ -178,7 +176,7 @@ fn asked(git: &mut std::process::Command, names: &[&str]) -> Option<Vec<u8>> {
     status.success().then_some(text)
 }
 
-/// Takes apart what `cat-file --batch` printed: `<id> blob <bytes>`, a line end, the content, a line end.
+/// Parses the output of `cat-file --batch`: `<id> blob <bytes>`, a line end, the content, a line end.
 fn split(mut text: &[u8]) -> BTreeMap<String, &[u8]> {
     let mut contents = BTreeMap::new();
     while let Some(end) = text.iter().position(|&byte| byte == b'\n') {
@@ -204,7 +202,7 @@ pub struct Rename {
     pub target: String,
 }
 
-/// The renames in the commits that led here, the oldest first; only those after `since`, where git knows it.
+/// Returns the renames in the history of HEAD, oldest first; only those after `since`, if git has that commit.
 pub fn renames(root: &Path, since: Option<&str>) -> Vec<Rename> {
     let range = since.map_or_else(|| "HEAD".to_owned(), |since| format!("{since}..HEAD"));
     let mut git = command(root);

@@ -1,5 +1,5 @@
-//! Git's settings, and where each comes from. A repository's own configuration may be a stranger's, who
-//! packed it into a copied folder.
+//! Git's settings, and the source of each. A repository's own configuration may be a stranger's, who packed it into a
+//! copied folder.
 
 use std::path::Path;
 
@@ -13,14 +13,14 @@ const NOTHING_FOUND: i32 = 1;
 pub(super) struct Setting {
     /// Its name, as git writes it.
     pub key: String,
-    /// Its value; empty where it has none.
+    /// Its value; may be empty.
     pub value: String,
     /// Whether it is not the user's own, but of the repository.
     pub is_repositorys: bool,
 }
 
-/// The settings whose names fit a pattern. `None` when git does not tell them all, or the repository has one
-/// with a name that is no text: it could not be overruled by that. Nor could any by a git that is too old.
+/// Returns the settings whose names match a pattern. `None` if git does not list them all, or the repository has one
+/// whose name is not UTF-8 and so cannot be overruled, or git is too old to overrule any.
 pub(super) fn settings(root: &Path, pattern: &str) -> Option<Vec<Setting>> {
     if !version::is_enough() {
         return None;

@@ -1,11 +1,11 @@
-//! The merge driver of memory files in a repository's own configuration, which a person asks for. It is the one thing
-//! that is written into a repository's `.git`; index and HEAD stay.
+//! The merge driver of memory files in a repository's own configuration, at a person's request. This is the only write
+//! to a repository's `.git`; index and HEAD are unchanged.
 
 use std::path::Path;
 
 use super::{line, succeeds};
 
-/// The keys of the driver, with what people see in messages of git.
+/// The keys of the driver, with the name shown in messages of git.
 const NAME: (&str, &str) = ("merge.throughline.name", "memory files, key by key");
 const DRIVER: &str = "merge.throughline.driver";
 
@@ -14,13 +14,13 @@ pub fn registered(root: &Path) -> Option<String> {
     line(root, &["config", "--local", "--get", DRIVER])
 }
 
-/// Registers a command; `false` where git does not.
+/// Registers a command; `false` if git fails.
 pub fn register(root: &Path, command: &str) -> bool {
     succeeds(root, &["config", "--local", NAME.0, NAME.1])
         && succeeds(root, &["config", "--local", DRIVER, command])
 }
 
-/// Takes the command out, and its section where nothing else is in it; `false` where git does not.
+/// Removes the command, and its section if that is empty then; `false` if git fails.
 pub fn unregister(root: &Path) -> bool {
     let is_set = |key: &str| line(root, &["config", "--local", "--get", key]).is_some();
     let unset =

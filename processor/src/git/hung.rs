@@ -1,6 +1,6 @@
-//! Repositories in which git does not answer: a pipe in the place of one of its files, a network that is away. Each
-//! call would take all the time that a call may take, so after the first one nobody asks there again in this run, nor
-//! in those of the next minutes: a small file in the state directory has the repositories and when git was given up.
+//! Repositories in which git does not answer: a pipe in the place of one of its files, an unreachable network. Each
+//! call would take the full time limit, so after the first one git is not called there again in this run, nor in those
+//! of the next minutes: a small file in the state directory contains the repositories with the times.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,9 +12,9 @@ use memory_store::Timestamp;
 use memory_store::layout::UserDirs;
 use memory_store::store::{self, Privacy};
 
-/// Time for which git is not asked again where it hung.
+/// Time for which git is not called again after it hung.
 const HUNG_MAX: Duration = Duration::from_secs(600);
-/// Bytes of the file that remembers it; with a longer one git is asked again.
+/// Maximum size of the file that stores it; a longer one is ignored.
 const FILE_BYTES_MAX: usize = 64 << 10;
 /// The name of that file.
 const FILE: &str = "hung-git.json";
@@ -24,19 +24,19 @@ static HUNG: Mutex<HungGit> = Mutex::new(HungGit { since: BTreeMap::new(), kept:
 /// Repositories in which git hung.
 #[derive(Debug)]
 struct HungGit {
-    /// When git was given up, by the root where it was asked. `None`: in this run, which remembers nothing.
+    /// When git was given up, by the root of the call. `None`: in this run, which stores no file.
     since: BTreeMap<PathBuf, Option<Timestamp>>,
     /// The file that remembers them, and the time of this run.
     kept: Option<(PathBuf, Timestamp)>,
 }
 
 impl HungGit {
-    /// Takes up what earlier runs left in a file, and keeps there what this one finds.
+    /// Reads the file of earlier runs, and stores there the findings of this one.
     fn remember(&mut self, file: PathBuf, now: Timestamp) {
         let bytes = store::read_if_there(&file, FILE_BYTES_MAX).ok().flatten();
         let read = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let read: BTreeMap<PathBuf, Timestamp> = read.unwrap_or_default();
-        // A time to come is of a clock that was set back.
+        // A future time is from before the clock was set back.
         let is_recent = |since: &Timestamp| {
             u128::try_from(now.0 - since.0).is_ok_and(|passed| passed < HUNG_MAX.as_millis())
         };
@@ -45,7 +45,7 @@ impl HungGit {
         self.kept = Some((file, now));
     }
 
-    /// Notes that git was given up at a root.
+    /// Records that git was given up at a root.
     fn note(&mut self, root: &Path) {
         let now = self.kept.as_ref().map(|(_, now)| *now);
         self.since.insert(root.to_owned(), now);
@@ -61,7 +61,7 @@ impl HungGit {
         self.since.contains_key(root)
     }
 
-    /// The repositories in which git did not answer, in words.
+    /// Returns messages about the repositories in which git did not answer.
     fn told(&self) -> Vec<String> {
         let again = self.kept.as_ref().map_or_else(String::new, |(file, _)| {
             let minutes = HUNG_MAX.as_secs() / 60;
@@ -80,24 +80,24 @@ impl HungGit {
     }
 }
 
-/// Remembers across runs, in the state directory, where git hangs.
+/// Stores across runs, in the state directory, the repositories in which git hangs.
 pub fn remember(dirs: &UserDirs, now: Timestamp) {
     hung().remember(dirs.state.join(FILE), now);
 }
 
-/// Notes that a call was given up.
+/// Records that a call was given up.
 pub(super) fn note(command: &Command) {
     if let Some(root) = root(command) {
         hung().note(&root);
     }
 }
 
-/// Whether a call there was given up before.
+/// Returns whether a call with the same root was given up before.
 pub(super) fn is_known(command: &Command) -> bool {
     root(command).is_some_and(|root| hung().is_known(&root))
 }
 
-/// The repositories in which git did not answer, in words.
+/// Returns messages about the repositories in which git did not answer.
 pub fn told() -> Vec<String> {
     hung().told()
 }
@@ -106,7 +106,7 @@ fn hung() -> MutexGuard<'static, HungGit> {
     HUNG.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Where a command of [`super::command`] asks.
+/// Returns the root to which a command of [`super::command`] applies.
 fn root(command: &Command) -> Option<PathBuf> {
     let mut arguments = command.get_args();
     (arguments.next()? == "-C").then(|| arguments.next().map(PathBuf::from))?
@@ -136,7 +136,7 @@ mod tests {
             assert_eq!(run(minutes).is_known(root), is_known, "{minutes} minutes later");
         }
         assert!(run(1).told()[0].contains("/home/ada/shop: git does not answer"));
-        // One that was given up first stays as old as it is.
+        // An older entry keeps its time.
         let mut later = run(6);
         later.note(Path::new("/home/ada/other"));
         assert!(!run(12).is_known(root) && run(12).is_known(Path::new("/home/ada/other")));
@@ -146,7 +146,7 @@ mod tests {
         }
     }
 
-    /// Were it asked again, the second call would take ten minutes.
+    /// With another call, the second one would take ten minutes.
     #[test]
     fn where_git_hangs_it_is_asked_once() {
         let folder = tempfile::tempdir().unwrap();

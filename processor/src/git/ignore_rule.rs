@@ -1,4 +1,4 @@
-//! The rule by which git ignores the memory folder: nobody else gets memories that are never committed.
+//! The rule by which git ignores the memory folder: memories that are never committed reach no other person.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ pub struct IgnoreRule {
 }
 
 impl IgnoreRule {
-    /// Says what the rule does and what lifts it.
+    /// Describes the effect of the rule and its remedy.
     pub fn told(&self) -> String {
         let Self { place, pattern, remedy } = self;
         format!(
@@ -28,9 +28,9 @@ impl IgnoreRule {
     }
 }
 
-/// Returns the rule by which git ignores new memory files of a working tree; `None` where they are not ignored, or there
-/// is no repository. Where the folder is missing, git cannot match rules that are about folders alone, and of several
-/// rules the wrong one may be returned.
+/// Returns the rule by which git ignores new memory files of a working tree; `None` if they are not ignored, or there
+/// is no repository. If the folder is missing, git cannot match rules for folders alone, and of several rules the wrong
+/// one may be returned.
 pub fn of_memories(root: &Path) -> Option<IgnoreRule> {
     let memories = format!("{STORE_DIR}/memories");
     let file = format!("{memories}/a-memory.md");

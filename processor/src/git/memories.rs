@@ -10,7 +10,7 @@ use super::{answer, command, line, output_of};
 
 /// How git writes the mode of a symbolic link.
 const LINK_MODE: &str = "120000";
-/// Conflicts that `git merge-file` tells by its exit code; beyond, it failed.
+/// Maximum number of conflicts that `git merge-file` reports by its exit code; a larger code is a failure.
 const CONFLICTS_MAX: i32 = 127;
 
 /// A file that git tracks.
@@ -26,7 +26,7 @@ pub struct TrackedFile {
     pub is_unmerged: bool,
 }
 
-/// Returns the commit that a name stands for; `None` where it stands for none.
+/// Returns the commit that a name refers to; `None` if there is none.
 pub fn commit(root: &Path, name: &str) -> Option<String> {
     if name.is_empty() || name.starts_with('-') {
         return None;
@@ -35,12 +35,12 @@ pub fn commit(root: &Path, name: &str) -> Option<String> {
     line(root, &["rev-parse", "--verify", "--quiet", "--end-of-options", &commit])
 }
 
-/// Returns the newest commit that both of these come from.
+/// Returns the newest common ancestor of two commits.
 pub fn merge_base(root: &Path, one: &str, other: &str) -> Option<String> {
     line(root, &["merge-base", one, other])
 }
 
-/// Returns the files below the memory folder in a commit; `None` where git does not tell.
+/// Returns the files below the memory folder in a commit; `None` if git does not answer.
 pub fn in_commit(root: &Path, commit: &str) -> Option<Vec<TrackedFile>> {
     let mut git = command(root);
     git.args(["ls-tree", "-r", "-z", commit, "--", STORE_DIR]);
@@ -55,8 +55,8 @@ pub fn in_commit(root: &Path, commit: &str) -> Option<Vec<TrackedFile>> {
     Some(entries(&text).iter().filter_map(|entry| file(entry)).collect())
 }
 
-/// Returns the files below the memory folder that are staged; `None` where git does not tell. A commit under way has
-/// an index of its own, which git names to its hooks: `index_file`.
+/// Returns the staged files below the memory folder; `None` if git does not answer. A commit under way has an index of
+/// its own, which git passes to its hooks: `index_file`.
 pub fn in_index(root: &Path, index_file: Option<&OsStr>) -> Option<Vec<TrackedFile>> {
     let mut git = command(root);
     git.args(["ls-files", "--stage", "-z", "--", STORE_DIR]);
@@ -83,13 +83,13 @@ fn tracked(mode: &str, id: &str, path: &str, is_unmerged: bool) -> TrackedFile {
     TrackedFile { path, id, is_link: mode == LINK_MODE, is_unmerged }
 }
 
-/// Takes a list of git's apart. A name that is no text cannot be asked for again; it is shown as far as it is one.
+/// Parses a list from git. A name that is not UTF-8 cannot be used in a query; it is shown as far as it is valid.
 fn entries(text: &[u8]) -> Vec<String> {
     let entries = text.split(|byte| *byte == 0).filter(|entry| !entry.is_empty());
     entries.map(|entry| String::from_utf8_lossy(entry).into_owned()).collect()
 }
 
-/// Returns the contents of files, of at most `bytes_max` bytes each; `None` where git does not tell.
+/// Returns the contents of files, of at most `bytes_max` bytes each; `None` if git does not answer.
 pub fn read(root: &Path, files: &[&TrackedFile], bytes_max: u64) -> Option<Vec<Blob>> {
     let ids: Vec<String> = files.iter().map(|file| file.id.clone()).collect();
     let mut read = blobs::named(root, &ids, bytes_max)?;
@@ -133,7 +133,7 @@ pub struct Versions<'a> {
     pub theirs: &'a Path,
 }
 
-/// Merges texts by lines, as `git merge-file` does; `None` where git does not.
+/// Merges texts by lines, like `git merge-file`; `None` if git fails.
 pub fn merge_texts(
     root: &Path,
     versions: Versions<'_>,

@@ -1,4 +1,4 @@
-//! The version of git: an older one does not know what keeps it from running what a repository names.
+//! The version of git: an older one lacks options that keep it from running programs named by a repository.
 
 use std::fmt;
 use std::path::Path;
@@ -37,15 +37,15 @@ fn found() -> Option<GitVersion> {
     })
 }
 
-/// Whether git can be kept from doing what a repository's own configuration says.
+/// Returns whether git can be kept from following a repository's own configuration.
 pub(super) fn is_enough() -> bool {
     found() >= Some(GitVersion::LEAST)
 }
 
-/// Checks git and returns its version, or a message for a person that says what is wrong with it.
+/// Checks git and returns its version, or a message for a person about its fault.
 ///
 /// # Errors
-/// When there is none, or it is too old to be asked who committed what.
+/// If there is none, or it is too old for the queries about commits.
 pub fn check() -> Result<String, String> {
     let least = GitVersion::LEAST;
     match found() {

@@ -13,9 +13,9 @@ use super::ask::ANSWERS_MAX;
 use crate::extract::cut;
 use crate::extract::draft::PATHS_MAX;
 
-/// Bytes of an answer that are read.
+/// Maximum size of the part of an answer that is read.
 pub const ANSWER_BYTES_MAX: usize = 256 << 10;
-/// Characters of title and text together: asked for are 60 words.
+/// Maximum number of characters of title and text together: the question asks for 60 words.
 pub const TEXT_CHARS_MAX: usize = 440;
 /// Characters of a title.
 const TITLE_CHARS_MAX: usize = 160;
@@ -31,7 +31,7 @@ const FACTS_MAX: usize = 3;
 const FACT_CHARS_MAX: usize = 80;
 /// Characters of each level of a topic.
 const TOPIC_CHARS_MAX: usize = 30;
-/// Importance when the model gives none that can be read.
+/// Importance if the model gives no readable one.
 const IMPORTANCE_DEFAULT: f32 = 0.4;
 
 /// A memory as a model proposed it: not checked against anything yet.
@@ -41,12 +41,12 @@ pub struct ProposedMemory {
     pub title: String,
     pub text: String,
     pub quote: String,
-    /// From 0 to 1, as the model says.
+    /// From 0 to 1, as judged by the model.
     pub importance: f32,
-    /// Whether it holds beyond its session's task, as the model says.
+    /// Whether it applies beyond its session's task, as judged by the model.
     pub standing: bool,
     pub paths: Vec<String>,
-    /// Ways in which somebody will ask for it.
+    /// Likely queries for it.
     pub cues: Vec<String>,
     /// Of a decision its reason, of a fix the error; `None` if the answer lacks the field.
     pub because: Option<String>,
@@ -72,7 +72,7 @@ pub struct ProposedFact {
 
 /// An answer that consists of texts.
 pub trait HasTexts {
-    /// Whether any of its texts fulfils a condition.
+    /// Returns whether any of its texts fulfils a condition.
     fn has(&self, is_it: &dyn Fn(&str) -> bool) -> bool;
 }
 
@@ -88,7 +88,7 @@ impl HasTexts for ProposedMemory {
     }
 }
 
-/// Why nothing could be read from an answer.
+/// The answer contains no JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoJson;
 
@@ -104,7 +104,7 @@ pub fn read(answer: &str) -> Result<Vec<ProposedMemory>, NoJson> {
     Ok(values.iter().filter_map(proposed).take(ANSWERS_MAX).collect())
 }
 
-/// The objects of the list `key` of an answer to another question than that for memories.
+/// Returns the objects of the list `key` of an answer to another question than that for memories.
 pub fn values(answer: &str, key: &str) -> Result<Vec<Value>, NoJson> {
     let mut value = whole(&answer[..answer.floor_char_boundary(ANSWER_BYTES_MAX)]).ok_or(NoJson)?;
     match value.get_mut(key).map(Value::take) {
@@ -113,17 +113,17 @@ pub fn values(answer: &str, key: &str) -> Result<Vec<Value>, NoJson> {
     }
 }
 
-/// The text of a field of such an object, trimmed; empty where it is none.
+/// Returns the text of a field of such an object, trimmed; empty if it is not a text.
 pub fn text(value: &Value, key: &str) -> String {
     value.get(key).and_then(Value::as_str).unwrap_or_default().trim().to_owned()
 }
 
-/// Reads an answer that as a whole is JSON, but for fences and remarks around it.
+/// Reads an answer that is JSON as a whole, except for fences and remarks around it.
 fn whole(answer: &str) -> Option<Value> {
     parsed(between_braces(answer))
 }
 
-/// Reads JSON as it stands, and only where that fails with its wild numbers tamed: a text may hold what looks like one.
+/// Parses JSON unchanged, and only on failure with its wild numbers replaced: a text may contain similar characters.
 fn parsed(text: &str) -> Option<Value> {
     serde_json::from_str(text).or_else(|_| serde_json::from_str(&tame_numbers(text))).ok()
 }
@@ -135,7 +135,7 @@ fn between_braces(answer: &str) -> &str {
     answer.get(start..end).unwrap_or_default()
 }
 
-/// Numbers such as `0e586936` or `1e999` are valid to a grammar and to nobody else.
+/// Replaces numbers such as `0e586936` or `1e999`, which grammars accept and parsers reject.
 fn tame_numbers(answer: &str) -> String {
     static WILD: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"(:\s*)-?\d+(?:\.\d+)?[eE][+-]?\d{3,}(\s*[,}\]])").ok());
@@ -145,7 +145,7 @@ fn tame_numbers(answer: &str) -> String {
     }
 }
 
-/// The list of memories, wherever the model put it.
+/// Returns the list of memories, in whatever field the model put it.
 fn listed(value: Value) -> Option<Vec<Value>> {
     match value {
         Value::Array(values) => Some(values),
@@ -164,7 +164,7 @@ fn listed(value: Value) -> Option<Vec<Value>> {
     }
 }
 
-/// The innermost objects that are complete, of text that as a whole is no JSON.
+/// Returns the complete innermost objects of text that as a whole is not JSON.
 fn complete_objects(answer: &str) -> Option<Vec<Value>> {
     let mut starts = Vec::new();
     let mut objects = Vec::new();
@@ -195,7 +195,7 @@ fn proposed(value: &Value) -> Option<ProposedMemory> {
     let text = text_of(value, &["text", "body", "content", "description"]);
     Some(ProposedMemory {
         kind: kind(&text_of(value, &["kind", "type", "category"])),
-        // No longer than what the rules write: it is to fit into a prompt with others.
+        // Not longer than texts of the rules: it must fit into a prompt with others.
         text: shortened(lines(&text).trim(), TEXT_CHARS_MAX.saturating_sub(title.chars().count())),
         title,
         quote: quote.chars().take(QUOTE_CHARS_MAX).collect(),
@@ -252,7 +252,7 @@ fn fact(value: &Value) -> Option<ProposedFact> {
     })
 }
 
-/// Reads a topic of two levels. What it is called is compared, so it has one form: lower case, joined by hyphens.
+/// Reads a topic of two levels. Topics are compared, so they have one form: lower case, joined by hyphens.
 pub fn topic(text: &str) -> Option<String> {
     let level = |level: &str| {
         let words = level.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
@@ -263,7 +263,7 @@ pub fn topic(text: &str) -> Option<String> {
     Some(format!("{}/{}", level(area)?, level(topic.split('/').next()?)?))
 }
 
-/// The sentences of a text that fit whole; where the first one does not, as much of it as fits.
+/// Returns the sentences of a text that fit whole; if the first one does not, as much of it as fits.
 pub fn shortened(text: &str, chars_max: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(chars_max) else { return text.to_owned() };
     let stops = text[..end].rmatch_indices(['.', '!', '?', '\n']);
@@ -272,7 +272,7 @@ pub fn shortened(text: &str, chars_max: usize) -> String {
     whole.map_or_else(|| cut(text, chars_max), |end| text[..end].trim_end().to_owned())
 }
 
-/// A kind that the model may use; of a wrong one the statement is still a fact.
+/// Returns a kind that the model may use; a statement with an invalid one becomes a fact.
 fn kind(name: &str) -> Kind {
     match Kind::from_name(name) {
         Some(
@@ -291,7 +291,7 @@ fn kind(name: &str) -> Kind {
     }
 }
 
-/// A whole number from 0 to 100, which is what models are asked for, or a fraction from 0 to 1, as a share.
+/// Reads a share: a whole number from 0 to 100, as models are asked for, or a fraction from 0 to 1.
 fn share(value: Option<&Value>) -> f32 {
     let written = match value {
         Some(Value::Number(number)) => number.to_string(),
@@ -317,7 +317,7 @@ fn list(value: Option<&Value>, items_max: usize) -> Vec<String> {
     items.into_iter().filter(|item| !item.is_empty()).take(items_max).collect()
 }
 
-/// Cues that are short enough, each once. A cut one would be a worse cue than none.
+/// Returns the cues that are short enough, each once. A truncated one would be worse than none.
 fn cues(cues: Vec<String>) -> Vec<String> {
     let mut kept: Vec<String> = Vec::new();
     for cue in cues {
@@ -336,12 +336,12 @@ fn text_of(value: &Value, names: &[&str]) -> String {
         .to_owned()
 }
 
-/// A text in one line without control characters and others that nobody sees.
+/// Returns a text in one line without control characters and other invisible ones.
 fn line(text: &str, chars_max: usize) -> String {
     clean(text).chars().take(chars_max).collect()
 }
 
-/// Cleans a text of several lines, each by itself.
+/// Cleans a text line by line.
 fn lines(text: &str) -> String {
     text.lines().map(clean).collect::<Vec<_>>().join("\n")
 }

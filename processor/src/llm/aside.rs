@@ -1,4 +1,4 @@
-//! Questions that failed again and again: they are set aside, told, and put again on request only.
+//! Questions that failed repeatedly: they are set aside, reported, and sent again on request only.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,23 +10,23 @@ use serde::{Deserialize, Serialize};
 use crate::lock::{BUSY_MAX, Busy, Lock};
 use crate::private_files::{read_json, write_json};
 
-/// How often a question may fail before it is set aside, each time in another sync.
+/// Number of failures, each in another sync, after which a question is set aside.
 const FAILURES_MAX: u32 = 3;
-/// Questions that are remembered as failed; of more, the others are just put again.
+/// Maximum number of questions recorded as failed; beyond it, the others are sent again.
 const ENTRIES_MAX: usize = 10_000;
 
-/// Questions of a project that failed so far.
+/// Failed questions of a project.
 #[derive(Debug, Default)]
 pub(super) struct AsideQuestions {
     path: PathBuf,
     kept: AsideFile,
 }
 
-/// As it is written down.
+/// The file format.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct AsideFile {
-    /// How often somebody asked for everything again.
+    /// Number of requests to send all of them again.
     retries: u32,
     /// Failures by question.
     failed: BTreeMap<String, u32>,
@@ -49,7 +49,7 @@ impl AsideQuestions {
         Self { kept: read_json(&path).unwrap_or_default(), path }
     }
 
-    /// Whether a question is not put any more.
+    /// Returns whether a question is no longer sent.
     pub fn holds(&self, question: &str) -> bool {
         self.kept.failed.get(question).is_some_and(|times| *times >= FAILURES_MAX)
     }
@@ -70,26 +70,26 @@ impl AsideQuestions {
     }
 
     fn write(&self) {
-        // Otherwise it is asked again, which costs time only.
+        // After a failed write it is asked again, which costs time only.
         drop(write_json(&self.path, &self.kept));
     }
 }
 
-/// How many questions are set aside, by the folder of a project's answers.
+/// Returns the number of questions that are set aside, by the folder of a project's answers.
 pub fn count(folder: &Path) -> usize {
     read_json::<AsideFile>(&path(folder)).unwrap_or_default().set_aside()
 }
 
-/// How often everything was asked for again: sessions that were done with are looked at again where it rises.
+/// Returns the number of requests to send everything again: when it rises, completed sessions are read again.
 pub fn retries(folder: &Path) -> u32 {
     read_json::<AsideFile>(&path(folder)).unwrap_or_default().retries
 }
 
-/// Has what was set aside asked again by the next sync; returns how much that is. A sync that is under way is
-/// waited for: it writes down what failed, too.
+/// Makes the next sync send the questions that were set aside again; returns their number. Waits for a running sync,
+/// because it records failures, too.
 ///
 /// # Errors
-/// When a later version of the program has written the project's private state, or the file cannot be written.
+/// If a later version of the program has written the project's private state, or the file cannot be written.
 pub fn retry(home: &ProjectDir) -> anyhow::Result<usize> {
     format_version::check_private(home)?;
     let Some(_lock) = Lock::take(&home.sync_lock, Busy::Wait(BUSY_MAX))? else {

@@ -1,7 +1,7 @@
-//! The questions that a model is asked, and the form in which it is to answer.
+//! The questions to a model, and the form of its answers.
 //!
-//! Instructions are files in `processor/prompts/`, so that a change of them shows as one in the
-//! history; [`VERSION`] is raised with every change that makes earlier answers unfit.
+//! Instructions are files in `processor/prompts/`, so that their changes are visible in the history; [`VERSION`] is
+//! raised with every change that invalidates earlier answers.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -15,17 +15,17 @@ use serde_json::Value;
 /// Version of instructions and forms: cached answers of another version are not used.
 pub const VERSION: u32 = 8;
 
-/// Memories that one answer may hold. Five are asked for.
+/// Maximum number of memories in one answer. The question asks for five.
 pub const ANSWERS_MAX: usize = 8;
 
-/// Tokens of an answer from which its form needs no bounds on texts and lists.
+/// Minimum number of tokens of an answer whose form needs no bounds on texts and lists.
 const UNBOUNDED_TOKENS: u32 = 2_048;
-/// Tokens that one memory of a bounded form takes, by and large.
+/// Typical number of tokens of one memory of a bounded form.
 const MEMORY_TOKENS: u32 = 300;
-/// Tokens that one relation takes.
+/// Number of tokens of one relation.
 const RELATION_TOKENS: u32 = 60;
-/// Bounds on a memory where answers are short: characters of texts, and items of lists. Small models, which have
-/// small contexts, would go on with one text until the answer is cut off.
+/// Bounds on a memory in short answers: characters of texts, and items of lists. Small models, which have small
+/// contexts, would continue one text until the answer is cut off.
 const TEXTS: [(&str, u32); 5] =
     [("title", 100), ("text", 200), ("quote", 160), ("because", 120), ("topic", 60)];
 /// See [`TEXTS`]: items, and characters of each.
@@ -127,8 +127,8 @@ enum KindForm {
     Task,
 }
 
-/// Instructions for a window where a model's context is small: a third of [`WINDOW`]'s length. The question and the form
-/// of the answer are the same.
+/// Instructions for a window where a model's context is small: a third of [`WINDOW`]'s length. The question and the
+/// form of the answer are the same.
 const WINDOW_SHORT: &str = include_str!("../../prompts/window-short.md");
 
 /// Returns the instructions for a window, in the short form or whole.
@@ -204,7 +204,7 @@ pub fn relations(new: &str, earlier: &str, note: &str) -> ModelQuestion {
     ModelQuestion { instructions: RELATIONS, text, form: schema::<RelationsForm>() }
 }
 
-/// Instructions for telling which notes still hold.
+/// Instructions for the question which notes are still valid.
 const STANDING: &str = include_str!("../../prompts/standing.md");
 
 /// Form of the answer about notes that no longer hold. Only its schema is used: answers are read leniently.
@@ -347,7 +347,7 @@ impl ModelQuestion {
     }
 }
 
-/// Ends the text of a question: with the note on how it is written, if there is one, and with what is asked.
+/// Appends the last part of a question: the note on how it is written, if there is one, and the request.
 fn end(text: &mut String, note: &str, asked: &str) {
     if !note.is_empty() {
         text.push_str(note);
@@ -366,7 +366,7 @@ fn fenced(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The schema of a form with everything inline: Ollama does not follow references.
+/// Returns the schema of a form with everything inline: Ollama does not resolve references.
 fn schema<T: JsonSchema>() -> Schema {
     let mut settings = SchemaSettings::draft07();
     settings.inline_subschemas = true;

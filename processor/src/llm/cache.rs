@@ -1,4 +1,4 @@
-//! Answers that were given before: a window is asked about once for each model and question.
+//! Cached answers: a window is asked about once for each model and question.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -7,35 +7,35 @@ use super::answer::ANSWER_BYTES_MAX;
 use super::ask::VERSION;
 use crate::private_files::create_private;
 
-/// Extension of what an answer saw.
+/// Extension of the file with the hash of the end shown with an answer.
 const END: &str = "end";
 
-/// A folder of answers, one file each, named by what was asked.
+/// A folder of answers, one file each, named by a hash of the question.
 #[derive(Debug)]
 pub struct AnswerCache(PathBuf);
 
 impl AnswerCache {
-    /// The cache in this folder, which is made when the first answer is kept.
+    /// Opens the cache in this folder, which is created with the first answer.
     pub fn new(folder: &Path) -> Self {
         Self(folder.to_owned())
     }
 
-    /// The answer of this model to this window, if it was asked before.
+    /// Returns the answer of this model to this window, if it is cached.
     pub fn get(&self, model: &str, window: &str) -> Option<String> {
         read(&self.path(model, window))
     }
 
-    /// The hash of the end that this model saw when it answered this window, if that is known.
+    /// Returns the hash of the end shown to this model with this window, if it is recorded.
     pub fn end(&self, model: &str, window: &str) -> Option<String> {
         read(&self.path(model, window).with_extension(END))
     }
 
-    /// Keeps the hash of the end that this model saw when it answered this window.
+    /// Stores the hash of the end shown to this model with this window.
     pub fn put_end(&self, model: &str, window: &str, end: &str) -> std::io::Result<()> {
         self.write(&self.path(model, window).with_extension(END), end)
     }
 
-    /// Keeps an answer.
+    /// Stores an answer.
     pub fn put(&self, model: &str, window: &str, answer: &str) -> std::io::Result<()> {
         self.write(&self.path(model, window), answer)
     }

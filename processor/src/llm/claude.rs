@@ -1,8 +1,8 @@
-//! Claude Code itself as the model, by `claude -p`: a question of its own, apart from the user's hooks, settings,
-//! MCP servers and history.
+//! Claude Code itself as the model, by `claude -p`: a separate question without the user's hooks, settings, MCP servers
+//! and history.
 //!
-//! Nothing of it can be learned again: hooks of ours are off in it, it leaves no transcript, and its folder is an
-//! empty one of its own.
+//! The call cannot be learned from: our hooks are off in it, it leaves no transcript, and its folder is a new empty
+//! one.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -30,11 +30,11 @@ use crate::programs;
 /// Name of the program.
 const PROGRAM: &str = "claude";
 
-/// The model when nobody names another: small, and the cheapest.
+/// The default model: small, and the cheapest.
 pub const MODEL: &str = "haiku";
-/// US dollars that one question may cost at most.
+/// Maximum cost of one question in US dollars.
 const QUESTION_USD_MAX: f64 = 0.25;
-/// Bytes of what it prints: one result.
+/// Maximum size of its output: one result.
 const RESULT_BYTES_MAX: u64 = 1 << 20;
 
 /// Time for the program to report its version.
@@ -42,17 +42,17 @@ const VERSION_WAIT: Duration = Duration::from_secs(5);
 /// Bytes of that report: one line.
 const VERSION_BYTES_MAX: u64 = 1 << 10;
 
-/// Variables that keep it from the network but for the question, and from doing more than it is asked.
+/// Variables that limit its network use to the question, and its actions to the request.
 const QUIET: [(&str, &str); 5] = [
     ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
     ("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "1"),
     ("DISABLE_AUTOUPDATER", "1"),
-    // It would try for minutes; what is worth a repeat is repeated here.
+    // Its own retries take minutes; worthwhile retries are made here.
     ("CLAUDE_CODE_MAX_RETRIES", "0"),
     (mode::VARIABLE, "off"),
 ];
 
-/// Variables of Claude Code that stay: where its folder is, and who pays.
+/// Variables of Claude Code that are kept: its folder, and the model.
 const KEPT: [&str; 2] = ["CLAUDE_CONFIG_DIR", "ANTHROPIC_DEFAULT_HAIKU_MODEL"];
 
 /// Claude Code's own model.
@@ -99,8 +99,8 @@ struct ModelUsage {
 }
 
 impl Claude {
-    /// Prepares to ask `model`; nothing is started yet. A fault where sessions at `roots` go elsewhere than the
-    /// question would, or where there is no Claude Code.
+    /// Prepares requests to `model`; nothing is started yet. Returns a fault if sessions at `roots` use another
+    /// endpoint than the question would, or if there is no Claude Code.
     pub fn new(
         environment: ClientEnvironment,
         roots: &[PathBuf],
@@ -148,7 +148,7 @@ impl Claude {
         if outcome.subtype == "error_max_budget_usd" {
             return ModelFault::Budget(told);
         }
-        // It says so in words only; the status is told where there was a request.
+        // Some errors are text only; the status is set only if a request was made.
         if matches!(outcome.api_error_status, Some(401 | 403))
             || says(&["not logged in", "/login", "invalid api key", "oauth token"])
         {
@@ -197,7 +197,7 @@ impl Claude {
         let answer = match (&outcome.structured_output, &outcome.result) {
             _ if outcome.is_error => Err(self.fault(&outcome)),
             (Some(answer), _) => Ok(answer.to_string()),
-            // It answered in words: whatever JSON stands in them is looked for as in any answer.
+            // It answered in words: JSON in them is searched as in any answer.
             (None, Some(Value::String(text))) => Ok(text.clone()),
             (None, _) => Err(self.fault(&outcome)),
         };
@@ -234,7 +234,7 @@ impl Provider for Claude {
     }
 }
 
-/// The result: the whole output, or its last line that is one.
+/// Returns the result: the whole output, or its last line that is one.
 fn outcome(stdout: &[u8]) -> Option<ClaudeOutput> {
     let text = String::from_utf8_lossy(stdout);
     let mut lines = text.lines().rev().filter(|line| line.trim_start().starts_with('{'));
@@ -244,8 +244,8 @@ fn outcome(stdout: &[u8]) -> Option<ClaudeOutput> {
     })
 }
 
-/// Whether a variable of ours is Claude Code's, too. Those of a session that we were started from would have it
-/// take itself for a part of that.
+/// Returns whether a variable of our environment is Claude Code's. With those of the session that started us, the
+/// client would act as a part of that session.
 fn is_passed_on(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     let is_its_own = name.starts_with("CLAUDE") || name.starts_with("ANTHROPIC_");
@@ -280,7 +280,7 @@ mod tests {
     use super::super::ask;
     use super::*;
 
-    /// A stand-in for the client that runs this script.
+    /// A stand-in for the client that runs a given script.
     struct Fake {
         folder: TempDir,
     }
@@ -294,7 +294,7 @@ mod tests {
             Self { folder }
         }
 
-        /// A client that prints this result.
+        /// Creates a client that prints this result.
         fn printing(result: &Value) -> Self {
             Self::new(&format!("cat >/dev/null\ncat <<'EOF'\n{result}\nEOF\nexit 1"))
         }
@@ -393,7 +393,7 @@ mod tests {
             Err(ModelFault::Budget("Reached maximum budget ($0.1)".to_owned()))
         );
         assert_eq!(reply.usage.usd, Some(0.2), "it cost all the same");
-        // Words instead of the form, and no result at all.
+        // Words instead of the form, and no result.
         let words = serde_json::json!({"is_error": false, "result": "I would rather talk."});
         let reply = Fake::printing(&result(words)).ask();
         assert_eq!(reply.answer, Ok("I would rather talk.".to_owned()));
@@ -420,7 +420,7 @@ mod tests {
         let pids = fs::read_to_string(fake.folder.path().join("pid")).unwrap();
         assert_eq!(pids.lines().count(), 2);
         for pid in pids.lines().map(|pid| pid.parse::<i32>().unwrap()) {
-            // The orphan is waited for by the system, at a time of its own.
+            // The system reaps the orphan at an unspecified time.
             let gone = (0..500).any(|_| {
                 std::thread::sleep(Duration::from_millis(10));
                 let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();

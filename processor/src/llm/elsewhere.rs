@@ -1,5 +1,5 @@
-//! Whether sessions of Claude Code go to another place than a question that is asked without the user's
-//! settings would: another provider, a gateway, another account. Then nothing is asked.
+//! Detects whether sessions of Claude Code use another endpoint than a question without the user's settings would:
+//! another provider, a gateway, another account. Then no question is sent.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -13,17 +13,17 @@ use super::host::ModelServer;
 
 /// Bytes of a settings file of Claude Code.
 const SETTINGS_BYTES_MAX: u64 = 1 << 20;
-/// The endpoint that is nobody's gateway.
+/// The endpoint that is not a gateway.
 const USUAL_HOST: &str = "api.anthropic.com";
 /// The variable that names the endpoint.
 pub(super) const BASE_URL: &str = "ANTHROPIC_BASE_URL";
-/// Settings that say how a session gets to its provider, beside the variables.
+/// Settings that define how a session reaches its provider, besides the variables.
 const HELPERS: [&str; 5] =
     ["apiKeyHelper", "awsAuthRefresh", "awsCredentialExport", "gcpAuthRefresh", "proxyAuthHelper"];
-/// Variables that hold the account which is billed.
+/// Variables that contain the billed account.
 pub(super) const ACCOUNTS: [&str; 3] =
     ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"];
-/// Where an organisation's settings lie, which hold for everything.
+/// Paths of an organisation's settings, which apply to everything.
 const MANAGED: [&str; 2] = [
     "/etc/claude-code/managed-settings.json",
     "/Library/Application Support/ClaudeCode/managed-settings.json",
@@ -39,18 +39,18 @@ impl ClientEnvironment {
         Self(std::env::vars_os().collect())
     }
 
-    /// One of these variables.
+    /// Creates an environment with these variables.
     #[cfg(test)]
     pub fn of(vars: &[(&str, &str)]) -> Self {
         Self(vars.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect())
     }
 
-    /// All variables.
+    /// Returns all variables.
     pub fn all(&self) -> impl Iterator<Item = (&OsString, &OsString)> {
         self.0.iter()
     }
 
-    /// A variable that is set to something.
+    /// Returns a variable that is not empty.
     pub fn get(&self, name: &str) -> Option<&OsString> {
         self.0.get(OsString::from(name).as_os_str()).filter(|value| !value.is_empty())
     }
@@ -59,7 +59,7 @@ impl ClientEnvironment {
         self.get(name).map(|value| value.to_string_lossy().into_owned())
     }
 
-    /// The files with settings of Claude Code that count for working trees at `roots`.
+    /// Returns the files with settings of Claude Code that apply to working trees at `roots`.
     fn settings(&self, roots: &[PathBuf]) -> Vec<PathBuf> {
         let home = self.get("HOME").map(PathBuf::from);
         let moved = self.get("CLAUDE_CONFIG_DIR").map(PathBuf::from);
@@ -122,7 +122,7 @@ impl ClientEnvironment {
         })
     }
 
-    /// Names the account that pays for questions, as far as it can be seen without a secret.
+    /// Names the account that pays for questions, as far as it can be determined without a secret.
     pub fn bill(&self) -> &'static str {
         if self.get("ANTHROPIC_API_KEY").is_some() || self.get("ANTHROPIC_AUTH_TOKEN").is_some() {
             "the account of the key in your environment"
@@ -172,7 +172,7 @@ fn is_nothing(value: Option<&Value>) -> bool {
     }
 }
 
-/// The settings in a file; `None` where there is none.
+/// Returns the settings in a file; `None` if it does not exist.
 fn read(file: &Path) -> Result<Option<Value>, String> {
     let bytes = match fs::metadata(file) {
         Ok(meta) if meta.len() > SETTINGS_BYTES_MAX => return Err("it is too large".to_owned()),

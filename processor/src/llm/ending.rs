@@ -1,16 +1,16 @@
-//! The end of a session, as every window of it is shown: a part read alone does not know what was
-//! fixed, finished or taken back later.
+//! The end of a session, shown with every window of it: a part alone does not contain later fixes, completions and
+//! retractions.
 
 use super::window::cut_middle;
 use crate::extract::Landed;
 use crate::extract::session_record::{is_done, last_text, todos};
 use crate::transcript::session::{Input, Session, StepKind};
 
-/// Commits that are named, the last ones.
+/// Maximum number of commits in the text, the last ones.
 const COMMITS_MAX: usize = 16;
 /// Characters of the last answer.
 const ANSWER_CHARS_MAX: usize = 1_800;
-/// Open items that are named.
+/// Maximum number of open items in the text.
 const OPEN_MAX: usize = 8;
 /// Characters of one line.
 const LINE_CHARS_MAX: usize = 160;
@@ -24,12 +24,12 @@ pub struct Ending {
     pub open: Vec<String>,
     /// The last command, if it failed.
     pub failing: Option<String>,
-    /// The assistant's last message that says something.
+    /// The assistant's last message with content.
     pub answer: String,
 }
 
 impl Ending {
-    /// Looks for it in a session.
+    /// Determines the end of a session.
     pub fn of(session: &Session) -> Self {
         let commits = Landed::of(session).into_iter();
         let mut commits: Vec<String> = commits.map(|commit| line(&commit.subject)).collect();
@@ -44,8 +44,8 @@ impl Ending {
         }
     }
 
-    /// The text that is put in front of each window, of at most so many characters and the mark of a cut; empty when
-    /// nothing is known.
+    /// Returns the text that precedes each window, of at most `chars_max` characters and the mark of a cut; empty
+    /// without information.
     pub fn text_within(&self, chars_max: usize) -> String {
         let text = self.text();
         let mut text = cut_middle(&text, chars_max);
@@ -73,7 +73,7 @@ impl Ending {
     }
 }
 
-/// The last answer that says something; a short one ("Pushed.") only where there is no other.
+/// Returns the last answer with content; a short one ("Pushed.") only if there is no other.
 fn answer(session: &Session) -> &str {
     let mut answers = session.turns.iter().rev().filter_map(last_text).map(str::trim);
     let last = answers.next().unwrap_or_default();
@@ -81,12 +81,12 @@ fn answer(session: &Session) -> &str {
     if says(&last) { last } else { answers.take(ANSWERS_MAX).find(says).unwrap_or(last) }
 }
 
-/// Characters of an answer that says how the work stands.
+/// Minimum length of an answer that describes the state of the work.
 const ANSWER_CHARS_MIN: usize = 240;
-/// Answers that are looked at for one that does.
+/// Maximum number of answers that are searched for such a one.
 const ANSWERS_MAX: usize = 8;
 
-/// The last shell command of a session, if it failed.
+/// Returns the last shell command of a session, if it failed.
 fn failing(session: &Session) -> Option<String> {
     let steps = session.turns.iter().flat_map(|turn| &turn.steps).rev();
     let mut commands = steps.filter_map(|step| match &step.what {

@@ -14,11 +14,11 @@ use super::{TOKEN_CHARS, ask, window};
 use crate::collect::discover::Transcript;
 use crate::transcript::SessionBuilder;
 
-/// Sessions that are looked at, the newest.
+/// Maximum number of sessions in the estimate, the newest.
 const SESSIONS_MAX: usize = 5;
-/// Bytes of a transcript that is looked at; of a longer one nothing is.
+/// Maximum size of a transcript in the estimate; longer ones are skipped.
 const TRANSCRIPT_BYTES_MAX: u64 = 8 << 20;
-/// Tokens that Claude Code puts around a question (2.6 kB, seen with 2.1.330).
+/// Tokens that Claude Code adds to a question (2.6 kB, measured with 2.1.330).
 const AROUND_TOKENS: u64 = 700;
 /// Tokens of an answer that fills the form.
 const ANSWER_TOKENS: u64 = 800;
@@ -26,7 +26,7 @@ const ANSWER_TOKENS: u64 = 800;
 /// Cost of the sessions of this project.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// The sessions that were looked at.
+    /// Number of sessions in the estimate.
     pub seen: usize,
     /// All sessions.
     pub sessions: usize,
@@ -41,7 +41,7 @@ impl Estimate {
     }
 }
 
-/// Estimates from the newest transcripts; `None` where there is none that can be read.
+/// Estimates from the newest transcripts; `None` if there is no readable one.
 pub fn estimate(
     settings: &Settings,
     transcripts: &[Transcript],

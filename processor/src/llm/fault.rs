@@ -1,14 +1,14 @@
-//! Why a model gave no answer, and what to do about it.
+//! Reasons why a model gave no answer, with remedies.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Pauses before a question is put again that may be answered the second or third time.
+/// Pauses before a question is repeated that may succeed the second or third time.
 const PAUSES: [Duration; 2] = [Duration::from_millis(300), Duration::from_millis(1_200)];
-/// How long a server that asks for patience is waited for.
+/// Maximum waiting time that a server may request.
 const PATIENCE_MAX: Duration = Duration::from_secs(20);
 
-/// Why a model gave no answer.
+/// Reason why a model gave no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ModelFault {
     /// Nobody listens there.
@@ -23,10 +23,10 @@ pub(crate) enum ModelFault {
     /// The connection ended in the middle.
     #[error("the connection broke off: {0}")]
     Broken(String),
-    /// The server says that something is wrong with it; Ollama's library does not pass on with which status.
+    /// The server reports an internal error; Ollama's library does not pass on the status.
     #[error("the server failed{}: {message}", status.map(|s| format!(" ({s})")).unwrap_or_default())]
     Server { status: Option<u16>, message: String },
-    /// The server has too much to do, or is asked too often.
+    /// The server is overloaded, or limits the rate of requests.
     #[error("the server is asked too often: {message}; the next sync asks again")]
     Busy { message: String, wait: Option<Duration> },
     /// A question is longer than the model's context.
@@ -35,7 +35,7 @@ pub(crate) enum ModelFault {
          the model has room for, and parts become smaller"
     )]
     TooLong { server: String, message: String },
-    /// The server does not take the key.
+    /// The server rejects the key.
     #[error(
         "{server} does not take the key: {message}; put it into the environment variable that \
          `llm.api_key_env` names"
@@ -47,7 +47,7 @@ pub(crate) enum ModelFault {
          with `throughline config llm`"
     )]
     NotInstalled,
-    /// There is one that cannot be asked in the way that is needed.
+    /// The installed version lacks a required interface.
     #[error("this Claude Code cannot be asked: {0}; update it with `claude update`")]
     Old(String),
     /// Its program cannot be started.
@@ -60,27 +60,27 @@ pub(crate) enum ModelFault {
     /// There is no empty folder to start it in.
     #[error("there is no folder to ask from: {0}; let TMPDIR name one that can be written")]
     NoFolder(String),
-    /// Nobody is logged in.
+    /// Claude Code is not logged in.
     #[error("Claude Code is not logged in ({0}); run `claude` and /login there")]
     NotLoggedIn(String),
-    /// The plan or the account allows no more for now.
+    /// The plan or the account is exhausted for now.
     #[error("the usage limit is reached: {0}; a sync after it ended asks again")]
     Limit(String),
     /// One question would have cost more than one may.
     #[error("the budget of one question is used up: {0}; see `llm.usd_per_day`")]
     Budget(String),
-    /// Sessions go elsewhere than the question would.
+    /// Sessions use another endpoint than the question would.
     #[error("{0}")]
     Elsewhere(String),
     /// The bound of the day is reached.
     #[error("{0}; the rest waits for tomorrow")]
     Bound(String),
-    /// It failed again and again, and is not asked any more.
+    /// It failed repeatedly, and is not asked again.
     #[error(
         "parts of sessions failed again and again and are set aside; `throughline sync --retry` asks about them again"
     )]
     Aside,
-    /// Names of people could not be looked for in what was to leave this machine.
+    /// The search for names of people in a text for another machine failed.
     #[error("it was not asked, because names of people could not be found first: {0}")]
     Names(String),
     /// It was not asked in this run.
@@ -91,14 +91,14 @@ pub(crate) enum ModelFault {
     Answer(String),
 }
 
-/// Consequence of a fault for the questions that come next.
+/// Consequence of a fault for the next questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AfterFault {
     /// Nothing: the next one is put.
     Ask,
-    /// When it comes a second time in a row, no more are put in this run.
+    /// After a second fault in a row, no more are sent in this run.
     AskOnce,
-    /// No more are put in this run.
+    /// No more are sent in this run.
     Stop,
 }
 
@@ -142,8 +142,8 @@ impl ModelFault {
         }
     }
 
-    /// Whether it may be the question's own fault. A server that fails may fail for everybody: only where it
-    /// answered another question of the same run (`answered`) does it count.
+    /// Returns whether the question itself may be the cause. A server error may affect all questions: it counts only if
+    /// the server answered another question of the same run (`answered`).
     pub(super) fn is_of_the_question(&self, answered: bool) -> bool {
         match self {
             Self::Answer(_) | Self::Slow { .. } => true,
@@ -152,7 +152,7 @@ impl ModelFault {
         }
     }
 
-    /// Whether asking again by itself is no use, so that the session counts as read.
+    /// Returns whether asking again automatically is useless, so that the session counts as read.
     pub(super) fn is_settled(&self) -> bool {
         matches!(self, Self::Aside)
     }

@@ -1,9 +1,9 @@
-//! Grounding: a proposed memory counts only if its quote stands in the session word for word, if it speaks of what it
-//! quotes, and if it says something. What is quoted from a tool's output, a file or the assistant is nobody's
-//! wish, whatever a model calls it. Names and facts of a memory count only where the session has them.
+//! Grounding: a proposed memory counts only if its quote occurs in the session word for word, if it shares its subject
+//! with the quote, and if it has content. A quote from a tool's output, a file or the assistant is never a wish,
+//! whatever kind the model assigns. Names and facts of a memory count only if they occur in the session.
 //!
-//! Then each kind has a condition of its own ([`kept_kind`]): what the model calls only thought is no fact, a
-//! decision has its reason, a preference is the user's, and a fix has an error.
+//! Each kind also has its own condition ([`kept_kind`]): a mere thought of the model is not a fact, a decision has its
+//! reason, a preference is the user's, and a fix has an error.
 
 use std::collections::BTreeSet;
 
@@ -18,14 +18,14 @@ use super::window::{SessionWindow, WindowPiece};
 use crate::extract::draft::Draft;
 use crate::extract::text_retells_order;
 
-/// Characters that a quote has at least: anything shorter stands somewhere by chance.
+/// Minimum number of characters of a quote: shorter text occurs by chance.
 const QUOTE_CHARS_MIN: usize = 12;
-/// Summed rarity, in technical text at large, of the distinct words with which a finding says at least something. Of 407
-/// findings of a careful model the poorest has 57 and half have 164; "The code was improved, several things work now" has 25.
+/// Minimum summed rarity, in technical text at large, of the distinct words of a finding. Of 407 findings of a careful
+/// model the poorest has 57 and half have 164; "The code was improved, several things work now" has 25.
 const FINDING_RARITY_MIN: f32 = 36.0;
 /// Words that a failed command shares with a fix that cures it.
 const ERROR_TERMS_MIN: usize = 2;
-/// Time before a window within which a date is often given without its year.
+/// Time before a window within which a date often lacks its year.
 const YEAR_MS: i64 = 366 * DAY_MS;
 /// Tags of a draft.
 const TAGS_MAX: usize = 8;
@@ -41,8 +41,8 @@ pub struct Grounded {
     pub unshown: usize,
 }
 
-/// Makes drafts of what a model proposed for a window. What the window does not show is dropped, and what does not
-/// fulfil the condition of its kind.
+/// Converts a model's proposals for a window to drafts. Proposals that the window does not support are dropped, and so
+/// are those that fail the condition of their kind.
 pub fn drafts(
     window: &SessionWindow,
     proposed: Vec<ProposedMemory>,
@@ -96,14 +96,14 @@ fn is_shown(proposed: &ProposedMemory, quote: &str, said_by: SaidBy) -> bool {
     !retold && speaks_of(proposed, quote) && says_something(proposed, kind(proposed.kind, said_by))
 }
 
-/// Returns the kind under which a memory is kept; `None` where it does not fulfil the condition of its kind.
+/// Returns the kind of an accepted memory; `None` if it does not fulfil the condition of its kind.
 fn kept_kind(
     (window, shown): (&SessionWindow, &ShownText),
     proposed: &ProposedMemory,
     quote: &str,
     said_by: SaidBy,
 ) -> Option<Kind> {
-    // Others' words about what the user likes are hearsay, and no fact either.
+    // Others' statements about the user's preferences are hearsay, and not facts either.
     if proposed.kind == Kind::Preference && said_by == SaidBy::Assistant {
         return None;
     }
@@ -128,8 +128,7 @@ fn kept_kind(
     is_kept.then_some(kind)
 }
 
-/// Returns the kind of a proposed memory, given the speaker of its quote: only users have wishes and lay down
-/// how things are done.
+/// Returns the kind of a proposed memory, given the speaker of its quote: only users have wishes and set rules.
 fn kind(proposed: Kind, said_by: SaidBy) -> Kind {
     match (proposed, said_by) {
         (Kind::Preference | Kind::Convention, SaidBy::Assistant | SaidBy::Tool) => Kind::Fact,
@@ -199,7 +198,7 @@ impl ShownText {
         proposed.iter().filter(|it| self.has_name(&it.name)).map(Entity::to_string).collect()
     }
 
-    /// Whether the window has a name, and not only as a part of a longer word.
+    /// Returns whether the window has a name, and not only as a part of a longer word.
     fn has_name(&self, name: &str) -> bool {
         let (name, _) = fold(&name.to_lowercase());
         let is_word = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
@@ -211,8 +210,9 @@ impl ShownText {
         })
     }
 
-    /// Returns the facts whose object the quote has, and whose subject the window has. A date of the year before the window
-    /// counts, since "in March" needs no year; for any other date the window has the date or the year.
+    /// Returns the facts whose object occurs in the quote, and whose subject occurs in the window. A date of the year
+    /// before the window counts, since "in March" needs no year; of any other date the date or the year must occur in
+    /// the window.
     fn facts(&self, proposed: &[ProposedFact], quote: &str, at: Timestamp) -> Vec<Fact> {
         let of_quote = text_terms(quote);
         let has = |terms: &BTreeSet<u64>, text: &str| {
@@ -276,7 +276,7 @@ fn evidence<'a>(
     })
 }
 
-/// Finds a folded quote in a text, and returns it as it stands there.
+/// Finds a folded quote in a text and returns the original text.
 fn find<'a>(text: &'a str, quote: &str) -> Option<&'a str> {
     let (folded, places) = fold(text);
     let start = folded.find(quote)?;
@@ -515,7 +515,7 @@ mod tests {
             kinds(vec![silent(Kind::Fact), silent(Kind::Gotcha)]),
             [Kind::Fact, Kind::Gotcha]
         );
-        // The session shows it all the same, so it does not count against the model.
+        // The session supports it, so it does not count against the model.
         let grounded = super::drafts(&window(), vec![thought(Kind::Fact)], "s", "ollama/x");
         assert_eq!((grounded.drafts.len(), grounded.unshown), (0, 0));
         let invented =
@@ -539,7 +539,7 @@ mod tests {
         assert_eq!(bodies(decision(text, Some(reason))), [format!("{reason} {text}")]);
         let with_it = format!("{text} For {reason}.");
         assert_eq!(bodies(decision(&with_it, Some(reason))), [with_it.as_str()]);
-        // Without the field the title or the text may hold it.
+        // Without the field the title or the text may contain it.
         assert_eq!(bodies(decision(text, None)), [text]);
         for because in ["", "...", "unspecified rationale, whichever applies"] {
             assert_eq!(bodies(decision(text, Some(because))), [""; 0], "{because:?}");

@@ -1,11 +1,11 @@
-//! Where Ollama listens: `OLLAMA_HOST` in all the forms that Ollama itself takes.
+//! Address of Ollama: `OLLAMA_HOST` in all the forms that Ollama itself accepts.
 
 use std::net::{IpAddr, Ipv4Addr};
 
 use memory_store::settings::Llm;
 use url::{Host, Url};
 
-/// The port when nothing is said about it.
+/// The default port.
 const PORT: u16 = 11434;
 
 /// An Ollama server.
@@ -52,13 +52,13 @@ impl ModelServer {
         Ok(Self { url })
     }
 
-    /// The server that a setting names, or else the variable `OLLAMA_HOST`.
+    /// Returns the server named in a setting, or else in the variable `OLLAMA_HOST`.
     pub fn named(setting: &str, variable: Option<&str>) -> Result<Self, String> {
         let text = if setting.trim().is_empty() { variable.unwrap_or_default() } else { setting };
         Self::parse(text)
     }
 
-    /// Returns the server if text may be sent there. `table` is where the settings that name it stand.
+    /// Returns the server if text may be sent there. `table` is the settings table that names it.
     pub fn agreed(
         setting: &str,
         variable: Option<&str>,
@@ -76,7 +76,7 @@ impl ModelServer {
         ))
     }
 
-    /// Whether it runs on this machine, so that nothing leaves it.
+    /// Returns whether it runs on this machine, so that nothing leaves it.
     pub fn is_local(&self) -> bool {
         match self.url.host() {
             Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
@@ -99,7 +99,7 @@ impl ModelServer {
         }
     }
 
-    /// Whether text may be sent to it: it is this machine, or the user agreed to it by name.
+    /// Returns whether text may be sent to it: it is this machine, or the user agreed to it by name.
     pub fn is_allowed(&self, consented_hosts: &[String]) -> bool {
         self.is_local()
             || consented_hosts.iter().any(|agreed| {
@@ -124,7 +124,7 @@ fn host_and_port(authority: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Whether what the settings name is on this machine, so that nothing leaves it.
+/// Returns whether the provider in the settings is on this machine, so that no data leaves it.
 pub fn is_local(settings: &Llm, ollama_host: Option<&str>) -> bool {
     let variable = ollama_host.filter(|_| settings.provider == "ollama");
     settings.provider != "claude"

@@ -9,7 +9,7 @@ use tokio::runtime::Runtime;
 use super::ModelFault;
 use super::host::ModelServer;
 
-/// Time to connect. A server that is up answers in a few milliseconds.
+/// Timeout for connecting. A running server answers in a few milliseconds.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// Characters of a server's error message that are repeated.
 const MESSAGE_CHARS_MAX: usize = 200;
@@ -21,18 +21,18 @@ const MESSAGE_BYTES_MAX: usize = 64 << 10;
 pub enum HttpProblem {
     /// It did not come.
     Http(reqwest::Error),
-    /// It is longer than anything that was asked for.
+    /// It is longer than any expected response.
     Long { bytes_max: usize },
     /// The server sent an error instead.
     Refused(Refusal),
 }
 
-/// An error as a server tells it.
+/// An error reported by a server.
 #[derive(Debug)]
 pub struct Refusal {
     /// The status of the response.
     pub status: u16,
-    /// How long the server wants to be left alone.
+    /// The waiting time that the server requests.
     pub wait: Option<Duration>,
     /// The server's message, in one line.
     pub message: String,
@@ -86,7 +86,7 @@ pub fn client(server: &ModelServer, connect: Duration, answer: Duration) -> Resu
         .redirect(reqwest::redirect::Policy::none());
     if server.is_local() {
         http = http.no_proxy();
-        // Its name is this machine's, whatever a resolver makes of it.
+        // The name refers to this machine, whatever a resolver returns.
         if let Some(name) = server.url.domain() {
             let here = [(Ipv4Addr::LOCALHOST, 0).into(), (Ipv6Addr::LOCALHOST, 0).into()];
             http = http.resolve_to_addrs(name, &here);
@@ -103,8 +103,8 @@ pub fn runtime() -> Result<Runtime, String> {
         .map_err(|error| format!("the runtime: {error}"))
 }
 
-/// Returns the fault of a failed exchange with `server`; `hint` says how to start it, `most` how long was waited, as the
-/// setting of that name says.
+/// Returns the fault of a failed exchange with `server`; `hint` explains how to start it, `most` is the timeout with
+/// the name of its setting.
 pub fn fault(
     error: reqwest::Error,
     server: &ModelServer,
@@ -126,7 +126,7 @@ pub fn long(bytes_max: usize) -> ModelFault {
     ModelFault::Answer(format!("it has more than {} KiB", bytes_max >> 10))
 }
 
-/// Returns the error in a response that should have been an answer: LM Studio sends some as a success.
+/// Returns the error in a response that should be an answer: LM Studio sends some as a success.
 pub fn refused(given: &[u8]) -> Option<Refusal> {
     let json: serde_json::Value = serde_json::from_slice(given).ok()?;
     let is_error = json.get("choices").is_none() && json.get("error").is_some_and(|e| !e.is_null());
@@ -134,7 +134,7 @@ pub fn refused(given: &[u8]) -> Option<Refusal> {
     is_error.then(|| Refusal { status: 400, wait: None, message: message() })
 }
 
-/// The message of an error that the server sent as JSON, in the forms that are usual, or its text.
+/// Returns the message of an error that the server sent as JSON, in the usual forms, or its text.
 pub fn message(text: &str) -> String {
     let json: Option<serde_json::Value> = serde_json::from_str(text).ok();
     let error = json.as_ref().and_then(|json| json.get("error"));
@@ -143,7 +143,7 @@ pub fn message(text: &str) -> String {
     line(message.unwrap_or(text))
 }
 
-/// The beginning of a text that somebody else wrote, in one line.
+/// Returns the beginning of a text from outside, in one line.
 pub fn line(text: &str) -> String {
     let words: Vec<&str> = text.split(|c: char| c.is_whitespace() || c.is_control()).collect();
     let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();

@@ -5,9 +5,9 @@
 
 pub use memory_store::fs::process::memory_bytes;
 
-/// Parts of four of a machine's memory that a model may take.
+/// Quarters of a machine's memory that a model may use.
 const SHARE: u64 = 3;
-/// Bytes that a model takes beside its weights, with a context of some 14,000 tokens.
+/// Memory that a model uses besides its weights, with a context of some 14,000 tokens.
 const CONTEXT_BYTES: u64 = 2 << 30;
 /// Models that are proposed.
 const PROPOSED_MAX: usize = 3;
@@ -24,8 +24,8 @@ const LIBRARY: [(&str, u64); 8] = [
     ("llama3.2:3b", 20),
 ];
 
-/// Puts the largest model that fits into memory first, and those that do not fit last, the smallest of them first.
-/// Where memory is unknown, or is another machine's, all fit.
+/// Sorts the largest model that fits into memory first, and those that do not fit last, the smallest of them first. If
+/// memory is unknown, or is another machine's, all fit.
 pub(super) fn sort_best_first(models: &mut [(String, u64)], memory: Option<u64>) {
     models.sort_by_key(|(_, bytes)| {
         let is_too_large = memory.is_some_and(|memory| !fits(*bytes, memory));

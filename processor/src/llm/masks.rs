@@ -1,10 +1,9 @@
-//! Masks: what another machine does not get to see of a text, and how it comes back.
+//! Masks: hide parts of a text from another machine, and restore them in its answer.
 //!
-//! A *mask* is a word that stands for a piece of personal data in one question: `EMAIL_1_9f3c`. The
-//! same piece has the same mask throughout it, no other text has that ending, and what it stands for
-//! is known only in memory, until the answer has come. Then it is put back, if the user's own files may
-//! hold it; where the answer is written, redaction for that place follows as ever. A secret has no mask
-//! but the usual placeholder, and never comes back.
+//! A *mask* is a word that replaces a piece of personal data in one question: `EMAIL_1_9f3c`. The same piece has the
+//! same mask throughout it, no other text has that ending, and the original is kept only in memory, until the answer
+//! has arrived. Then it is restored, if the user's own files may contain it; redaction for the place of writing follows
+//! as usual. A secret has no mask but the usual placeholder, and is never restored.
 
 use memory_store::redact::{Class, Finding, NAME, Names, Policy, RedactOptions, Redactor};
 use memory_store::settings::Settings;
@@ -17,23 +16,23 @@ const ENDING: usize = 4;
 pub struct Masks {
     /// Hides from others.
     others: Redactor,
-    /// Options for what even the user's own files may not hold.
+    /// Options for data that not even the user's own files may contain.
     own: RedactOptions,
 }
 
-/// A text as another machine sees it.
+/// A text as sent to another machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Masked {
     /// The text.
     pub text: String,
     /// Common end of its masks.
     ending: String,
-    /// Each mask and what it stands for.
+    /// Each mask and its original.
     masks: Vec<(String, String)>,
 }
 
 impl Masks {
-    /// Masks as these settings say: what committed files may not hold is not shown to others.
+    /// Creates masks from these settings: data barred from committed files is hidden from other machines.
     pub fn new(settings: &Settings) -> Self {
         let others = Redactor::new(&RedactOptions::for_store(settings, true));
         Self { others, own: RedactOptions::for_store(settings, false) }
@@ -62,7 +61,7 @@ impl Masks {
         masked
     }
 
-    /// Returns the class of a finding that the user's own files may hold.
+    /// Returns the class of a finding that the user's own files may contain.
     fn kept(&self, finding: &Finding) -> Option<&'static str> {
         let class = Class::from_name(finding.rule);
         let is_kept = class.is_some_and(|class| self.own.personal.of(class) == Policy::Keep);
@@ -71,7 +70,7 @@ impl Masks {
 }
 
 impl Masked {
-    /// Returns the note that tells the model about the masks; empty when there are none.
+    /// Returns the note that explains the masks to the model; empty if there are none.
     pub fn note(&self) -> String {
         match self.masks.first() {
             Some((mask, _)) => {
@@ -81,7 +80,7 @@ impl Masked {
         }
     }
 
-    /// Puts what is hidden back into an answer in JSON.
+    /// Restores hidden data in an answer in JSON.
     pub fn restore(&self, answer: &str) -> String {
         let mut answer = answer.to_owned();
         for (mask, original) in &self.masks {
@@ -93,11 +92,11 @@ impl Masked {
         answer
     }
 
-    /// Whether a text still has a mask: one that was changed, or made up, stands for nothing.
+    /// Returns whether a text still has a mask: one that was changed, or made up, has no original.
     pub fn is_masked(&self, text: &str) -> bool {
         let text = text.to_ascii_lowercase();
         self.masks.iter().any(|(mask, _)| {
-            // One whose end was cut off is known by its beginning: `EMAIL_1_`.
+            // A mask whose end was cut off is recognised by its beginning: `EMAIL_1_`.
             let beginning = mask.len() - ENDING;
             text.contains(&self.ending) || text.contains(&mask[..beginning].to_ascii_lowercase())
         })
@@ -157,7 +156,7 @@ mod tests {
         assert!(masked.note().contains(&masked.masks[0].0));
         assert_eq!(masked.restore(&masked.text), text);
         assert!(masked.is_masked(&masked.text) && !masked.is_masked(text));
-        // A mask that no question had comes back unchanged.
+        // A mask that no question had is returned unchanged.
         let invented = format!("EMAIL_9{}", masked.ending);
         assert_eq!(masked.restore(&invented), invented);
         assert!(masked.is_masked(&invented.to_uppercase()));

@@ -1,5 +1,5 @@
-//! Putting a model's drafts together with what rules found: explicit wishes that the model did not find, and the
-//! signatures of errors that tool calls were seen to cure.
+//! Merges a model's drafts with findings of rules: explicit wishes that the model did not find, and the signatures of
+//! errors that tool calls cured.
 
 use std::collections::BTreeSet;
 
@@ -11,11 +11,11 @@ use crate::extract::{overlap, word_set};
 
 /// Words that two drafts of the same record share from which they are about the same thing.
 const SAME_RECORD_SHARE: f32 = 0.3;
-/// Words that a model's fix and a cure that was seen to pass share, whatever their records.
+/// Share of words that a model's fix and a cure that passed must have in common, whatever their records.
 const SAME_CURE_SHARE: f32 = 0.5;
 
-/// Returns the drafts of a session: the model's, and the wishes that it does not tell of. A fix that it tells of gets the
-/// signature of the error that was seen to be cured.
+/// Returns the drafts of a session: the model's, and the wishes that they do not cover. A fix among them gets the
+/// signature of the error that was cured.
 pub fn merge(wishes: Vec<Draft>, cures: &[Cure], mut proposed: Vec<Draft>) -> Vec<Draft> {
     let sets: Vec<BTreeSet<String>> = proposed.iter().map(words).collect();
     let is_told = |wish: &Draft| {
@@ -35,7 +35,7 @@ fn words(draft: &Draft) -> BTreeSet<String> {
     word_set(&format!("{} {}", draft.title, draft.body))
 }
 
-/// Gives the model's fix that tells of a cure the signature of its error, and its files.
+/// Adds to the model's fix for a cure the signature of its error, and its files.
 fn prove(cure: &Cure, proposed: &mut [Draft], sets: &[BTreeSet<String>]) {
     let Some(signature) = &cure.signature else { return };
     let known = word_set(&format!("{} {} {}", cure.call, cure.error, cure.cure));

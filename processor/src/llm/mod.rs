@@ -1,5 +1,5 @@
-//! Extraction by a language model: windows of redacted turns go out, drafts with verbatim evidence come back. Where an
-//! answer is missing nothing is learned, and the model is asked again.
+//! Extraction by a language model: windows of redacted turns are sent, drafts with verbatim evidence are returned.
+//! Without an answer nothing is learned, and the next run asks again.
 
 pub mod aside;
 pub mod estimate;
@@ -67,20 +67,21 @@ use trouble::Trouble;
 use usage::Meter;
 use window::SessionWindow;
 
-/// Joins texts while they are masked together; taken out of them before.
+/// Joins texts while they are masked together; removed from them before.
 const SEAM: &str = "\u{1e}";
 
-/// Faults in a row that may be everybody's, after which the model is asked no more.
+/// Maximum number of consecutive faults of kinds that may affect all questions; after that the model is not asked
+/// again.
 const ROW_MAX: u32 = 2;
 
-/// Proposed memories from which it is told how many the sessions show.
+/// Minimum number of proposed memories before the share supported by the sessions is reported.
 const PROPOSED_MIN: usize = 5;
 
-/// Characters of a token, where a provider does not count them.
+/// Characters of a token, if a provider does not count them.
 const TOKEN_CHARS: u64 = 4;
 
-/// Returns whether a reader of today found a memory: the model of the settings, or the rules, which look for wishes beside
-/// every model.
+/// Returns whether a current reader found a memory: the model of the settings, or the rules, which look for wishes
+/// alongside every model.
 pub(crate) fn is_current_reader(memory: &Memory, settings: &Settings) -> bool {
     let is_model =
         |llm: &Llm| memory.source.reader() == Some(&format!("{}/{}", llm.provider, llm.model));
@@ -90,7 +91,7 @@ pub(crate) fn is_current_reader(memory: &Memory, settings: &Settings) -> bool {
 /// Drafts extracted from a session.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Extracted {
-    /// The drafts of the model, and wishes that it does not tell of.
+    /// The model's drafts, and wishes that they do not cover.
     pub drafts: Vec<Draft>,
     /// Windows that the model did not answer; they are worth asking about again.
     pub missing: usize,
@@ -105,15 +106,15 @@ pub struct Surroundings<'a> {
     pub ollama_host: Option<&'a str>,
     /// The folder of the project's answers.
     pub cache_dir: &'a Path,
-    /// Where what it costs is written down; see [`usage::ledger`].
+    /// The file that records the costs; see [`usage::ledger`].
     pub ledger: Option<PathBuf>,
-    /// The project's working trees, whose settings of Claude Code count.
+    /// The project's working trees, whose settings of Claude Code apply.
     pub roots: &'a [PathBuf],
-    /// The time, which says what day it is.
+    /// The current time, from which the day is derived.
     pub now: Timestamp,
 }
 
-/// When a model is asked.
+/// Condition for sending questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AskWhen {
     /// At any time.
@@ -134,7 +135,7 @@ pub struct LanguageModel {
     cache: AnswerCache,
     room: ModelRoom,
     redactor: Redactor,
-    /// How windows are masked, where they leave this machine, and who finds the names in them.
+    /// The masks of windows sent to another machine, and the finder of names in them.
     masks: Option<Masks>,
     names: Option<Result<names::Finder, String>>,
     meter: Meter,
@@ -143,13 +144,13 @@ pub struct LanguageModel {
     folder: PathBuf,
     /// When this run began.
     now: Timestamp,
-    /// Whether the last question got no answer, as far as is known.
+    /// Whether the last question is known to have failed.
     in_trouble: bool,
-    /// The session that is asked about.
+    /// The current session.
     session: String,
     /// Whether it answered anything in this run.
     answered: bool,
-    /// Faults in a row that may be everybody's.
+    /// Consecutive faults of kinds that may affect all questions.
     row: u32,
     /// Why it is asked no more.
     down: Option<ModelFault>,
@@ -161,7 +162,7 @@ pub struct LanguageModel {
     put: usize,
     /// Questions that it answered.
     questions: usize,
-    /// Memories that it proposed in these answers, and those of them that the sessions show.
+    /// Number of memories proposed in these answers, and of those that the sessions support.
     proposed: usize,
     shown: usize,
     /// Topics of the project's memories, which an answer may choose from.
@@ -173,7 +174,7 @@ impl LanguageModel {
     /// and held to a day's bounds.
     ///
     /// # Errors
-    /// Says in words what stands in the way; a server on another machine needs the user's consent by name.
+    /// Returns the reason as text; a server on another machine needs the user's consent by name.
     pub fn open(all: &Settings, surroundings: &Surroundings<'_>) -> Result<Option<Self>, String> {
         let Some(settings) = &all.llm else { return Ok(None) };
         let Surroundings { ollama_host, cache_dir, ledger, roots, now } = surroundings;
@@ -228,32 +229,32 @@ impl LanguageModel {
         self.asked = when;
     }
 
-    /// Lets it pause for the sake of the machine, if it runs on it.
+    /// Makes it pause under load of the machine, if it runs on it.
     pub fn pause_for(&mut self, machine: &Machine, on: settings::Pause) {
         self.pause = self.provider.is_local().then(|| ModelPause::new(machine, on));
     }
 
-    /// Whether it is asked no more in this run, for the sake of the machine.
+    /// Returns whether it is not asked again in this run because of the load of the machine.
     pub fn is_paused(&mut self) -> bool {
         self.pause.as_mut().is_some_and(ModelPause::is_on)
     }
 
-    /// Returns how many questions it answered.
+    /// Returns the number of answered questions.
     pub fn questions(&self) -> usize {
         self.questions
     }
 
-    /// Whether any question was put to it in this run.
+    /// Returns whether any question was sent to it in this run.
     pub fn was_asked(&self) -> bool {
         self.put > 0
     }
 
-    /// Whether it is asked no more in this run, whatever the time.
+    /// Returns whether it is not asked again in this run, whatever the time.
     pub fn is_down(&self) -> bool {
         self.down.is_some()
     }
 
-    /// Whether it may be asked at this moment.
+    /// Returns whether it may be asked at this moment.
     fn has_time(&mut self) -> bool {
         let has_time = match self.asked {
             AskWhen::Always => true,
@@ -264,8 +265,8 @@ impl LanguageModel {
         has_time && !self.is_paused()
     }
 
-    /// Returns what a person should know about the answers of this run, if the sessions show little of what it
-    /// proposed.
+    /// Returns a notice for the user about the answers of this run if the sessions support few of the proposed
+    /// memories.
     pub fn unshown(&self) -> Option<String> {
         let (proposed, shown) = (self.proposed, self.shown);
         (proposed >= PROPOSED_MIN && shown * 2 < proposed).then(|| {
@@ -277,8 +278,8 @@ impl LanguageModel {
         })
     }
 
-    /// Returns the drafts of the model for a session, and the `wishes` that it does not tell of. Why it has no answer is
-    /// added to `report`, each reason once.
+    /// Returns the model's drafts for a session, and the `wishes` that they do not cover. The reasons for missing
+    /// answers are added to `report`, each reason once.
     pub fn extract(
         &mut self,
         session: &Session,
@@ -348,7 +349,7 @@ impl LanguageModel {
         Extracted { drafts, missing, windows: self.room.usual_windows(windows.len()) }
     }
 
-    /// The name of the provider and its model, as memories carry it.
+    /// Returns the name of the provider and its model, in the form stored in memories.
     fn name(&self) -> String {
         self.provider.name()
     }
@@ -392,9 +393,9 @@ impl LanguageModel {
         topics.filter_map(answer::topic).for_each(|topic| self.topics.add(&topic));
     }
 
-    /// Asks a question about some texts and reads the answer. The answer is kept under `key`, so that the
-    /// same is asked once. `question` gets the texts as the model may see them and a note on how they are
-    /// written; `read` is given the answer as it is kept.
+    /// Sends a question about some texts and reads the answer. The answer is cached under `key`, so that the same
+    /// question is sent once. `question` gets the texts in the form for the model and a note on how they are written;
+    /// `read` gets the answer in its cached form.
     fn asked<T>(
         &mut self,
         key: &str,
@@ -419,7 +420,7 @@ impl LanguageModel {
         let masked = self.masks.as_ref().map(|masks| masks.mask(&shown, known_names));
         let read = |given: &str| {
             let mut answers = read(given)?;
-            // An answer made of a mask says nothing.
+            // An answer that consists of a mask has no content.
             if let Some(masked) = &masked {
                 answers.retain(|answer| !answer.has(&|text| masked.is_masked(text)));
             }
@@ -468,7 +469,7 @@ impl LanguageModel {
                     trouble::write(&self.folder, None);
                 }
                 self.aside.answered(&id);
-                // Without a cache the model is asked again next time, which costs time only.
+                // Without a cache the question is sent again next time, which costs time only.
                 drop(self.cache.put(&name, key, &given));
                 Ok(answers)
             }
@@ -538,7 +539,7 @@ fn counted(question: &ModelQuestion, answer: &str, usd: Option<f64>) -> Usage {
     Usage { tokens_in, tokens_out: tokens(answer), usd, millis: 0 }
 }
 
-/// The provider that the settings name. `Err` says in words what stands in the way.
+/// Returns the provider named in the settings. `Err` contains the reason as text.
 fn provider(
     settings: &Llm,
     ollama_host: Option<&str>,
@@ -577,7 +578,7 @@ fn provider(
     }
 }
 
-/// The key of a server, from the variable that the settings name.
+/// Returns the key of a server, from the variable named in the settings.
 #[expect(clippy::disallowed_methods, reason = "the settings name the variable")]
 fn key(variable: &str) -> Result<Option<String>, String> {
     if variable.is_empty() {
@@ -591,19 +592,19 @@ fn key(variable: &str) -> Result<Option<String>, String> {
     }
 }
 
-/// Says why a provider cannot be asked: no consent, no program, another endpoint than that of the sessions at
+/// Returns why a provider cannot be asked: no consent, no program, or another endpoint than that of the sessions at
 /// `roots`. Nothing is sent.
 pub fn problem(settings: &Llm, ollama_host: Option<&str>, roots: &[PathBuf]) -> Option<String> {
     provider(settings, ollama_host, roots).err()
 }
 
-/// Returns what tells a model's answers from those of the same model with another context; empty for the usual one.
+/// Returns a mark that distinguishes a model's answers by context size; empty for the usual size.
 pub fn context_mark(settings: &Llm) -> String {
     ModelRoom::of(settings).mark()
 }
 
-/// Returns the context of the model that the settings name, in tokens, where its server tells it and it is smaller
-/// than the usual one. Servers that the user did not agree to, here or in `consent`, are not asked.
+/// Returns the context size, in tokens, of the model named in the settings, if its server reports one that is smaller
+/// than usual. Servers without the user's consent, in the settings or in `consent`, are not asked.
 pub fn small_context(settings: &Llm, consent: &[String]) -> Option<u32> {
     if settings.provider != "openai" {
         return None;
@@ -618,21 +619,22 @@ pub fn claude_bill() -> &'static str {
     ClientEnvironment::of_process().bill()
 }
 
-/// Returns the version of the installed Claude Code, where it reports one.
+/// Returns the version of the installed Claude Code, if it reports one.
 pub fn claude_version() -> Option<prices::ClientVersion> {
     claude::version(&ClientEnvironment::of_process())
 }
 
-/// Takes texts apart that [`SEAM`] joined.
+/// Splits texts joined by [`SEAM`].
 fn parts(shown: &str) -> Vec<String> {
     shown.split(SEAM).map(str::to_owned).collect()
 }
 
-/// The models of the Ollama at `host`, best first, or else where the variable `OLLAMA_HOST` says, or on this machine; `None` when
-/// none answers. Nothing of the user's is sent, but another machine sees that somebody asks.
+/// Returns the models of the Ollama at `host`, best first; without `host`, at the address in the variable
+/// `OLLAMA_HOST`, or on this machine. `None` if there is no answer. No user data is sent, but another machine can
+/// observe the request.
 ///
 /// # Errors
-/// Says why it is not asked: it is another machine, and none of `consented_hosts`.
+/// Returns why it is not asked: it is another machine, and none of `consented_hosts`.
 pub fn probe(
     host: &str,
     variable: Option<&str>,
@@ -656,7 +658,7 @@ mod tests {
     use super::*;
     use crate::transcript::session::{Prompt, Turn};
 
-    /// Another machine: it notes what it sees and quotes it.
+    /// Another machine: it records its questions and quotes them.
     struct Elsewhere(Arc<Mutex<Vec<String>>>);
 
     impl Provider for Elsewhere {
@@ -730,7 +732,7 @@ mod tests {
         let turn = Turn { uuid: "p".into(), at: Timestamp(1), prompt, ..Turn::default() };
         let session = Session { id: "s".into(), turns: vec![turn], ..Session::default() };
         let mut extract = || model.extract(&session, Vec::new(), &mut Vec::new()).drafts;
-        // The quote has a placeholder for the token, so it stands nowhere.
+        // The quote contains a placeholder for the token, so it does not occur in the session.
         assert_eq!(extract(), []);
         let saw = seen.lock().unwrap().concat();
         assert!(saw.contains("EMAIL_1_") && saw.contains("copy them unchanged"), "{saw}");
@@ -739,7 +741,7 @@ mod tests {
         let text = "Please ask ann@shop.org. before releases go out";
         let mut session = session.clone();
         session.turns[0].prompt.text = text.to_owned();
-        // From the answer itself, and from what was kept of it.
+        // From the answer itself, and from its cached form.
         for _ in 0..2 {
             let drafts = model.extract(&session, Vec::new(), &mut Vec::new()).drafts;
             let [draft] = &drafts[..] else { panic!("{drafts:?}") };
@@ -747,7 +749,7 @@ mod tests {
             assert_eq!((draft.quote.as_str(), draft.said_by), (text, SaidBy::User));
         }
         assert_eq!(seen.lock().unwrap().len(), 2);
-        // Where it is committed, that place's policy holds as ever.
+        // In a commit, the policy of committed files applies.
         let committed = RedactOptions { personal: Personal::COMMITTED, ..RedactOptions::default() };
         let committed = Redactor::new(&committed);
         assert_eq!(committed.redact("Ask ann@shop.org"), "Ask [redacted:email]");

@@ -1,7 +1,7 @@
-//! Names of people in a text, as a model on this machine sees them.
+//! Names of people in a text, found by a model on this machine.
 //!
-//! Its answer is believed only so far as it stands in the text, and kept, so that a text is asked
-//! about once. A name that it overlooks is not found.
+//! Of its answer only names that occur in the text count. The answer is cached, so that each text is sent once. A name
+//! that the model overlooks is not found.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use super::ollama::{Ollama, seconds};
 const NAMES_MAX: usize = 100;
 /// Characters of a name.
 const NAME_CHARS: std::ops::RangeInclusive<usize> = 2..=60;
-/// Changes with the instructions, so that answers to others are not taken for answers to these.
+/// Changes with the instructions, so that cached answers to other instructions are not used.
 const VERSION: &str = "names-1";
 
 /// A model that finds names.
@@ -26,11 +26,11 @@ pub struct Finder {
     ollama: Ollama,
     cache: AnswerCache,
     name: String,
-    /// Why it is asked no more.
+    /// The reason why it is not asked again.
     down: Option<String>,
 }
 
-/// The form of an answer.
+/// JSON form of an answer.
 #[derive(Deserialize)]
 struct NamesAnswer {
     /// The names.
@@ -38,8 +38,7 @@ struct NamesAnswer {
 }
 
 impl Finder {
-    /// Prepares the model that the settings name; `None` when they name none. `Err` says in words what
-    /// stands in the way.
+    /// Prepares the model named in the settings; `None` if none is named. `Err` contains the reason as text.
     pub fn open(
         settings: &Settings,
         ollama_host: Option<&str>,
@@ -60,7 +59,7 @@ impl Finder {
         Ok(Some(Self { ollama, cache: AnswerCache::new(cache_dir), name, down: None }))
     }
 
-    /// The names of people in a text. `Err` says in words why they are not known.
+    /// Returns the names of people in a text. `Err` contains the reason as text.
     pub fn find(&mut self, text: &str) -> Result<Names, String> {
         if let Some(names) = self.cache.get(&self.name, text).and_then(|given| read(&given, text)) {
             return Ok(names);
@@ -74,13 +73,13 @@ impl Finder {
         })?;
         let names =
             read(&given, text).ok_or("the answer cannot be used: it is no list of names")?;
-        // Without a cache the model is asked again next time, which costs time only.
+        // Without a cache the question is sent again next time, which costs time only.
         drop(self.cache.put(&self.name, text, &given));
         Ok(names)
     }
 }
 
-/// The names of an answer that stand in the text.
+/// Returns the names in an answer that occur in the text.
 fn read(given: &str, text: &str) -> Option<Names> {
     let start = given.find('{')?;
     let end = given.rfind('}')?;

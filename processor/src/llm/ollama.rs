@@ -1,8 +1,7 @@
-//! Ollama, through `ollama-rs`, with this program's HTTP client. The only file that knows that library.
+//! Ollama, through `ollama-rs`, with this program's HTTP client. No other file uses that library.
 //!
-//! The library reads a response as long as it is and drops its status. So the time that an answer may take and
-//! `num_predict` bound what a server sends, the length of an answer is judged after it was read, and a refusal is
-//! told by its words.
+//! The library reads responses of any length and drops their status. So the timeout of an answer and `num_predict`
+//! limit a server's output, the length of an answer is checked after reading, and a refusal is recognised by its words.
 
 use std::fmt;
 use std::time::Duration;
@@ -26,17 +25,17 @@ use super::provider::{ModelReply, Provider};
 use super::room::ModelRoom;
 use super::usage::Usage;
 
-/// Remedy when nobody listens.
+/// Remedy if the connection is refused.
 const HINT: &str = "start Ollama with `ollama serve`";
-/// Time for a look whether anybody is there.
+/// Timeout of a probe of the server.
 const PROBE_TIMEOUT: Duration = Duration::from_millis(700);
 /// Minutes that Ollama keeps a model loaded after a question: its own five may be too few between the parts of a sync.
 const KEPT_MINUTES: u64 = 15;
-/// Bytes of an answer that is used.
+/// Maximum size of a usable answer.
 const ANSWER_BYTES_MAX: usize = 1 << 20;
 /// Numbers of a vector that is used.
 const VECTOR_NUMBERS_MAX: usize = 8_192;
-/// Models of a server that are looked at.
+/// Maximum number of a server's models that are listed.
 const MODELS_MAX: usize = 1_000;
 
 /// A model that an Ollama server runs.
@@ -44,7 +43,7 @@ pub struct Ollama {
     client: ollama_rs::Ollama,
     server: ModelServer,
     model: String,
-    /// How long an answer may take, and the setting that says so.
+    /// Timeout of an answer, and the name of its setting.
     most: (Duration, &'static str),
     room: ModelRoom,
     runtime: Runtime,
@@ -57,8 +56,7 @@ impl fmt::Debug for Ollama {
 }
 
 impl Ollama {
-    /// Prepares to ask `model`, whose answers may take `most`, as the setting of that name says; nothing
-    /// is sent yet.
+    /// Prepares requests to `model` with the timeout `most` and the name of its setting; nothing is sent yet.
     pub fn new(
         server: ModelServer,
         model: &str,
@@ -175,7 +173,7 @@ impl Provider for Ollama {
     }
 }
 
-/// The time that a setting in seconds gives; at least one.
+/// Returns the duration of a setting in seconds; at least one.
 pub fn seconds(setting: u32) -> Duration {
     Duration::from_secs(u64::from(setting.max(1)))
 }

@@ -1,4 +1,4 @@
-//! Servers that speak the chat interface of OpenAI: llama.cpp's, LM Studio, vLLM, hosted ones.
+//! Servers with the chat interface of OpenAI: llama.cpp's, LM Studio, vLLM, hosted ones.
 
 use std::cell::Cell;
 use std::fmt;
@@ -17,18 +17,18 @@ use super::provider::{ModelReply, Provider};
 use super::room::ModelRoom;
 use super::usage::Usage;
 
-/// Remedy when nobody listens.
+/// Remedy if the connection is refused.
 const HINT: &str = "start the server, or correct `llm.host`";
 /// Bytes of a response: of its text a quarter is read, and JSON makes it longer.
 const CHAT_BYTES_MAX: usize = 1 << 20;
 /// Bytes of a list of models.
 const MODELS_BYTES_MAX: usize = 1 << 20;
-/// Time for a look at that list.
+/// Timeout for reading that list.
 const PROBE_TIMEOUT: Duration = Duration::from_millis(700);
-/// Words in an error which say that a question is longer than the model's context.
+/// Words in an error for a question longer than the model's context.
 const LENGTH_WORDS: [&str; 4] =
     ["context size", "context length", "context window", "maximum context"];
-/// Words in an error which say that a form of answer is not to be had.
+/// Words in an error for an unsupported form of answer.
 const FORM_WORDS: [&str; 5] =
     ["response_format", "json_schema", "json_object", "schema", "grammar"];
 
@@ -37,9 +37,9 @@ pub struct OpenAi {
     client: Client,
     server: ModelServer,
     model: String,
-    /// The key, where one is wanted. Never shown.
+    /// The key, if one is required. Never shown.
     key: Option<String>,
-    /// How long an answer may take, and the setting that says so.
+    /// Timeout of an answer, and the name of its setting.
     most: (Duration, &'static str),
     room: ModelRoom,
     /// Best form that the server was found to understand.
@@ -47,12 +47,12 @@ pub struct OpenAi {
     runtime: Runtime,
 }
 
-/// How the form of the answer is asked for, best first.
+/// How the form of the answer is requested, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AnswerForm {
     /// By its schema.
     Schema,
-    /// As any JSON object; the schema stands in the instructions.
+    /// As any JSON object; the schema is part of the instructions.
     Object,
     /// In the instructions alone.
     Words,
@@ -99,13 +99,12 @@ struct ChatMessage {
 struct TokenUsage {
     prompt_tokens: u64,
     completion_tokens: u64,
-    /// US dollars, which some hosts tell.
+    /// US dollars, reported by some hosts.
     cost: Option<f64>,
 }
 
 impl OpenAi {
-    /// Prepares to ask `model`, whose answers may take `most`, as the setting of that name says; nothing
-    /// is sent yet.
+    /// Prepares requests to `model` with the timeout `most` and the name of its setting; nothing is sent yet.
     pub fn new(
         server: ModelServer,
         model: &str,
@@ -210,15 +209,15 @@ impl OpenAi {
     }
 }
 
-/// Whether a server refused the form in which it was to answer, rather than the question.
+/// Returns whether a server refused the form of the answer, rather than the question.
 fn is_about_form(refusal: &Refusal) -> bool {
     let message = refusal.message.to_lowercase();
     matches!(refusal.status, 400 | 404 | 415 | 422 | 500 | 501)
         && FORM_WORDS.iter().any(|word| message.contains(word))
 }
 
-/// Whether a server refused a question because it is longer than the model's context, in the words of llama.cpp,
-/// vLLM, LM Studio and hosted ones.
+/// Returns whether a server refused a question because it is longer than the model's context, in the words of
+/// llama.cpp, vLLM, LM Studio and hosted ones.
 fn is_about_length(refusal: &Refusal) -> bool {
     let message = refusal.message.to_lowercase();
     LENGTH_WORDS.iter().any(|words| message.contains(words))

@@ -1,7 +1,7 @@
 //! The fourth question: which notes of earlier sessions the work of a session overtook.
 //!
-//! Relations connect notes. Work that mends, finishes or removes something leaves no note behind, but a commit, a written
-//! file or the session's record shows it. A verdict counts only for a note that was shown beside the work.
+//! Relations connect notes. Work that fixes, finishes or removes something has no note of its own, but a commit, a
+//! written file or the session's record shows it. A verdict counts only for a note that was shown beside the work.
 
 use std::collections::BTreeSet;
 
@@ -17,11 +17,11 @@ use crate::consolidate::{Relations, memory_id};
 use crate::extract::Landed;
 use crate::extract::draft::Draft;
 
-/// Number of the question: with another one it is asked again.
+/// Version of the question: after a change it is sent again.
 const QUESTION: u32 = 2;
 /// Notes of one answer.
 const OVERTAKEN_MAX: usize = 24;
-/// Reasons for which a note no longer holds. An answer with another one has not understood the question.
+/// Reasons why a note is outdated. An answer with another one misunderstood the question.
 const REASONS: [&str; 6] = ["finished", "fixed", "reverted", "replaced", "removed", "wrong"];
 
 /// Verdict of a model on a note, by the names in the question.
@@ -111,7 +111,7 @@ fn near(
     near_commits(&landed, &noted)
 }
 
-/// Whether a session's work may overtake it: rules and wishes of people are valid until people take them back.
+/// Returns whether a session's work may overtake it: rules and wishes of people are valid until people take them back.
 fn can_end(draft: &Draft) -> bool {
     !draft.kind.is_wish() && draft.kind != Kind::Command
 }

@@ -1,4 +1,4 @@
-//! The pause of a model on this machine: in the background it is not asked on battery or beside other work.
+//! The pause of a model on this machine: in the background it gets no questions on battery or beside other work.
 
 use std::time::Instant;
 
@@ -6,7 +6,7 @@ use memory_store::settings::{self, Llm};
 
 use crate::machine::{Machine, Strain};
 
-/// Returns why the model of the settings rests in the background; `None` for one on another machine.
+/// Returns why the model of the settings pauses in the background; `None` for one on another machine.
 pub fn strain(settings: &Llm, ollama_host: Option<&str>, machine: &Machine) -> Option<Strain> {
     let is_local = super::host::is_local(settings, ollama_host);
     is_local.then(|| machine.strain(settings.pause)).flatten()
@@ -16,7 +16,7 @@ pub fn strain(settings: &Llm, ollama_host: Option<&str>, machine: &Machine) -> O
 pub(super) struct ModelPause {
     machine: Machine,
     on: settings::Pause,
-    /// Whether a reason was found. It holds for the rest of the run.
+    /// Whether a reason was found. It applies to the rest of the run.
     has_begun: bool,
 }
 
@@ -25,12 +25,12 @@ impl ModelPause {
         Self { machine: machine.clone(), on, has_begun: false }
     }
 
-    /// Takes an answer into account.
+    /// Adds an answer to the own load.
     pub fn add(&self, begun: Instant, ended: Instant) {
         self.machine.answered(begun, ended);
     }
 
-    /// Whether nothing is asked any more. Looks at the machine.
+    /// Returns whether questions are paused. Reads the state of the machine.
     pub fn is_on(&mut self) -> bool {
         self.has_begun = self.has_begun || self.machine.strain(self.on).is_some();
         self.has_begun

@@ -29,12 +29,12 @@ pub struct Prices {
     answered: f64,
 }
 
-/// The first client that was seen to count the lower prices.
+/// The first client that was observed to count the lower prices.
 const LOWER_SINCE: ClientVersion = ClientVersion([2, 1, 330]);
 
 impl Prices {
-    /// Returns the prices of a client. Where its version is not known, or lies between those that were seen, they are the
-    /// higher ones: nobody should pay more than was announced.
+    /// Returns the prices of a client. If its version is unknown, or between the observed ones, they are the higher
+    /// ones: the cost must not exceed the announced one.
     pub fn of(client: Option<ClientVersion>) -> Self {
         match client {
             Some(version) if version >= LOWER_SINCE => Self { asked: 0.10, answered: 0.50 },

@@ -1,4 +1,4 @@
-//! Runs a program that is asked something: in a process group of its own, with a bound on time and output.
+//! Runs a program and returns its answer: in a process group of its own, with a bound on time and output.
 
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
@@ -10,7 +10,7 @@ use memory_store::fs::process::{end_group, start_group};
 
 /// Bytes of a program's complaints that are read.
 const STDERR_BYTES_MAX: u64 = 64 << 10;
-/// Time for reading what was printed when the program has ended: something it started may hold the pipe.
+/// Time for reading its output after the program has ended: its child processes may keep the pipe open.
 const END: Duration = Duration::from_millis(500);
 
 /// Output of a program.
@@ -44,7 +44,7 @@ pub fn run(
     let left = || deadline.saturating_duration_since(Instant::now());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let (mut child, _watched) = start_group(command).map_err(NoOutput::Start)?;
-    // Threads, so that no full pipe keeps anybody waiting; each ends when the group is ended.
+    // In threads, so that no full pipe blocks; each ends with the group.
     let (mut stdin, input) = (child.stdin.take(), input.as_bytes().to_vec());
     thread::spawn(move || {
         // It may end without having read all of it.
@@ -53,7 +53,7 @@ pub fn run(
     let stdout = child.stdout.take().map(|from| whole(from, stdout_bytes_max + 1));
     let stderr = child.stderr.take().map(|from| whole(from, STDERR_BYTES_MAX));
     let received = stdout.map(|stdout| stdout.recv_timeout(left()));
-    // Before anybody waits for the child: its number could be another's by then.
+    // Before waiting for the child: after that its number could be another's.
     let mut end = |failure| {
         end_group(&mut child);
         Err(failure)
@@ -64,17 +64,17 @@ pub fn run(
         Some(Err(_)) | None => return end(NoOutput::Late),
     };
     let stderr = stderr.and_then(|stderr| stderr.recv_timeout(END.min(left())).ok());
-    // All is said: whatever of it still runs is of no use.
+    // The output is complete: remaining processes are useless.
     end_group(&mut child);
     Ok(Printed { stdout, stderr: stderr.unwrap_or_default() })
 }
 
-/// Reads all that comes, up to a number of bytes.
+/// Reads to the end, up to a number of bytes.
 fn whole(from: impl Read + Send + 'static, bytes_max: u64) -> mpsc::Receiver<Vec<u8>> {
     let (sender, received) = mpsc::channel();
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        // After an error nothing more comes.
+        // After an error there is no more data.
         drop(from.take(bytes_max).read_to_end(&mut bytes));
         drop(sender.send(bytes));
     });

@@ -1,14 +1,14 @@
-//! The interface of what can be asked a question.
+//! The interface of providers of answers.
 
 use super::ask::ModelQuestion;
 use super::fault::ModelFault;
 use super::usage::Usage;
 
-/// Something that can be asked a question.
+/// A provider of answers to questions.
 pub(super) trait Provider {
     /// Returns the name that memories carry as their extractor.
     fn name(&self) -> String;
-    /// Whether what it is asked stays on this machine.
+    /// Returns whether questions stay on this machine.
     fn is_local(&self) -> bool;
     /// Asks a question; the answer is JSON more or less. It may cost `usd_max` US dollars, where the provider
     /// can be held to that.

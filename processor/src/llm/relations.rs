@@ -1,7 +1,7 @@
-//! The second question: how the drafts of a session relate to one another and to earlier ones near them.
+//! The second question: relations of the drafts of a session to one another and to similar earlier ones.
 //!
-//! It is asked for sameness and truth, not for importance, which a model judges best where it makes a
-//! draft. What it says of two drafts that are not near each other is not believed.
+//! It asks for sameness and truth, not for importance, which a model judges best when it writes a draft. Relations
+//! between two drafts that are not similar are rejected.
 
 use std::collections::HashMap;
 
@@ -15,17 +15,17 @@ use crate::consolidate::{DraftRelation, Relations};
 use crate::extract::draft::Draft;
 use memory_store::text::folded_title;
 
-/// Number of the question: with another one it is asked again.
+/// Version of the question: after a change it is asked again.
 const QUESTION: u32 = 3;
 /// Relations of one answer.
 const RELATIONS_MAX: usize = 24;
-/// Share of the notes of a question that an answer may unite or replace: one that throws nearly all of
-/// them away has not understood it.
+/// Maximum share of the notes of a question that an answer may unite or replace: an answer that removes nearly all of
+/// them misunderstood it.
 const TOLD_SHARE_MAX: f32 = 0.75;
-/// Notes from which that share is asked for.
+/// Minimum number of notes for that limit.
 const TOLD_MIN: usize = 4;
 
-/// A relation as a model told it, by the names in the question.
+/// A relation in a model's answer, by the names in the question.
 #[derive(Clone, Debug, PartialEq)]
 struct ToldRelation {
     note: String,
@@ -50,7 +50,7 @@ impl LanguageModel {
         embed: &dyn Fn(&str) -> Option<Vector>,
         report: &mut Vec<String>,
     ) -> Relations {
-        // It is no session's: what it costs is written down for the project.
+        // It belongs to no session: its cost is recorded for the project.
         self.session.clear();
         let mut relations = Relations::default();
         let (drafts, repeats) = repeats(drafts);
@@ -79,7 +79,7 @@ impl LanguageModel {
         relations
     }
 
-    /// Counts a question without an answer, and tells why it has none and what happens `instead`.
+    /// Counts an unanswered question, and reports the reason and the fallback `instead`.
     pub(super) fn unanswered(
         &self,
         fault: &ModelFault,
@@ -114,7 +114,7 @@ impl LanguageModel {
     }
 }
 
-/// Words from which a title tells what a note says, and not only what it is about.
+/// Minimum number of words of a title that is a statement, and not only a subject.
 const TELLING_WORDS_MIN: usize = 4;
 
 /// Returns the drafts that have a title of their own, and the others, each with the earlier one of its kind that has
@@ -146,7 +146,7 @@ pub(super) fn written(letter: char, number: usize, draft: &Draft) -> String {
 }
 
 fn read(answer: &str) -> Result<Vec<ToldRelation>, NoJson> {
-    // An answer to another question, such as a list of memories, tells nothing.
+    // An answer to another question, such as a list of memories, contains no relations.
     let values = values(answer, "relations")?;
     let told = values.iter().map(|value| ToldRelation {
         note: text(value, "note"),
@@ -204,7 +204,7 @@ fn believed(portion: &Portion, told: &[ToldRelation]) -> Vec<(usize, usize, Draf
     if is_too_much(gone.len(), notes) { Vec::new() } else { believed }
 }
 
-/// Whether an answer throws away so much of what it was shown that it has not understood the question.
+/// Returns whether an answer removes so many of the drafts that it misunderstood the question.
 pub(super) fn is_too_much(gone: usize, shown: usize) -> bool {
     #[expect(clippy::cast_precision_loss, reason = "small counts")]
     let share = gone as f32 / shown as f32;

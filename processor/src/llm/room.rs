@@ -1,7 +1,7 @@
-//! Room: how much of a model's context each part of a question may take.
+//! Room: the share of a model's context for each part of a question.
 //!
-//! A model with a small context is asked about smaller windows, with less of the session's end and a
-//! shorter answer. Where the settings name a context below [`WHOLE_TOKENS_MIN`], the instructions are the short ones.
+//! A model with a small context gets smaller windows, with less of the session's end and a shorter answer. If the
+//! settings name a context below [`WHOLE_TOKENS_MIN`], the short instructions are used.
 
 use memory_store::settings::Llm;
 
@@ -9,14 +9,13 @@ use super::ask;
 use super::window::WINDOW_CHARS_MAX;
 use crate::consolidate::{near, touched};
 
-/// Tokens of question and answer together, where the settings do not say. Ollama's own default would cut
-/// a window silently.
+/// Tokens of question and answer together by default. Ollama's own default would cut a window silently.
 pub const CONTEXT_TOKENS: u32 = 14_336;
-/// Tokens of an answer.
+/// Maximum tokens of an answer.
 const ANSWER_TOKENS_MAX: u32 = 2_048;
-/// Share of the context that an answer may take.
+/// Divisor of the context for the maximum length of an answer.
 const ANSWER_SHARE: u32 = 4;
-/// Context of the settings from which the instructions are whole: below, they would take a sixth of the room or more.
+/// Minimum context in the settings for the full instructions: below, they would take a sixth of the room or more.
 const WHOLE_TOKENS_MIN: u32 = 16_000;
 /// Tokens around instructions and texts: chat template, tags, the day, and the question itself.
 const AROUND_TOKENS: u32 = 80;
@@ -24,17 +23,17 @@ const AROUND_TOKENS: u32 = 80;
 const TOKEN_CHARS_MIN: usize = 3;
 /// Tokens of ten characters of our instructions, at most (2.7 by SmolLM2's tokeniser, example included).
 const INSTRUCTION_TOKENS_PER_TEN: usize = 3;
-/// Share of the texts' room that the session's end may take.
+/// Divisor of the texts' room for the maximum length of the session's end.
 const ENDING_SHARE: usize = 4;
-/// Characters of a session's end. Its parts have bounds of their own, which come to less.
+/// Maximum characters of a session's end. The sum of its parts' own bounds is lower.
 const ENDING_CHARS_MAX: usize = 6_000;
-/// Share of the texts' room that the topics of the project may take, and characters of them.
+/// Divisor of the texts' room for the topics of the project, and their maximum characters.
 const TOPICS_SHARE: usize = 24;
 const TOPICS_CHARS_MAX: usize = 600;
 /// Characters of a note in the question how notes relate: a title, a text of some 60 words and a label.
 const NOTE_CHARS: usize = 500;
 
-/// Share of the texts' room that the work of a session takes beside notes, and characters of it.
+/// Divisor of the texts' room for the work of a session next to notes, and its maximum characters.
 const WORK_SHARE: usize = 3;
 const WORK_CHARS_MAX: usize = 5_000;
 
@@ -95,12 +94,12 @@ impl ModelRoom {
         }
     }
 
-    /// Returns how many usual windows as many as `windows` of this room amount to.
+    /// Returns the number of usual windows that is equivalent to `windows` of this room.
     pub fn usual_windows(&self, windows: usize) -> usize {
         (windows * self.window_chars).div_ceil(WINDOW_CHARS_MAX)
     }
 
-    /// Returns what tells answers in this room from those in the usual one; empty for the usual one.
+    /// Returns a mark that distinguishes answers in this room from those in the usual one; empty for the usual one.
     pub fn mark(&self) -> String {
         let usual =
             Self { context_tokens: self.context_tokens, ..Self::within(CONTEXT_TOKENS, false) };
@@ -136,7 +135,7 @@ mod tests {
         assert_eq!((usual.ending_chars, usual.mark()), (ENDING_CHARS_MAX, String::new()));
         let of = |context| ModelRoom::of(&Llm { context: Some(context), ..Llm::default() });
         assert_eq!((of(131_072).mark(), of(16_000).is_short), (String::new(), false));
-        // The same context by the settings has other instructions, so answers are not taken for one another.
+        // The same context by the settings has other instructions, so their cached answers are kept apart.
         assert_eq!((of(14_336).mark(), of(4_096).mark()), ("@14336".into(), "@4096".into()));
         assert_eq!((usual.usual_windows(3), of(4_096).usual_windows(0)), (3, 0));
     }

@@ -1,9 +1,8 @@
-//! The third question: which earlier drafts of a session still hold now that it has grown.
+//! The third question: which earlier drafts of a session are still valid now that it has grown.
 //!
-//! A window that does not change is asked about once, with the end of its session in sight as that was
-//! then. The cache keeps which end each answer saw. Where the end is another one by now, the drafts of these
-//! answers are shown beside it, all in one question. So what is asked depends on the session and on what is
-//! cached, and on no clock.
+//! An unchanged window is asked about once, with the end of its session at that time. The cache records the end shown
+//! with each answer. If the end has changed, the drafts of these answers are shown with the new one, all in one
+//! question. So the questions depend on the session and on the cache, and on no clock.
 
 use std::collections::BTreeSet;
 
@@ -15,23 +14,23 @@ use super::window::{SessionWindow, cut_middle};
 use super::{LanguageModel, ModelFault, ask};
 use crate::extract::draft::Draft;
 
-/// Drafts in the question, the most important ones; others stay as they are.
+/// Maximum number of drafts in the question, the most important ones; others are unchanged.
 const DRAFTS_MAX: usize = 32;
 /// Characters of one of them.
 const DRAFT_CHARS_MAX: usize = 360;
-/// Added to the ordinal of a draft that becomes another kind, so that no other one has its name.
+/// Offset of the ordinal of a draft that becomes another kind, so that its name is unique.
 const ORDINAL_SHIFT: u32 = 1_000;
 
-/// Says why a draft no longer holds.
+/// Reason why a draft is no longer valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum EndReason {
-    /// It is done, mended, taken back, replaced or wrong: nobody needs it any more.
+    /// It is done, fixed, retracted, replaced or wrong, and no longer useful.
     Overtaken,
-    /// It was tried and given up, which is worth knowing.
+    /// It was tried and rejected, which is worth keeping.
     Rejected,
 }
 
-/// A draft that no longer holds, as a model told it, by its name in the question.
+/// A draft that a model's answer declares invalid, by its name in the question.
 #[derive(Clone, Debug, PartialEq)]
 struct Fallen {
     note: String,
@@ -59,11 +58,11 @@ impl LanguageModel {
         drop(self.cache.put_end(&name, &window.text(), &end_hash(ending)));
     }
 
-    /// Leaves out of a session's drafts those that its end overtook; what was tried and rejected becomes a
-    /// failed approach. `earlier` are the places of those whose answer saw another end.
+    /// Removes the drafts of a session that its end overtook; a rejected attempt becomes a failed approach. `earlier`
+    /// are the indexes of those whose answer was based on another end.
     ///
     /// # Errors
-    /// When there is no answer; all drafts stay then.
+    /// If there is no answer; then all drafts remain.
     pub(super) fn check(
         &mut self,
         drafts: &mut Vec<Draft>,
@@ -88,7 +87,7 @@ impl LanguageModel {
     }
 }
 
-/// The places of the drafts that are shown, in their order.
+/// Returns the indexes of the drafts that are shown, in their order.
 fn shown(drafts: &[Draft], earlier: &[usize]) -> Vec<usize> {
     let importance = |at: usize| drafts[at].importance.unwrap_or_default();
     let mut shown = earlier.to_vec();
@@ -98,7 +97,7 @@ fn shown(drafts: &[Draft], earlier: &[usize]) -> Vec<usize> {
     shown
 }
 
-/// Returns the verdicts that can be believed, by the places of the drafts.
+/// Returns the credible verdicts, by the indexes of the drafts.
 fn believed(shown: &[usize], fallen: &[Fallen]) -> Vec<(usize, EndReason)> {
     let mut known = BTreeSet::new();
     let believed: Vec<(usize, EndReason)> = fallen
@@ -122,7 +121,7 @@ fn apply(drafts: &mut Vec<Draft>, fallen: &[(usize, EndReason)]) {
     for &(at, why) in fallen {
         let draft = &mut drafts[at];
         match (why, draft.kind) {
-            // It says already that it was given up.
+            // Its text reports the rejection already.
             (EndReason::Rejected, Kind::FailedApproach) => {}
             (
                 EndReason::Rejected,
@@ -173,7 +172,7 @@ mod tests {
             told("D0", "wrong"),
         ];
         assert_eq!(believed(&[3, 5, 6, 7], &answer), [(5, EndReason::Overtaken)]);
-        // An answer that leaves nearly nothing has not understood the question.
+        // An answer that removes nearly all drafts misunderstood the question.
         let all = ["D1", "D2", "D3", "D4"].map(|note| told(note, "wrong"));
         assert_eq!(believed(&[3, 5, 6, 7], &all), []);
         assert_eq!(believed(&[3, 5, 6, 7], &all[..3]).len(), 3);

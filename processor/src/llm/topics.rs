@@ -13,7 +13,7 @@ impl Topics {
         *self.0.entry(topic.to_owned()).or_default() += 1;
     }
 
-    /// Returns the topics of most memories first, as many as fit whole, without those that may not be shown.
+    /// Returns the topics with most memories first, as many whole ones as fit, without those that may not be shown.
     pub fn text_within(&self, chars_max: usize, may_be_shown: &dyn Fn(&str) -> bool) -> String {
         let mut topics: Vec<(&String, &usize)> = self.0.iter().collect();
         topics.sort_by_key(|(topic, count)| (Reverse(**count), *topic));

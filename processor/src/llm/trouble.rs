@@ -1,4 +1,4 @@
-//! Trouble: why a model last gave no answer, until it gives one. `status` tells it.
+//! Trouble: the reason why a model last gave no answer, until it gives one. `status` shows it.
 
 use std::path::{Path, PathBuf};
 
@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::private_files::{read_json, write_json};
 
-/// Why a model last gave no answer.
+/// Reason why a model last gave no answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Trouble {
-    /// The provider that was asked.
+    /// The provider.
     pub provider: String,
-    /// The host that the settings named.
+    /// The host in the settings.
     pub host: String,
-    /// When the sync began that asked.
+    /// Start time of the sync with that question.
     pub at: Timestamp,
     /// The reason, redacted.
     pub why: String,
@@ -25,15 +25,15 @@ fn path(folder: &Path) -> PathBuf {
     folder.join("trouble.json")
 }
 
-/// Returns what is written down in the folder of a project's answers.
+/// Returns the trouble recorded in the folder of a project's answers.
 pub fn read(folder: &Path) -> Option<Trouble> {
     read_json(&path(folder))
 }
 
-/// Writes down a trouble, or with `None` that there is none any more.
+/// Stores a trouble, or removes it with `None`.
 pub(super) fn write(folder: &Path, trouble: Option<&Trouble>) {
     let path = path(folder);
-    // It is told by the sync, too: what cannot be written costs nothing else.
+    // The sync reports it, too, so a failed write loses nothing else.
     match trouble {
         Some(trouble) => drop(write_json(&path, trouble)),
         None => drop(std::fs::remove_file(path)),

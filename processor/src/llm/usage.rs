@@ -1,5 +1,5 @@
-//! Usage of models and its cost: lines by day and session in the user's own folder, over all
-//! projects, by which a day's bounds hold.
+//! Usage of models and its cost: lines by day and session in the user's own folder, over all projects, from which the
+//! daily bounds are enforced.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,24 +17,24 @@ use super::ModelFault;
 
 use crate::private_files::create_private;
 
-/// Bytes that the record may have; then lines of one day and session become one, and the oldest go.
+/// Maximum size of the record; beyond it, lines of one day and session are merged, and the oldest are removed.
 const LEDGER_BYTES_MAX: usize = 1 << 20;
 
-/// Sessions by which it is told what one takes, the last ones.
+/// Number of latest sessions in the average per session.
 const SESSIONS_MAX: usize = 50;
 
 /// Usage of one question or several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Usage {
-    /// Tokens that were asked.
+    /// Tokens of the question.
     pub tokens_in: u64,
     /// Tokens that were answered.
     pub tokens_out: u64,
-    /// US dollars, as far as the provider tells.
+    /// US dollars, if the provider reports them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usd: Option<f64>,
-    /// Milliseconds until the answer was there, or was given up.
+    /// Milliseconds until the answer, or until the request was given up.
     pub millis: u64,
 }
 
@@ -63,11 +63,11 @@ pub struct Spent {
     pub day: String,
     /// The provider and its model.
     pub provider: String,
-    /// The session; empty where it was about the project.
+    /// The session; empty for a question about the project.
     pub session: String,
-    /// How many questions, those included that got no answer.
+    /// Number of questions, including unanswered ones.
     pub questions: u64,
-    /// How many of them got no answer.
+    /// Number of unanswered questions.
     #[serde(skip_serializing_if = "is_zero")]
     pub failed: u64,
     /// Their usage.
@@ -81,7 +81,7 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl Spent {
-    /// Seconds that a question took on average; `None` where none was timed.
+    /// Returns the average seconds of a question; `None` if none was timed.
     pub fn seconds_each(&self) -> Option<f64> {
         let is_timed = self.questions > 0 && self.usage.millis > 0;
         is_timed.then(|| self.usage.millis as f64 / 1e3 / self.questions as f64)
@@ -94,12 +94,12 @@ impl Spent {
     }
 }
 
-/// Where it is written down.
+/// Returns the path of the record.
 pub fn ledger(dirs: &UserDirs) -> PathBuf {
     dirs.data.join("llm-usage.jsonl")
 }
 
-/// Reads the usage so far, by day and session, oldest first.
+/// Reads the recorded usage, by day and session, oldest first.
 pub fn spent(ledger: &Path) -> Vec<Spent> {
     let is_small = fs::metadata(ledger).is_ok_and(|meta| meta.len() <= 2 * LEDGER_BYTES_MAX as u64);
     let text =
@@ -120,10 +120,10 @@ pub fn spent(ledger: &Path) -> Vec<Spent> {
     order.iter().filter_map(|key| all.remove(key)).collect()
 }
 
-/// Returns what a session that this provider reads takes on average, by the last ones that it was asked about;
-/// `None` where it was asked about none.
+/// Returns the average usage of a session with this provider, from the last ones in questions to it; `None` without
+/// such sessions.
 pub fn each_session(spent: &[Spent], provider: &str) -> Option<Spent> {
-    // A question without an answer says nothing about the time of one.
+    // A failed question has no typical duration.
     let is_meant = |one: &&Spent| {
         one.provider == provider && !one.session.is_empty() && one.usage.tokens() > 0
     };
@@ -144,7 +144,7 @@ pub fn each_session(spent: &[Spent], provider: &str) -> Option<Spent> {
     Some(Spent { questions: sum.questions.div_ceil(count), usage, ..Spent::default() })
 }
 
-/// The sum of what was spent on a day; with a `provider`, by that one.
+/// Returns the total usage on a day, or that of one `provider`.
 pub fn of_day(spent: &[Spent], day: &str, provider: Option<&str>) -> Spent {
     let mut sum = Spent { day: day.to_owned(), ..Spent::default() };
     let is_meant =
@@ -155,14 +155,14 @@ pub fn of_day(spent: &[Spent], day: &str, provider: Option<&str>) -> Spent {
     sum
 }
 
-/// Holds a provider to the bounds of a day.
+/// Enforces a provider's daily bounds.
 #[derive(Debug)]
 pub(super) struct Meter {
     ledger: Option<PathBuf>,
     day: String,
     tokens_max: Option<u64>,
     usd_max: Option<f64>,
-    /// Usage of this run, where it is not written down.
+    /// Usage of this run, if there is no file for it.
     own: Usage,
 }
 
@@ -197,13 +197,13 @@ impl Meter {
         }
     }
 
-    /// Writes down what a question took, and whether it got no answer.
+    /// Records the usage of a question, and whether it got no answer.
     pub fn note(&mut self, provider: &str, session: &str, usage: Usage, is_failed: bool) {
         let failed = u64::from(is_failed);
         self.write(provider, session, Spent { questions: 1, failed, usage, ..Spent::default() });
     }
 
-    /// Writes down that an answer which was noted cannot be used.
+    /// Records that an answer already counted is unusable.
     pub fn note_unusable(&mut self, provider: &str, session: &str) {
         self.write(provider, session, Spent { failed: 1, ..Spent::default() });
     }
@@ -238,7 +238,7 @@ fn append(ledger: &Path, spent: &Spent) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Makes one line of those of a day and session, and drops the oldest until half of the room is free.
+/// Merges the lines of each day and session, and drops the oldest until half of the space is free.
 fn shorten(ledger: &Path) -> std::io::Result<()> {
     let mut lines = Vec::new();
     let mut bytes = 0;
@@ -273,7 +273,7 @@ mod tests {
         let mut first = meter(1);
         assert_eq!(first.allow("a"), Ok(Some(0.5)));
         first.note("a", "s", usage(60, Some(0.125)), false);
-        // Another project's run, which the same record holds.
+        // Another project's run, with the same record.
         let mut second = meter(1);
         assert_eq!(second.allow("a"), Ok(Some(0.375)));
         second.note("a", "t", usage(40, None), true);

@@ -1,9 +1,8 @@
-//! Windows: the parts of a session that a model is shown one at a time.
+//! Windows: the parts of a session that are sent to a model one at a time.
 //!
-//! A *window* is a run of whole turns. A turn that is larger by itself is cut between its steps, and
-//! a text that is larger by itself between its paragraphs, so that no word of the user's and no plan
-//! is left out. Windows do not overlap, and they are filled from the session's beginning: a session
-//! that grows changes its last window only.
+//! A *window* is a run of whole turns. A turn that is larger than that is split between its steps, and a larger text
+//! between its paragraphs, so that no word of the user's and no plan is left out. Windows do not overlap, and they are
+//! filled from the session's beginning: when a session grows, only its last window changes.
 
 use memory_store::Timestamp;
 use memory_store::memory::SaidBy;
@@ -15,14 +14,14 @@ use crate::transcript::session::{Call, Input, PromptBy, Session, StepKind, Turn}
 pub const WINDOW_CHARS_MAX: usize = 16_000;
 /// Characters of the request that is repeated in front of a window which begins inside a turn.
 const REQUEST_CHARS_MAX: usize = 600;
-/// Windows of one session, of smaller ones as many more; what is beyond is left to the rules.
+/// Maximum number of windows of one session; smaller ones may be proportionally more. The rest is left to the rules.
 pub const WINDOWS_MAX: usize = 64;
 /// Characters kept of one text of the assistant.
 const TEXT_CHARS_MAX: usize = 4_000;
 /// Characters kept of a tool call and of its output.
 const CALL_CHARS_MAX: usize = 600;
 
-/// A part of a window with the record it comes from, so that a quote leads back to it.
+/// A part of a window with its record, to which a quote leads back.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WindowPiece {
     /// The transcript record.
@@ -35,11 +34,11 @@ pub struct WindowPiece {
     pub text: String,
     /// The record's own words, in full: a quote must be found here.
     pub evidence: Vec<String>,
-    /// A person's text with what they only passed on: what is found here alone is nobody's wish.
+    /// A person's text with the passages that they only passed on: text found here alone is never a wish.
     pub passed_on: Option<String>,
     /// The files it names.
     pub paths: Vec<String>,
-    /// Whether it is talk or a plan: a window of nothing but other tool calls is not asked about.
+    /// Whether it is talk or a plan: a window of only other tool calls is not sent.
     pub is_said: bool,
     /// Whether it is a tool call that failed.
     pub is_failure: bool,
@@ -80,7 +79,7 @@ impl SessionWindow {
     }
 }
 
-/// Characters of a label and what parts it from the next piece, at most.
+/// Maximum number of characters of a label and the separator before the next piece.
 const LABEL_CHARS: usize = 26;
 
 impl WindowPiece {
@@ -184,7 +183,7 @@ fn pieces(turn: &Turn, chars_max: usize) -> Vec<WindowPiece> {
     pieces.flat_map(|piece| split(piece, chars_max)).collect()
 }
 
-/// Characters of the request in front of a window of so many.
+/// Returns the maximum length of the request in front of a window of a given length.
 fn request_chars(chars_max: usize) -> usize {
     REQUEST_CHARS_MAX.min(chars_max / 8)
 }
@@ -211,7 +210,7 @@ fn own_of(said_by: SaidBy, text: &str) -> String {
     if said_by == SaidBy::User { own_words(text) } else { text.to_owned() }
 }
 
-/// The words of a call that stand in the transcript, not ours about it.
+/// Returns the words of a call that occur in the transcript, not our description of it.
 fn call_evidence(call: &Call) -> Vec<String> {
     let mut evidence = vec![call.output.clone()];
     match &call.input {
@@ -234,7 +233,7 @@ fn call_evidence(call: &Call) -> Vec<String> {
     evidence
 }
 
-/// One line on what was done, and what came of it where that can matter.
+/// Returns one line about an action, with its outcome if that may matter.
 fn call_text(call: &Call) -> String {
     let outcome = match (call.denied, call.failed, call.interrupted) {
         (true, ..) => " (refused by the user)",

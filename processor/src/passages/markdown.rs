@@ -1,15 +1,15 @@
-//! Units of a Markdown text: paragraphs, list items with what announces them, table rows with the names of their
-//! columns, as many as fit together, each below its heading. Decorations, logs and long listings of code are none.
+//! Units of a Markdown text: paragraphs, list items with their introduction, table rows with the names of their
+//! columns, as many as fit together, each below its heading. Decorations, logs and long listings of code are not units.
 
 use memory_store::text::{Form, tokens};
 
 /// Characters of a passage.
 pub const CHARS_MAX: usize = 600;
-/// Characters below which a text says little by itself.
+/// Length below which a text alone has little content.
 const SHORT_CHARS: usize = 160;
-/// Characters of such texts together: three passages like that fit into what is given with a prompt.
+/// Maximum length of such texts together: three such passages fit into the space next to a prompt.
 const JOINED_CHARS_MAX: usize = 340;
-/// Characters of a heading, or of what announces a list, in front of a unit.
+/// Maximum length of a heading, or of the introduction of a list, in front of a unit.
 const LEAD_CHARS_MAX: usize = 160;
 /// Lines of code that stay with the paragraph that announces them.
 const CODE_LINES_MAX: usize = 6;
@@ -21,7 +21,7 @@ const ORNAMENT_MIN: usize = 5;
 const LABEL_WORDS_MAX: usize = 3;
 /// Lines of a paragraph from which it may be a log.
 const LOG_LINES_MIN: usize = 4;
-/// Units of one text: what is beyond is a pasted document.
+/// Maximum number of units of one text: the rest is a pasted document.
 const UNITS_MAX: usize = 200;
 
 /// A unit of a text.
@@ -168,8 +168,7 @@ fn with_items(head: &str, items: &[MarkdownBlock]) -> Vec<String> {
     in_groups(&items, room).iter().map(|group| format!("{head}\n{group}")).collect()
 }
 
-/// Puts items that follow each other together, as many as fit into a number of characters: short items of one list are
-/// about one thing.
+/// Groups consecutive items, as many as fit into a number of characters: short items of one list have a common subject.
 fn in_groups(items: &[&str], room: usize) -> Vec<String> {
     let mut groups: Vec<String> = Vec::new();
     let mut open: Vec<&str> = Vec::new();
@@ -200,7 +199,7 @@ fn with_code(text: &str, blocks: &[MarkdownBlock], end: &mut usize) -> String {
     text.to_owned()
 }
 
-/// A row with the names of its columns.
+/// Returns a row with the names of its columns.
 fn row(names: &[String], cells: &[String]) -> String {
     let told = names.iter().zip(cells).filter(|(_, cell)| !cell.is_empty());
     let told: Vec<String> = told
@@ -300,7 +299,7 @@ fn bare(text: &str) -> String {
     without_bold(&bare)
 }
 
-/// Returns a text without the marks around bold words; what else has two stars, such as a pattern of paths, keeps them.
+/// Returns a text without the marks around bold words; other double stars, such as in a pattern of paths, remain.
 fn without_bold(text: &str) -> String {
     let mut parts = text.split("**").peekable();
     let mut bare = String::with_capacity(text.len());
@@ -319,7 +318,7 @@ fn without_bold(text: &str) -> String {
     bare
 }
 
-/// The words of a link to a file whose name they have, and the length of the whole.
+/// Returns the words of a link to a file whose name they contain, and the length of the whole.
 fn link_of(text: &str) -> Option<(&str, usize)> {
     let (words, rest) = text.strip_prefix('[')?.split_once(']')?;
     let (target, _) = rest.strip_prefix('(')?.split_once(')')?;
@@ -330,7 +329,7 @@ fn link_of(text: &str) -> Option<(&str, usize)> {
         .then_some((words, words.len() + target.len() + 4))
 }
 
-/// The title of a heading, or of a line that is all bold.
+/// Returns the title of a heading, or of a line that is all bold.
 fn heading_of(line: &str) -> Option<String> {
     let title = line.trim_start_matches('#');
     let marks = line.len() - title.len();
@@ -342,7 +341,7 @@ fn heading_of(line: &str) -> Option<String> {
         .then(|| bold.trim_end_matches(':').to_owned())
 }
 
-/// The text of a list item.
+/// Returns the text of a list item.
 fn item_of(line: &str) -> Option<&str> {
     let bare = line.strip_prefix(['-', '*', '+', '•']);
     let numbered = || {
@@ -370,7 +369,8 @@ fn is_ornament(line: &str) -> bool {
     is_rule && longest >= 3 || longest >= ORNAMENT_MIN && words <= LABEL_WORDS_MAX
 }
 
-/// Returns whether a paragraph is a log or a dump: most of its lines begin as those of programs do, or hold few letters.
+/// Returns whether a paragraph is a log or a dump: most of its lines begin like those of programs, or contain few
+/// letters.
 fn is_log(text: &str) -> bool {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     if lines.len() < LOG_LINES_MIN || text.starts_with("- ") || text.contains("\n- ") {
@@ -407,7 +407,7 @@ fn split(text: &str) -> Vec<String> {
     parts
 }
 
-/// Where the last whole sentence of a text ends.
+/// Returns the end of the last whole sentence of a text.
 fn sentence_end(text: &str) -> Option<usize> {
     let mut last = None;
     let mut characters = text.char_indices().peekable();
@@ -426,7 +426,7 @@ fn sentence_end(text: &str) -> Option<usize> {
     last
 }
 
-/// The first characters of a text, cut between words.
+/// Returns the first characters of a text, cut between words.
 pub fn cut(text: &str, chars_max: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(chars_max) else { return text.to_owned() };
     let head = &text[..end];
@@ -434,7 +434,7 @@ pub fn cut(text: &str, chars_max: usize) -> String {
     format!("{}…", head[..blank.unwrap_or(end)].trim_end())
 }
 
-/// Words of a text of any script, stop words left out.
+/// Returns the number of words of a text in any script, without stop words.
 pub fn count_words(text: &str) -> usize {
     tokens(text).iter().filter(|token| token.form != Form::Part).count()
 }

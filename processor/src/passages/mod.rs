@@ -1,8 +1,8 @@
-//! Passages of a session: what was said or done, piece by piece, as the index holds it. No rule judges their worth.
+//! Passages of a session: statements and actions, piece by piece, as the index stores them. No rule rates them.
 //!
 //! A passage is a paragraph, a list item with its head, a table row with its header, a section of a written Markdown
-//! file, a commit message, or a failed command with what cured it. What programs printed is none, nor what hooks and
-//! memories put into the context, which the reader of transcripts has left out.
+//! file, a commit message, or a failed command with its cure. Output of programs is not a passage, nor are insertions
+//! of hooks and memories into the context, which the reader of transcripts has left out.
 
 pub(crate) mod markdown;
 #[cfg(test)]
@@ -24,14 +24,14 @@ pub use markdown::{MarkdownUnit, asks, units};
 /// The number of this way of cutting sessions.
 const VERSION: u32 = 4;
 
-/// Returns a number for this way of cutting sessions and of judging what may be given; another one has all passages made
-/// again.
+/// Returns a version number of the splitting of sessions and of the filter on passages; with another number all
+/// passages are rebuilt.
 pub fn version() -> u32 {
     let [first, second, third, fourth, ..] = memory_store::suspicion::fingerprint();
     u32::from_le_bytes([first, second, third, fourth]) ^ VERSION
 }
 
-/// Words that a passage of the user, and of anybody else, must have.
+/// Minimum number of words of a passage of the user, and of any other.
 const USER_WORDS_MIN: usize = 2;
 const WORDS_MIN: usize = 3;
 /// Passages of a turn.
@@ -42,13 +42,13 @@ const ERRORS_MAX: usize = 16;
 const PATHS_MAX: usize = 8;
 /// Files of a turn that a search for one of them finds it by.
 const TOUCHED_MAX: usize = 32;
-/// Lines of an output in which what went wrong is looked for: that a script failed says nothing.
+/// Maximum number of output lines that are searched for a cause: the failure of a script alone is not one.
 const LINES_TRIED: usize = 6;
 /// Characters of a command, and of a line of an error.
 const LINE_CHARS_MAX: usize = 160;
-/// Characters of a prompt that may be such an answer.
+/// Maximum length of a prompt that may be such an answer.
 const ANSWER_CHARS_MAX: usize = CHARS_MAX / 2;
-/// Folder of our own memory files, whose words are no conversation.
+/// Folder of our own memory files, whose text is not conversation.
 const OUR_FOLDER: &str = ".throughline/";
 
 /// Returns the passages of a session.
@@ -69,8 +69,8 @@ pub fn of_session(session: &Session, roots: &Roots) -> Vec<Passage> {
     passages
 }
 
-/// Returns the title of a session, by which its first passage is found, too; empty where that has all words of it. A
-/// title of an earlier session may come from a page that Claude read.
+/// Returns the title of a session, by which its first passage is found as well; empty if the passage has all words of
+/// it. The title of an earlier session may be from a page that Claude read.
 fn title_beside(session: &Session, text: &str) -> String {
     let title = title_of(session);
     let is_new = !subject_of(&title).is_subset(&subject_of(text));
@@ -84,7 +84,7 @@ pub fn thoughts_of_session(session: &Session, roots: &Roots) -> Vec<Passage> {
         let mut writer = Writer::new(roots, turn);
         for step in &turn.steps {
             if let StepKind::Thinking { text } = &step.what {
-                // Nobody is given a thought unasked: short ones are kept, too.
+                // Thoughts are only returned by explicit search: short ones are kept, too.
                 let units = units(text);
                 units.iter().for_each(|unit| writer.add(SaidBy::Assistant, &unit.whole(), &[]));
             }
@@ -99,7 +99,7 @@ struct Writer<'a> {
     roots: &'a Roots,
     turn: &'a Turn,
     passages: Vec<Passage>,
-    /// Errors that came up so far, for what is said about them.
+    /// Errors so far, for later statements about them.
     errors: Vec<String>,
     /// Files that were read or written.
     touched: Vec<String>,
@@ -110,12 +110,12 @@ impl<'a> Writer<'a> {
         Self { roots, turn, passages: Vec::new(), errors: Vec::new(), touched: Vec::new() }
     }
 
-    /// Takes what opened the turn, which may answer what the assistant `asked` before.
+    /// Adds the prompt of the turn, which may answer the assistant's earlier question `asked`.
     fn prompt(&mut self, asked: Option<String>) {
         let prompt = text::without_plan_notice(self.turn.prompt.text.trim());
         let said_by = match self.turn.prompt.by {
             PromptBy::User | PromptBy::Command => SaidBy::User,
-            // A program's words say what is to be done; a summary is the model's.
+            // A program's words are instructions; a summary is the model's.
             PromptBy::Sdk | PromptBy::Agent | PromptBy::Summary => SaidBy::Assistant,
             PromptBy::Machine => return,
         };
@@ -128,7 +128,7 @@ impl<'a> Writer<'a> {
             return self.add(SaidBy::User, &text, &[]);
         }
         let mut units = units(prompt);
-        // A question of the user keeps the beginning of the answer.
+        // A question of the user includes the beginning of the answer.
         if let [question] = units.as_mut_slice()
             && asks(&question.text)
             && let Some(answer) = answer_of(self.turn)
@@ -189,7 +189,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Takes note of a file that a call read or wrote.
+    /// Records a file that a call read or wrote.
     fn touch(&mut self, call: &Call) {
         let (Input::Edit { path, .. } | Input::Read { path }) = &call.input else { return };
         let is_done = !call.failed && !call.denied && !call.interrupted;
@@ -201,7 +201,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Takes a failed call with its cure, as `fixes` lists it.
+    /// Adds a failed call with its cure, as `fixes` lists it.
     fn add_cure(&mut self, failure: &str, cure: &Cure) {
         let stop = if failure.ends_with(['.', '!', '?']) { "" } else { "." };
         let place = self.passages.len();
@@ -212,7 +212,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Takes a failed command whose output names a cause, or that was cured.
+    /// Adds a failed command whose output names a cause, or that was cured.
     fn failure(&mut self, call: &Call, command: &str, cure: Option<&Cure>) {
         let mut lines = telling_lines(&call.output, LINES_TRIED).into_iter();
         let error = lines.find(|line| names_cause(&line.to_lowercase()));
@@ -227,7 +227,7 @@ impl<'a> Writer<'a> {
         self.add_cure(&text, &Cure { signature, ..cure.clone() });
     }
 
-    /// Takes the subject and the first paragraph of the commit message in a command.
+    /// Adds the subject and the first paragraph of the commit message in a command.
     fn commit(&mut self, command: &str) {
         let Some(message) = commit_message(command) else { return };
         let first = units(&message.body).into_iter().next();
@@ -249,7 +249,7 @@ impl<'a> Writer<'a> {
 
     fn add(&mut self, said_by: SaidBy, text: &str, paths: &[String]) {
         let text = text.trim();
-        // What is said again says nothing new.
+        // A repetition adds no information.
         if text.is_empty() || self.passages.iter().any(|passage| passage.text == text) {
             return;
         }

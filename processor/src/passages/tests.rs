@@ -108,7 +108,7 @@ fn a_failed_command_tells_what_cured_it() {
     );
     assert_eq!((cured.said_by, cured.errors.len()), (Some(SaidBy::Tool), 1));
     assert_eq!(cured.paths, ["src/lib.rs"]);
-    // Without a cure it answers no error, but what was said afterwards may.
+    // Without a cure it answers no error, but later statements may.
     assert!(found[2].text.starts_with("`cargo run` failed") && found[2].errors.is_empty());
     assert_eq!(found[3].errors.len(), 2);
 }

@@ -1,5 +1,5 @@
-//! Texts that Claude Code gives to every session anyway: `CLAUDE.md` with its imports, and the loaded part of
-//! its auto memory. A memory that says the same is not injected again.
+//! Texts that Claude Code itself gives to every session: `CLAUDE.md` with its imports, and the loaded part of its auto
+//! memory. A memory with the same content is not injected again.
 //!
 //! Everything is read when an index is published, is bounded, and depends on nothing but the
 //! content of those files.
@@ -28,12 +28,12 @@ const AUTO_LINES_MAX: usize = 200;
 const AUTO_BYTES_MAX: usize = 25 << 10;
 /// Lines that are compared with a memory at once.
 const WINDOW_LINES: usize = 8;
-/// The share of a memory's words that must stand together, in percent.
+/// Minimum share of a memory's words that must occur close together, in percent.
 const SAID_PERCENT: usize = 85;
-/// A memory of fewer words is never taken for said.
+/// A memory of fewer words never counts as contained.
 const WORDS_MIN: usize = 3;
 
-/// Texts that a session is given anyway.
+/// Texts that a session receives without us.
 #[derive(Debug, Default)]
 pub struct GivenTexts {
     /// The texts, in the order they were found.
@@ -63,28 +63,27 @@ impl GivenTexts {
         known
     }
 
-    /// Reads the texts that every session of the user is given, wherever it is.
+    /// Reads the texts that every session of the user receives, in any folder.
     pub fn of_user(dirs: &UserDirs) -> Self {
         let mut known = Self::default();
         known.read_with_imports(&dirs.claude.join("CLAUDE.md"), &dirs.claude, 0);
         known
     }
 
-    /// The texts, for a fingerprint.
+    /// Returns the texts, for a fingerprint.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         self.texts.iter().map(String::as_str)
     }
 
-    /// The memories that say what these texts say already: nearly all of their words stand in a
-    /// few neighbouring lines.
+    /// Returns the memories that these texts contain already: nearly all of their words occur in a few neighbouring
+    /// lines.
     pub fn said(&self, memories: &[Stored]) -> BTreeSet<MemoryId> {
         let windows = Windows::new(&self.texts);
         let memories = memories.iter().map(|stored| &stored.memory);
         memories.filter(|memory| windows.say(memory)).map(|memory| memory.id).collect()
     }
 
-    /// Reads a file and what it imports. Only imports below `root` are followed: others may never
-    /// have been allowed.
+    /// Reads a file and its imports. Only imports below `root` are followed: others may never have been allowed.
     fn read_with_imports(&mut self, path: &Path, root: &Path, depth: usize) {
         if depth > IMPORT_DEPTH || self.read.len() >= FILES_MAX {
             return;
@@ -105,7 +104,7 @@ impl GivenTexts {
     }
 }
 
-/// The folder that Claude Code keeps for a project.
+/// Returns the name of Claude Code's folder for a project.
 fn folder_name(root: &Path) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     root.to_string_lossy().chars().map(plain).collect()
@@ -118,7 +117,7 @@ fn read(path: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The files that a text imports by `@path`, outside of code.
+/// Returns the files that a text imports by `@path`, outside of code.
 fn imports(text: &str) -> impl Iterator<Item = &str> {
     let mut fenced = false;
     let lines = text.lines().filter(move |line| {
@@ -133,7 +132,7 @@ fn imports(text: &str) -> impl Iterator<Item = &str> {
         .filter(|path| !path.is_empty())
 }
 
-/// Where each word stands: by word the windows, runs of neighbouring lines without an empty one.
+/// Index from each word to the windows, runs of neighbouring lines without an empty one, that contain it.
 struct Windows {
     of_word: HashMap<u64, Vec<usize>>,
 }
@@ -171,7 +170,7 @@ impl Windows {
     }
 }
 
-/// The words of a text, stemmed, without those that say nothing.
+/// Returns the words of a text, stemmed, without stop words.
 fn words(text: &str) -> BTreeSet<u64> {
     let mut words = BTreeSet::new();
     text::each_term(text, &mut |term, form| {

@@ -1,9 +1,8 @@
-//! The second space: a model that the user runs gives memories vectors of its own, for explicit
-//! search.
+//! The second space: a model that the user runs gives memories vectors of its own, for explicit search.
 //!
-//! The embedded text is the one in the index, so that a vector belongs to what a search finds. Texts go out
-//! in portions, and the vectors that come back are kept at once: a run that is killed loses one portion. A
-//! text is embedded once, however often indexes are made anew.
+//! The embedded text is the one in the index, so that each vector belongs to a search result. Texts are sent in
+//! portions, and the returned vectors are stored at once: a run that is killed loses one portion. A text is embedded
+//! once, however often indexes are rebuilt.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -24,7 +23,7 @@ use crate::llm::ollama::{Ollama, seconds};
 use crate::progress::ProgressReport;
 use crate::publish::embed::records::{HEADER, Records};
 
-/// Texts that go out at a time.
+/// Number of texts in one request.
 const PORTION: usize = 16;
 /// Bytes of a text that are sent; models of this kind read some thousand words at most.
 const TEXT_BYTES_MAX: usize = 16 << 10;
@@ -32,8 +31,8 @@ const TEXT_BYTES_MAX: usize = 16 << 10;
 const QUERY_BYTES_MAX: usize = 2 << 10;
 /// The name of the cache among the project's vectors.
 const CACHE: &str = "second.cache";
-/// First bytes of a cache, with the version of its format. What made the vectors follows (12), and
-/// how many components they have (4).
+/// First bytes of a cache, with the version of its format. The hash of the model follows (12), and the number of
+/// components (4).
 const CACHE_MAGIC: [u8; 8] = *b"TLSECV\0\x01";
 
 /// Inputs and limits of an update.
@@ -44,7 +43,7 @@ pub struct Update<'a> {
     pub ollama_host: Option<&'a str>,
     /// The folder in which vectors are kept.
     pub caches: &'a Path,
-    /// Whether to see whether the model still gives vectors as it did.
+    /// Whether to check that the model still returns the same vectors.
     pub afresh: bool,
     /// Nothing is begun after this.
     pub until: Instant,
@@ -73,11 +72,10 @@ struct WantedIndex<'a> {
     memories: Vec<(MemoryId, TextHash)>,
 }
 
-/// Brings the vectors of some indexes up to date, or takes them away where no model is set.
+/// Updates the vectors of some indexes, or removes them if no model is set.
 ///
 /// # Errors
-/// When files of ours cannot be read or written. What the model does wrong is told in
-/// [`Updated::problem`].
+/// If our own files cannot be read or written. Faults of the model are in [`Updated::problem`].
 pub fn update(what: &Update<'_>, states: &[TreeDir]) -> Result<Updated> {
     let Some(embedder) = &what.settings.embedder else { return take_away(states) };
     let mut texts = HashMap::new();
@@ -108,8 +106,8 @@ fn take_away(states: &[TreeDir]) -> Result<Updated> {
     Ok(updated)
 }
 
-/// Returns the texts that an index wants embedded; `None` when all of its memories have their vectors, or
-/// when there is no readable index.
+/// Returns the texts that an index needs embedded; `None` if all of its memories have their vectors, or if there is no
+/// readable index.
 fn look<'a>(
     state: &'a TreeDir,
     embedder: &Embedder,
@@ -118,7 +116,7 @@ fn look<'a>(
 ) -> Result<Option<WantedIndex<'a>>> {
     let Ok(Some(index)) = Index::open(&state.index) else { return Ok(None) };
     let digest = index.manifest.digest;
-    // One that is damaged is made anew.
+    // A damaged one is rebuilt.
     let old = Second::open(&state.second).ok().flatten();
     let old = old.filter(|old| old.model == embedder.space());
     let is_done = |old: &Second| old.complete && old.digest == digest;
@@ -138,7 +136,7 @@ fn look<'a>(
     Ok(Some(WantedIndex { state, digest, old, memories }))
 }
 
-/// Lets the model embed what is not known, until the time is over.
+/// Embeds the texts without a known vector, until the time is over.
 fn embed(
     what: &Update<'_>,
     embedder: &Embedder,
@@ -184,10 +182,10 @@ fn embed(
     Ok(updated)
 }
 
-/// The vectors that are known.
+/// The known vectors.
 struct KnownVectors {
     cache: Option<Records>,
-    /// Where the cache lies, and how its header begins.
+    /// The path of the cache, and the beginning of its header.
     place: (std::path::PathBuf, [u8; HEADER]),
     /// Components of a vector.
     dimensions: Option<usize>,
@@ -213,7 +211,7 @@ impl KnownVectors {
         Ok(known)
     }
 
-    /// Makes ready for vectors of so many components; others are forgotten.
+    /// Prepares for vectors with this number of components; others are dropped.
     fn of_dimensions(&mut self, dimensions: usize) -> Result<()> {
         if self.cache.is_some() && self.dimensions == Some(dimensions) {
             return Ok(());
@@ -252,7 +250,7 @@ impl KnownVectors {
         missing
     }
 
-    /// Takes in what the model made of some texts; of one that has no direction nothing is kept.
+    /// Stores the model's vectors of some texts; a vector without a direction is not stored.
     fn take(&mut self, texts: &[TextHash], made: Vec<Option<Direction>>) -> Result<()> {
         let Some(dimensions) = made.iter().flatten().next().map(|first| first.components().len())
         else {
@@ -312,7 +310,7 @@ struct UserModel {
 }
 
 impl UserModel {
-    /// Prepares the model, whose answers may take `most`, as the setting of that name says.
+    /// Prepares the model with the timeout `most` and the name of its setting.
     fn open(
         settings: &Settings,
         embedder: &Embedder,
@@ -343,7 +341,7 @@ impl UserModel {
     }
 }
 
-/// Asks the user's model for vectors of queries.
+/// Source of vectors of queries from the user's model.
 #[derive(Debug)]
 pub struct Asker {
     embedder: Embedder,
@@ -351,7 +349,7 @@ pub struct Asker {
 }
 
 impl Asker {
-    /// Prepares to ask; `None` when the settings name no model.
+    /// Prepares requests; `None` if the settings name no model.
     pub fn new(settings: &Settings, ollama_host: Option<&str>) -> Option<Self> {
         let embedder = settings.embedder.clone()?;
         let most = Duration::from_millis(u64::from(embedder.search_ms.max(1)));
@@ -370,7 +368,7 @@ impl Ask for Asker {
     }
 }
 
-/// How many of the memories in an index have their vectors; `None` without an index.
+/// Returns how many of the memories in an index have their vectors; `None` without an index.
 pub fn standing(state: &TreeDir, embedder: &Embedder) -> Option<(usize, usize)> {
     let index = Index::open(&state.index).ok().flatten()?;
     let all = index.memories.map_or(0, |segment| segment.docs() as usize);

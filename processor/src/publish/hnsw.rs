@@ -1,18 +1,17 @@
-//! Builds the graphs that the index is searched by, with `hnsw_rs`.
+//! Builds the graphs for searches in the index, with `hnsw_rs`.
 //!
-//! Nothing of that crate reaches the disk: its own files take seconds to load and end the process
-//! when they are damaged. Vectors are inserted one after another, so that the same vectors give the
-//! same graph.
+//! No file of that crate is stored: its own files take seconds to load, and damaged ones end the process. Vectors are
+//! inserted one after another, so that equal vectors result in an equal graph.
 
 use hnsw_rs::prelude::{Distance, Hnsw};
 use memory_store::embed::{DIMENSIONS, Vector};
 use memory_store::index::build::Graphs;
 
-/// Neighbours of a node above the lowest layer; twice as many in it.
+/// Number of neighbours of a node above the lowest layer; twice as many in it.
 const NEIGHBOURS: usize = 16;
-/// Nodes that are looked at to find a new one's neighbours.
+/// Number of nodes examined to find a new one's neighbours.
 const BREADTH: usize = 120;
-/// Layers that a graph may have; the crate allows no more.
+/// Maximum number of layers of a graph, set by the crate.
 const LAYERS_MAX: usize = 16;
 
 /// Links vectors into graphs with `hnsw_rs`.
@@ -52,9 +51,9 @@ fn link(vectors: &[&Vector]) -> Vec<Vec<u32>> {
     let mut links = vec![Vec::new(); vectors.len()];
     let points = hnsw.get_point_indexation();
     for layer in 0..=usize::from(points.get_max_level_observed()) {
-        // These are the points whose highest layer it is.
+        // These are the points with this highest layer.
         for point in points.get_layer_iterator(layer) {
-            // The lowest layer holds all nodes; its lists are all that a search with seeds needs.
+            // The lowest layer contains all nodes; a search with seeds needs only its lists.
             let mut lists = point.get_neighborhood_id();
             let near = lists.first_mut().map(std::mem::take).unwrap_or_default();
             links[point.get_origin_id()] = near.iter().map(|near| near.d_id as u32).collect();

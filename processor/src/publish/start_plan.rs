@@ -1,5 +1,4 @@
-//! Plan of the start block: its memories in the order of their worth. The hook prints as many of them as its
-//! budget holds.
+//! Plan of the start block: its memories by value. The hook prints as many of them as fit into its budget.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,8 +15,8 @@ use memory_store::{Memory, MemoryId, Timestamp};
 
 /// Rules that are planned.
 const RULES_MAX: usize = 6;
-/// Rules before the first command: how a change is checked helps more than the fifth rule, and the budget ends there
-/// where there are many.
+/// Number of rules before the first command: a command that checks a change helps more than the fifth rule, and many
+/// rules use up the budget.
 const RULES_FIRST: usize = 4;
 /// Decisions that are planned.
 const DECISIONS_MAX: usize = 3;
@@ -25,32 +24,32 @@ const DECISIONS_MAX: usize = 3;
 const COMMANDS_MAX: usize = 3;
 /// Warnings that are planned.
 const WARNINGS_MAX: usize = 2;
-/// Confidence from which a memory may stand in the block unasked.
+/// Minimum confidence of a memory in the block.
 const CONFIDENCE_MIN: f32 = 0.5;
-/// Likeness from which two memories say the same to somebody who has read one.
+/// Minimum likeness of two memories of which the second adds nothing for a reader of the first.
 const SAME_LIKENESS: f32 = 0.6;
-/// Sessions whose files count as touched last.
+/// Number of latest sessions whose files count as recently touched.
 const RECENT_SESSIONS: usize = 2;
 
 /// Knowledge about memories besides their texts.
 #[derive(Clone, Copy)]
 pub struct MemoryStates<'a> {
-    /// Memories that sessions are told anyway: they are left out.
+    /// Memories that sessions receive by another way: they are left out.
     pub said: &'a BTreeSet<MemoryId>,
-    /// Memories whose files changed much: they come after the others.
+    /// Memories whose files changed much: they are placed after the others.
     pub stale: &'a BTreeMap<MemoryId, Staleness>,
     /// Memories from the repository: of these conventions alone, after the user's rules.
     pub pulled: &'a BTreeSet<MemoryId>,
-    /// Memories in whose place a newer one is given that differs from them, as long as nobody decided.
+    /// Memories replaced by a newer one that differs from them, until a person decides.
     pub displaced: &'a BTreeSet<MemoryId>,
-    /// Whether one is held: it takes nobody's place. That is asked, as it takes time, only of those that would have
-    /// one.
+    /// Returns whether a memory is pending: then it replaces no other. Because the check is slow, it is made only for
+    /// memories that would replace one.
     pub is_held: &'a dyn Fn(&Stored) -> bool,
 }
 
 /// Returns the memories that a session starts with, the most valuable first. `touched` are files with uncommitted
-/// changes, and those that the last session wrote. A memory whose files are gone, or a name in it, is left out, unless it
-/// is pinned.
+/// changes, and those that the last session wrote. A memory whose files, or a name in it, no longer exist is left out,
+/// unless it is pinned.
 pub fn plan(
     stored: &[Stored],
     known: &MemoryStates<'_>,
@@ -60,7 +59,7 @@ pub fn plan(
 ) -> Vec<MemoryId> {
     let recent = recent_files(stored, touched);
     let MemoryStates { said, stale, pulled, displaced, is_held } = *known;
-    // A memory from the repository takes no other memory's place.
+    // A memory from the repository replaces no other memory.
     let own = stored.iter().filter(|stored| !pulled.contains(&stored.memory.id));
     let mut superseded = superseded(own.map(|stored| &stored.memory), now);
     superseded.extend(stored.iter().filter_map(|stored| {
@@ -88,7 +87,7 @@ pub fn plan(
             let group = StartGroup::of(&standing)?;
             let is_near = || stored.memory.paths.iter().any(|path| recent.contains(&path.path));
             let belongs = match group {
-                // A command was seen to pass, whatever readers think of a memory of it.
+                // A command was observed to pass, whatever the readers' rating of a memory of it.
                 StartGroup::Pinned | StartGroup::Command => true,
                 StartGroup::Rule | StartGroup::Decision => standing.confidence >= CONFIDENCE_MIN,
                 StartGroup::Warning => standing.confidence >= CONFIDENCE_MIN && is_near(),
@@ -98,7 +97,7 @@ pub fn plan(
         .collect();
     ranked.sort_by(|(group, worth, stored), (other_group, other_worth, other)| {
         let by_id = stored.memory.id.cmp(&other.memory.id);
-        // A rule about certain files comes with the first look at one of them.
+        // A rule about certain files is shown when one of them is first read.
         let is_bound = |stored: &Stored| !stored.memory.paths.is_empty();
         let by_files = match group {
             StartGroup::Rule => is_bound(stored).cmp(&is_bound(other)),
@@ -133,7 +132,8 @@ pub fn plan(
     taken.into_iter().map(|(_, memory)| memory.id).collect()
 }
 
-/// How much the runs of a command that passed count: what is run each day comes before what was run twice last week.
+/// Returns the weight of the runs of a command that passed: a daily command is placed before one that was run twice
+/// last week.
 #[expect(clippy::cast_precision_loss, reason = "a logarithm")]
 fn runs(memory: &Memory) -> f32 {
     let passed = memory.command.as_ref().and_then(|command| command.passed.checked_ilog2());
@@ -150,7 +150,7 @@ fn max_of(group: StartGroup) -> usize {
     }
 }
 
-/// The files with uncommitted changes, and those that the memories of the last sessions are about.
+/// Returns the files with uncommitted changes, and those to which the memories of the last sessions refer.
 fn recent_files(stored: &[Stored], touched: &BTreeSet<String>) -> BTreeSet<String> {
     let mut latest: Vec<&Memory> = stored.iter().map(|stored| &stored.memory).collect();
     latest.sort_by_key(|memory| (Reverse(memory.when()), memory.id));
@@ -181,8 +181,8 @@ fn contradict(memory: &Memory, other: &Memory) -> bool {
     names(memory, other.id) || names(other, memory.id)
 }
 
-/// Returns whether rules of a version that wrote other memories than explicit wishes made it. Where it is in the
-/// repository it stays there, and a search finds it.
+/// Returns whether rules of a version that also wrote memories other than explicit wishes made it. In the repository it
+/// is kept, and a search finds it.
 fn is_by_retired_rules(memory: &Memory) -> bool {
     memory.source.extractor.as_deref().is_some_and(Source::is_retired)
 }
@@ -329,7 +329,7 @@ mod tests {
             (1..=3).map(|at| command(at, ["a", "b", "c"][usize::from(at) - 1], 5, 2)).collect();
         all.push(command(4, "`make test` runs the tests", 60, 256));
         assert_eq!(planned(&all, &[])[0], "`make test` runs the tests");
-        // One that nobody runs any more falls behind in time.
+        // A command that is no longer run loses rank over time.
         all[3] = command(4, "`make test` runs the tests", 900, 256);
         assert_ne!(planned(&all, &[])[0], "`make test` runs the tests");
     }

@@ -1,4 +1,4 @@
-//! Cleaning: what is kept is changed where it is; what can be made again is left to the sync afterwards.
+//! Cleaning: stored data is changed in place; derived data is left to the next sync.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,8 +19,8 @@ use crate::collect::trees;
 use crate::project_texts::Committed;
 use crate::state::State;
 
-/// Takes what is known out of all that is kept, but for what a person owns, and hides nothing else: of the archive out
-/// of these sessions. The project's lock is held, and that turns are to be indexed anew is noted.
+/// Removes known secrets, and nothing else, from all stored data except a person's files; in the archive, from these
+/// sessions. The project's lock must be held, and the reindexing of turns must be recorded already.
 pub fn clean_known(
     dirs: &UserDirs,
     tree: &Tree,
@@ -37,13 +37,13 @@ pub fn clean_known(
 /// Memory files that are cleaned.
 #[derive(Clone, Copy)]
 enum Whose {
-    /// All: a person asked for it.
+    /// All: a person requested it.
     All,
     /// Those that no person owns.
     Unowned,
 }
 
-/// The roots of the project's working trees.
+/// Returns the roots of the project's working trees.
 fn roots(dirs: &UserDirs, tree: &Tree) -> Vec<PathBuf> {
     let trees = trees::present(dirs, tree);
     trees.into_iter().map(|tree| tree.root).collect()
@@ -54,14 +54,14 @@ impl SecretSearch<'_> {
     /// from being cleaned. The project's lock is held.
     pub fn clean(&mut self, dirs: &UserDirs, tree: &Tree, settings: &Settings) -> Result<()> {
         let home = dirs.project(tree.project);
-        // An index keeps the bytes of turns that were replaced until all of them are written again.
+        // An index contains the bytes of replaced turns until all turns are rewritten.
         let mut state = State::read(&home);
         state.all_turns = true;
         state.write(&home)?;
         self.clean_all(dirs, tree, Whose::All, |store| store.redactor(settings))?;
         let archive = Archive::open(&home);
         let (aside, faults) = archive.take_stale_apart(|_| true);
-        // Nobody can tell what is in these.
+        // Their content cannot be checked.
         self.report.left.extend(aside);
         for (_, fault) in faults {
             self.report.failed.push(format!("{fault:#}"));
@@ -112,7 +112,7 @@ impl SecretSearch<'_> {
 
     fn clean_archive(&mut self, archive: &Archive, sessions: &[String], roots: &[PathBuf]) {
         for name in sessions {
-            // Of one in a pack, that is what to look at again.
+            // For a session in a pack, the pack must be read again.
             let place = archive.entry(name).map(|entry| entry.path);
             self.clean_file(archive.folder(), place, |_, private| {
                 let Some(mut file) = archive.load(name)? else { return Ok(false) };
@@ -128,11 +128,11 @@ impl SecretSearch<'_> {
         }
     }
 
-    /// Cleans what is left of sessions whose turns were removed.
+    /// Cleans the remaining data of sessions whose turns were removed.
     fn clean_expired(&mut self, expired: &Expired) {
         for name in expired.names() {
             let Some(mut remains) = expired.load(&name) else {
-                // One that is damaged is named if there is something in it.
+                // A damaged one is reported unless it is empty.
                 for path in expired.paths(&name) {
                     self.clean_file(expired.folder(), Ok(path), |path, private| {
                         anyhow::ensure!(
@@ -156,7 +156,7 @@ impl SecretSearch<'_> {
         }
     }
 
-    /// Cleans what hooks append to, and the last report. Everything else in the folder is made anew by a sync.
+    /// Cleans files that hooks append to, and the last report. A sync rebuilds everything else in the folder.
     fn clean_state(&mut self, state: &TreeDir) {
         let logs = [state.hook_log.clone(), state.log.clone()];
         let old = logs.clone().map(|log| log.with_extension("log.old"));
@@ -170,7 +170,7 @@ impl SecretSearch<'_> {
         }
     }
 
-    /// Cleans a file of a folder with `clean`, and notes what became of it.
+    /// Cleans a file of a folder with `clean`, and records the outcome.
     fn clean_file(
         &mut self,
         folder: &Path,
@@ -191,7 +191,7 @@ impl SecretSearch<'_> {
     }
 }
 
-/// Removes a model's answer that holds a secret: what it was asked holds it no more.
+/// Removes a model's answer that contains a secret: its question no longer contains it.
 fn drop_answer(file: &Path, private: &Redactor) -> Result<bool> {
     let found = holds(file, private)?;
     if found {

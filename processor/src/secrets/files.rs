@@ -1,4 +1,4 @@
-//! All that is stored about a project, file by file, for those who look for something in it.
+//! All data stored about a project, file by file, for searches.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek};
@@ -12,11 +12,11 @@ use walkdir::WalkDir;
 use crate::collect::archive::{PACK_MAGIC, texts_of};
 use crate::private_files::GZIP_MAGIC;
 
-/// Bytes of one file that are read, unpacked.
+/// Maximum unpacked size of one file that is read.
 pub const FILE_BYTES_MAX: u64 = 1 << 30;
 
-/// The files below a folder, as they are met; links are not followed. What is gone meanwhile is no failure: hooks and other
-/// sessions go on.
+/// Returns the files below a folder; links are not followed. A file that vanishes meanwhile is not an error: hooks and
+/// other sessions continue.
 pub fn files(folder: &Path) -> impl Iterator<Item = Result<PathBuf>> + use<> {
     WalkDir::new(folder).follow_root_links(false).into_iter().filter_map(|entry| match entry {
         Ok(entry) => entry.file_type().is_file().then(|| Ok(entry.into_path())),
@@ -27,8 +27,7 @@ pub fn files(folder: &Path) -> impl Iterator<Item = Result<PathBuf>> + use<> {
     })
 }
 
-/// Opens a file to read what it says, unpacked where it is packed and [`FILE_BYTES_MAX`] of it at
-/// most; `None` when it is gone.
+/// Opens a file and unpacks it if it is packed, up to [`FILE_BYTES_MAX`]; `None` if it does not exist.
 pub fn open(path: &Path) -> Result<Option<io::Take<Box<dyn Read>>>> {
     let context = || path.display().to_string();
     let mut file = match File::open(path) {
@@ -44,7 +43,7 @@ pub fn open(path: &Path) -> Result<Option<io::Take<Box<dyn Read>>>> {
     } else if start == PACK_MAGIC {
         Box::new(io::Cursor::new(texts_of(file).with_context(context)?))
     } else if path.extension().is_some_and(|ending| ending == "seg") {
-        // Turns of an index are packed, and what finds them is not.
+        // Turns of an index are packed, its search structures are not.
         let turns = Segment::inflated_file(path, FILE_BYTES_MAX);
         Box::new(io::Cursor::new(turns).chain(file))
     } else {

@@ -1,5 +1,5 @@
-//! Taking secrets out of files that hooks append to. Hooks take no lock and the processor counts the
-//! bytes, so such a file is neither replaced nor made shorter: a secret is overwritten where it stands.
+//! Overwrites secrets in files that hooks append to. Hooks take no lock and the processor counts the bytes, so such a
+//! file is neither replaced nor shortened: a secret is overwritten in place.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, ErrorKind, Seek};
@@ -13,13 +13,13 @@ use memory_store::redact::texts::FileTexts;
 
 use super::pieces::LinePiece;
 
-/// How often a file is looked at again: hiding one secret may uncover the edge of another.
+/// Maximum number of passes over a file: hiding one secret may uncover the edge of another.
 const PASSES_MAX: usize = 4;
 
 /// Byte that replaces each byte of a secret.
 const MASK: u8 = b'*';
 
-/// Overwrites the secrets of a file; whether there was one. A missing file has none.
+/// Overwrites the secrets of a file; returns whether there was one. A missing file has none.
 pub fn mask(path: &Path, redactor: &Redactor) -> Result<bool> {
     let context = || path.display().to_string();
     let mut file = match OpenOptions::new().read(true).write(true).open(path) {
@@ -52,7 +52,7 @@ fn pass(file: &File, redactor: &Redactor) -> std::io::Result<bool> {
     Ok(any)
 }
 
-/// Overwrites a part of the line at `start`, unless something else stands there by now.
+/// Overwrites a part of the line at `start`, unless the file has changed there.
 fn overwrite(file: &File, start: u64, line: &[u8], range: Range<usize>) -> std::io::Result<bool> {
     let (at, mut there) = (start + range.start as u64, vec![0; range.len()]);
     match read_exact_at(file, &mut there, at) {

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, Read};
 
 use memory_store::redact::OVERLAP_BYTES;
 
-/// Bytes of one line, or of several that belong together, that are looked at together.
+/// Maximum size of one line, or of several that belong together, that is searched at once.
 pub(super) const LINE_BYTES_MAX: u64 = 4 << 20;
 
 /// A line with its end, or a piece of a long one.
@@ -13,9 +13,9 @@ pub(super) const LINE_BYTES_MAX: u64 = 4 << 20;
 pub(super) struct LinePiece {
     /// Its bytes.
     pub bytes: Vec<u8>,
-    /// How many of them, at the start, the piece before had, too.
+    /// Number of bytes at the start that repeat the piece before.
     pub repeated: usize,
-    /// Where it begins in what is read.
+    /// Its offset in the input.
     pub start: u64,
 }
 
@@ -33,7 +33,7 @@ impl LinePiece {
         Ok(reader.take(room).read_until(b'\n', &mut self.bytes)? > 0)
     }
 
-    /// Whether the line goes on in the next piece, as it may.
+    /// Returns whether the line may continue in the next piece.
     pub fn is_torn(&self) -> bool {
         self.bytes.last().is_some_and(|byte| *byte != b'\n')
     }
@@ -44,8 +44,8 @@ impl LinePiece {
     }
 }
 
-/// How much of a text that was looked at is looked at once more with what follows: some whole lines, or the end
-/// of a long one.
+/// Returns how much of a searched text need not be searched again with the next piece: all but some whole lines, or the
+/// end of a long one.
 pub(super) fn looked_at(text: &str) -> usize {
     let end = text.floor_char_boundary(text.len().saturating_sub(OVERLAP_BYTES));
     let from = text.floor_char_boundary(end.saturating_sub(OVERLAP_BYTES));

@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::files::{self, FILE_BYTES_MAX};
 use super::pieces::{LINE_BYTES_MAX, LinePiece, looked_at};
 
-/// Places that are told.
+/// Maximum number of reported places.
 const FOUND_MAX: usize = 1_000;
 
 /// A secret in a file.
@@ -30,24 +30,24 @@ pub struct FoundSecret {
 /// Result of an audit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct AuditReport {
-    /// Files that were looked through.
+    /// Files that were searched.
     pub files: usize,
-    /// Secrets in files, after cleaning when that was asked for.
+    /// Secrets in files, after cleaning if requested.
     pub found: Vec<FoundSecret>,
     /// Files that were cleaned.
     pub cleaned: usize,
-    /// Cleaned files that are memories and meant to be committed.
+    /// Cleaned memory files in a committed folder.
     #[serde(skip)]
     pub committed: usize,
-    /// Memory files of a person that hold secrets, and stay as they are until that person decides.
+    /// Memory files of a person that contain secrets, and stay unchanged until that person decides.
     #[serde(skip)]
     pub kept: BTreeSet<PathBuf>,
-    /// Files that could not be looked through or cleaned, and why; one line each.
+    /// Files that could not be searched or cleaned, with the reason; one line each.
     pub failed: Vec<String>,
-    /// Where that is, as far as it is known.
+    /// Their paths, as far as they are known.
     #[serde(skip)]
     pub left: BTreeSet<PathBuf>,
-    /// Whether there are more places than are told.
+    /// Whether there are more places than reported.
     pub truncated: bool,
 }
 
@@ -55,7 +55,7 @@ pub struct AuditReport {
 pub struct SecretSearch<'a> {
     /// The redactor of private texts.
     pub private: &'a Redactor,
-    /// Result so far.
+    /// The result so far.
     pub report: AuditReport,
 }
 
@@ -65,7 +65,7 @@ impl<'a> SecretSearch<'a> {
         Self { private, report: AuditReport::default() }
     }
 
-    /// Looks through the files below a folder; `is_prose` says which of them people write.
+    /// Searches the files below a folder; `is_prose` returns whether people write a file.
     pub fn folder(
         &mut self,
         folder: &Path,
@@ -97,8 +97,8 @@ impl<'a> SecretSearch<'a> {
     }
 }
 
-/// Notes the secrets of a text; `at` is told the rule and the lines above the secret. Says whether
-/// there was no room for one.
+/// Records the secrets of a text; `at` gets the rule and the number of lines above the secret. Returns whether there
+/// was no room for one.
 fn note(
     found: &mut Vec<FoundSecret>,
     redactor: &Redactor,
@@ -112,15 +112,15 @@ fn note(
     findings.len() > room
 }
 
-/// Whether a file holds a secret.
+/// Returns whether a file contains a secret.
 pub fn holds(path: &Path, redactor: &Redactor) -> Result<bool> {
     let mut found = false;
     each_text(path, false, |_, text| found = found || !redactor.findings(text).is_empty())?;
     Ok(found)
 }
 
-/// Reads a file text by text, each with the number of its line; `false` when it is gone. What people write
-/// is read as a whole, for a key has several lines; of what programs write each line stands alone.
+/// Reads a file text by text, each with the number of its line; `false` if it does not exist. Files written by people
+/// are one text, because a key has several lines; in files written by programs each line is a text.
 fn each_text(path: &Path, is_prose: bool, mut each: impl FnMut(usize, &str)) -> Result<bool> {
     let Some(file) = files::open(path)? else { return Ok(false) };
     let (mut reader, mut line, mut number) = (BufReader::new(file), LinePiece::default(), 0);
@@ -153,7 +153,7 @@ fn each_text(path: &Path, is_prose: bool, mut each: impl FnMut(usize, &str)) -> 
     Ok(true)
 }
 
-/// Tells the parts of a text, and how many lines are above each.
+/// Calls `each` with the parts of a text and the number of lines above each.
 fn each_part(text: &str, mut each: impl FnMut(usize, &str)) {
     let mut above = 0;
     for part in parts(text) {

@@ -11,11 +11,11 @@ use crate::extract::goes_on;
 use crate::extract::session_record::{SessionRecord, is_done, settles};
 use crate::extract::subject_of;
 
-/// Share of the words of an open item that a later session has where it is about the same.
+/// Minimum share of the words of an open item in a later session about the same subject.
 const SAME_SHARE: f32 = 0.6;
-/// Words of an item from which a text can be told to be about it.
+/// Minimum number of words of an item that can be matched with a text.
 const WORDS_MIN: usize = 2;
-/// Words of a request that may be the answer to the question before it.
+/// Maximum number of words of a request that may be the answer to the question before it.
 const ANSWER_WORDS_MAX: usize = 12;
 
 /// Kind of an open item.
@@ -45,9 +45,9 @@ pub struct OpenItem {
     pub branch: String,
 }
 
-/// Returns what sessions left open, the latest first. `records` are those of all sessions, the latest first; what
-/// programs and other agents left open is nothing of the person's. Sessions that were brought in a folder may be another
-/// person's: they count only where none of this machine does.
+/// Returns the open items of sessions, the latest first. `records` are those of all sessions, the latest first; items
+/// that programs and other agents left open are not the person's. Sessions imported from a folder may be another
+/// person's: they count only if there are none of this machine.
 pub fn open_items(records: &[SessionRecord]) -> Vec<OpenItem> {
     let is_typed = |record: &SessionRecord| {
         record.speaker.unwrap_or_default().is_person() && record.agent.is_none()
@@ -99,13 +99,13 @@ pub fn open_items(records: &[SessionRecord]) -> Vec<OpenItem> {
 fn add_settled(record: &SessionRecord, settled: &mut TextsByWord) {
     let done = record.tasks.iter().filter(|task| is_done(task)).map(|task| task.text.as_str());
     let commits = record.commits.iter().map(|commit| commit.subject.as_str());
-    // What was asked for and left open again is listed with that session.
+    // A request that was left open again is listed with that session.
     let asked = [record.first_request.as_str(), &record.last_request, &record.title];
     let asked = asked.into_iter().filter(|_| record.changed && !record.leaves_open());
     done.chain(commits).chain(asked).for_each(|text| settled.add(text));
 }
 
-/// Texts by their words, so that one is found without a look at all of them.
+/// Texts by their words, so that one is found without a scan of all.
 #[derive(Default)]
 struct TextsByWord {
     whole: HashSet<String>,
@@ -144,8 +144,8 @@ impl TextsByWord {
     }
 }
 
-/// Returns whether one of the next sessions answers a question of a session. Sessions that changed nothing, and those of
-/// other branches, may lie between a question and its answer.
+/// Returns whether one of the next sessions answers a question of a session. Sessions that changed nothing, and those
+/// of other branches, may be between a question and its answer.
 fn is_answered<'a>(
     question: &str,
     of: &SessionRecord,

@@ -49,7 +49,7 @@ pub(super) struct CollectOutcome {
     pub warnings: Vec<String>,
 }
 
-/// Counts of what was collected, as the report has them.
+/// Counts of collected items for the report.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CollectionCounts {
     pub transcripts: usize,
@@ -59,7 +59,7 @@ pub(super) struct CollectionCounts {
     pub lines_skipped: u64,
 }
 
-/// Archives what is new in the transcripts, and writes handoffs on the way.
+/// Archives new records of the transcripts, and writes handoffs meanwhile.
 pub(super) fn collect(
     context: &SyncContext<'_>,
     state: &mut State,
@@ -105,7 +105,7 @@ pub(super) fn collect(
 /// Transcripts of one origin.
 struct TranscriptBatch {
     transcripts: Vec<Transcript>,
-    /// Whether they come from a folder that the user named.
+    /// Whether they are in a folder that the user named.
     from_folder: bool,
 }
 
@@ -139,7 +139,7 @@ fn collect_batch(
         return Ok(());
     }
     if context.settings.ignores_unknown {
-        // Known sessions go on as they are; the others are read once the setting is mended.
+        // Known sessions stay unchanged; the others are read once the setting is corrected.
         collection.warnings.push(format!(
             "{}: `ignore_paths` cannot be read, and what it names is not to be learned from: no session \
              is read until it is mended",
@@ -147,7 +147,7 @@ fn collect_batch(
         ));
         return Ok(());
     }
-    // Known secrets are hidden later, once a session is read as a whole.
+    // Known secrets are hidden later, when a session is read as a whole.
     let mut rules = context.redactor.clone();
     rules.options.known = Known::default();
     let collector = Collector {
@@ -165,8 +165,8 @@ fn collect_batch(
     };
     let progress = context.options.progress;
     progress.stage("reading", sessions.len());
-    // A session that is starting waits to be told where the newest ones were left, and waits
-    // shortly: they are read first, and archived after that is written.
+    // A starting session waits briefly for the ends of the newest sessions: they are read first, and archived after the
+    // handoff is written.
     let (newest, others) = newest_first(&sessions);
     let read = collector.read(&newest);
     let left: Vec<_> =
@@ -210,7 +210,7 @@ fn last_parts(known: &HashSet<String>) -> BTreeMap<String, u32> {
     last_parts
 }
 
-/// Remembers how transcripts looked when they were read.
+/// Stores the state of transcripts when they were read.
 fn note_seen(state: &mut State, transcripts: &[Transcript], from_folder: bool) {
     for transcript in transcripts {
         let seen = state.seen.entry(transcript.path.clone()).or_default();
@@ -222,7 +222,7 @@ fn note_seen(state: &mut State, transcripts: &[Transcript], from_folder: bool) {
     }
 }
 
-/// Remembers what became of a session; whether something of it is new.
+/// Stores the result for a session; returns whether part of it is new.
 fn take_in(state: &mut State, name: &str, collected: Collected) -> bool {
     for (part, closed) in collected.closed {
         state.sessions.insert(part, closed);
@@ -234,14 +234,14 @@ fn take_in(state: &mut State, name: &str, collected: Collected) -> bool {
     state.empty.remove(name);
     let before = state.sessions.remove(name);
     let is_new = before.as_ref().map(|before| &before.content) != Some(&session.content);
-    // Whether it is still good, its key says.
+    // Its key determines whether it is still current.
     session.mined = before.and_then(|before| before.mined);
     state.sessions.insert(name.to_owned(), session);
     is_new
 }
 
-/// Makes the list of sessions that of the archive: what a lost cache does not know is looked at again, what is no
-/// longer archived is dropped. Returns warnings.
+/// Matches the list of sessions with the archive: sessions missing from a lost cache are read again, sessions that are
+/// no longer archived are dropped. Returns warnings.
 pub(super) fn match_archive(
     context: &SyncContext<'_>,
     state: &mut State,
@@ -304,24 +304,24 @@ fn look_again(context: &SyncContext<'_>, state: &mut State, entry: &ArchiveEntry
     Ok(())
 }
 
-/// Outcome of cleaning a session that came back.
+/// Outcome of cleaning a restored session.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Returned {
     AsItIs,
     /// It lost known secrets alone.
     Hidden,
-    /// It lost what was purged.
+    /// It lost purged records.
     Purged,
 }
 
-/// Takes out of a session what was purged, or became a known secret, while its file was elsewhere: a backup that was put
-/// back, or a pack that could not be read.
+/// Removes from a session the data that was purged, or became a known secret, while its file was elsewhere: in a
+/// restored backup, or in a pack that could not be read.
 fn clean_returned(context: &SyncContext<'_>, file: &mut SessionFile) -> Result<Returned> {
     let before = file.records.len();
     context.sessions.purged.screen(&file.header.session, &mut file.records);
     let is_purged = file.records.len() < before;
     if is_purged {
-        // Of which turn they are is not known.
+        // Their turn is not recorded.
         file.header.growth.tasks = Tasks::default();
     }
     let tasks = std::slice::from_mut(&mut file.header.growth.tasks);
@@ -336,7 +336,7 @@ fn clean_returned(context: &SyncContext<'_>, file: &mut SessionFile) -> Result<R
     })
 }
 
-/// The few sessions of people that were written to last, the newest at least, and the others.
+/// Returns the few most recently written sessions of people, at least the newest, and the others.
 fn newest_first(
     sessions: &BTreeMap<String, Vec<Transcript>>,
 ) -> (Vec<NamedTranscripts<'_>>, Vec<NamedTranscripts<'_>>) {
@@ -361,7 +361,7 @@ fn newest_first(
     (sorted, others)
 }
 
-/// The transcripts of a folder that the user named.
+/// Returns the transcripts of a folder that the user named.
 fn in_folder(folder: &Path) -> Result<Discovery> {
     discover::check_folder(folder)?;
     let mut found = discover::transcripts_in(&folder.canonicalize()?)?;

@@ -26,14 +26,14 @@ pub(super) struct Consolidated {
     pub questions: usize,
     /// Questions for which there was no time yet.
     pub relations_later: usize,
-    /// Whether the model is to be asked again, because it gave no answer.
+    /// Whether the model must be asked again, because it gave no answer.
     pub relations_wait: bool,
     /// Problems that did not stop the rest.
     pub warnings: Vec<String>,
 }
 
-/// Makes memories of what was mined from all sessions; a model that was `asked` about sessions tells how their drafts
-/// relate.
+/// Derives memories from the mined data of all sessions; a model that was `asked` about sessions determines how their
+/// drafts relate.
 pub(super) fn consolidate(
     context: &SyncContext<'_>,
     mined: &[MinedFile],
@@ -58,8 +58,8 @@ pub(super) fn consolidate(
     outcome
 }
 
-/// Returns what sessions landed, in the order of their time. A session that a model has not read to its end is left out:
-/// it may go on, and each end would be another question.
+/// Returns the work of sessions, in the order of their time. A session that a model has not read to its end is left
+/// out: it may continue, and each end would be another question.
 fn works(mined: &[MinedFile]) -> Vec<Work> {
     let waiting: BTreeSet<&str> = mined
         .iter()
@@ -73,8 +73,8 @@ fn works(mined: &[MinedFile]) -> Vec<Work> {
     works
 }
 
-/// Returns how the drafts of all sessions relate to one another and to later work, by the model; nothing where there
-/// is none.
+/// Returns the relations of the drafts of all sessions to one another and to later work, from the model; none without a
+/// model.
 fn relations(
     context: &SyncContext<'_>,
     mined: &[Mined],
@@ -97,7 +97,7 @@ fn relations(
     let table = Table::installed(context.dirs());
     let embed = |text: &str| table.as_ref()?.embed(text).ok().flatten();
     let project = context.options.tree.project;
-    // While sessions wait, relations have what these left of the time.
+    // While sessions wait, relations get the time that they left.
     model.ask(match asked.until {
         Some(until) if asked.later == 0 => AskWhen::OnceUntil(until),
         Some(until) => AskWhen::Until(until),

@@ -37,17 +37,17 @@ pub(super) struct SyncContext<'a> {
     pub options: &'a SyncOptions<'a>,
     /// The project's private folder.
     pub home: ProjectDir,
-    /// Sessions of the project: those that are there, and traces of those that are not.
+    /// Sessions of the project: the existing ones, and traces of the removed ones.
     pub sessions: SessionPlaces,
     /// The settings in effect.
     pub settings: Settings,
     /// Sessions that ended before it keep their turns, whatever their age.
     pub turns_kept_until: Timestamp,
-    /// Hides secrets, the known ones too, in text for this user alone.
+    /// Hides secrets, including known ones, in text for this user alone.
     pub redactor: Redactor,
-    /// Known secrets of the project. They grow while records are read.
+    /// Known secrets of the project. They increase while records are read.
     pub secrets: Secrets,
-    /// The project's working trees that are there, the main one first.
+    /// The project's existing working trees, the main one first.
     pub trees: Vec<Tree>,
     /// All working trees of the project, past ones too.
     pub territory: Territory,
@@ -57,7 +57,7 @@ pub(super) struct SyncContext<'a> {
 pub(super) struct SessionPlaces {
     /// Archived sessions.
     pub archive: Archive,
-    /// Findings of sessions whose turns are gone.
+    /// Drafts of sessions whose turns were removed.
     pub expired: Expired,
     /// Sessions and records that a person removed.
     pub purged: Purged,
@@ -67,7 +67,7 @@ impl<'a> SyncContext<'a> {
     /// Reads settings and places; returns them with warnings about the settings.
     pub fn open(options: &'a SyncOptions<'a>) -> Result<(Self, Vec<String>)> {
         let home = options.dirs.project(options.tree.project);
-        // Before it is read: what is written meanwhile is another file to those who look later.
+        // Before reading: later runs see a change made meanwhile as another file.
         let config = Stamp::of(&options.dirs.config_file());
         let (mut settings, warnings) = settings_file::load(options.dirs, Some(options.tree));
         settings.config = config;
@@ -96,13 +96,13 @@ impl<'a> SyncContext<'a> {
         Ok((context, warnings.iter().map(ToString::to_string).collect()))
     }
 
-    /// Returns why a model on this machine rests in the background, where it is known.
+    /// Returns why a model on this machine pauses in the background, if known.
     pub fn strain(&self) -> Option<Strain> {
         let llm = self.settings.llm.as_ref()?;
         llm::pause::strain(llm, self.options.ollama_host, self.options.machine?)
     }
 
-    /// Returns for which reasons this run does not ask it: none where a person waits.
+    /// Returns the reasons for which this run does not ask it: none if a person waits.
     pub fn pause(&self) -> Pause {
         match (self.options.busy, &self.settings.llm) {
             (Busy::Leave, Some(llm)) => llm.pause,
@@ -115,7 +115,7 @@ impl<'a> SyncContext<'a> {
         self.options.dirs
     }
 
-    /// Returns the sessions whose records are told apart.
+    /// Returns the sessions among which records are distinguished.
     pub fn holders(&self, state: &State) -> Holders {
         let sessions = state.sessions.iter();
         let mut sessions: Vec<_> = sessions
@@ -125,8 +125,8 @@ impl<'a> SyncContext<'a> {
         Holders { home: self.home.clone(), archive: self.sessions.archive.clone(), sessions }
     }
 
-    /// Returns what the project is called: as its main tree's folder is, and the uppermost one that sessions of other
-    /// machines ran in. A linked worktree is called after its work, not after the project.
+    /// Returns the names of the project: that of its main tree's folder, and of the uppermost folder in which sessions
+    /// of other machines ran. A linked worktree has the name of its work, not of the project.
     pub fn names(&self, state: &State) -> BTreeSet<String> {
         let outside = Roots::new(self.territory.folders()).outside(brought_cwds(state));
         let main = self.options.tree.main_root.to_str().map(str::to_owned);
@@ -144,7 +144,7 @@ impl<'a> SyncContext<'a> {
             ownership,
             redact: &self.redactor,
             model: self.settings.llm.as_ref().map(|llm| {
-                // Windows that were set aside are asked about again where somebody wants that.
+                // After a user's request, windows that were set aside are asked about again.
                 let retries = match llm::aside::retries(&self.home.llm) {
                     0 => String::new(),
                     retries => format!("#{retries}"),
@@ -155,7 +155,7 @@ impl<'a> SyncContext<'a> {
         }
     }
 
-    /// Whether thoughts are indexed in a working tree: somebody searched them.
+    /// Returns whether thinking is indexed in a working tree: a user searched it.
     pub fn thinks(&self, tree: &Tree) -> bool {
         thinking::is_wanted(&self.dirs().tree(&tree.root))
     }
@@ -164,7 +164,7 @@ impl<'a> SyncContext<'a> {
     pub fn indexes(&self) -> Vec<PathBuf> {
         let dirs = self.dirs();
         let states = || self.trees.iter().map(|tree| dirs.tree(&tree.root));
-        // Thinking comes last: few ask for it.
+        // Thinking is last: few users search it.
         let thinking = self.trees.iter().filter(|tree| self.thinks(tree));
         let thoughts = thinking.map(|tree| dirs.tree(&tree.root).thinking);
         let told = states().map(|state| state.index).chain([dirs.user_state().index]);

@@ -1,4 +1,4 @@
-//! Part of settling that gives memories vectors of the second space.
+//! Part of settling that computes the vectors of memories in the second space.
 
 use std::time::Instant;
 
@@ -18,7 +18,7 @@ pub(super) struct SecondSpace {
     pub embedded: usize,
     /// Whether more texts wait.
     pub waits: bool,
-    /// Reason why they wait, where it is a problem.
+    /// Reason why they wait, if it is a problem.
     pub warning: Option<String>,
 }
 

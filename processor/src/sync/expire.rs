@@ -35,16 +35,16 @@ pub(super) fn limits(
     }
 }
 
-/// Outcome of removing what is overdue.
+/// Outcome of removing overdue sessions.
 #[derive(Debug, Default)]
 pub(super) struct Expiry {
-    /// The archive's names of the sessions that went.
+    /// The archive's names of the removed sessions.
     pub removed: BTreeSet<String>,
     /// Why sessions could not be removed; they wait.
     pub warnings: Vec<String>,
 }
 
-/// Removes the turns of `overdue` sessions; what was learned from them stays.
+/// Removes the turns of `overdue` sessions; their drafts stay.
 pub(super) fn expire(
     context: &SyncContext<'_>,
     state: &mut State,
@@ -54,7 +54,7 @@ pub(super) fn expire(
     let archive = &context.sessions.archive;
     let ready = |name: &String| {
         let file = mined.iter().find(|file| file.name == *name)?;
-        // One that cannot be read, or learned from, waits: it would leave less than it holds.
+        // A session that cannot be read, or learned from, waits: otherwise less than its content would remain.
         let (None, Ok(Some(header))) = (&file.failure, archive.header(name)) else { return None };
         Some((name.clone(), (file, header)))
     };
@@ -84,8 +84,7 @@ pub(super) fn expire(
 /// Sessions that can go, by name.
 type Ready<'a> = BTreeMap<String, (&'a MinedFile, SessionHeader)>;
 
-/// Removes the turns of sessions by `remove`, once their remains are stored. Where it fails these sessions stay as they
-/// were.
+/// Removes the turns of sessions by `remove`, after storing their remains. On failure these sessions are unchanged.
 fn remove_with(
     context: &SyncContext<'_>,
     state: &mut State,
@@ -114,7 +113,7 @@ fn remove_with(
         before.push((name, kept));
     }
     if expiry.removed.is_empty() {
-        // The index holds the turns that go, and whoever is killed from here on leaves it so.
+        // The index contains the removed turns, and a run killed from here on leaves it so.
         state.all_turns = true;
         state.write(&context.home)?;
     }

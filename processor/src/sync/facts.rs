@@ -9,8 +9,7 @@ use memory_store::redact::Redactor;
 use crate::git;
 use crate::handoff;
 
-/// Facts about each working tree. Git is asked while transcripts are read: a session that is starting
-/// waits for both.
+/// Facts about each working tree. Git is called while transcripts are read: a starting session waits for both.
 pub(super) struct TreeFacts {
     asked: Option<JoinHandle<Vec<handoff::Facts>>>,
     facts: Vec<handoff::Facts>,
@@ -26,7 +25,7 @@ impl TreeFacts {
         Self { asked: Some(asked), facts }
     }
 
-    /// Waits for the answers; without them, nothing is known.
+    /// Waits for the answers; without them there are no facts.
     pub(super) fn get(&mut self) -> &[handoff::Facts] {
         if let Some(Ok(facts)) = self.asked.take().map(JoinHandle::join) {
             self.facts = facts;
@@ -35,7 +34,7 @@ impl TreeFacts {
     }
 }
 
-/// Asks git for facts about a tree and redacts them: the branches in transcripts are redacted, too.
+/// Queries git for facts about a tree and redacts them: the branches in transcripts are redacted, too.
 fn tree_facts(root: &Path, redactor: &Redactor) -> handoff::Facts {
     let clean = |text: String| redactor.redact(&text).into_owned();
     handoff::Facts {
@@ -45,7 +44,7 @@ fn tree_facts(root: &Path, redactor: &Redactor) -> handoff::Facts {
     }
 }
 
-/// Files with uncommitted changes, but for our own.
+/// Returns files with uncommitted changes, except our own.
 fn uncommitted(root: &Path) -> Vec<String> {
     let mut files = git::uncommitted(root);
     files.retain(|file| !Path::new(file).starts_with(STORE_DIR));

@@ -1,4 +1,4 @@
-//! Whether there is anything to do: what a sync depends on, in one short text.
+//! Decides whether there is anything to do, by a hash of all inputs of a sync.
 
 use memory_store::identity;
 use memory_store::layout::Tree;
@@ -14,16 +14,16 @@ use crate::state::State;
 /// State of everything around the sessions when memories were written, or when nothing was to be written.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Around {
-    /// Fingerprint of the working trees; empty when git was at work, `None` before anything was looked at. The next run
-    /// looks again for changes that git brings later.
+    /// Fingerprint of the working trees; empty if git was at work, `None` before they were examined. The next run
+    /// checks again for later changes by git.
     pub trees: Option<String>,
-    /// True if memories wait because names could not be looked for in them.
+    /// True if memories wait because the search for their names was incomplete.
     pub names_wait: bool,
     /// True if all is as the last run left it.
     pub stays: bool,
 }
 
-/// Compares everything with what the last run left; says whether the sessions are the same, too.
+/// Compares everything with the state left by the last run; also returns whether the sessions are unchanged.
 pub(super) fn compare(context: &SyncContext<'_>, state: &State) -> (Around, bool) {
     let trees = of_trees(context);
     let around = around(context, &trees);
@@ -33,20 +33,20 @@ pub(super) fn compare(context: &SyncContext<'_>, state: &State) -> (Around, bool
     (Around { trees: Some(trees), names_wait: false, stays }, is_same)
 }
 
-/// Returns the fingerprint of everything that the published result depends on, and of the result as far
-/// as a look at the folders shows it. While it stays, there is nothing to do.
+/// Returns the fingerprint of everything that the published result depends on, and of the result as far as a scan of
+/// the folders shows it. While it is unchanged, there is nothing to do.
 pub(super) fn fingerprint(context: &SyncContext<'_>, state: &State, seen: &Around) -> String {
     let trees = of_trees(context);
-    // Somebody changed memories or git moved them since they were looked at.
+    // A user changed memories, or git moved them, since they were read.
     let has_moved = seen.trees.as_ref().is_some_and(|seen| *seen != trees);
     if seen.names_wait || has_moved {
-        // As good as none: the next run looks again.
+        // Equivalent to no fingerprint: the next run checks again.
         return String::new();
     }
     around(context, &trees) + &of_sessions(context, state)
 }
 
-/// Returns the part of the fingerprint that tells of the sessions.
+/// Returns the part of the fingerprint for the sessions.
 fn of_sessions(context: &SyncContext<'_>, state: &State) -> String {
     let mut hasher = blake3::Hasher::new();
     let sessions = state.sessions.iter();
@@ -58,7 +58,7 @@ fn of_sessions(context: &SyncContext<'_>, state: &State) -> String {
     hasher.finalize().to_hex()[..32].to_owned()
 }
 
-/// Returns the part that tells of everything else, with which it begins.
+/// Returns the part for everything else, the beginning of the fingerprint.
 fn around(context: &SyncContext<'_>, trees: &str) -> String {
     let mut hasher = blake3::Hasher::new();
     let mut add = |part: &str| {
@@ -70,7 +70,7 @@ fn around(context: &SyncContext<'_>, trees: &str) -> String {
     add(&memory_store::text::VERSION.to_string());
     add(&serde_json::to_string(&context.settings).unwrap_or_default());
     add(&format!("{:?}", context.settings.config));
-    // Where memories lie may change without any of them changing.
+    // The place of memories may change without a change of any memory.
     let mode = identity::mode(context.dirs(), context.options.tree.project);
     add(&format!("{:?}", mode.ok()));
     add(trees);
@@ -82,8 +82,7 @@ fn around(context: &SyncContext<'_>, trees: &str) -> String {
         }
         GivenTexts::of_tree(context.dirs(), tree).texts().for_each(&mut add);
     }
-    // A file that was put aside is not a memory, but a killed `forget` leaves something there that is to
-    // be swept.
+    // A file that was set aside is not a memory, but a killed `forget` leaves a file there that must be swept.
     for folder in [
         &context.home.private_memories,
         &context.home.left_out,
@@ -98,14 +97,14 @@ fn around(context: &SyncContext<'_>, trees: &str) -> String {
     add(&file_listing_stamp::of_file(&context.home.known_secrets));
     let dirs = context.dirs();
     for store in [Store::open(dirs, context.options.tree), Store::user(dirs)] {
-        // Of releases that cannot be read, publishing says so.
+        // Publishing reports unreadable releases.
         let trust = store.and_then(|store| Trust::of(&store, &context.settings)).ok();
         hasher.update(&trust.map(|trust| trust.fingerprint()).unwrap_or_default());
     }
     hasher.finalize().to_hex()[..32].to_owned()
 }
 
-/// Returns the fingerprint of the working trees, as far as a look at the folders and git show them.
+/// Returns the fingerprint of the working trees, as far as a scan of the folders and git show them.
 pub(super) fn of_trees(context: &SyncContext<'_>) -> String {
     let of_tree = |tree: &Tree| {
         let folder = file_listing_stamp::of_folder(&tree.store().join("memories"));

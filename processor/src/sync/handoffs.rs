@@ -24,7 +24,7 @@ pub(super) struct Handoffs {
 }
 
 impl Handoffs {
-    /// Measures the inboxes and asks git about the trees.
+    /// Measures the inboxes and queries git about the trees.
     pub fn begin(context: &SyncContext<'_>) -> Self {
         let length = |tree: &Tree| {
             let inbox = context.dirs().tree(&tree.root).inbox;
@@ -36,7 +36,7 @@ impl Handoffs {
         Self { inboxes, facts }
     }
 
-    /// Writes where the work was left: what is known of the sessions, and what was `read` a moment ago.
+    /// Writes where the work was left: from known sessions, and those just `read`.
     pub fn write(
         &mut self,
         context: &SyncContext<'_>,
@@ -49,8 +49,7 @@ impl Handoffs {
         Ok(())
     }
 
-    /// Writes what was learned meanwhile, where it is anything new: tasks that a model read, and commands that passed in
-    /// several sessions.
+    /// Writes newly learned data, if any: tasks that a model read, and commands that passed in several sessions.
     pub fn write_learned(&mut self, context: &SyncContext<'_>, state: &State) -> Result<()> {
         for (path, handoff) in self.made(context, state, &[]) {
             if Handoff::read(&path) != handoff {
@@ -76,8 +75,8 @@ impl Handoffs {
         let known =
             own.filter(|(_, left)| !read.iter().any(|(_, new)| new.session == left.session));
         let mut sessions: Vec<&(String, LeftSession)> = known.chain(read.iter().copied()).collect();
-        // Sessions that were brought in a folder may be another person's: they tell where the work was left only where
-        // none of this machine does.
+        // Sessions imported from a folder may be another person's: they define where the work was left only if there
+        // are none of this machine.
         if sessions.is_empty() {
             sessions.extend(brought.into_iter().filter_map(|session| session.left.as_ref()));
         }
@@ -92,7 +91,7 @@ impl Handoffs {
                 Some(root) if context.trees.iter().any(|tree| tree.root == root) => {
                     root == tree.root
                 }
-                // Its working tree is gone, or on another machine.
+                // Its working tree was removed, or is on another machine.
                 Some(_) | None => tree.root == *main,
             };
             let sessions = sessions.iter().filter(|(cwd, _)| here(cwd));
@@ -105,7 +104,7 @@ impl Handoffs {
         made.collect()
     }
 
-    /// Takes the notes off the inboxes that this sync took up.
+    /// Removes the notes processed by this sync from the inboxes.
     pub fn take_notes(&self, context: &SyncContext<'_>) -> Result<()> {
         for (tree, taken) in &self.inboxes {
             let state = context.dirs().tree(&tree.root);

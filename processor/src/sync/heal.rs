@@ -1,4 +1,4 @@
-//! Part of a sync that looks whether the indexes can be read, and has those made again that cannot.
+//! Part of a sync that checks whether the indexes are readable, and has the others rebuilt.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -9,21 +9,21 @@ use memory_store::index::health::{Depth, inspect};
 use super::context::SyncContext;
 use crate::state::State;
 
-/// Folders whose files are replaced without a look at what is in them.
+/// Folders whose files are replaced without reading them.
 pub(super) type Distrusted = BTreeSet<PathBuf>;
 
-/// Outcome of a look at the indexes.
+/// Outcome of a check of the indexes.
 #[derive(Debug, Default)]
 pub(super) struct IndexHealth {
     /// Indexes that cannot be read, or are not there.
     pub unsound: Distrusted,
     /// Whether turns are missing in any of them.
     pub lacks_turns: bool,
-    /// Indexes that are there and cannot be read.
+    /// Number of existing indexes that cannot be read.
     pub damaged: usize,
 }
 
-/// Looks at the indexes.
+/// Checks the indexes.
 pub(super) fn inspect_indexes(context: &SyncContext<'_>, depth: Depth) -> IndexHealth {
     let dirs = context.dirs();
     let thinking: Vec<PathBuf> =
@@ -34,7 +34,7 @@ pub(super) fn inspect_indexes(context: &SyncContext<'_>, depth: Depth) -> IndexH
         if health.memories.is_none() && health.passages.is_none() {
             continue;
         }
-        // Where there is none it is published for the first time.
+        // A missing index is published for the first time.
         if folder.exists() {
             found.damaged += 1;
         }
@@ -45,15 +45,15 @@ pub(super) fn inspect_indexes(context: &SyncContext<'_>, depth: Depth) -> IndexH
     found
 }
 
-/// Removes the indexes of what the model thought that nobody asks for.
+/// Removes the indexes of the model's thinking that are not in use.
 pub(super) fn remove_unwanted(context: &SyncContext<'_>) {
     for tree in context.trees.iter().filter(|tree| !context.thinks(tree)) {
-        // A folder that cannot be removed now goes with the next run.
+        // A folder that cannot be removed now is removed by the next run.
         let _ = std::fs::remove_dir_all(context.dirs().tree(&tree.root).thinking);
     }
 }
 
-/// Lets this run make everything that it publishes again, and read nothing of what it replaces.
+/// Makes this run rebuild everything that it publishes, without reading the replaced files.
 pub(super) fn distrust_indexes(
     context: &SyncContext<'_>,
     state: &mut State,
@@ -63,7 +63,7 @@ pub(super) fn distrust_indexes(
     distrusted.extend(context.indexes());
 }
 
-/// Whether an error is about a file of an index: such a file is derived, and can be made again.
+/// Returns whether an error is about a file of an index: such a file is derived, and can be rebuilt.
 pub(super) fn is_damage(error: &Error) -> bool {
     matches!(error.downcast_ref(), Some(memory_store::Error::Index { .. }))
 }

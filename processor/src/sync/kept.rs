@@ -1,4 +1,4 @@
-//! Memories that people and Claude wrote, as notes that a model is asked about beside the drafts of sessions.
+//! Memories that people and Claude wrote, as notes in questions to a model about the drafts of sessions.
 
 use memory_store::MemoryId;
 use memory_store::memory::{Memory, SaidBy, Status};
@@ -10,7 +10,7 @@ use crate::extract::draft::Draft;
 /// Extractor of such a note.
 const KEPT: &str = "kept";
 
-/// Returns the notes of a project, the text of each without secrets. Those of one day are asked about together.
+/// Returns the notes of a project, the text of each without secrets. Those of one day are in one question.
 pub(super) fn notes(context: &SyncContext<'_>) -> Vec<Draft> {
     let main = context.trees.first().unwrap_or(context.options.tree);
     let Ok(store) = Store::open(context.options.dirs, main) else { return Vec::new() };
@@ -19,7 +19,7 @@ pub(super) fn notes(context: &SyncContext<'_>) -> Vec<Draft> {
     written.map(|memory| note(redactor.redacted(&memory))).collect()
 }
 
-/// Returns the id of the memory that a note is of; `None` for a draft of a session.
+/// Returns the id of a note's memory; `None` for a draft of a session.
 pub(super) fn id(draft: &Draft) -> Option<MemoryId> {
     if draft.extractor == KEPT { draft.turns.first()?.parse().ok() } else { None }
 }

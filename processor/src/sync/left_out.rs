@@ -1,5 +1,5 @@
-//! Memory files that a sparse checkout leaves out of the main working tree: git has them, the disk does not. Copies of them
-//! are kept privately, so that they are recalled as before.
+//! Memory files that a sparse checkout leaves out of the main working tree: git has them, the disk does not. Private
+//! copies of them are recalled instead.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use crate::git::memories::{self, TrackedFile};
 pub(super) fn copy(store: &Store, state: &GitState, warnings: &mut Vec<String>) -> Result<()> {
     let folder = &store.home.left_out;
     let has_copies = folder.is_dir();
-    // Where git does not answer, the copies stay as they are.
+    // Without an answer from git, the copies are unchanged.
     if state.head.is_none() || state.left_out.is_empty() && !has_copies {
         return Ok(());
     }
@@ -45,8 +45,8 @@ pub(super) fn copy(store: &Store, state: &GitState, warnings: &mut Vec<String>) 
     Ok(())
 }
 
-/// Returns the copies that there should be, by their paths; `None` where git does not show the files. A memory that a
-/// person put aside is none.
+/// Returns the wanted copies, by their paths; `None` if git does not list the files. A memory that a person forgot has
+/// none.
 fn wanted(store: &Store, state: &GitState) -> Result<Option<BTreeMap<PathBuf, Vec<u8>>>> {
     if state.left_out.is_empty() {
         return Ok(Some(BTreeMap::new()));

@@ -1,5 +1,5 @@
-//! Part of collecting that keeps what was learned from sessions whose turns were lost: their archive file is damaged
-//! or gone, and Claude Code has deleted the transcript. Nobody meant these memories to go.
+//! Part of collecting that keeps the drafts of sessions whose turns were lost: their archive file is damaged or
+//! missing, and Claude Code has deleted the transcript. No user intended to remove these memories.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -21,9 +21,8 @@ use crate::state::{SessionState, State};
 use crate::transcript::SOURCE;
 use crate::transcript::parts;
 
-/// Puts archive files aside that hold something else than was written, before transcripts are read: what these
-/// still hold is archived again. Files that are as they were when they were read last are believed, except by a
-/// rebuild. Returns warnings.
+/// Sets damaged archive files aside before transcripts are read: their remaining content is archived again. Files that
+/// are unchanged since they were last read count as intact, except in a rebuild. Returns warnings.
 pub(super) fn put_damaged_aside(
     context: &SyncContext<'_>,
     state: &mut State,
@@ -44,7 +43,7 @@ pub(super) fn put_damaged_aside(
             && !was_removed(context, name, session)
     });
     let mut missing: Vec<String> = gone.map(|(name, _)| name.clone()).collect();
-    // Packs were looked at before.
+    // Packs were examined before.
     entries.retain(|entry| {
         entry.path == archive.path(&entry.name) && (context.options.afresh || !is_known(entry))
     });
@@ -73,12 +72,12 @@ pub(super) fn put_damaged_aside(
     Ok(warnings)
 }
 
-/// Has the transcript of a session of which a part is missing read from its beginning, where it is still there:
-/// what no other part holds is archived again, with what goes on.
+/// Marks the transcript of a session with a missing part to be read from its beginning, if it still exists: records
+/// that no other part contains are archived again, with the open part.
 fn read_again(context: &SyncContext<'_>, state: &mut State, missing: &str) -> Result<()> {
     let archive = &context.sessions.archive;
     let (session, _) = parts::of_name(missing);
-    // Of one that is missing or damaged itself all is read again anyway.
+    // If the open part is missing or damaged itself, everything is read again in any case.
     let Ok(Some(mut file)) = archive.load(session) else { return Ok(()) };
     let is_there = |source: &Watermark| {
         fs::metadata(&source.path).is_ok_and(|found| found.len() >= source.offset)
@@ -99,8 +98,8 @@ fn read_again(context: &SyncContext<'_>, state: &mut State, missing: &str) -> Re
     Ok(())
 }
 
-/// The sessions that were archived and are not any more, though nobody removed them, and what is remembered of
-/// them; to be asked before that is forgotten.
+/// Returns the sessions that are no longer archived although they were not removed, with their state; must be called
+/// before that state is dropped.
 pub(super) fn lost_sessions(
     context: &SyncContext<'_>,
     state: &State,
@@ -113,7 +112,7 @@ pub(super) fn lost_sessions(
     let aside = context.sessions.archive.aside().into_iter().map(|(name, _)| name);
     let mut others: BTreeSet<String> = aside.collect();
     if state.published.is_empty() {
-        // The remembered state was perhaps lost as well.
+        // The stored state was perhaps lost as well.
         others.extend(mining::names(&context.home));
     }
     for name in others {
@@ -125,7 +124,7 @@ pub(super) fn lost_sessions(
     known
 }
 
-/// The sessions that may be in a pack which cannot be read now. They wait: nothing of them is lost.
+/// Returns the sessions that may be in a pack which cannot be read now. They wait, and none of their records is lost.
 pub(super) fn held(context: &SyncContext<'_>, state: &State) -> Result<BTreeSet<String>> {
     let archive = &context.sessions.archive;
     if archive.unreadable_packs().is_empty() {
@@ -136,7 +135,7 @@ pub(super) fn held(context: &SyncContext<'_>, state: &State) -> Result<BTreeSet<
     Ok(lost_sessions(context, state, &archived).into_keys().collect())
 }
 
-/// Whether a session's turns were removed on purpose: by a purge, or because they are old.
+/// Returns whether a session's turns were removed on purpose: by a purge, or because they are old.
 fn was_removed(context: &SyncContext<'_>, name: &str, session: &SessionState) -> bool {
     let (purged, expired) = (&context.sessions.purged, &context.sessions.expired);
     let mined = mining::last_mined(&context.home, name);
@@ -147,7 +146,7 @@ fn was_removed(context: &SyncContext<'_>, name: &str, session: &SessionState) ->
     is_purged || expired.load(name).is_some_and(|remains| remains.last >= session.last)
 }
 
-/// Keeps what was learned from sessions that were lost, as of those that are old. Returns warnings.
+/// Keeps the drafts of lost sessions like those of expired ones. Returns warnings.
 pub(super) fn keep_what_was_learned(
     context: &SyncContext<'_>,
     lost: BTreeMap<String, SessionState>,
@@ -182,7 +181,7 @@ pub(super) fn keep_what_was_learned(
     Ok(warnings)
 }
 
-/// Lets go of what was kept of lost sessions where their turns are back. Of what is still missing it stays.
+/// Drops the kept drafts of lost sessions whose turns were archived again. For missing turns they stay.
 pub(super) fn take_back_what_was_found(context: &SyncContext<'_>, state: &State) -> Result<()> {
     let (archive, expired) = (&context.sessions.archive, &context.sessions.expired);
     let names = expired.names().into_iter();
@@ -202,8 +201,8 @@ pub(super) fn take_back_what_was_found(context: &SyncContext<'_>, state: &State)
     Ok(())
 }
 
-/// Returns the state of the evidence of a memory that no reader finds any more. It is lost where nothing is known of the
-/// memory's session, and no purge took it. Such sessions are added to `lost`.
+/// Returns the state of the evidence of a memory that no reader finds any more. It is lost if nothing is known of the
+/// memory's session, and no purge removed it. Such sessions are added to `lost`.
 pub(super) fn source_state(
     context: &SyncContext<'_>,
     state: &State,
@@ -223,7 +222,7 @@ pub(super) fn source_state(
     let is_mined = mined
         .iter()
         .any(|file| file.session == session && (file.failure.is_none() || !file.drafts.is_empty()));
-    // Of one that was lost with what was mined from it nothing is known.
+    // Nothing is known of a session that was lost together with its mined data.
     let nothing_kept = expired.is_lost(&name)
         && expired.load(&name).is_none_or(|remains| remains.drafts.is_empty());
     if !nothing_kept && (is_read || is_mined) {

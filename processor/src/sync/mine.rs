@@ -1,4 +1,4 @@
-//! The step of a sync that learns: the drafts of every session, by a model where one reads them.
+//! The step of a sync that learns: extracts the drafts of every session, with a model if one is set.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -24,12 +24,12 @@ use crate::mining::{LATER, MinedFile, Miner, PreparedSession};
 use crate::state::{MinedSummary, SessionState, State};
 use crate::transcript::parts;
 
-/// Share of the time for which a model is asked before anything is published for the first time.
+/// Divisor of the time for questions to a model before the first publication.
 const FIRST_SHARE: u32 = 2;
-/// Sessions that are read from the archive, and by the rules, before a model is asked about them.
+/// Number of sessions that are read from the archive, and by the rules, before a model is asked about them.
 const PREPARED_AT_ONCE: usize = 16;
 
-/// A session and what was mined from it.
+/// A session and its mined data.
 #[derive(Debug)]
 pub(super) struct KnownSession {
     /// The name of its archive file.
@@ -60,9 +60,9 @@ pub(super) struct SessionQuestions {
     pub questions: usize,
     /// Sessions that it has not read to their end yet.
     pub later: usize,
-    /// Seconds that these take, by those that were read before; `None` where nothing tells.
+    /// Estimated seconds for these, from earlier sessions; `None` without an estimate.
     pub left_s: Option<u64>,
-    /// When it is asked no more in this run; `None` before it was asked anything.
+    /// Time of the last question in this run; `None` before the first one.
     pub until: Option<Instant>,
 }
 
@@ -80,7 +80,7 @@ pub(super) fn known(
         let mut key = miner.key(name, session, ownership.digest(name));
         if let Some(last_part) = ends.last_part(name) {
             key = Miner::with_end(&key, &last_part.content);
-            // Until the session rests, the end that was seen last will do.
+            // While the session is active, the mined data of an earlier end suffices.
             let before = session.mined.as_ref().filter(|summary| Miner::is_of(&summary.key, &key));
             if let Some(summary) = before.filter(|_| !calm.is_over(last_part.last)) {
                 key = summary.key.strip_prefix(LATER).unwrap_or(&summary.key).to_owned();
@@ -102,8 +102,8 @@ pub(super) fn known(
     state.sessions.par_iter().map(known).collect()
 }
 
-/// Writes down what was collected and whose turns the index lacks, so that a run that is killed does not lose
-/// them. Until here what it collected counts as new to the next one.
+/// Saves the collected sessions and those whose turns the index lacks, so that a killed run does not lose them. Until
+/// then the next run treats its collected sessions as new.
 pub(super) fn note_pending(
     context: &SyncContext<'_>,
     state: &mut State,
@@ -112,7 +112,7 @@ pub(super) fn note_pending(
 ) -> Result<()> {
     let stale = known.iter().filter(|known| known.summary.is_none());
     let stale: Vec<String> = stale.map(|known| known.name.clone()).collect();
-    // Where a part has other turns, those of later parts are counted otherwise.
+    // If a part has other turns, those of later parts are counted differently.
     let after = stale.iter().filter(|name| parts::of_name(name).1 > 0).flat_map(|name| {
         let (session, number) = parts::of_name(name);
         let is_later = move |other: &&String| {
@@ -136,7 +136,7 @@ pub(super) fn note_pending(
     state.write(&context.home)
 }
 
-/// Mines the sessions of which nothing is good any more, and remembers what all of them amount to.
+/// Mines the sessions without current mined data, and stores the summaries of all.
 pub(super) fn mine(
     context: &SyncContext<'_>,
     state: &mut State,
@@ -150,7 +150,7 @@ pub(super) fn mine(
     let roots = miner.roots();
     let asked_before = model.as_ref().map_or(0, |model| model.questions());
     let calm = Calm::of(context);
-    // The newest come first: they matter most to whoever works now, and a run that is killed has them.
+    // The newest are first: they matter most to the current user, and a killed run has them.
     let last = |name: &str| state.sessions.get(name).map(|session| session.last);
     let is_due = |known: &KnownSession| match &known.summary {
         None => true,
@@ -163,7 +163,7 @@ pub(super) fn mine(
         known.iter_mut().filter(|known| is_due(known)).collect();
     stale.sort_by_key(|known| Reverse(last(&known.name)));
     context.sessions.archive.by_pack(&mut stale, |known| &known.name);
-    // Somebody who has nothing yet waits for the first part.
+    // A user without any memories waits for the first part.
     let shares = if state.published.is_empty() { FIRST_SHARE } else { 1 };
     let until = Instant::now() + context.options.asked_at_once / shares;
     let progress = context.options.progress;
@@ -192,7 +192,7 @@ pub(super) fn mine(
         }
     };
     let questions = model.as_ref().map_or(0, |model| model.questions()) - asked_before;
-    // As when it is looked up: whether a model is asked, not whether it answers now.
+    // Same condition as in the lookup: whether a model is set, not whether it answers now.
     let is_asked = context.settings.llm.is_some();
     let reads = model.is_some();
     warnings.extend(model.as_ref().and_then(|model| model.unshown()));
@@ -211,7 +211,7 @@ pub(super) fn mine(
     for known in known {
         if let Some(session) = state.sessions.get_mut(&known.name) {
             session.mined.clone_from(&known.summary);
-            // A session that only talked may have left something open all the same.
+            // A session of talk only may have left open items as well.
             if session.left.is_none()
                 && let Some(mined) =
                     known.mined.as_ref().filter(|_| parts::of_name(&known.name).1 == 0)
@@ -251,14 +251,14 @@ struct SessionReading<'a> {
     context: &'a SyncContext<'a>,
     miner: &'a Miner<'a>,
     roots: &'a Roots,
-    /// When it is asked no more.
+    /// Time of the last question.
     until: Instant,
-    /// Whether a session has ended, as far as can be told.
+    /// Returns whether a session has ended, as far as can be determined.
     rests: &'a dyn Fn(&KnownSession) -> bool,
 }
 
-/// Has a model read sessions, one after the other, as long as there is time; of the rest those are mined of
-/// which nothing is known. Returns what was mined of each, `None` where it stays as it was.
+/// Reads sessions with a model, one after the other, as long as there is time; of the rest, those without mined data
+/// are mined by rules. Returns the mined data of each, `None` if it is unchanged.
 fn read_by(
     model: &mut LanguageModel,
     reading: &SessionReading<'_>,
@@ -270,7 +270,7 @@ fn read_by(
     let mut mined = Vec::with_capacity(stale.len());
     let mut is_late = false;
     for portion in stale.chunks(PREPARED_AT_ONCE) {
-        // Without time it would say what it said before.
+        // Without time for questions the result would be the same as before.
         let stays = |known: &KnownSession, is_late: bool| is_late && known.summary.is_some();
         let prepare = |known: &&mut KnownSession| {
             (!stays(known, is_late)).then(|| miner.prepare(&known.name, roots)).transpose()
@@ -302,8 +302,8 @@ fn read_by(
     Ok(mined)
 }
 
-/// Loads the mined files of sessions whose summaries are known. A session whose file is lost or damaged has no summary
-/// any more, so that [`mine`] makes its file again, by a model where one reads sessions. Returns whether there is one.
+/// Loads the mined files of sessions with summaries. A session whose file is lost or damaged loses its summary, so that
+/// [`mine`] makes its file again, by a model if one reads sessions. Returns whether there is one.
 pub(super) fn load(
     context: &SyncContext<'_>,
     state: &State,
@@ -314,7 +314,7 @@ pub(super) fn load(
     let is_lost = |known: &mut KnownSession| {
         if known.mined.is_none() {
             let KnownSession { name, key, .. } = &*known;
-            // One that a model has not read to its end stays as it is until there is time for it.
+            // A session that a model has not read to its end is unchanged until there is time for it.
             known.mined = miner.load(name, key).or_else(|| miner.load(name, &Miner::later(key)));
         }
         if known.mined.is_none() {
@@ -331,7 +331,7 @@ fn without_retired(mut file: MinedFile) -> MinedFile {
     file
 }
 
-/// The drafts of those whose turns are gone.
+/// Returns the drafts of sessions whose turns were removed.
 pub(super) fn expired_drafts(context: &SyncContext<'_>) -> Vec<MinedFile> {
     let expired = &context.sessions.expired;
     let names = expired.names();

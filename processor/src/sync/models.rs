@@ -11,14 +11,14 @@ use crate::publish::embed::Embedding;
 /// Models of one sync.
 #[derive(Default)]
 pub(super) struct Models {
-    /// Models that embed texts, once they were looked for.
+    /// Models that embed texts, after the search for them.
     embedding: Option<Option<Embedding>>,
     /// The language model that the settings name, once it was looked for.
     language: Option<Option<LanguageModel>>,
 }
 
 impl Models {
-    /// Looks for the embedder's files, once; a problem becomes a warning.
+    /// Opens the embedder's files, once; a problem becomes a warning.
     pub fn open_embedding(&mut self, context: &SyncContext<'_>, warnings: &mut Vec<String>) {
         if self.embedding.is_none() {
             let opened = Embedding::open(context.dirs(), &context.home);
@@ -30,7 +30,7 @@ impl Models {
         }
     }
 
-    /// Returns the embedder as the index takes it, if it was opened.
+    /// Returns the embedder in the form that the index uses, if it was opened.
     pub fn vectors(&self) -> Option<&dyn Vectors> {
         let embedding = self.embedding.as_ref().and_then(Option::as_ref);
         embedding.map(|embedding| embedding as &dyn Vectors)
@@ -41,8 +41,7 @@ impl Models {
         self.embedding.as_mut().and_then(Option::as_mut)
     }
 
-    /// Returns the language model that the settings name. Without it, or when something stands in its way, the
-    /// rules do it alone.
+    /// Returns the language model named in the settings. Without it, or if it cannot be used, the rules work alone.
     pub fn language(
         &mut self,
         context: &SyncContext<'_>,

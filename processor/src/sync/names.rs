@@ -1,4 +1,4 @@
-//! The part of a sync that hides names of people in what is committed.
+//! The part of a sync that hides names of people in committed files.
 
 use memory_store::Memory;
 use memory_store::layout::ProjectDir;
@@ -7,8 +7,8 @@ use memory_store::settings::Settings;
 
 use crate::llm::names::Finder;
 
-/// Hides names in memories. One in which they could not be looked for waits in the private drafts
-/// folder, recalled as ever, and is committed by a later sync.
+/// Hides names in memories. A memory whose names could not be searched waits in the private drafts folder, is recalled
+/// as usual, and is committed by a later sync.
 #[derive(Default)]
 pub(super) struct HiddenNames {
     finder: Option<Result<Finder, String>>,
@@ -25,7 +25,7 @@ impl HiddenNames {
         Self { finder, ..Self::default() }
     }
 
-    /// Hides the names in a memory; `false` when they could not be looked for.
+    /// Hides the names in a memory; `false` if they could not be searched.
     pub fn hide(&mut self, memory: &mut Memory, redactor: &Redactor) -> bool {
         let Some(finder) = &mut self.finder else { return true };
         let quote = memory.source.quote.as_deref().unwrap_or_default();

@@ -12,11 +12,11 @@ use crate::machine::Machine;
 use crate::progress::{ProgressReport, Silent};
 use crate::transcript::parts::PART_BYTES;
 
-/// Time for which a model is asked before its answers so far are published. What sessions leave of it goes to
-/// the question how their drafts relate.
+/// Time for questions to a model before its answers so far are published. The time that sessions leave unused is spent
+/// on relations between drafts.
 const ASKED_AT_ONCE: Duration = Duration::from_secs(60);
 
-/// Bytes of the files of sessions that rest from which on they are packed: most of what a pack holds. A few sessions save
+/// Minimum total size of the files of inactive sessions before they are packed: most of a pack. A few sessions save
 /// little.
 const PACK_FROM_BYTES: u64 = 4 << 20;
 
@@ -26,7 +26,7 @@ pub struct SyncOptions<'a> {
     pub dirs: &'a UserDirs,
     /// A working tree of the project.
     pub tree: &'a Tree,
-    /// A folder of transcripts to take as this project's, besides Claude Code's own.
+    /// A folder of transcripts that count as this project's, besides Claude Code's own.
     pub from: Option<&'a Path>,
     /// The time.
     pub now: Timestamp,
@@ -36,13 +36,13 @@ pub struct SyncOptions<'a> {
     pub busy: Busy,
     /// Permission to rewrite or remove committed memory files that are not a person's.
     pub replacing: Replacing,
-    /// Whether to take everything up again, although nothing seems to have changed.
+    /// Whether to process everything again, although nothing seems to have changed.
     pub afresh: bool,
     /// The variable `OLLAMA_HOST`, for settings that name a model but no host.
     pub ollama_host: Option<&'a str>,
-    /// The machine whose battery and load a model on it pauses for, where no person waits; `None` where it never pauses.
+    /// The machine on whose battery or load its models pause, unless a person waits; `None` if they never pause.
     pub machine: Option<&'a Machine>,
-    /// Time for which a model is asked before its answers so far are published; [`ASKED_AT_ONCE`] but in tests.
+    /// Time for questions to a model before its answers so far are published; [`ASKED_AT_ONCE`] except in tests.
     pub asked_at_once: Duration,
     /// Bytes of a part of a long session at least; [`PART_BYTES`] but in tests.
     pub part_bytes: u64,
@@ -54,7 +54,7 @@ pub struct SyncOptions<'a> {
 }
 
 impl<'a> SyncOptions<'a> {
-    /// Asks for all that is new in Claude Code's own transcripts, without telling anybody how far it is.
+    /// Requests all new records in Claude Code's own transcripts, without progress reports.
     pub fn new(dirs: &'a UserDirs, tree: &'a Tree, busy: Busy, now: Timestamp) -> Self {
         Self {
             dirs,

@@ -1,5 +1,5 @@
-//! Part of a sync that moves sessions which rest into packs, and takes packs apart that are damaged or whose sessions lie
-//! elsewhere, too.
+//! Part of a sync that moves inactive sessions into packs, and unpacks packs that are damaged or share sessions with
+//! other places.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -14,21 +14,21 @@ use crate::collect::archive::ArchiveEntry;
 use crate::state::{SessionState, State};
 use crate::upkeep::retention::Limits;
 
-/// Time without a record after which a session rests: hardly one goes on after that.
+/// Time without a record after which a session counts as inactive: hardly any continues after that.
 const REST: Duration = Duration::from_secs(3 * 24 * 60 * 60);
 
 /// The longest file that is packed. There are few longer ones, and each would fill a pack.
 const SESSION_BYTES_MAX: u64 = 2 << 20;
 
-/// Days after which packing is tried again that failed.
+/// Days after which failed packing is tried again.
 const AGAIN_DAYS: i64 = 1;
 
-/// Days before a session is too old, and the share of the archive's limit, within which nothing is packed: with one that
-/// goes, its pack is taken apart.
+/// Days before a session expires, and divisor of the archive's limit, within which sessions are not packed: to remove
+/// one, its pack must be unpacked.
 const SOON_DAYS: i64 = 14;
 const SOON_SHARE: u64 = 8;
 
-/// Takes packs apart that are damaged, or that have what is elsewhere, too. Returns warnings.
+/// Unpacks packs that are damaged, or that share sessions with other places. Returns warnings.
 pub(super) fn take_stale_apart(context: &SyncContext<'_>, state: &mut State) -> Vec<String> {
     let archive = &context.sessions.archive;
     let believed = |file: &ArchiveEntry| {
@@ -50,7 +50,7 @@ fn stamp(file: &ArchiveEntry) -> (u64, i128) {
     (file.len, file.modified_ns)
 }
 
-/// Packs the sessions that rest longest, if there are enough: one pack at most. Returns whether it tried.
+/// Packs the sessions that are inactive longest, if there are enough: one pack at most. Returns whether it tried.
 pub(super) fn pack_resting(
     context: &SyncContext<'_>,
     state: &mut State,

@@ -15,7 +15,7 @@ pub(crate) struct PreparedSync {
     pub mended: Option<String>,
 }
 
-/// Checks the working trees of a project against what was vouched for, and migrates the stores that a sync writes to the
+/// Checks the working trees of a project against their trusted state, and migrates the stores that a sync writes to the
 /// formats of this program. The caller holds the project's lock.
 ///
 /// # Errors

@@ -23,7 +23,7 @@ pub(super) struct PublishOutcome {
     pub listings: Vec<Listing>,
     /// Sessions whose turns the indexes lack because they cannot be read now.
     pub unread: BTreeSet<String>,
-    /// Indexes in which staging met damage, so that all turns were taken from the archive.
+    /// Indexes in which staging found damage, so that all turns were read from the archive.
     pub healed: usize,
     /// Problems that did not stop the rest.
     pub warnings: Vec<String>,
@@ -61,7 +61,7 @@ pub(super) fn publish_passages(
     Ok(published)
 }
 
-/// Publishes the memories and what is on its way.
+/// Publishes the memories and the staged passages.
 pub(super) fn publish_memories(
     context: &SyncContext<'_>,
     state: &State,
@@ -129,7 +129,7 @@ fn stage(
     Ok((published, staged))
 }
 
-/// Keeps the vectors of turns where all of them are published again.
+/// Reads the vectors of turns if all of them are published again.
 fn take_published(context: &SyncContext<'_>, state: &State, models: &mut Models) {
     if state.all_turns
         && let Some(embedding) = models.embedding()

@@ -25,7 +25,7 @@ use crate::mining::MinedFile;
 use crate::state::State;
 use crate::{claude_files, git, trust};
 
-/// Name in the log of migrations of the step that puts aside what rules of earlier versions wrote.
+/// Name in the log of migrations of the step that sets aside the memories by rules of earlier versions.
 const PUT_ASIDE_STEP: &str = "rules-memories";
 
 /// Outcome of reconciling.
@@ -39,7 +39,7 @@ pub(super) struct Reconciled {
     pub warnings: Vec<String>,
 }
 
-/// Makes memory files say what the `memories` do that were made of `mined`.
+/// Brings memory files to the state of the `memories` that were derived from `mined`.
 pub(super) fn reconcile(
     context: &SyncContext<'_>,
     state: &State,
@@ -52,7 +52,7 @@ pub(super) fn reconcile(
     let store = Store::open(options.dirs, main)?;
     let settings = &context.settings;
     let store = store.clone().judged(Trust::of(&store, settings)?, settings);
-    // The archive holds what only this user reads; committed files are held to more.
+    // Only this user reads the archive; committed files have stricter rules.
     let redactor = store.redactor_for_writing(settings)?;
     let mut names = HiddenNames::default();
     if store.root.is_some() {
@@ -66,7 +66,7 @@ pub(super) fn reconcile(
     for memory in &mut memories {
         redactor.redact_memory(memory);
         let has_no_names = names.hide(memory, &redactor);
-        // First: of several reasons this one asks for a look at the place.
+        // First: among several reasons this one requires the user to examine the place.
         store.gate(memory, &redactor);
         if settings.review || !has_no_names || memory.source.is_of_rules() {
             memory.hold(HeldFor::Review);
@@ -77,7 +77,7 @@ pub(super) fn reconcile(
     let desired = |memory: Memory| Desired { root: main.root.clone(), memory };
     let desired = memories.into_iter().map(desired).collect();
     warnings.extend(names.warning());
-    // First the states, so that what git does during the look is noticed.
+    // First the states, so that actions of git during the scan are detected.
     let mut states = git_states(context, &mut warnings)?;
     if let (Some(_), Some(state)) = (&store.root, states.first()) {
         left_out::copy(&store, state, &mut warnings)?;
@@ -128,8 +128,8 @@ pub(super) fn reconcile(
     Ok(Reconciled { files, around, warnings })
 }
 
-/// Returns whether a memory is what the user wished, learned by another reader, or under other settings, than today's:
-/// then today's reader says nothing about whether the wish is still in force.
+/// Returns whether a memory is a wish of the user, learned by another reader, or under other settings, than the current
+/// ones: then the current reader does not decide whether the wish is still in force.
 fn is_wish_of_another_reader(memory: &Memory, settings: &Settings) -> bool {
     let is_wish = memory.kind.is_wish() && memory.source.said_by == Some(SaidBy::User);
     let is_kept_kind = settings.kinds.is_empty() || settings.kinds.contains(&memory.kind);
@@ -138,7 +138,7 @@ fn is_wish_of_another_reader(memory: &Memory, settings: &Settings) -> bool {
 
 fn git_states(context: &SyncContext<'_>, warnings: &mut Vec<String>) -> Result<Vec<GitState>> {
     let ledger = Ledger::open(&context.home)?;
-    // One torn line is what a crash leaves.
+    // A crash leaves one torn line.
     if ledger.damaged > 1 {
         let (path, count) = (context.home.ledger.clone(), ledger.damaged);
         warnings.push(format!(

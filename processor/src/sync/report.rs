@@ -1,4 +1,4 @@
-//! Reports: what a sync did, in numbers and warnings.
+//! Reports: the results of a sync, in numbers and warnings.
 
 use memory_store::migrate::Migrated;
 use memory_store::reconcile::Outcome;
@@ -32,14 +32,14 @@ pub struct SyncReport {
     pub lines: u64,
     /// Lines that were damaged or too long.
     pub lines_skipped: u64,
-    /// Sessions whose turns were removed, because they were too old or too many; what was learned from them stays.
+    /// Sessions whose turns were removed, because they were too old or too many; their drafts stay.
     #[serde(rename = "sessions_expired")]
     pub expired: usize,
     /// Memories written for the first time.
     pub written: usize,
     /// Memories whose text changed.
     pub updated: usize,
-    /// Memories that nothing speaks for any more.
+    /// Memories without remaining evidence.
     pub removed: usize,
     /// Memories left as they were.
     pub unchanged: usize,
@@ -59,13 +59,13 @@ pub struct SyncReport {
     pub questions: usize,
     /// Sessions that it has not read to their end yet.
     pub asked_later: usize,
-    /// Seconds that these take, by those that were read before; `None` where nothing tells.
+    /// Estimated seconds for these, from earlier sessions; `None` without an estimate.
     pub asking_left_s: Option<u64>,
     /// Questions how drafts relate for which there was no time yet.
     pub relations_later: usize,
-    /// Indexes that could not be read and were made again.
+    /// Indexes that could not be read and were rebuilt.
     pub healed: usize,
-    /// Stores that were brought to another format before anything else.
+    /// Stores that were migrated to another format first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub migrated: Vec<Migrated>,
     /// Problems that did not stop the rest; one line each.
@@ -75,12 +75,12 @@ pub struct SyncReport {
 }
 
 impl SyncReport {
-    /// Whether a model was asked and is to be asked more.
+    /// Returns whether a model was asked and more questions are left.
     pub fn goes_on(&self) -> bool {
         self.asked_later + self.relations_later > 0 && self.questions > 0
     }
 
-    /// Takes over what was collected.
+    /// Adds the counts of collected items.
     pub(super) fn add_collected(&mut self, counts: CollectionCounts) {
         self.transcripts = counts.transcripts;
         self.sessions_read = counts.sessions_read;
@@ -96,7 +96,7 @@ impl SyncReport {
         self.asking_left_s = asked.left_s;
     }
 
-    /// Takes over what became of memory files.
+    /// Adds the changes of memory files.
     pub(super) fn add_reconciled(&mut self, files: &Outcome) {
         self.written += files.written;
         self.updated += files.updated;
@@ -123,7 +123,7 @@ impl SyncReport {
         }
     }
 
-    /// Adds what an earlier part of the same sync did.
+    /// Adds the results of an earlier part of the same sync.
     pub(super) fn after(mut self, before: Self) -> Self {
         self.sessions_read += before.sessions_read;
         self.lines += before.lines;

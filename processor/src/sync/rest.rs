@@ -1,4 +1,4 @@
-//! Sessions that rest: a model is asked with a session's end in sight.
+//! Inactive sessions: a model is asked after a session has ended.
 
 use std::collections::BTreeMap;
 
@@ -14,27 +14,27 @@ use crate::transcript::parts;
 /// Milliseconds without a record after which a session counts as ended.
 const QUIET_MS: i64 = 30 * 60 * 1_000;
 
-/// Tells whether sessions rest.
+/// Decides whether sessions are inactive.
 #[derive(Clone, Copy)]
 pub(super) struct Calm {
-    /// Whether a person waits for what they hold.
+    /// Whether a person waits for their content.
     is_waited_for: bool,
     now: Timestamp,
 }
 
 impl Calm {
-    /// Takes time and patience from the request.
+    /// Creates it from the request's time and waiting mode.
     pub fn of(context: &SyncContext<'_>) -> Self {
         let options = context.options;
         Self { is_waited_for: matches!(options.busy, Busy::Wait(_)), now: options.now }
     }
 
-    /// Whether a session with this last record has ended, as far as can be told, or a person waits for what it holds.
+    /// Returns whether a session with this last record has probably ended, or a person waits for its content.
     pub fn is_over(self, last: Timestamp) -> bool {
         self.is_waited_for || self.now.0 - last.0 >= QUIET_MS
     }
 
-    /// Whether the session that a part is of has ended.
+    /// Returns whether the session that a part is of has ended.
     pub fn rests(self, state: &State, name: &str) -> bool {
         let (session, _) = parts::of_name(name);
         let sessions = &state.sessions;
@@ -52,13 +52,13 @@ pub(super) struct Ends<'a> {
 }
 
 impl<'a> Ends<'a> {
-    /// Takes the sessions that are known.
+    /// Creates it from the known sessions.
     pub fn of(context: &SyncContext<'_>, state: &'a State) -> Self {
         Self { sessions: &state.sessions, are_seen: context.settings.llm.is_some() }
     }
 
-    /// Returns the part that a session goes on in, for a closed part that a model is to see with the end of the
-    /// session; `None` of any other, and where no model helps.
+    /// Returns the open part of a session, for a closed part that a model is to read with the end of the session;
+    /// `None` for any other, and if no model is set.
     pub fn last_part(self, name: &str) -> Option<&'a SessionState> {
         let (session, number) = parts::of_name(name);
         if number == 0 || !self.are_seen {
@@ -71,7 +71,7 @@ impl<'a> Ends<'a> {
     }
 }
 
-/// Whether a session that a model has not read to its end, or with another end in sight, may be asked about now.
+/// Returns whether there may be questions about a session that no model has read to its end, or only with another end.
 pub(super) fn anything_to_ask(context: &SyncContext<'_>, state: &State) -> bool {
     let (ends, calm) = (Ends::of(context, state), Calm::of(context));
     let is_due = |(name, session): (&String, &SessionState)| {

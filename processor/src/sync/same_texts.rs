@@ -1,6 +1,6 @@
 //! Memories that were learned before under another id: by this project before its private data was lost, or on another
-//! machine with the same sessions. What is learned again takes the id of the file with the same text, so that each memory
-//! is there once. Ids that were taken are remembered: a person may change or delete the file later.
+//! machine with the same sessions. A relearned memory takes the id of the file with the same text, so that each memory
+//! exists once. The mapped ids are stored: a person may change or delete the file later.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use crate::private_files::{read_json, write_json};
 /// What makes two memories the same.
 type MemoryText = (Kind, String, String);
 
-/// Gives memories the ids of files that have their texts.
+/// Assigns to memories the ids of files with their texts.
 pub(super) fn take_ids(store: &Store, memories: &mut [Memory]) -> Result<()> {
     let path = path(store);
     let mut taken: BTreeMap<MemoryId, MemoryId> = read_json(&path).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Part of collecting that takes secrets that became known out of what was stored before, but for what a person owns:
-//! for that it proposes a change, and announces it.
+//! Part of collecting that removes newly known secrets from earlier stored data, except from a person's files: for
+//! those it proposes a change, and announces it.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -23,16 +23,16 @@ use crate::transcript::parts;
 /// Files that cannot be searched, and why.
 type Unread = Vec<(PathBuf, anyhow::Error)>;
 
-/// Outcome of hiding what became known.
+/// Outcome of hiding newly known secrets.
 #[derive(Debug, Default)]
 pub(super) struct Hidden {
     /// Sessions whose records change.
     pub changed: Vec<String>,
-    /// Files that could not be cleaned, and a secret that git may still hold.
+    /// Files that could not be cleaned, and a secret that git may still contain.
     pub warnings: Vec<String>,
 }
 
-/// Searches all that is stored where something became known since that was done last.
+/// Searches all stored data if a secret became known since the last search.
 pub(super) fn hide_known(context: &SyncContext<'_>, state: &mut State) -> Result<Hidden> {
     let is_news = context.secrets.known().revision() > 0;
     let mut hidden = Hidden::default();
@@ -52,19 +52,19 @@ pub(super) fn hide_known(context: &SyncContext<'_>, state: &mut State) -> Result
     Ok(hidden)
 }
 
-/// Takes what is known out of all that no person owns. Returns how many files were cleaned.
+/// Removes known secrets from all data that no person owns. Returns the number of cleaned files.
 fn clean(context: &SyncContext<'_>, state: &mut State, hidden: &mut Hidden) -> Result<usize> {
     context.secrets.save()?;
     let only = Redactor { only_known: true, ..context.redactor.clone() };
     let (unclean, unread) = sessions_with_known(context)?;
     if !unclean.is_empty() {
-        // An index keeps the bytes of turns that were replaced until all of them are written again.
+        // An index contains the bytes of replaced turns until all turns are rewritten.
         state.all_turns = true;
         state.write(&context.home)?;
     }
     let cleaned = clean_known(context.dirs(), context.options.tree, &only, &unclean)?;
     context.sessions.archive.forget_kept();
-    // A cure is told with the failure at the end of the part before it.
+    // A cure belongs to the failure at the end of the part before it.
     for after in unclean.iter().flat_map(|name| parts::after(name)) {
         mining::remove(&context.home, &after);
         if let Some(session) = state.sessions.get_mut(&after) {
@@ -96,7 +96,7 @@ fn clean(context: &SyncContext<'_>, state: &mut State, hidden: &mut Hidden) -> R
         ));
         left.extend(aside);
     }
-    // As they are, they would fail again.
+    // Unchanged, they would fail again.
     context.secrets.note_clean(&left)?;
     hidden.changed = unclean;
     Ok(cleaned.cleaned)
@@ -121,7 +121,7 @@ fn proposals(context: &SyncContext<'_>) -> Result<usize> {
     Ok(proposed.len())
 }
 
-/// Has the next session that starts in each working tree announce what was cleaned or proposed.
+/// Stores a notice of cleaned and proposed files for the next session start in each working tree.
 fn announce(context: &SyncContext<'_>, notice: &SecretNotice) -> Result<()> {
     for tree in &context.trees {
         write_json(&context.dirs().tree(&tree.root).secret_notice, notice)?;
@@ -129,14 +129,14 @@ fn announce(context: &SyncContext<'_>, notice: &SecretNotice) -> Result<()> {
     Ok(())
 }
 
-/// Files of the archive that were put aside: nobody can tell what is in them.
+/// Returns the files of the archive that were set aside: their content cannot be checked.
 fn aside(context: &SyncContext<'_>) -> Vec<PathBuf> {
     let archive = &context.sessions.archive;
     let sessions = archive.aside().into_iter().map(|(_, path)| path);
     sessions.chain(archive.packs_aside()).collect()
 }
 
-/// The archived sessions whose records hold what is known, and the files that cannot be searched, and why.
+/// Returns the archived sessions whose records contain known secrets, and the unsearchable files with the reasons.
 fn sessions_with_known(context: &SyncContext<'_>) -> Result<(Vec<String>, Unread)> {
     let (secrets, redactor) = (&context.secrets, &context.redactor);
     let archive = &context.sessions.archive;

@@ -1,5 +1,4 @@
-//! The step of a sync that does what was put off so that what is new could be published at once: merges, and better
-//! vectors.
+//! The step of a sync that does work postponed for the sake of immediate publication: merges, and better vectors.
 
 use std::time::{Duration, Instant};
 
@@ -20,17 +19,17 @@ use crate::publish::embed::{EmbeddedTexts, Embedding, waiting};
 use crate::publish::hnsw::HnswGraphs;
 use crate::state::State;
 
-/// How long a sync that somebody waits for embeds. What is left is done by the next one.
+/// Time limit for embedding in a sync that a user waits for. The next one does the rest.
 const AWAITED_MAX: Duration = Duration::from_secs(20);
-/// How long a sync in the background does. New turns wait for it.
+/// Time limit for embedding in a background sync. New turns wait for it.
 const BACKGROUND_MAX: Duration = Duration::from_secs(60);
-/// Turns that wait for the transformer until there are so many, or nothing else is to be done: to read it takes longer
-/// than to embed some of them, and a session that goes on has a turn each time.
+/// Number of turns below which they wait for the transformer, unless there is no other work: loading it takes longer
+/// than embedding some of them, and an active session adds a turn each time.
 const TURNS_FEW: usize = 16;
-/// Turns of one index that are looked at; more are not embedded in that time.
+/// Maximum number of turns of one index that are examined; more are not embedded in that time.
 const TURNS_MAX: usize = 10_000;
 
-/// How long a sync embeds that does this when another one is at work.
+/// Returns how long a sync embeds, depending on whether a user waits for it.
 pub(super) fn time_to_embed(busy: Busy) -> Duration {
     match busy {
         Busy::Leave => BACKGROUND_MAX,
@@ -38,8 +37,8 @@ pub(super) fn time_to_embed(busy: Busy) -> Duration {
     }
 }
 
-/// Builder of the graphs over passages, where the settings ask for them. It takes a minute for the largest segment: nobody
-/// waits for that.
+/// Returns the builder of the graphs over passages, if the settings ask for them. The largest segment takes a minute,
+/// so no user waits for it.
 fn graphs(context: &SyncContext<'_>) -> Option<&'static dyn Graphs> {
     let options = context.options;
     let is_wanted = context.settings.index.search == IndexSearch::Graph;
@@ -52,11 +51,11 @@ fn graphs(context: &SyncContext<'_>) -> Option<&'static dyn Graphs> {
 pub(super) struct SettleOutcome {
     /// Whether there was anything to do.
     pub any: bool,
-    /// Texts that the transformer embedded; `None` where it was not asked.
+    /// Number of texts that the transformer embedded; `None` if it did not run.
     pub embedded: Option<usize>,
-    /// Whether more texts wait for it; `None` where nobody looked.
+    /// Whether more texts wait for it; `None` if that was not checked.
     pub embedding_waits: Option<bool>,
-    /// Texts that the model of the second space embedded; `None` where it was not asked.
+    /// Number of texts that the model of the second space embedded; `None` if it was not asked.
     pub second_embedded: Option<usize>,
     /// Whether more texts wait for it.
     pub second_waits: bool,
@@ -64,8 +63,8 @@ pub(super) struct SettleOutcome {
     pub warnings: Vec<String>,
 }
 
-/// Settles the indexes; `has_read` says that this run read something new. What was done before an error is in `settled`,
-/// too.
+/// Settles the indexes; `has_read` is true if this run read new records. After an error, `settled` contains the work
+/// done before it.
 pub(super) fn settle(
     context: &SyncContext<'_>,
     state: &State,
@@ -130,8 +129,8 @@ fn drop_turns(
     Ok(())
 }
 
-/// Lets the transformer work on what the indexes have of the table only. Returns whether it made anything of it, which
-/// is to be published.
+/// Embeds texts with the transformer that have only vectors of the table. Returns whether there are new vectors to
+/// publish.
 fn embed(
     context: &SyncContext<'_>,
     has_read: bool,

@@ -17,13 +17,13 @@ use crate::passages;
 use crate::state::State;
 use crate::transcript::parts;
 
-/// Passages that are held in memory on their way into the index: one segment's.
+/// Maximum number of passages in memory on their way into the index: one segment's.
 pub(super) const PASSAGES_AT_ONCE: usize = SEGMENT_PASSAGES_MAX as usize;
 
-/// Sessions that are read before it is looked how many turns there are.
+/// Number of sessions that are read before their turns are counted.
 const SESSIONS_AT_ONCE: usize = 64;
 
-/// Staged parts for the indexes of a working tree; `None` where an index stays as it is.
+/// Staged parts for the indexes of a working tree; `None` for an unchanged index.
 #[derive(Debug, Default)]
 pub(super) struct StagedTree {
     /// Passages.
@@ -37,7 +37,7 @@ pub(super) struct StagedTree {
 pub(super) struct StagedTrees(BTreeMap<PathBuf, StagedTree>);
 
 impl StagedTrees {
-    /// Takes what is for one of them.
+    /// Removes and returns the part for one of them.
     pub fn take(&mut self, root: &Path) -> StagedTree {
         self.0.remove(root).unwrap_or_default()
     }
@@ -64,13 +64,13 @@ pub(super) struct Staging<'a> {
 }
 
 impl Staging<'_> {
-    /// Brings the passages that the indexes lack on their way, so many at a time. Nobody sees any of them until all
-    /// are named. Sessions that cannot be read now wait for the next run.
+    /// Stages the passages that the indexes lack, a limited number at a time. They are invisible until all are named.
+    /// Sessions that cannot be read now wait for the next run.
     pub fn stage(self, at_once: usize) -> Result<StagingOutcome> {
         let mut outcome = StagingOutcome::default();
         let mut lacking = VecDeque::from(self.lacking());
         if self.state.all_turns {
-            // All that there are may be none.
+            // The set of all turns may be empty.
             self.stage_portion(&Lacking::default(), &mut outcome.staged)?;
         }
         while !lacking.is_empty() {
@@ -106,7 +106,7 @@ impl Staging<'_> {
         Ok(())
     }
 
-    /// The sessions whose turns the index lacks, the oldest first.
+    /// Returns the sessions whose turns the index lacks, the oldest first.
     fn lacking(self) -> Vec<String> {
         let sessions = self.state.sessions.iter();
         let mut lacking: Vec<(Timestamp, &String)> = sessions
@@ -118,7 +118,7 @@ impl Staging<'_> {
         lacking.into_iter().map(|(_, name)| name.clone()).collect()
     }
 
-    /// Turns of the parts of a session that come before one of them.
+    /// Returns the number of turns in the parts of a session before one of them.
     fn turns_before(self, name: &str) -> usize {
         let (session, number) = parts::of_name(name);
         let before = self.state.sessions.range(parts::name(session, 1)..);
@@ -129,8 +129,8 @@ impl Staging<'_> {
         before.filter_map(|(_, state)| Some(state.mined.as_ref()?.turns)).sum()
     }
 
-    /// Reads the passages of the first of some sessions, until there are so many, and takes these sessions
-    /// off.
+    /// Reads the passages of the first of some sessions, until there are enough, and removes these sessions from the
+    /// queue.
     fn take_portion(
         self,
         sessions: &mut VecDeque<String>,
@@ -182,7 +182,7 @@ impl Lacking {
             if before > 0 {
                 passage.title.clear();
             }
-            // Hooks give them as they are.
+            // Hooks print them unchanged.
             for text in [&mut passage.text, &mut passage.title] {
                 if let Cow::Owned(clean) = miner.redact.withhold(text.as_str()) {
                     *text = clean;
@@ -220,7 +220,7 @@ mod tests {
     use super::super::publish::publish_memories;
     use super::*;
 
-    /// A session of two turns; the model thought in the first.
+    /// Returns a session of two turns, with thinking in the first.
     fn session(number: i64, root: &str) -> SessionFile {
         let id = format!("session-{number}");
         let record = |step: i64, what: RecordWhat| Record {
@@ -332,7 +332,7 @@ mod tests {
         bench.publish(staged);
         assert_eq!(seen(), (20, 5));
 
-        // An unreadable session is named and left out while the others are published; it follows once it can be read.
+        // An unreadable session is reported and left out; it is published once it can be read.
         let unreadable = bench.context.sessions.archive.path("session-2");
         let bytes = std::fs::read(&unreadable).unwrap();
         std::fs::write(&unreadable, &bytes[..bytes.len() / 2]).unwrap();
@@ -370,7 +370,7 @@ mod tests {
         std::fs::rename(&aside, &thinking).unwrap();
         assert_eq!(seen(), (20, 5));
         assert_eq!(files(&state.index), before.0);
-        // A file that could not be removed goes with the next try.
+        // A file that could not be removed is removed by the next attempt.
         assert_ne!(files(&thinking), before.1);
         drop(bench.stage(3));
         assert_eq!((files(&state.index), files(&thinking)), before);

@@ -1,11 +1,11 @@
-//! Whether memories may stay as they are: when a session goes on and its drafts do not change, its turns are added to
-//! the index, and nothing is read that grows with the project.
+//! Detects whether memories may stay unchanged: if a session continues and its drafts do not change, its turns are
+//! added to the index, without reading anything that grows with the project.
 
 use super::context::SyncContext;
 use crate::file_listing_stamp;
 use crate::state::{MinedSummary, State};
 
-/// Hashes what memories follow from, but for what is around the sessions (see `fingerprint`).
+/// Hashes the inputs of memories, except for the surroundings of the sessions (see `fingerprint`).
 pub(super) fn inputs(context: &SyncContext<'_>, state: &State) -> String {
     let mut hasher = blake3::Hasher::new();
     let mut add = |part: &str| {

@@ -1,4 +1,4 @@
-//! Changes to committed memory files that a sync withheld, because a person should see them first.
+//! Changes to committed memory files that a sync withheld, because a person should review them first.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,7 +7,8 @@ use anyhow::{Result, bail};
 use memory_store::layout::ProjectDir;
 use memory_store::store::{Privacy, remove, replace};
 
-/// Notes the files for `throughline sync --dry-run`, and fails if there are any. Without any, the last note is removed.
+/// Records the files for `throughline sync --dry-run`, and fails if there are any. Without any, the last record is
+/// removed.
 pub(super) fn note(home: &ProjectDir, files: &[PathBuf]) -> Result<()> {
     if files.is_empty() {
         return Ok(remove(&home.withheld)?);

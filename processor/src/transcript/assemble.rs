@@ -1,4 +1,4 @@
-//! The records of a session, put together: turns with their steps, calls with their results.
+//! Assembles the records of a session: turns with their steps, calls with their results.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,17 +12,17 @@ use super::tasks::Tasks;
 
 /// Knowledge of the project's other sessions.
 pub struct Assembly<'a> {
-    /// Whether a record belongs to this session. Forks and old resumes copy records; each counts
-    /// once, where it was first.
+    /// Returns whether a record belongs to this session. Forks and old resumes copy records; each counts once, in its
+    /// first session.
     pub owns: &'a dyn Fn(&Record) -> bool,
-    /// Whether another session holds the record with this uuid.
+    /// Returns whether another session contains the record with this uuid.
     pub known: &'a dyn Fn(&str) -> bool,
-    /// Tasks as they stood before the first record.
+    /// Tasks before the first record.
     pub tasks: &'a Tasks,
 }
 
 impl Assembly<'_> {
-    /// A session by itself.
+    /// A session on its own.
     pub const ALONE: Assembly<'static> =
         Assembly { owns: &|_| true, known: &|_| false, tasks: &Tasks::NONE };
 }
@@ -30,8 +30,8 @@ impl Assembly<'_> {
 /// The name under which subagents that were written into the main transcript are kept.
 pub const INLINE_AGENT: &str = "inline";
 
-/// Puts the records of one transcript together: the session itself and, where subagents were
-/// written into it, those as a session of their own.
+/// Assembles the records of one transcript: the session itself and, if subagents were written into it, a separate
+/// session for each.
 pub fn assemble(
     id: &str,
     agent: Option<&str>,
@@ -68,7 +68,7 @@ fn one(id: &str, agent: Option<&str>, records: &[&Record], others: &Assembly<'_>
     }
 }
 
-/// The title: the person's own before a generated one, the last of each.
+/// Returns the title: the person's own before a generated one, the last of each.
 fn title(records: &[&Record]) -> Option<String> {
     let uuids: HashSet<&str> = records.iter().map(|record| record.uuid.as_str()).collect();
     let mut best: Option<(u8, &str)> = None;
@@ -83,7 +83,7 @@ fn title(records: &[&Record]) -> Option<String> {
     best.map(|(_, text)| text.to_owned())
 }
 
-/// A turn that is being put together.
+/// A turn under assembly.
 struct Open {
     turn: Turn,
     owned: bool,
@@ -214,15 +214,15 @@ impl Builder {
         });
     }
 
-    /// The turn that the record follows: its parent's where that is known (two terminals may write
-    /// into one transcript), else the last one (chains have holes).
+    /// Returns the turn that the record follows: its parent's if that is known (two terminals may write into one
+    /// transcript), else the last one (chains have holes).
     fn turn_of_parent(&self, record: &Record) -> Option<usize> {
         self.turn_of.get(&record.parent).copied().or_else(|| self.turns.len().checked_sub(1))
     }
 
     fn turn_for(&mut self, position: usize, record: &Record) -> usize {
         let turn = self.turn_of_parent(record).unwrap_or_else(|| {
-            // The transcript begins within a turn: what opened it is gone.
+            // The transcript begins within a turn, without its prompt.
             let prompt = Prompt { by: PromptBy::Machine, ..Prompt::default() };
             self.open(position, record, true, "", "", prompt);
             0
@@ -305,8 +305,8 @@ impl Builder {
         }
     }
 
-    /// Marks the turns that the user went back behind: no part of the way to the last turn, and
-    /// over before the turn began that took their place.
+    /// Marks the turns that the user rewound: not on the path to the last turn, and ended before the turn that replaced
+    /// them began.
     fn mark_rewound(&mut self) {
         let mut at = self.turns.len().checked_sub(1);
         while let Some(live) = at {

@@ -1,4 +1,4 @@
-//! Long text, cut in the middle: what was asked stands at its head, errors stand at its end.
+//! Long text, cut in the middle: the request is at its beginning, errors are at its end.
 
 use std::borrow::Cow;
 

@@ -1,8 +1,8 @@
-//! Calls that read memories: what they return was put there to be recalled, and is not learned again.
+//! Calls that read memories: their output was stored there to be recalled, and is not learned again.
 
 use memory_store::ProjectId;
 
-/// Whether the tool belongs to a memory: what it returns was put there to be recalled.
+/// Returns whether the tool belongs to a memory: its output was stored there to be recalled.
 pub fn is_memory_tool(tool: &str) -> bool {
     let Some(tool) = tool.strip_prefix("mcp__") else { return false };
     let tool = tool.to_ascii_lowercase();
@@ -11,8 +11,8 @@ pub fn is_memory_tool(tool: &str) -> bool {
         .any(|word| tool.contains(word))
 }
 
-/// Whether the file holds memories or standing instructions, ours or another's. Ours are also what we keep for the user:
-/// memories, drafts, turns, what was given to whom. Asked of each word of each command.
+/// Returns whether the file contains memories or standing instructions, ours or another's. Ours include the user's data
+/// that we store: memories, drafts, turns, records of injections. Called for each word of each command.
 pub fn is_memory_path(path: &str) -> bool {
     let mut rest = path.split(['/', '\\']);
     let mut last = "";
@@ -52,7 +52,7 @@ const RUNNERS: &[&str] = &[
     "zsh", "then", "do", "else", "if", "while", "!", "{",
 ];
 
-/// Whether a command line runs our own program, which prints memories.
+/// Returns whether a command line runs our own program, which prints memories.
 fn runs_throughline(command: &str) -> bool {
     let apart = |c: char| matches!(c, ';' | '|' | '&' | '\n' | '(' | ')' | '`');
     command.split(apart).any(|simple| {
@@ -67,7 +67,7 @@ fn runs_throughline(command: &str) -> bool {
     })
 }
 
-/// Whether a command line reads such a file, or asks our own program for memories.
+/// Returns whether a command line reads such a file, or requests memories from our own program.
 pub fn reads_memory(command: &str) -> bool {
     runs_throughline(command) || names_memory(command)
 }

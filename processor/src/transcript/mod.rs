@@ -1,10 +1,9 @@
 //! Transcripts: the files that a client writes for each session.
 //!
-//! [`source::TranscriptSource`] is what is to be known of a client; [`claude_code`] is the one that there is. A line
-//! becomes [`record::Record`]s (what is worth keeping of it, redacted, one line at a time),
-//! and the records of a session are assembled into a [`session::Session`]. Because a line is
-//! converted without looking at its neighbours, reading a transcript in slices gives the same
-//! records as reading it at once.
+//! [`source::TranscriptSource`] is the interface of a client; [`claude_code`] is the only implementation. A line
+//! becomes [`record::Record`]s (its useful content, redacted, one line at a time), and the records of a session are
+//! assembled into a [`session::Session`]. Because a line is converted independently of its neighbours, reading a
+//! transcript in slices gives the same records as reading it at once.
 
 mod assemble;
 pub mod claude_code;
@@ -31,11 +30,11 @@ pub use redact::{FromOrigin, Redact, TextOrigin};
 pub use source::{RecordedPlace, TranscriptSource};
 pub use speaker::Speaker;
 
-/// The longest line that is kept, in bytes. Claude Code writes lines of 10 MB (a tool result with
-/// a file and its original); what is longer holds no conversation worth the memory.
+/// Maximum length of a line that is read, in bytes. Claude Code writes lines of 10 MB (a tool result with a file and
+/// its original); longer ones contain no conversation worth the memory.
 pub const LINE_BYTES_MAX: usize = 16 << 20;
 
-/// The complete lines of a transcript.
+/// Returns the complete lines of a transcript.
 pub fn lines<R: BufRead>(reader: R) -> Lines<R> {
     Lines::new(reader, LINE_BYTES_MAX)
 }

@@ -3,7 +3,7 @@
 /// The session and the subagent that a transcript is of.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TranscriptName {
-    /// The session; empty where only the records tell it (subagents of 2.0.x).
+    /// The session; empty if only the records contain it (subagents of 2.0.x).
     pub session: String,
     /// The subagent.
     pub agent: Option<String>,

@@ -1,7 +1,7 @@
-//! Where a long session is cut into parts, so that what is read and mined again when it goes on does not grow with it.
+//! Splits a long session into parts, so that the amount read and mined again when it continues does not grow with it.
 //!
-//! A part ends before a prompt that asks for something new, and is closed once as much again came behind it. Both
-//! follow from the records alone, in the order they came, so slices of a transcript are cut as the whole is.
+//! A part ends before a prompt with a new request, and is closed once an equal amount follows it. Both depend only on
+//! the records in their order, so slices of a transcript are split like the whole.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,24 +11,25 @@ use super::session::PromptBy;
 use super::tasks::Tasks;
 use crate::extract::{fails_at_end, goes_on};
 
-/// Bytes of the records of a part at least, as they are archived, and of those behind it when it is closed. A turn more
-/// costs what twice as many bytes cost to mine. Smaller parts would cut sessions of a day, whose turns explain one another.
+/// Minimum size in bytes of the records of a part, as archived, and of those after it when it is closed. One more turn
+/// costs as much as mining twice as many bytes. Smaller parts would split sessions of a day, whose turns explain one
+/// another.
 pub const PART_BYTES: u64 = 1 << 20;
 
-/// How far the part that goes on has grown.
+/// Size of the open part.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Growth {
     /// Bytes of its records.
     #[serde(skip_serializing_if = "is_none")]
     pub bytes: u64,
-    /// Where the next part is to begin.
+    /// Beginning of the next part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut: Option<PartBeginning>,
     /// Whether subagents were written into it (1.0.x). Their turns are counted apart: it is not cut.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub whole: bool,
-    /// Tasks as they stood where the part begins.
+    /// Tasks at the beginning of the part.
     #[serde(skip_serializing_if = "Tasks::is_none")]
     pub tasks: Tasks,
     /// Whether the part before it ends with a failure that may be cured in it.
@@ -53,7 +54,7 @@ fn is_none(bytes: &u64) -> bool {
 }
 
 impl Growth {
-    /// Takes note of a record.
+    /// Adds a record.
     pub fn add(&mut self, record: &Record, part_bytes: u64) {
         self.whole |= record.side;
         if self.whole {
@@ -69,13 +70,13 @@ impl Growth {
         self.bytes += bytes.0;
     }
 
-    /// Whether a part is to be closed.
+    /// Returns whether a part must be closed.
     pub fn is_full(&self, part_bytes: u64) -> bool {
         self.cut.as_ref().is_some_and(|cut| self.bytes - cut.before >= part_bytes)
     }
 
-    /// Takes the part that is to be closed off the records, and leaves those that go on; `None` when what it ends
-    /// before was removed.
+    /// Splits the part to be closed off the records, and leaves the open rest; `None` if the record at which it ends
+    /// was removed.
     pub fn close(&mut self, records: &mut Vec<Record>) -> Option<Vec<Record>> {
         let cut = self.cut.take()?;
         let is_cut = |record: &Record| record.uuid == cut.uuid && record.part == cut.part;
@@ -89,14 +90,14 @@ impl Growth {
         Some(closed)
     }
 
-    /// Returns what a part that is closed now is archived with: how it began.
+    /// Returns the header data of a part that is closed now: the state at its beginning.
     pub fn beginning(&self) -> Self {
         let Self { tasks, after_failure, .. } = self.clone();
         Self { tasks, after_failure, ..Self::default() }
     }
 }
 
-/// Whether a person, or a program in their place, asks for something new.
+/// Returns whether a person, or a program in their place, makes a new request.
 fn opens(record: &Record) -> bool {
     match &record.what {
         RecordWhat::Prompt { text, by, .. } => {
@@ -123,15 +124,15 @@ impl std::io::Write for ByteCounter {
 /// Character between the name of a session and the number of a part.
 const MARK: char = '~';
 
-/// The highest number of a part whose name sorts behind those of the parts before it.
+/// Highest part number whose name sorts after those of the parts before it.
 pub const NUMBER_MAX: u32 = 99_999;
 
-/// The name of the archive file of a part.
+/// Returns the name of the archive file of a part.
 pub fn name(session: &str, number: u32) -> String {
     if number == 0 { session.to_owned() } else { format!("{session}{MARK}{number:05}") }
 }
 
-/// The names that the part after a closed one may have: the next number, or that of the part that goes on.
+/// Returns the possible names of the part after a closed one: the next number, or the open part.
 pub fn after(closed: &str) -> Vec<String> {
     match of_name(closed) {
         (_, 0) => Vec::new(),
@@ -139,7 +140,7 @@ pub fn after(closed: &str) -> Vec<String> {
     }
 }
 
-/// The session that an archive file is of, and the number of its part; 0 for the one that goes on.
+/// Returns the session of an archive file, and the number of its part; 0 for the open one.
 pub fn of_name(name: &str) -> (&str, u32) {
     match name.rsplit_once(MARK) {
         Some((session, number)) => (session, number.parse().unwrap_or(0)),

@@ -1,9 +1,9 @@
-//! Prompts typed while Claude was busy. The same words can stand in a transcript up to three
-//! times: put into the queue, attached to a running turn, and as a prompt of their own.
+//! Prompts typed while Claude was busy. The same words can occur in a transcript up to three times: put into the queue,
+//! attached to a running turn, and as a prompt of their own.
 
 use super::record::{Record, RecordWhat};
 
-/// Entries of the queue that are looked at in one session.
+/// Maximum number of entries of the queue that are examined in one session.
 const QUEUED_MAX: usize = 2_000;
 
 /// Bytes at the beginning of a long prompt by which it is recognised.
@@ -16,7 +16,7 @@ struct QueuedPrompt<'a> {
     taken_up: bool,
 }
 
-/// The positions of the `Enqueue` records whose words stand nowhere else and were not taken back.
+/// Returns the positions of the `Enqueue` records whose words occur in no other record and were not removed.
 pub fn only_queued(records: &[&Record]) -> Vec<usize> {
     let mut queue: Vec<QueuedPrompt<'_>> = Vec::new();
     for (position, record) in records.iter().enumerate() {
@@ -43,12 +43,12 @@ pub fn only_queued(records: &[&Record]) -> Vec<usize> {
     queue.into_iter().map(|waiting| waiting.position).collect()
 }
 
-/// Whether a prompt is this queued one, or several with this one among them.
+/// Returns whether a prompt is this queued one, or several with this one among them.
 fn holds(prompt: &str, queued: &str) -> bool {
     if queued.is_empty() {
         return false;
     }
-    // A long prompt may stand in the queue in another form at its end.
+    // A long prompt may have another form at its end in the queue.
     let head = queued.floor_char_boundary(HEAD_BYTES);
     if queued.len() > HEAD_BYTES && prompt.starts_with(&queued[..head]) {
         return true;
@@ -60,7 +60,7 @@ fn holds(prompt: &str, queued: &str) -> bool {
     })
 }
 
-/// A slash command without arguments says nothing by itself.
+/// Returns whether a text is a slash command without arguments, which has no content.
 fn is_bare_command(text: &str) -> bool {
     text.starts_with('/') && !text.trim().contains(char::is_whitespace)
 }

@@ -20,7 +20,7 @@ use super::source::LineOutcome;
 /// Records kept of one session. A session of a month of work has some ten thousand.
 pub const RECORDS_MAX: usize = 500_000;
 
-/// Counts of lines and records met while reading.
+/// Counts of lines and records that were read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadCounts {
     /// Complete lines.
@@ -41,7 +41,7 @@ const AHEAD_MS_MAX: i64 = HOUR_MS;
 pub struct FileTimes {
     /// The time.
     pub now: Timestamp,
-    /// When the transcript was last written to.
+    /// Time of the last write to the transcript.
     pub modified: Timestamp,
 }
 
@@ -54,7 +54,7 @@ pub struct SessionBuilder<'r> {
     closed: HashSet<(u128, u32)>,
     growth: Growth,
     part_bytes: u64,
-    /// Where the last title of each rank is among the records.
+    /// Index of the last title of each rank among the records.
     titles: HashMap<u8, usize>,
     counts: ReadCounts,
     line: Vec<Record>,
@@ -66,7 +66,7 @@ impl<'r> SessionBuilder<'r> {
         Self::resume(Vec::new(), redact)
     }
 
-    /// Continues a session whose first records are known.
+    /// Continues a session with these first records.
     pub fn resume(records: Vec<Record>, redact: &'r dyn Redact) -> Self {
         let mut builder = Self {
             redact,
@@ -83,13 +83,13 @@ impl<'r> SessionBuilder<'r> {
         builder
     }
 
-    /// Has parts of a long session so many bytes at least.
+    /// Sets the minimum size in bytes of the parts of a long session.
     pub fn in_parts_of(mut self, bytes: u64) -> Self {
         self.part_bytes = bytes;
         self
     }
 
-    /// Goes on with these records and no others, after a part was closed.
+    /// Continues with these records and no others, after a part was closed.
     pub fn go_on(&mut self, records: Vec<Record>, growth: Growth) {
         self.seen = records.iter().map(key).collect();
         self.titles = records
@@ -100,12 +100,12 @@ impl<'r> SessionBuilder<'r> {
         (self.records, self.growth) = (records, growth);
     }
 
-    /// Takes note of the records of a part that is closed: they are not read again.
+    /// Marks the records of a closed part as seen: they are not read again.
     pub fn know(&mut self, records: &[Record]) {
         self.closed.extend(records.iter().map(key));
     }
 
-    /// Takes the records so far, and how far their part has grown.
+    /// Returns the records so far, and the size of their part, and clears both.
     pub fn take(&mut self) -> (Vec<Record>, Growth) {
         (std::mem::take(&mut self.records), std::mem::take(&mut self.growth))
     }
@@ -150,8 +150,8 @@ impl<'r> SessionBuilder<'r> {
         }
     }
 
-    /// Gives the records so far times that can be: one without a time that of its neighbour, or the file's, and none a
-    /// time that is still to come.
+    /// Assigns plausible times to the records so far: a record without a time gets that of its neighbour, or the
+    /// file's, and no time is in the future.
     pub fn settle_times(&mut self, times: FileTimes) {
         let file = times.modified.min(times.now);
         let latest = Timestamp(times.now.0.saturating_add(AHEAD_MS_MAX));
@@ -177,17 +177,17 @@ impl<'r> SessionBuilder<'r> {
         self.counts
     }
 
-    /// The records so far.
+    /// Returns the records so far.
     pub fn records(&self) -> &[Record] {
         &self.records
     }
 
-    /// The records.
+    /// Returns the records.
     pub fn into_records(self) -> Vec<Record> {
         self.records
     }
 
-    /// The session so far, by itself, and the subagents that were written into its transcript.
+    /// Returns the session so far, and the subagents that were written into its transcript.
     pub fn sessions(&self, id: &str, agent: Option<&str>) -> Vec<Session> {
         assemble(id, agent, &self.records, &Assembly::ALONE)
     }
@@ -216,7 +216,7 @@ impl<'r> SessionBuilder<'r> {
     }
 }
 
-/// The rank of a title that stands for the whole conversation.
+/// Returns the rank of a title of the whole conversation.
 fn rank_of_title(record: &Record) -> Option<u8> {
     match &record.what {
         RecordWhat::Title { rank, leaf, .. } if leaf.is_empty() => Some(*rank),
@@ -229,7 +229,7 @@ fn key(record: &Record) -> (u128, u32) {
     (uuid_key(&record.uuid), record.part)
 }
 
-/// 128 bits that stand for a uuid.
+/// Returns a 128-bit hash of a uuid.
 pub fn uuid_key(uuid: &str) -> u128 {
     let hash = blake3::hash(uuid.as_bytes());
     let mut bytes = [0; 16];
@@ -237,8 +237,7 @@ pub fn uuid_key(uuid: &str) -> u128 {
     u128::from_le_bytes(bytes)
 }
 
-/// Reads all transcripts below `folder`, each by itself. For tests and measurements; a sync goes
-/// through the archive.
+/// Reads all transcripts below `folder`, each on its own. For tests and measurements; a sync uses the archive.
 pub fn read_folder(folder: &Path, redact: &dyn Redact) -> io::Result<Vec<Session>> {
     let mut sessions = Vec::new();
     for entry in walkdir::WalkDir::new(folder).sort_by_file_name() {

@@ -1,4 +1,4 @@
-//! A record: what is kept of one line of a transcript. The archive is made of these.
+//! A record: the stored data of one line of a transcript. The archive consists of these.
 
 use memory_store::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use super::session::{Input, PromptBy};
 /// Record of a line, or of one content block of it. Its text is redacted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// The line's uuid; of lines without one, a hash of what is kept.
+    /// The line's uuid; for lines without one, a hash of the stored data.
     #[serde(rename = "u")]
     pub uuid: String,
     /// Counts the records of one line.
@@ -17,7 +17,7 @@ pub struct Record {
     /// The uuid of the line it follows; empty at a root.
     #[serde(rename = "p", default, skip_serializing_if = "String::is_empty")]
     pub parent: String,
-    /// When; 0 where the line does not say.
+    /// Its time; 0 if the line has none.
     #[serde(rename = "t", default)]
     pub at: Timestamp,
     /// Whether it belongs to a subagent that was written into the main transcript (1.0.x).
@@ -32,7 +32,7 @@ pub struct Record {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "k")]
 pub enum RecordWhat {
-    /// Nothing by itself; it joins what follows it to what it follows.
+    /// Without content; it links its child records to its parent.
     Link,
     /// A prompt.
     Prompt {
@@ -45,7 +45,7 @@ pub enum RecordWhat {
         text: String,
         /// Author of the prompt.
         by: PromptBy,
-        /// Images that came with it.
+        /// Number of images attached to it.
         #[serde(default, skip_serializing_if = "is_zero")]
         images: u32,
     },
@@ -65,7 +65,7 @@ pub enum RecordWhat {
         /// The text.
         text: String,
     },
-    /// A tool was called.
+    /// A call of a tool.
     Call {
         /// The call.
         id: String,
@@ -79,14 +79,14 @@ pub enum RecordWhat {
     },
     /// A tool gave a result.
     Result(Box<ToolResult>),
-    /// A prompt typed while Claude was busy was put into the queue.
+    /// A prompt typed while Claude was busy was added to the queue.
     Enqueue {
-        /// The prompt; empty when no person wrote it.
+        /// The prompt; empty if no person wrote it.
         text: String,
     },
-    /// The first prompt of the queue was taken up.
+    /// The first prompt of the queue was removed for processing.
     Dequeue,
-    /// The queue was taken back into the prompt field.
+    /// The queue was moved back into the prompt field.
     PopAll,
     /// A queued prompt reached the model within a turn.
     Queued {
@@ -114,7 +114,7 @@ pub enum RecordWhat {
         text: String,
         /// How much it counts: the person's own beats a generated one.
         rank: u8,
-        /// The record that it was written for, where it says so.
+        /// The record that it was written for, if it names one.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         leaf: String,
     },
@@ -126,7 +126,7 @@ pub enum RecordWhat {
 pub struct ToolResult {
     /// The call.
     pub id: String,
-    /// Output that the model was given, cut in the middle.
+    /// Output for the model, cut in the middle.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub output: String,
     /// Whether it failed.
@@ -147,7 +147,7 @@ pub struct ToolResult {
     /// Questions and their answers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<(String, String)>,
-    /// The plan that was accepted, where the call does not hold it.
+    /// The plan that was accepted, if the call does not contain it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub plan: String,
     /// The id of the task that was created.
@@ -159,7 +159,7 @@ pub struct ToolResult {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "change")]
 pub enum TaskChange {
-    /// A task is added; the result tells its id.
+    /// A task is added; the result contains its id.
     Create {
         /// The task's text.
         text: String,

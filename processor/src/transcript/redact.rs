@@ -1,10 +1,10 @@
-//! The interface by which secrets are taken out of a transcript.
+//! The interface for removing secrets from a transcript.
 
 use std::borrow::Cow;
 
 use memory_store::redact::Given;
 
-/// Origin of a text in a transcript, for what is recognised in it.
+/// Origin of a text in a transcript, for the values recognised in it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TextOrigin {
     /// The user typed it.
@@ -13,22 +13,22 @@ pub enum TextOrigin {
     Tool(String),
 }
 
-/// Takes secrets out of text. Everything that is kept of a transcript has gone through this.
+/// Removes secrets from text. All stored text of a transcript passes through this.
 pub trait Redact: Sync {
-    /// The text without secrets.
+    /// Returns the text without secrets.
     fn redact<'a>(&self, text: &'a str) -> Cow<'a, str>;
 
-    /// The text of a known origin without secrets.
+    /// Returns a text of a known origin without secrets.
     fn redact_from<'a>(&self, text: &'a str, _origin: &TextOrigin) -> Cow<'a, str> {
         self.redact(text)
     }
 
-    /// A redacted text without what only looks like a credential, as it is given to a session.
+    /// Returns a redacted text without values that only look like a credential, for use in a session.
     fn withhold<'a>(&self, text: &'a str) -> Cow<'a, str> {
         Cow::Borrowed(text)
     }
 
-    /// An answer without its secrets, which its question may tell, and what was hidden because of it.
+    /// Returns an answer without its secrets, which its question may reveal, and the values hidden because of it.
     fn redact_answer<'a>(
         &self,
         _question: &str,
@@ -38,7 +38,7 @@ pub trait Redact: Sync {
         (self.redact(answer), Vec::new())
     }
 
-    /// Takes secrets out of texts that belong together, the title first.
+    /// Removes secrets from texts that belong together, the title first.
     fn redact_together(&self, texts: &mut [&mut String]) {
         for text in texts {
             if let Cow::Owned(clean) = self.redact(text) {

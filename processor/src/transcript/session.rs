@@ -1,6 +1,5 @@
-//! A session as we keep it: the turns of one transcript, told apart from machine text, with tool
-//! calls paired with their results. This is what the archive holds (redacted) and what extraction
-//! reads; a transcript is never read again for it.
+//! A session as we store it: the turns of one transcript, separated from machine text, with tool calls paired with
+//! their results. The archive contains it (redacted) and extraction reads it; a transcript is never read again for it.
 
 use memory_store::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -17,18 +16,18 @@ pub struct Session {
     pub title: Option<String>,
     /// The turns.
     pub turns: Vec<Turn>,
-    /// Of a part whose predecessor ends with a failure: the last steps of that part. They are told there.
+    /// The last steps of the preceding part if that ends with a failure. They belong to that part's text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub before: Vec<Step>,
 }
 
-/// A prompt and what followed until the assistant stopped.
+/// A prompt and everything until the assistant stopped.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Turn {
     /// The record that opened it.
     pub uuid: String,
-    /// When it was opened.
+    /// Time of its prompt.
     pub at: Timestamp,
     /// The working directory at its start, absolute, as recorded.
     pub cwd: String,
@@ -40,7 +39,7 @@ pub struct Turn {
     pub steps: Vec<Step>,
     /// Whether the user interrupted it.
     pub interrupted: bool,
-    /// Whether the user went back to before it: what it did was not what was wanted.
+    /// Whether the user rewound the session to before it: its result was unwanted.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub rewound: bool,
 }
@@ -53,7 +52,7 @@ pub struct Prompt {
     pub text: String,
     /// Its author.
     pub by: PromptBy,
-    /// Images that came with it.
+    /// Number of images attached to it.
     pub images: u32,
 }
 
@@ -64,8 +63,7 @@ pub enum PromptBy {
     /// The person at the keyboard.
     #[default]
     User,
-    /// A program through the SDK or `claude -p`: its words say what is to be done and are never the
-    /// user's wishes.
+    /// A program through the SDK or `claude -p`: its words are instructions and never the user's wishes.
     Sdk,
     /// Another agent: the lead of a team, or another session. As with a program, its words are never
     /// the user's wishes.
@@ -99,7 +97,7 @@ pub enum StepKind {
         /// The text.
         text: String,
     },
-    /// The model's reasoning, where the transcript holds it.
+    /// The model's reasoning, if the transcript contains it.
     Thinking {
         /// The text.
         text: String,
@@ -121,11 +119,11 @@ pub struct Call {
     pub id: String,
     /// The tool: `Bash`, `Edit`, `mcp__server__tool`, ...
     pub tool: String,
-    /// The record of the result, when there is one.
+    /// The record of the result, if there is one.
     pub result_uuid: Option<String>,
     /// Input of the call.
     pub input: Input,
-    /// Output that the model was given, cut in the middle where it is long.
+    /// Output for the model, cut in the middle if it is long.
     pub output: String,
     /// Whether it failed.
     pub failed: bool,
@@ -137,7 +135,7 @@ pub struct Call {
     pub changed: Option<(u32, u32)>,
 }
 
-/// Input of a tool call, in the words that extraction knows.
+/// Input of a tool call, in the form that extraction uses.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "input")]
 pub enum Input {
@@ -150,14 +148,14 @@ pub enum Input {
     },
     /// A file was read.
     Read {
-        /// The file, as given.
+        /// The file, unchanged from the call.
         path: String,
     },
     /// A file was edited or written.
     Edit {
-        /// The file, as given.
+        /// The file, unchanged from the call.
         path: String,
-        /// The text that was replaced, cut; empty when the file was written whole.
+        /// The text that was replaced, cut; empty if the file was written whole.
         old: String,
         /// The new text, cut.
         new: String,
@@ -169,17 +167,17 @@ pub enum Input {
         /// Where.
         path: String,
     },
-    /// Questions put to the user, with the answers.
+    /// Questions to the user, with the answers.
     Question {
         /// Pairs of a question (with its options) and the answer.
         asked: Vec<(String, String)>,
     },
-    /// A plan put before the user; accepted unless the call failed or was denied.
+    /// A plan presented to the user; accepted unless the call failed or was denied.
     Plan {
         /// The plan, Markdown.
         plan: String,
     },
-    /// The todo list as it stood after this call.
+    /// The todo list after this call.
     Todos {
         /// The items.
         items: Vec<Todo>,
@@ -196,7 +194,7 @@ pub enum Input {
         /// The JSON.
         json: String,
     },
-    /// Nothing is known about it.
+    /// An unknown input.
     #[default]
     Unknown,
 }

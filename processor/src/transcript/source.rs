@@ -8,28 +8,28 @@ use super::name::TranscriptName;
 use super::record::Record;
 use super::redact::Redact;
 
-/// A client whose sessions are read. It is about files and lines of that client; records are of no client. Words
-/// and folders of Claude Code are still known in `extract/words.rs`, `memory_echo.rs` and `publish/claude_md.rs`.
+/// A client whose sessions are read. It handles files and lines of that client; records are independent of clients.
+/// Words and folders of Claude Code also occur in `extract/words.rs`, `memory_echo.rs` and `publish/claude_md.rs`.
 pub trait TranscriptSource: Sync {
     /// Returns the folder below which the client writes the transcripts of all projects, in one of its configuration
     /// folders.
     fn folder(&self, configuration: &Path) -> PathBuf;
 
-    /// Reads the session and the subagent from the path of a transcript; `None` for other files.
+    /// Parses the session and the subagent from the path of a transcript; `None` for other files.
     fn name(&self, path: &Path) -> Option<TranscriptName>;
 
     /// Tells where a line was recorded, without parsing all of it; `None` when it does not say.
     fn place(&self, line: &[u8]) -> Option<RecordedPlace>;
 
-    /// Tells when a line was recorded; `None` when it does not say.
+    /// Returns the time when a line was recorded; `None` if it has none.
     fn time(&self, line: &[u8]) -> Option<Timestamp>;
 
-    /// Adds what is kept of a line to `out`, redacted. Looks at nothing but the line, so that slices of a transcript
-    /// give the records of the whole.
+    /// Adds the stored records of a line to `out`, redacted. It depends only on the line, so that slices of a
+    /// transcript give the records of the whole.
     fn convert(&self, line: &[u8], redact: &dyn Redact, out: &mut Vec<Record>) -> LineOutcome;
 }
 
-/// Where a line was recorded.
+/// Place where a line was recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedPlace {
     /// The working directory.
@@ -43,6 +43,6 @@ pub struct RecordedPlace {
 pub enum LineOutcome {
     /// Its objects were read.
     Read,
-    /// It is damaged; what could be read was.
+    /// It is damaged; the readable part was read.
     Damaged,
 }

@@ -1,11 +1,11 @@
-//! Speaker of a session: whether a person gives its prompts, another agent, or a program.
+//! Speaker of a session: the author of its prompts, which is a person, another agent, or a program.
 
 use serde::{Deserialize, Serialize};
 
 use super::record::{Record, RecordWhat};
 use super::session::PromptBy;
 
-/// Speaker of a session. Only a person's sessions tell where the work was left, and only a person has wishes.
+/// Speaker of a session. Only a person's sessions define where the work was left, and only a person has wishes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Speaker {
@@ -19,7 +19,7 @@ pub enum Speaker {
 }
 
 impl Speaker {
-    /// Returns the speaker that these records show; `None` where nobody gives a prompt in them.
+    /// Returns the speaker of these records; `None` if they contain no prompt with a speaker.
     pub fn of(records: &[Record]) -> Option<Self> {
         let speakers = records.iter().filter_map(|record| match &record.what {
             RecordWhat::Prompt { by, .. } => Self::of_prompt(*by),
@@ -28,7 +28,7 @@ impl Speaker {
         speakers.min()
     }
 
-    /// Returns the speaker of a prompt; `None` where it is no speaker's.
+    /// Returns the speaker of a prompt; `None` if it has none.
     pub fn of_prompt(by: PromptBy) -> Option<Self> {
         match by {
             PromptBy::User | PromptBy::Command => Some(Self::Person),
@@ -43,7 +43,7 @@ impl Speaker {
         *self == Self::Person
     }
 
-    /// Returns the words that tell it apart in a list; empty for a person.
+    /// Returns the label that distinguishes it in a list; empty for a person.
     pub fn label(self) -> &'static str {
         match self {
             Self::Person => "",

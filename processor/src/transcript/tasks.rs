@@ -25,7 +25,7 @@ impl Tasks {
     /// No tasks.
     pub const NONE: Self = Self { tasks: Vec::new(), created: 0 };
 
-    /// Whether no task was ever created.
+    /// Returns whether no task was ever created.
     pub fn is_none(&self) -> bool {
         self.created == 0 && self.tasks.is_empty()
     }
@@ -46,7 +46,7 @@ impl Tasks {
                 _ => {}
             }
         }
-        // Older ones than these are of no use to anybody.
+        // Older tasks are no longer useful.
         list.tasks.drain(..list.tasks.len().saturating_sub(CARRIED_MAX));
         for (_, todo) in &mut list.tasks {
             todo.text = cut::middle(&todo.text, CARRIED_BYTES_MAX).into_owned();
@@ -55,7 +55,7 @@ impl Tasks {
         list
     }
 
-    /// Applies a change; `id` is what the result called a new task.
+    /// Applies a change; `id` is the result's name of a new task.
     pub fn apply(&mut self, change: &TaskChange, id: &str) {
         match change {
             TaskChange::Create { text } => {
@@ -82,7 +82,7 @@ impl Tasks {
         }
     }
 
-    /// The list as it stands.
+    /// Returns the current list.
     pub fn items(&self) -> Vec<Todo> {
         self.tasks.iter().map(|(_, todo)| todo.clone()).collect()
     }

@@ -1,5 +1,5 @@
-//! Auditing: looks for secrets in all that is stored about a project. Reports file, line and rule, never the text. Files
-//! can be cleaned. Git's history is not read.
+//! Auditing: searches for secrets in all data stored about a project. Reports file, line and rule, never the text.
+//! Files can be cleaned. Git's history is not read.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use crate::sync::{SyncOptions, prepare, sync_locked};
 
 pub use crate::secrets::search::{AuditReport, FoundSecret};
 
-/// Looks through everything; with `fix` cleans files first. `None` when a sync is at work.
+/// Searches everything; with `fix` it cleans files first. `None` if a sync is running.
 pub fn audit(options: &SyncOptions<'_>, fix: bool) -> Result<Option<AuditReport>> {
     let home = options.dirs.project(options.tree.project);
     let (settings, _) = settings_file::load(options.dirs, Some(options.tree));
@@ -31,7 +31,7 @@ pub fn audit(options: &SyncOptions<'_>, fix: bool) -> Result<Option<AuditReport>
         let Some(lock) = lock else { return Ok(None) };
         let prepared = prepare(options, &lock)?;
         audit.clean(options.dirs, options.tree, &settings)?;
-        // Everything derived from the cleaned files is made again.
+        // All data derived from the cleaned files is rebuilt.
         let afresh = SyncOptions { afresh: true, from: None, ..*options };
         sync_locked(&afresh, prepared)?;
     }
@@ -64,7 +64,7 @@ fn look(
     Ok(())
 }
 
-/// Whether a file has the name of a memory's.
+/// Returns whether a file has the name of a memory's.
 fn is_memory(path: &Path) -> bool {
     path.extension().is_some_and(|end| end == EXTENSION)
 }

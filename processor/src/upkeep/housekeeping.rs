@@ -10,15 +10,15 @@ use memory_store::time::DAY_MS;
 
 use crate::private_files::modified_ns;
 
-/// Days that what a session was given is kept after its last use.
+/// Days after its last use for which the record of a session's injections is kept.
 const SESSION_DAYS: i64 = 30;
 /// Days that receipts are kept.
 const RECEIPT_DAYS: i64 = 90;
-/// Days that what somebody edited is kept where it could not be taken over.
+/// Days for which a person's edit is kept if it could not be applied.
 const EDIT_DAYS: i64 = 30;
 
-/// Removes what is old in the state of one working tree, and refills what hooks use up. What cannot
-/// be done is left for the next time.
+/// Removes old files in the state of one working tree, and refills files that hooks use up. After a failure the next
+/// run tries again.
 pub fn sweep(state: &TreeDir, now: Timestamp) {
     remove_old(&state.sessions, now, SESSION_DAYS);
     if let Some(receipts) = state.receipts("any").parent() {
@@ -32,21 +32,20 @@ pub fn sweep(state: &TreeDir, now: Timestamp) {
     }
 }
 
-/// Removes copies of memories that were edited long ago and not taken over.
+/// Removes copies of memories that were edited long ago and not applied.
 pub fn sweep_edits(state: &TreeDir, now: Timestamp) {
-    // There may be one alone: what else was written here tells the time.
+    // It may be the only edit: the other files here determine the time.
     let last = fs::metadata(&state.folder).map(|metadata| newest(&state.folder, &metadata));
     remove_older(&state.edits, now.0.min(last.unwrap_or(now.0)), EDIT_DAYS);
 }
 
-/// Removes what was not touched for `days` before the newest entry was: a clock that is far ahead
-/// makes nothing old.
+/// Removes entries not modified for `days` before the newest entry: a clock that is far ahead makes nothing old.
 fn remove_old(folder: &Path, now: Timestamp, days: i64) {
     let last = entries(folder).map(|(_, _, touched)| touched).max();
     remove_older(folder, last.map_or(now.0, |last| now.0.min(last)), days);
 }
 
-/// Removes what was not touched for `days` before a time, in milliseconds since 1970.
+/// Removes entries not modified for `days` before a time, in milliseconds since 1970.
 fn remove_older(folder: &Path, now_ms: i64, days: i64) {
     for (path, is_dir, touched) in entries(folder).collect::<Vec<_>>() {
         if now_ms.saturating_sub(touched) <= days * DAY_MS {
@@ -56,7 +55,7 @@ fn remove_older(folder: &Path, now_ms: i64, days: i64) {
     }
 }
 
-/// Returns the entries of a folder: the path, whether it is a folder, and when it was last touched.
+/// Returns the entries of a folder: the path, whether it is a folder, and the time of its last change.
 fn entries(folder: &Path) -> impl Iterator<Item = (PathBuf, bool, i64)> {
     let all = fs::read_dir(folder).into_iter().flatten().flatten();
     let is_spare = |entry: &DirEntry| {
@@ -68,7 +67,7 @@ fn entries(folder: &Path) -> impl Iterator<Item = (PathBuf, bool, i64)> {
     })
 }
 
-/// When a file, or any file of a folder, was last changed, in milliseconds since 1970.
+/// Returns the time of the last change of a file, or of any file of a folder, in milliseconds since 1970.
 fn newest(path: &Path, metadata: &fs::Metadata) -> i64 {
     let inside = fs::read_dir(path).into_iter().flatten().flatten();
     let times =

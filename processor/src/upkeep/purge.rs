@@ -1,7 +1,7 @@
-//! Purging: a person wants turns gone. They go from the archive, from what was mined from them,
-//! from the index and the receipts; memories that nothing else says go, those that the person changed or wrote lose
-//! their evidence; what was purged is not read again, though its transcript may still be there; and a scan shows that
-//! nothing is left.
+//! Purging: a person removes turns permanently. They are removed from the archive, from the data mined from them, from
+//! the index and the receipts. Memories without other evidence are removed; memories that the person changed or wrote
+//! lose their evidence. Purged turns are not read again, even if their transcript still exists, and a scan verifies
+//! that nothing is left.
 
 mod memories;
 
@@ -52,13 +52,13 @@ pub enum PurgeTarget {
 /// Report of a purge.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PurgeReport {
-    /// Archived sessions that are gone.
+    /// Removed archived sessions.
     pub sessions: usize,
-    /// Records that are gone, those of other sessions' copies included.
+    /// Removed records, including those in copies in other sessions.
     pub records: usize,
-    /// Receipts that are gone.
+    /// Removed receipts.
     pub receipts: usize,
-    /// Files that were looked through afterwards.
+    /// Files scanned afterwards.
     pub scanned: usize,
     /// Memories that are gone because nothing else says them.
     pub forgotten: Vec<PurgedMemory>,
@@ -72,13 +72,13 @@ pub struct PurgeReport {
     pub sought: usize,
     /// Why memories could not be changed; their files are among those that are `left`.
     pub refused: Vec<String>,
-    /// Files in which something was still found; empty is what it must be.
+    /// Files in which a piece was still found; must be empty.
     pub left: Vec<PathBuf>,
     /// Report of the sync afterwards.
     pub sync: SyncReport,
 }
 
-/// A memory, as it is told.
+/// A memory as shown to the user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PurgedMemory {
     /// Its id.
@@ -94,7 +94,7 @@ pub struct PurgedMemory {
 pub struct PurgePreview {
     /// Sessions that would lose turns, by their whole ids.
     pub sessions: BTreeSet<String>,
-    /// Memories that were learned from what is to go. What other sessions say as well is learned again.
+    /// Memories learned from the removed turns. Those that other sessions support are learned again.
     pub learned: usize,
     /// Memories that would stay without their evidence.
     pub stripped: usize,
@@ -103,7 +103,7 @@ pub struct PurgePreview {
 /// Why no session could be purged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unclear {
-    /// None has such an id.
+    /// No session has such an id.
     #[error("no archived session begins with {0}")]
     None(String),
     /// More than one has.
@@ -124,14 +124,14 @@ impl Unclear {
     }
 }
 
-/// Context of an error that came before anything was changed.
+/// Context of an error that occurred before any change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("nothing was purged")]
 pub struct NothingPurged;
 
-/// Bytes of a piece of text by which the scan looks for what was purged.
+/// Minimum length of a piece of purged text that the scan searches for.
 const PROBE_BYTES_MIN: usize = 24;
-/// Pieces of text that are looked for.
+/// Maximum number of pieces that are searched for.
 const PROBES_MAX: usize = 2_000;
 
 /// Purges, publishes what remains, and looks for what should be gone. The options' lock rules hold.
@@ -139,7 +139,7 @@ pub fn purge(options: &SyncOptions<'_>, what: &PurgeTarget) -> Result<Option<Pur
     let home = options.dirs.project(options.tree.project);
     let Some(lock) = Lock::of_project(options.dirs, &home, options.busy)? else { return Ok(None) };
     let prepared = prepare(options, &lock)?;
-    // Anything that would be refused is refused before anything is gone.
+    // A refusal must happen before anything is removed.
     let (settings, _) = settings_file::load(options.dirs, Some(options.tree));
     Store::open(options.dirs, options.tree)?.redactor_for_writing(&settings)?;
     let mut purge = PurgeRun::begin(home)?;
@@ -152,7 +152,7 @@ pub fn purge(options: &SyncOptions<'_>, what: &PurgeTarget) -> Result<Option<Pur
     Ok(Some(purge.report))
 }
 
-/// Says what a purge would do, and does nothing.
+/// Dry run: reports what would be purged.
 ///
 /// # Errors
 /// With [`Unclear`] when no single session is meant.
@@ -172,11 +172,11 @@ struct PurgeRun {
     expired: Expired,
     purged: Purged,
     report: PurgeReport,
-    /// Text that must not be found any more.
+    /// Text that must no longer occur.
     probes: BTreeSet<Vec<u8>>,
-    /// Sessions that are gone.
+    /// Removed sessions.
     gone: BTreeSet<String>,
-    /// Memories that would have been learned from what is gone.
+    /// Memories that would have been learned from the removed turns.
     ids: BTreeSet<MemoryId>,
 }
 
@@ -230,7 +230,7 @@ impl PurgeRun {
         self.unpack_losing(&entries).context(NothingPurged)?;
         // The list of purged things is written first: a purge that is cut short stays cut off.
         self.purged.write(&self.home)?;
-        // So is that the index is to be made again from what the archive has.
+        // The flag that the index must be rebuilt from the archive is set first as well.
         let mut state = State::read(&self.home);
         state.published.clear();
         state.all_turns = true;
@@ -239,14 +239,14 @@ impl PurgeRun {
         self.rewrite_sessions(&entries)?;
         self.drop_expired(what)?;
         self.drop_disposable(options, what)?;
-        // A vector says roughly what its text said, and does not say which text that was.
+        // A vector reveals the approximate meaning of its text without naming the text.
         for folder in [self.home.llm.clone(), self.home.vectors.clone()] {
             unless_gone(fs::remove_dir_all(&folder))
                 .with_context(|| folder.display().to_string())?;
         }
         memory_store::migrate::remove_backups(&self.home)?;
         self.drop_damaged(what);
-        // Nothing that was remembered of the purged sessions is true any more.
+        // The stored state of the purged sessions is invalid.
         self.drop_state(options)?;
         Ok(memories)
     }
@@ -267,7 +267,7 @@ impl PurgeRun {
         if ids.len() > 1 && !ids.contains(id) {
             return Err(Unclear::Several(id.to_owned(), ids.len()).into());
         }
-        // One that was cut short is gone on with.
+        // An interrupted purge is continued.
         let session = if ids.contains(id) || self.purged.has_session(id) {
             id.to_owned()
         } else {
@@ -348,9 +348,10 @@ impl PurgeRun {
         Ok(())
     }
 
-    /// Removes what is purged from the parts of a session. Where it loses records, what parts were handed on by earlier
-    /// ones goes, too: of which turn it is, is not known. A cure may have been learned with the failure at the end of
-    /// the part before it. All of that goes before the records by which a purge that was cut short knows the session.
+    /// Removes purged records from the parts of a session. If a part loses records, the data that parts received from
+    /// earlier ones is removed as well, because its turn is not recorded. A cure may have been learned with the failure
+    /// at the end of the part before it. All of that is removed before the records by which an interrupted purge
+    /// recognises the session.
     fn rewrite_parts(&mut self, names: &[&str]) -> Result<()> {
         let (mut losing, mut carrying) = (Vec::new(), Vec::new());
         for name in names {
@@ -383,7 +384,7 @@ impl PurgeRun {
         Ok(())
     }
 
-    /// Removes what is purged from one archive file, or the file.
+    /// Removes purged records from one archive file, or the file.
     fn rewrite(&mut self, name: &str, file: SessionFile) -> Result<()> {
         let mut records = file.records.clone();
         self.purged.screen(&file.header.session, &mut records);
@@ -406,7 +407,7 @@ impl PurgeRun {
         Ok(())
     }
 
-    /// Notes what of the removed text occurs nowhere in what stays.
+    /// Records the lines of removed text that do not occur in the remaining records.
     fn probe(&mut self, before: &[Record], after: &[Record]) {
         let stays: HashMap<&str, ()> =
             after.iter().map(|record| (record.uuid.as_str(), ())).collect();
@@ -417,15 +418,15 @@ impl PurgeRun {
                 | RecordWhat::Thinking { text, .. } = &record.what
                 && let Some(line) = text.lines().find(|line| line.len() >= PROBE_BYTES_MIN)
             {
-                // As it stands in JSON files, where it is escaped.
+                // In JSON files the text is escaped.
                 self.probes.insert(escaped(line));
                 self.probes.insert(line.as_bytes().to_vec());
             }
         }
     }
 
-    /// Notes what was learned from a session; what is still learned from others is taken out by
-    /// [`Self::spare_remaining`].
+    /// Records the texts learned from a session; [`Self::spare_remaining`] removes those still learned from other
+    /// sessions.
     fn probe_drafts(&mut self, name: &str) {
         for draft in mining::drafts(&self.home, name) {
             for text in [&draft.title, &draft.quote] {
@@ -437,8 +438,8 @@ impl PurgeRun {
         }
     }
 
-    /// Takes out what is said in what is still archived, or was learned from that: it is rightly
-    /// still there. Session by session, for an archive may be larger than memory.
+    /// Removes the probes that occur in the remaining archive or in data learned from it: those may remain. Session by
+    /// session, because an archive may be larger than memory.
     fn spare_remaining(&mut self) -> Result<()> {
         let probes: Vec<Vec<u8>> = std::mem::take(&mut self.probes).into_iter().collect();
         let automaton = automaton(&probes)?;
@@ -498,7 +499,7 @@ impl PurgeRun {
                 let removed = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
                 unless_gone(removed).with_context(|| path.display().to_string())?;
             }
-            // A report tells of all sessions, and is made anew in a moment.
+            // A report covers all sessions and is quickly regenerated.
             for file in [state.handoff.clone(), state.report.clone()] {
                 unless_gone(fs::remove_file(&file)).with_context(|| file.display().to_string())?;
             }
@@ -547,7 +548,7 @@ impl PurgeRun {
         }
         for entry in fs::read_dir(self.archive.folder()).into_iter().flatten().flatten() {
             if entry.path().extension().is_some_and(|extension| extension == "damaged") {
-                // The scan says what is left.
+                // The scan reports the remaining files.
                 let _ = fs::remove_file(entry.path());
             }
         }
@@ -572,7 +573,7 @@ impl PurgeRun {
         state.write(&self.home)
     }
 
-    /// Looks through everything of ours for what should be gone.
+    /// Scans all of our files for purged text.
     fn scan(&mut self, dirs: &UserDirs, tree: &Tree) -> Result<()> {
         let mut folders = vec![self.home.folder.clone()];
         for tree in trees::present(dirs, tree) {
@@ -587,7 +588,7 @@ impl PurgeRun {
             let edits = TreeDir::at(folder.clone()).edits;
             for file in files::files(&folder) {
                 let file = file?;
-                // A pack that was put aside cannot be looked through.
+                // A pack that was set aside cannot be scanned.
                 if self.report.left.contains(&file) {
                     continue;
                 }
@@ -601,7 +602,7 @@ impl PurgeRun {
                 if !automaton.is_match(&bytes) {
                     continue;
                 }
-                // A copy that could not be taken over after an edit.
+                // A copy that could not be applied after an edit.
                 if file.starts_with(&edits) {
                     unless_gone(fs::remove_file(&file))
                         .with_context(|| file.display().to_string())?;
@@ -626,7 +627,7 @@ fn automaton(probes: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Result<AhoCo
     AhoCorasick::new(probes).context("the scan cannot be prepared")
 }
 
-/// Marks the pieces of text that occur; whether any does.
+/// Marks the pieces of text that occur; returns whether any does.
 fn mark(automaton: &AhoCorasick, text: &[u8], occur: &mut [bool]) -> bool {
     let mut any = false;
     for found in automaton.find_overlapping_iter(text) {

@@ -1,4 +1,4 @@
-//! How long turns are kept, and how much room they may take.
+//! How long turns are kept, and how much space they may take.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,11 +16,11 @@ use crate::collect::unclaimed::{known_sessions, last_active};
 use crate::private_files::read_json;
 use crate::state::SessionState;
 
-/// A clock further ahead than this of all that was ever written is not believed.
+/// Maximum number of days by which the clock may be ahead of the newest item.
 const AHEAD_DAYS_MAX: i64 = 30;
 
-/// The time by which things are old: the clock's, or that of the `newest` thing there is and a
-/// month when the clock says a later one. A clock that was set wrong must not empty the archive.
+/// Returns the time for decisions on age: the clock's, but at most a month after the `newest` item. A clock that was
+/// set wrong must not empty the archive.
 pub fn believed(clock: Timestamp, newest: Option<Timestamp>) -> Timestamp {
     newest.map_or(clock, |newest| {
         clock.min(Timestamp(newest.0.saturating_add(AHEAD_DAYS_MAX * DAY_MS)))
@@ -34,12 +34,12 @@ pub struct Limits {
     pub oldest: Timestamp,
     /// Sessions whose last record is older than this are not removed for their age.
     pub kept_until: Timestamp,
-    /// Bytes that the archive may take.
+    /// Maximum size of the archive.
     pub bytes_max: u64,
 }
 
 impl Limits {
-    /// Takes our own setting, or what the user set in Claude Code's settings when that is shorter.
+    /// Uses our own setting, or the one in Claude Code's settings if that is shorter.
     pub fn of(settings: &Settings, dirs: &UserDirs, now: Timestamp) -> Self {
         Self {
             oldest: Age::of(settings, dirs).limit(now),
@@ -54,7 +54,7 @@ impl Limits {
         last != Timestamp::default() && last < self.oldest && last >= self.kept_until
     }
 
-    /// The names of the sessions that have to go, the oldest first.
+    /// Returns the names of the sessions to be removed, the oldest first.
     pub fn expired(
         &self,
         entries: &[ArchiveEntry],
@@ -116,7 +116,7 @@ impl OldSessions {
     /// Finds such sessions among `transcripts`; `None` if there are none, or if they are kept already.
     ///
     /// # Errors
-    /// When the project's record cannot be read.
+    /// If the project's record cannot be read.
     pub fn look(
         dirs: &UserDirs,
         project: ProjectId,
@@ -143,7 +143,7 @@ impl OldSessions {
     }
 }
 
-/// `cleanupPeriodDays`, where the user set it.
+/// Returns `cleanupPeriodDays`, if the user set it.
 fn claude_days(dirs: &UserDirs) -> Option<i64> {
     let settings: serde_json::Value = read_json(&dirs.claude.join("settings.json"))?;
     settings.get("cleanupPeriodDays")?.as_i64().filter(|days| *days > 0)

@@ -1,4 +1,4 @@
-//! How long each transcript was when it was last looked at, and whose project what is new belongs to.
+//! Length of each transcript at the last scan, and the projects of its new records.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::{File, Metadata};
@@ -11,9 +11,9 @@ use memory_store::layout::{Tree, UserDirs};
 use crate::collect::discover;
 use crate::private_files::modified_ns;
 
-/// Bytes at the end of what is new in which working directories are looked for.
+/// Maximum number of new bytes, at the end, that are searched for working directories.
 const NEW_BYTES_MAX: u64 = 1 << 20;
-/// Bytes of a transcript's beginning in which they are looked for when none is there.
+/// Number of bytes of a transcript's beginning that are searched if there are none.
 const HEAD_BYTES_MAX: u64 = 128 << 10;
 
 /// Marks of transcripts: a few numbers for each, and no path.
@@ -41,7 +41,7 @@ impl TranscriptMarks {
             .collect();
     }
 
-    /// Looks at all transcripts; returns the projects of those that changed.
+    /// Scans all transcripts; returns the projects of those that changed.
     pub fn rescan(&mut self, dirs: &UserDirs, folder: &Path) -> BTreeSet<ProjectId> {
         let before = std::mem::take(&mut self.0);
         let found = discover::transcripts_in(folder).unwrap_or_default();
@@ -58,7 +58,7 @@ impl TranscriptMarks {
         projects
     }
 
-    /// Looks at some of them; returns the projects of those that changed.
+    /// Scans some of them; returns the projects of those that changed.
     pub fn look_at(&mut self, dirs: &UserDirs, paths: &BTreeSet<PathBuf>) -> BTreeSet<ProjectId> {
         let mut projects = BTreeSet::new();
         for path in paths {
@@ -83,13 +83,13 @@ fn key(path: &Path) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-/// The projects that this machine vouched for and that what stands after `from` was recorded in.
+/// Returns the trusted projects in which the records after `from` were written.
 fn projects_of(dirs: &UserDirs, path: &Path, from: u64) -> BTreeSet<ProjectId> {
     let cwds = match new_cwds(path, from) {
         Ok(cwds) if cwds.is_empty() => cwds_in(path, 0, HEAD_BYTES_MAX),
         cwds => cwds,
     };
-    // A transcript that vanished or cannot be read now is looked at when it changes again.
+    // A transcript that vanished or is unreadable now is read when it changes again.
     let cwds = cwds.unwrap_or_default();
     let project = |cwd: &String| {
         let cwd = Path::new(cwd);

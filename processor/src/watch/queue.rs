@@ -1,5 +1,5 @@
-//! When a project is due: once its transcripts rest for a moment, not too often, and once more when
-//! its sessions have been quiet for so long that they count as ended.
+//! Decides when a project is due: after its transcripts were quiet for a moment, with a minimum interval, and once more
+//! when its sessions have been quiet for so long that they count as ended.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -8,7 +8,7 @@ use memory_store::ProjectId;
 
 use super::Pace;
 
-/// A project whose sync failed waits so many times the usual gap.
+/// Multiple of the usual gap for which a project waits after a failed sync.
 const FAILED_GAPS: u32 = 15;
 
 /// The projects that wait.
@@ -20,7 +20,7 @@ pub struct Queue {
 
 #[derive(Debug, Default)]
 struct WaitingProject {
-    /// When its transcripts began to grow and when they last grew, since the last sync.
+    /// Times of the first and the last growth of its transcripts since the last sync.
     grew: Option<(Instant, Instant)>,
     not_before: Option<Instant>,
     settles_at: Option<Instant>,
@@ -32,7 +32,7 @@ impl Queue {
         Self { pace, projects: BTreeMap::new() }
     }
 
-    /// Notes that a transcript of a project grew.
+    /// Records that a transcript of a project grew.
     pub fn grew(&mut self, project: ProjectId, now: Instant) {
         let waiting = self.projects.entry(project).or_default();
         let since = waiting.grew.map_or(now, |(since, _)| since);
@@ -40,12 +40,12 @@ impl Queue {
         waiting.settles_at = Some(now + self.pace.settled);
     }
 
-    /// When the next project is due.
+    /// Returns the time when the next project is due.
     pub fn next_at(&self) -> Option<Instant> {
         self.projects.values().filter_map(|waiting| waiting.due_at(&self.pace)).min()
     }
 
-    /// Takes the project that is due for longest.
+    /// Removes and returns the project that has been due for longest.
     pub fn take(&mut self, now: Instant) -> Option<ProjectId> {
         let due = |waiting: &WaitingProject| waiting.due_at(&self.pace).filter(|at| *at <= now);
         let (_, project) = self
@@ -60,7 +60,7 @@ impl Queue {
         Some(project)
     }
 
-    /// Notes that a sync ended.
+    /// Records that a sync ended.
     pub fn ended(&mut self, project: ProjectId, now: Instant, succeeded: bool) {
         let gap = if succeeded { self.pace.gap } else { self.pace.gap * FAILED_GAPS };
         let waiting = self.projects.entry(project).or_default();
@@ -70,7 +70,7 @@ impl Queue {
         }
     }
 
-    /// Puts off a project that was taken.
+    /// Postpones a project that was taken.
     pub fn postpone(&mut self, project: ProjectId, until: Instant) {
         let waiting = self.projects.entry(project).or_default();
         waiting.grew.get_or_insert((until, until));

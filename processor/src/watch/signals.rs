@@ -5,8 +5,8 @@ use memory_store::fs::process::BlockedSignals;
 
 use super::Waker;
 
-/// Lets a thread wait for the signals and ring the bell. They are blocked everywhere else, so this
-/// comes before other threads begin.
+/// Starts a thread that waits for the signals and then stops the watcher. They are blocked in all other threads, so
+/// this must be called before these start.
 pub fn stop_on(waker: Waker) -> Result<()> {
     let signals = BlockedSignals::block().context("signals cannot be blocked")?;
     let waits = move || {

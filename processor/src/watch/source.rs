@@ -1,5 +1,4 @@
-//! Where news of transcripts comes from: the operating system, or a look from time to time where it
-//! tells nothing.
+//! Source of changes of transcripts: events of the operating system, or periodic scans where there are none.
 
 use std::path::Path;
 use std::time::Duration;
@@ -16,18 +15,18 @@ use crate::transcript::SOURCE;
 pub enum NewsSource {
     /// The operating system tells.
     Events(#[expect(dead_code, reason = "events come as long as it lives")] RecommendedWatcher),
-    /// Somebody looks from time to time, and why.
+    /// Periodic scans, with the reason.
     Polling(PollingReason),
 }
 
 /// Why no events are waited for.
 #[derive(Debug)]
 pub enum PollingReason {
-    /// The user wants it so.
+    /// The user requested it.
     Asked,
     /// The folder is not there yet.
     NoFolder,
-    /// The folder lies on another machine, or on a file system that tells nothing of its changes.
+    /// The folder is on another machine, or on a file system without change events.
     Remote,
     /// The operating system refused.
     Refused(String),
@@ -57,7 +56,7 @@ impl NewsSource {
         }
     }
 
-    /// Time between two looks at everything.
+    /// Returns the time between two full scans.
     pub const fn every(&self, pace: &Pace) -> Duration {
         match self {
             Self::Events(_) => pace.rescan,
@@ -65,12 +64,12 @@ impl NewsSource {
         }
     }
 
-    /// Whether there may be events later.
+    /// Returns whether there may be events later.
     pub const fn waits_for_folder(&self) -> bool {
         matches!(self, Self::Polling(PollingReason::NoFolder))
     }
 
-    /// Says what is done, for people.
+    /// Returns a description of the source for people.
     pub fn told(&self, folder: &Path) -> String {
         let folder = folder.display();
         match self {
@@ -91,7 +90,7 @@ impl NewsSource {
     }
 }
 
-/// Takes up one event of the operating system.
+/// Processes one event of the operating system.
 fn take(root: &Path, waker: &Waker, event: notify::Result<Event>) {
     let Ok(event) = event else { return waker.rescan() };
     if event.need_rescan() {

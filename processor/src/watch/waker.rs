@@ -1,11 +1,11 @@
-//! Waker of the watching thread: it rings for changed files, for the wish to look at everything, and for the end.
+//! Waker of the watching thread: it signals changed files, requests for a full scan, and the end.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Changed files that are remembered; when there are more, everything is looked at.
+/// Maximum number of stored changed files; with more, everything is scanned.
 const PATHS_MAX: usize = 1024;
 
 /// A bell that threads ring.
@@ -23,9 +23,9 @@ struct Bell {
 pub struct WakeReason {
     /// Files that changed.
     pub paths: BTreeSet<PathBuf>,
-    /// Whether something may have changed that nobody named.
+    /// Whether there may be changes in unnamed files.
     pub rescan: bool,
-    /// Whether the watched folder itself is gone.
+    /// Whether the watched folder itself was removed.
     pub lost: bool,
     /// Whether to end.
     pub stops: bool,
@@ -38,7 +38,7 @@ impl WakeReason {
 }
 
 impl Waker {
-    /// Notes that a file changed.
+    /// Records that a file changed.
     pub fn changed(&self, path: PathBuf) {
         self.ring(|noted| {
             if noted.rescan {
@@ -52,7 +52,7 @@ impl Waker {
         });
     }
 
-    /// Notes that events were lost.
+    /// Records that events were lost.
     pub fn rescan(&self) {
         self.ring(|noted| {
             noted.paths.clear();
@@ -60,7 +60,7 @@ impl Waker {
         });
     }
 
-    /// Notes that the watched folder is gone.
+    /// Records that the watched folder was removed.
     pub fn lost(&self) {
         self.ring(|noted| noted.lost = true);
     }
@@ -70,7 +70,7 @@ impl Waker {
         self.ring(|noted| noted.stops = true);
     }
 
-    /// Waits until it rings, this long at most, and takes what was noted.
+    /// Waits for a signal, this long at most, and returns the recorded reasons.
     pub fn wait(&self, most: Duration) -> WakeReason {
         let waits = |noted: &mut WakeReason| noted.is_nothing();
         let waited = self.0.rung.wait_timeout_while(self.noted(), most, waits);
@@ -84,7 +84,7 @@ impl Waker {
     }
 
     fn noted(&self) -> MutexGuard<'_, WakeReason> {
-        // It is whole after every change.
+        // It is consistent after every change.
         self.0.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

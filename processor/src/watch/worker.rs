@@ -1,4 +1,4 @@
-//! The sync that runs: a child with its own process group, which ends before the one who started it.
+//! The running sync: a child with its own process group, which ends before the watcher.
 
 use std::io;
 use std::path::Path;
@@ -9,9 +9,9 @@ use memory_store::ProjectId;
 use memory_store::background::is_passed_on;
 use memory_store::fs::process::{ask_group_to_end, end_group, end_with_caller, in_own_group};
 
-/// How long it may take to end when it is asked to.
+/// Maximum time that it may take to end after a request.
 const END_MAX: Duration = Duration::from_secs(5);
-/// How often that is looked at.
+/// Interval of these checks.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// A sync at work.
@@ -33,12 +33,12 @@ impl Worker {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        // It goes when we are killed, too: everything on disk is whole at any moment.
+        // It ends when we are killed, too: everything on disk is consistent at any moment.
         end_with_caller(in_own_group(&mut command));
         Ok(Self { project, child: command.spawn()? })
     }
 
-    /// The project and whether it succeeded, once it ended.
+    /// Returns the project and whether its sync succeeded, once it has ended.
     pub fn ended(&mut self) -> Option<(ProjectId, bool)> {
         match self.child.try_wait() {
             Ok(None) => None,
@@ -47,7 +47,7 @@ impl Worker {
         }
     }
 
-    /// Ends it, and what it started.
+    /// Ends it, with its child processes.
     pub fn stop(mut self) {
         ask_group_to_end(&self.child);
         let asked = Instant::now();

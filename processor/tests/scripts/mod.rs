@@ -1,5 +1,5 @@
-//! Transcripts written by hand: a script says what happens, and the lines come out as Claude Code
-//! of some version writes them.
+//! Transcripts written by hand: a script defines the events, and its lines have the form of some version of Claude
+//! Code.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use crate::standin::ollama::{Behaviour, Ollama};
 /// The time of the tests.
 pub const NOW: &str = "2026-11-21T12:00:00Z";
 
-/// The time of the tests.
+/// Returns the time of the tests.
 pub fn now() -> Timestamp {
     Timestamp::parse(NOW).unwrap()
 }
@@ -34,7 +34,7 @@ impl Redact for AsItIs {
     }
 }
 
-/// One session as it is written.
+/// One session in its file format.
 #[derive(Clone, Debug)]
 pub struct Script {
     pub session: String,
@@ -78,12 +78,12 @@ impl Script {
         self
     }
 
-    /// The time of the last line.
+    /// Returns the time of the last line.
     pub fn time(&self) -> String {
         Timestamp(self.at).to_string()
     }
 
-    /// A line of `kind` with the common fields; `more` is added to them.
+    /// Adds a line of `kind` with the common fields; `more` is added to them.
     pub fn line(&mut self, kind: &str, more: Value) -> String {
         self.count += 1;
         self.at += 1_234;
@@ -108,7 +108,7 @@ impl Script {
         uuid
     }
 
-    /// A line without the common fields.
+    /// Adds a line without the common fields.
     pub fn bare(&mut self, line: Value) {
         self.lines.push(line);
     }
@@ -134,7 +134,7 @@ impl Script {
         self.line("assistant", json!({"message": message, "requestId": "req_1"}))
     }
 
-    /// A tool call; returns its id.
+    /// Adds a tool call; returns its id.
     pub fn call(&mut self, tool: &str, input: Value) -> String {
         let id = format!("toolu_{}_{}", self.session, self.count);
         self.block(json!({"type": "tool_use", "id": id, "name": tool, "input": input}));
@@ -154,7 +154,7 @@ impl Script {
         self.line("user", json!({"message": message, "toolUseResult": format!("Error: {text}")}))
     }
 
-    /// A person refuses a call, with words or without.
+    /// Adds a person's refusal of a call, with words or without.
     pub fn refusal(&mut self, id: &str, words: &str) -> String {
         let text = refusal_text(words);
         let block =
@@ -192,7 +192,7 @@ impl Script {
         self.line("progress", json!({"data": data, "toolUseID": "t", "parentToolUseID": "t"}));
     }
 
-    /// The lines as they stand in the file.
+    /// Returns the text of the file.
     pub fn text(&self) -> String {
         self.lines.iter().map(|line| format!("{line}\n")).collect()
     }
@@ -251,19 +251,19 @@ impl Sealed {
         self.tree.root.to_str().unwrap()
     }
 
-    /// Returns a command of the user who lives there, at the time of the tests.
+    /// Returns a command of the user with this home, at the time of the tests.
     pub fn command(&self, program: &str) -> Command {
         let mut command = self.home.command(program);
         command.env("THROUGHLINE_NOW", NOW);
         command
     }
 
-    /// Has what the model thought indexed, as a search for it does.
+    /// Requests an index of the model's thinking, as a search for it does.
     pub fn want_thinking(&self) {
         memory_store::thinking::want(&self.dirs.tree(&self.tree.root)).unwrap();
     }
 
-    /// Has sessions read by a stand-in for a model, which answers as [`learns`].
+    /// Sets a stand-in for a model as the reader of sessions, with the answers of [`learns`].
     pub fn read_by_model(&self) {
         let server = Ollama::start(&["m"], Behaviour::Says(learns));
         let llm =
@@ -272,7 +272,7 @@ impl Sealed {
         std::fs::write(self.dirs.config_file(), llm).unwrap();
     }
 
-    /// Where a transcript of this project is.
+    /// Returns the path of a transcript of this project.
     pub fn transcript(&self, name: &str) -> PathBuf {
         self.dirs.claude.join("projects/-work").join(name)
     }
@@ -303,7 +303,7 @@ impl Sealed {
         report
     }
 
-    /// All files below the home with their bytes, but for those that `leave_out` names.
+    /// Returns all files below the home with their bytes, except those that `leave_out` names.
     pub fn files(&self, leave_out: impl Fn(&Path) -> bool) -> Vec<(PathBuf, Vec<u8>)> {
         let mut files = Vec::new();
         for entry in walkdir::WalkDir::new(&self.base).sort_by_file_name() {
@@ -311,7 +311,7 @@ impl Sealed {
             let path = entry.path().strip_prefix(&self.base).unwrap().to_owned();
             if entry.file_type().is_file() && !leave_out(&path) {
                 let mut bytes = std::fs::read(entry.path()).unwrap();
-                // A search for a text looks into pages of turns, too.
+                // A search for a text covers pages of turns, too.
                 bytes.extend(Segment::inflated_file(entry.path(), u64::MAX));
                 files.push((path, bytes));
             }
@@ -319,7 +319,7 @@ impl Sealed {
         files
     }
 
-    /// A file's text as it would be in any home: a checksum of text that names the home differs, too.
+    /// Returns a file's text as in any home: a checksum of text with the home's path differs, too.
     pub fn anywhere(&self, bytes: &[u8]) -> String {
         let text = String::from_utf8_lossy(bytes).replace(self.base.to_str().unwrap(), "HOME");
         let check = regex::Regex::new(r#""check":"[0-9a-f]{16}""#).unwrap();
@@ -327,7 +327,7 @@ impl Sealed {
     }
 }
 
-/// Runs git as somebody without a configuration; returns what it printed.
+/// Runs git as a user without a configuration; returns its output.
 pub fn git(root: &Path, arguments: &[&str]) -> String {
     let output = Command::new("git")
         .arg("-C")
@@ -343,7 +343,7 @@ pub fn git(root: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Answers with each sentence of the window that wishes for something from now on, and each that names a root cause.
+/// Answers with each sentence of the window that contains a standing wish, and each that names a root cause.
 pub fn learns(question: &str) -> String {
     let lines = question.lines().filter(|line| !line.contains("before this part"));
     let sentences = lines.flat_map(|line| line.split_inclusive(". ")).map(str::trim);
@@ -360,7 +360,7 @@ pub fn learns(question: &str) -> String {
     json!({ "memories": memories, "relations": [], "overtaken": [], "fallen": [] }).to_string()
 }
 
-/// A session in which things happen that are worth remembering, different for each seed.
+/// Returns a session with events worth remembering, different for each seed.
 pub fn eventful(session: &str, root: &str, seed: u32) -> Script {
     let start = format!("2026-11-{:02}T09:{:02}:00Z", 1 + seed % 20, seed % 60);
     let mut script = Script::new(session, root).starting(&start);

@@ -1,4 +1,4 @@
-//! Stand-ins for what the processor talks to.
+//! Stand-ins for the servers that the processor calls.
 
 pub mod ollama;
 pub mod openai;

@@ -1,5 +1,5 @@
-//! A stand-in for Ollama: the part of its HTTP interface that we use, with its forms and its
-//! errors, on a port of its own. What a model would say is a function of the test's.
+//! A stand-in for Ollama: the part of its HTTP interface that we use, with its forms and its errors, on a port of its
+//! own. The model's answers are a function in the test.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -13,12 +13,12 @@ const BODY_BYTES_MAX: usize = 8 << 20;
 /// Numbers of an embedding.
 const DIMENSIONS: usize = 8;
 
-/// How the server behaves when it is asked to chat.
+/// Behaviour of the server for chat requests.
 #[derive(Clone)]
 pub enum Behaviour {
-    /// It answers with what this function makes of the last message.
+    /// It answers with the result of this function for the last message.
     Says(fn(&str) -> String),
-    /// It answers with what this function makes of the last message, after a while.
+    /// It answers with the result of this function for the last message, after a while.
     Slowly(Duration, fn(&str) -> String),
     /// It sends half of its response and closes the connection.
     BreaksOff,
@@ -33,7 +33,7 @@ type Embeds = fn(&str) -> Vec<f32>;
 
 /// A running server; it ends with the test's process.
 pub struct Ollama {
-    /// Where it listens, as `OLLAMA_HOST` names it.
+    /// Its address, in the form of `OLLAMA_HOST`.
     pub host: String,
     requests: Arc<Mutex<Vec<(String, Value)>>>,
     behaviour: Arc<Mutex<Behaviour>>,
@@ -68,12 +68,12 @@ impl Ollama {
         *self.behaviour.lock().unwrap() = behaviour;
     }
 
-    /// Changes what it makes of texts from now on.
+    /// Replaces the function that makes vectors of texts.
     pub fn embed_by(&self, embeds: Embeds) {
         *self.embeds.lock().unwrap() = embeds;
     }
 
-    /// The bodies of what was asked at this path so far.
+    /// Returns the bodies of the requests at this path so far.
     pub fn asked(&self, path: &str) -> Vec<Value> {
         let requests = self.requests.lock().unwrap();
         requests.iter().filter(|(at, _)| at == path).map(|(_, body)| body.clone()).collect()
@@ -126,7 +126,7 @@ impl Serving {
         json!({"models": models.collect::<Vec<_>>()})
     }
 
-    /// Whether it has the model, which may be named without `:latest`.
+    /// Returns whether it has the model, which may be named without `:latest`.
     fn has(&self, model: &str) -> bool {
         let latest = format!("{model}:latest");
         self.models.iter().any(|known| known == model || *known == latest)
@@ -198,7 +198,7 @@ impl Serving {
     }
 }
 
-/// The answer of one chat, with the fields of the real one.
+/// Returns the answer of one chat, with the fields of the real one.
 fn answer(model: &str, said: &str, done: bool) -> Value {
     let mut answer = json!({
         "model": model, "created_at": "2026-10-02T12:00:00.000000000Z",
@@ -215,8 +215,7 @@ fn answer(model: &str, said: &str, done: bool) -> Value {
     answer
 }
 
-/// Shapes an answer as a grammar made from a schema would: text that is not a JSON object becomes the
-/// emptiest one that fits.
+/// Shapes an answer as a grammar for a schema would: text that is not a JSON object becomes the emptiest valid one.
 fn shaped(said: &str, schema: &Value) -> String {
     if said.trim_start().starts_with('{') {
         return said.to_owned();
@@ -233,7 +232,7 @@ fn shaped(said: &str, schema: &Value) -> String {
     Value::Object(empty.collect()).to_string()
 }
 
-/// A vector that is the same for the same text, of length one.
+/// Returns a vector that is the same for the same text, of length one.
 fn embedding(text: &str) -> Vec<f32> {
     let mut vector = [0.0f32; DIMENSIONS];
     for (at, byte) in text.bytes().enumerate() {
@@ -243,7 +242,7 @@ fn embedding(text: &str) -> Vec<f32> {
     vector.iter().map(|x| x / length).collect()
 }
 
-/// Reads a request: method, path, body. `None` when the client is gone.
+/// Reads a request: method, path, body. `None` if the client has disconnected.
 pub fn request(reader: &mut impl BufRead) -> Option<(String, String, Vec<u8>)> {
     let mut line = String::new();
     reader.read_line(&mut line).ok().filter(|bytes| *bytes > 0)?;

@@ -1,4 +1,4 @@
-//! A stand-in for a server with OpenAI's chat interface, with the errors of the real ones, on a port of its own.
+//! A stand-in for a server with OpenAI's chat interface, with the errors of real ones, on a port of its own.
 
 use std::collections::VecDeque;
 use std::io::{BufReader, Write};
@@ -24,14 +24,14 @@ pub enum Act {
 
 /// A running server; it ends with the test's process.
 pub struct OpenAi {
-    /// Where it listens.
+    /// Its address.
     pub host: String,
     acts: Arc<Mutex<VecDeque<Act>>>,
     asked: Arc<Mutex<Vec<Value>>>,
 }
 
 impl OpenAi {
-    /// Starts a server that takes these forms of answers, and otherwise does `usually`.
+    /// Starts a server that supports these forms of answers, and otherwise does `usually`.
     pub fn start(forms: &'static [&'static str], usually: Act) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let host = listener.local_addr().unwrap().to_string();
@@ -61,7 +61,7 @@ impl OpenAi {
         self.acts.lock().unwrap().extend(acts);
     }
 
-    /// The bodies of what was asked so far.
+    /// Returns the bodies of the requests so far.
     pub fn asked(&self) -> Vec<Value> {
         self.asked.lock().unwrap().clone()
     }

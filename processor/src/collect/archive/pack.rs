@@ -1,8 +1,8 @@
-//! A pack: the texts of several sessions in one file, compressed together. FORMAT.md has its bytes.
+//! A pack: the texts of several sessions in one file, compressed together. FORMAT.md defines its bytes.
 //!
-//! Sessions of one project repeat one another. A window over many of them finds that, which one over each alone does
-//! not. Each text stands behind a line that says whose it is, so that a pack is read from its beginning as far as it is
-//! sound, and nothing else is needed. The index at its end says quickly what is in it.
+//! Sessions of one project repeat one another. A window over many of them exploits that, unlike one over each alone.
+//! Each text follows a line with its session, so that a pack can be read from its beginning to the first damage without
+//! its index. The index at its end lists the content quickly.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -18,11 +18,11 @@ pub const MAGIC: [u8; 8] = *b"TLPACK\0\0";
 /// The version of the format, in the index.
 const FORMAT: u32 = 1;
 
-/// Bytes of the texts of one pack. To read a session is to decompress those before it, and damage may cost those behind
-/// it: a larger pack would take less room, and lose more.
+/// Maximum total size of the texts of one pack. Reading a session requires decompressing those before it, and damage
+/// may lose those after it: a larger pack would take less space, and lose more.
 pub const TEXT_BYTES_MAX: u64 = 24 << 20;
 
-/// Sessions of one pack, so that its index is not longer than one may be.
+/// Maximum number of sessions of one pack, which limits its index.
 const SESSIONS_MAX: usize = 2_048;
 
 /// Bytes of the index of a pack, and of the lines before its texts.
@@ -40,7 +40,7 @@ const LEVEL: u32 = 6;
 /// The longest repetition that ends the search for a longer one: the most that the format has.
 const NICE_BYTES: u32 = 273;
 
-/// Bytes that are decompressed at once: where that meets damage, so many before it may be missing.
+/// Number of bytes decompressed at once: at damage, this many before it may be lost.
 const READ_AT_ONCE: usize = 4 << 10;
 
 /// Bytes of a hash.
@@ -86,7 +86,7 @@ pub struct SessionPack {
     /// Its sessions, and where their texts are.
     members: Vec<(PackMember, Range<usize>)>,
     text: Vec<u8>,
-    /// Of one that was read: whether all texts are there, whatever its index says.
+    /// After reading: whether all texts are intact, whatever the index contains.
     is_whole: bool,
 }
 
@@ -96,12 +96,12 @@ impl SessionPack {
         self.members.is_empty()
     }
 
-    /// Whether the texts of one that was read are there to the last, and each is what was written.
+    /// Returns whether all texts of a pack that was read are present and intact.
     pub fn is_whole(&self) -> bool {
         self.is_whole
     }
 
-    /// Adds a session, whose file is so long and was written then.
+    /// Adds a session with the length and modification time of its file.
     pub fn add(&mut self, name: &str, text: &[u8], (file_bytes, modified_ns): (u64, i128)) {
         let (bytes, hash) = (text.len(), hash(text));
         let member = PackMember { name: name.to_owned(), bytes, hash, file_bytes, modified_ns };
@@ -145,8 +145,8 @@ impl SessionPack {
         Ok(hash(&index))
     }
 
-    /// Reads a pack as far as it goes: each session whose text is what was written. Returns, too, whether these are all
-    /// that the pack has; where its index is damaged, nobody knows.
+    /// Reads a pack up to the first damage: each session whose text is intact. Also returns whether these are all
+    /// sessions of the pack, which is unknown if its index is damaged.
     pub fn read(mut file: File) -> Result<(Self, bool)> {
         let index = match read_index(&mut file) {
             Err(error) if !is_damage(&error) => return Err(error),
@@ -175,7 +175,7 @@ impl SessionPack {
                 Err(_) => break false,
             }
         };
-        // An end that damage made has no index behind it.
+        // An end caused by damage is not followed by an index.
         let ended = ended && reader.get_ref().inner().starts_with(INDEX_BEGIN);
         let mut all_fit = true;
         let (mut members, mut at) = (Vec::new(), 0);
@@ -198,7 +198,7 @@ impl SessionPack {
     }
 }
 
-/// Reads what is in a pack, and no text.
+/// Reads the index of a pack, and no text.
 ///
 /// # Errors
 /// With [`is_damage`] when the index is not what was written.
@@ -232,7 +232,7 @@ pub fn read_index(file: &mut File) -> Result<Vec<PackMember>> {
     }
 }
 
-/// Whether a name is one that [`super::file_name`] makes, so that it leads nowhere else.
+/// Returns whether a name is one that [`super::file_name`] makes, so that it leads nowhere else.
 pub fn is_plain(name: &str) -> bool {
     let fits =
         |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.~".contains(&byte);
@@ -243,12 +243,12 @@ fn hash(text: &[u8]) -> String {
     blake3::hash(text).to_hex()[..2 * HASH_BYTES].to_owned()
 }
 
-/// Returns an error for bytes that are not what was written.
+/// Returns an error for bytes that differ from the written ones.
 pub fn damage(what: &'static str) -> anyhow::Error {
     io::Error::new(ErrorKind::InvalidData, what).into()
 }
 
-/// Whether an error is about bytes that are not what was written.
+/// Returns whether an error is about bytes that differ from the written ones.
 fn is_damage(error: &anyhow::Error) -> bool {
     match error.downcast_ref::<io::Error>() {
         Some(error) => matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::UnexpectedEof),

@@ -1,8 +1,8 @@
 //! Sessions that rest move together into a [`SessionPack`], and out of it before any of them is changed or removed.
 //!
-//! A session has a file of its own or is in a pack. Packs are never changed. A file goes once the pack that has its
-//! text was read again, and a pack goes once each session in it has a file again. So a kill leaves a session in both
-//! places at worst, and then in both alike. Where both are there, the file counts.
+//! A session has a file of its own or is in a pack. Packs are never changed. A file is removed after the pack with its
+//! text has been read back, and a pack is removed after each session in it has a file again. So a kill leaves at worst
+//! a session in both places, with the same content. If both exist, the file counts.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -43,7 +43,7 @@ pub struct PackFile {
     is_damaged: bool,
 }
 
-/// Packs that were looked at before.
+/// Packs that were examined before.
 #[derive(Debug, Default)]
 pub(super) struct KnownPacks {
     listed: Vec<PackFile>,
@@ -64,7 +64,7 @@ pub struct Packed {
 }
 
 impl Archive {
-    /// Its packs, by name.
+    /// Returns its packs, by name.
     pub fn packs(&self) -> Vec<PackFile> {
         let folder = self.packs_folder();
         let files = match each_in(&folder, PACK_SUFFIX) {
@@ -98,13 +98,13 @@ impl Archive {
         listed
     }
 
-    /// Why packs cannot be read now: their sessions are neither lost nor can they be changed.
+    /// Returns why packs cannot be read now: their sessions are not lost, but cannot be changed.
     pub fn unreadable_packs(&self) -> Vec<(PathBuf, String)> {
         let packs = self.packs().into_iter();
         packs.filter_map(|pack| Some((pack.file.path, pack.unreadable?))).collect()
     }
 
-    /// Says of each pack of which it cannot be told what is in it why that is.
+    /// Returns the reason for each pack whose content cannot be determined.
     pub fn unlisted_packs(&self) -> Vec<String> {
         let told = |pack: PackFile| {
             let path = pack.file.path.display();
@@ -116,13 +116,13 @@ impl Archive {
         self.packs().into_iter().filter_map(told).collect()
     }
 
-    /// The packs that were put aside because they were damaged.
+    /// Returns the damaged packs that were set aside.
     pub fn packs_aside(&self) -> Vec<PathBuf> {
         let listing = files_in(&self.packs_folder(), ASIDE).unwrap_or_default();
         listing.into_iter().map(|file| file.path).collect()
     }
 
-    /// How often a pack was decompressed to read sessions in it.
+    /// Returns how often a pack was decompressed to read sessions in it.
     pub fn packs_read(&self) -> usize {
         self.known_packs().reads
     }
@@ -135,7 +135,8 @@ impl Archive {
         self.known_packs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts sessions of one pack next to each other, so that each pack is read once. Otherwise they stay in their order.
+    /// Sorts sessions of one pack next to each other, so that each pack is read once. Otherwise their order is
+    /// unchanged.
     pub fn by_pack<T>(&self, items: &mut [T], name: impl Fn(&T) -> &str) {
         let packs = self.packs();
         if packs.is_empty() {
@@ -155,13 +156,13 @@ impl Archive {
         items.sort_by_key(|item| places.get(name(item)).copied());
     }
 
-    /// Returns the text of a session that is in a pack, and where that is; `None` when none has it.
+    /// Returns the text of a session in a pack, and the pack's path; `None` if no pack contains it.
     pub(super) fn packed_text(&self, name: &str) -> Result<Option<(PathBuf, Vec<u8>)>> {
         for PackFile { file, members, .. } in self.packs() {
             if !members.iter().any(|member| member.name == name) {
                 continue;
             }
-            // It may have been taken apart meanwhile.
+            // It may have been unpacked meanwhile.
             let Some(pack) = self.read_pack(&file)? else { continue };
             let text = pack.texts().find(|(member, _)| member.name == name);
             let (_, text) = text.ok_or_else(|| {
@@ -196,8 +197,8 @@ impl Archive {
         Ok(SessionPack::read(opened).map_err(|error| told(error, &file.path))?.1)
     }
 
-    /// Packs the first of these sessions, as many as there is room for. Their files go once the pack was read from the
-    /// disk and compared.
+    /// Packs the first of these sessions, as many as there is room for. Their files are removed after the pack was read
+    /// from the disk and compared.
     pub fn pack(&self, names: &[String]) -> Result<Packed> {
         let (mut pack, mut packed) = (SessionPack::default(), Packed::default());
         for name in names {
@@ -215,7 +216,7 @@ impl Archive {
                 }
                 Ok(None) => {}
                 Ok(Some(_)) => packed.refused.push(name.clone()),
-                // A sync tells of one that is damaged once it reads it.
+                // A sync reports a damaged session when it reads it.
                 Err(error) if is_damaged(&error) => packed.refused.push(name.clone()),
                 Err(_) => packed.has_failed = true,
             }
@@ -256,10 +257,10 @@ impl Archive {
         Ok(packed)
     }
 
-    /// Takes the packs apart that are damaged, or have a session that is elsewhere, too: after a kill, once a backup was put
-    /// back, or where a version that knows no packs read transcripts again. All but those that are `believed` are read for
-    /// that. Whoever changes sessions begins so: of two texts it would read one and replace
-    /// both. Returns those that were put aside, and why others cannot be read or taken apart now.
+    /// Unpacks the packs that are damaged, or share a session with another place: after a kill, after a backup was
+    /// restored, or after a version without packs read transcripts again. All packs except those that are `believed`
+    /// are read for that. Each writer of sessions must call this first: with two texts of a session it would read one
+    /// and replace both. Returns the packs set aside, and the reasons why others cannot be read or unpacked now.
     pub fn take_stale_apart(
         &self,
         believed: impl Fn(&ArchiveEntry) -> bool,
@@ -291,8 +292,8 @@ impl Archive {
         (aside, faults)
     }
 
-    /// Takes the packs apart that have a session, so that its file can be replaced or removed and no other text of it is
-    /// left. Returns where what was damaged of them was put aside; `None` when none has it.
+    /// Unpacks the packs that contain a session, so that its file can be replaced or removed and no other copy remains.
+    /// Returns the path to which a damaged pack was set aside; `None` if no pack contains the session.
     pub fn take_out(&self, name: &str) -> Result<Option<PathBuf>> {
         let mut place = None;
         let has = |pack: &PackFile| pack.members.iter().any(|member| member.name == name);
@@ -329,7 +330,7 @@ impl Archive {
         };
         let taken = take();
         if taken.is_err() && fs::symlink_metadata(&file.path).is_ok() {
-            // One that cannot be removed either is like what is in the pack.
+            // A file that cannot be removed either equals its copy in the pack.
             written.into_iter().for_each(|name| drop(remove_if_there(&self.path(name))));
             return taken;
         }
@@ -414,7 +415,7 @@ impl Archive {
         Ok(())
     }
 
-    /// Begins a file that is to be renamed once it is whole.
+    /// Creates a file to be renamed once it is complete.
     pub(super) fn temporary(&self) -> Result<NamedTempFile> {
         let file = tempfile::Builder::new().prefix(".writing-").tempfile_in(self.folder());
         file.with_context(|| self.folder().display().to_string())
@@ -446,18 +447,18 @@ fn members_of(path: &Path) -> Result<Option<Vec<PackMember>>> {
     match open_file(path) {
         Ok(Some(mut file)) => pack::read_index(&mut file).map(Some),
         Ok(None) => Ok(None),
-        // A folder in its place is not what was written, either, but nothing that can be put aside.
+        // A folder in its place is not a pack either, but cannot be set aside.
         Err(error) => Err(io::Error::other(format!("{:#}", error.root_cause())).into()),
     }
 }
 
-/// Whether it can be told what is in a pack.
+/// Returns whether the content of a pack can be determined.
 pub fn lists_pack(path: &Path) -> bool {
     matches!(members_of(path), Ok(Some(_)))
 }
 
-/// Unites two texts of one session: that of the later one, or the longer one, and behind it the records that only the
-/// other one has.
+/// Unites two texts of one session: that of the later one, or the longer one, followed by the records that only the
+/// other one contains.
 fn united(packed: &[u8], own: &[u8]) -> Vec<u8> {
     let rank = |text: &[u8]| {
         let header = read_header(&mut { text });
@@ -470,12 +471,12 @@ fn united(packed: &[u8], own: &[u8]) -> Vec<u8> {
     united
 }
 
-/// Returns the lines behind the header.
+/// Returns the lines after the header.
 fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split_inclusive(|byte| *byte == b'\n').skip(1)
 }
 
-/// Returns what two lines with the same record have in common; a line that is none, or has no name, only with itself.
+/// Returns a key that is equal for two lines with the same record; a line without a record or name equals only itself.
 fn key(line: &[u8]) -> Vec<u8> {
     match serde_json::from_slice::<Record>(line) {
         Ok(record) if !record.uuid.is_empty() => {
@@ -485,7 +486,7 @@ fn key(line: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Returns the texts of all sessions in a pack, for those who look for something in it.
+/// Returns the texts of all sessions in a pack, for searches.
 pub fn texts_of(file: fs::File) -> Result<Vec<u8>> {
     let (pack, is_sound) = SessionPack::read(file)?;
     ensure!(is_sound, "this pack of sessions is damaged");

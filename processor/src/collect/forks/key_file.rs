@@ -1,7 +1,7 @@
-//! Files of keys: of each archived session the keys of its records, so that they are not made again for each look at
-//! who shares any.
+//! Files of keys: the keys of the records of each archived session, so that they need not be computed for each search
+//! for shared ones.
 //!
-//! Of each record the file has both hashes, [`HASH_BYTES`] each, and how much later it was than the one before it, which
+//! For each record the file contains both hashes, [`HASH_BYTES`] each, and the time since the record before it, which
 //! is a small number.
 
 use std::path::PathBuf;
@@ -62,7 +62,7 @@ fn parse(bytes: &[u8], content: &str) -> Option<Vec<RecordKey>> {
     Some(keys)
 }
 
-/// Where the keys of a session are kept.
+/// Returns the path of a session's keys.
 fn path(home: &ProjectDir, name: &str) -> PathBuf {
     home.mined.join(format!("{name}.keys"))
 }

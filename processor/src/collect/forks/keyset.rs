@@ -1,9 +1,9 @@
-//! The keys of all sessions as a set on disk that says quickly of a key that no session holds it.
+//! The keys of all sessions as a set on disk that proves quickly that no session contains a key.
 //!
-//! A Bloom filter in blocks ("Cache-, Hash- and Space-Efficient Bloom Filters", Putze, Sanders and Singler 2007): each key
-//! has its bits in one block, so that to ask for one, or to add one, is one read and one write however many there are. One in some ten
-//! thousand unknown keys seems known; then the keys themselves are looked at. A block whose checksum does not fit is an
-//! error, for a bit that is lost would hide a key.
+//! A Bloom filter in blocks ("Cache-, Hash- and Space-Efficient Bloom Filters", Putze, Sanders and Singler 2007): each
+//! key has its bits in one block, so that a lookup or an insertion is one read or write, whatever the size. One in some
+//! ten thousand unknown keys seems known; then the keys themselves are read. A block with a wrong checksum is an error,
+//! because a lost bit would hide a key.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -16,14 +16,14 @@ use memory_store::store::{Privacy, replace};
 
 use super::key_file::HASH_BYTES;
 
-/// First bytes of the file, with the version of its format; the id and the number of blocks follow. In the first version
-/// keys had eight bytes and other bits.
+/// First bytes of the file, with the version of its format; the id and the number of blocks follow. In the first
+/// version keys had eight bytes and other bits.
 const MAGIC: [u8; 8] = *b"TLKEYS\x002";
 
 /// Bytes of an id.
 pub const ID: usize = 16;
 
-/// Where the number of blocks is.
+/// Offset of the number of blocks.
 const BLOCKS_AT: usize = 8 + ID;
 
 /// Bytes before the blocks.
@@ -35,14 +35,14 @@ const BLOCK: usize = 64;
 /// Bits of a block.
 const BITS: u64 = (BLOCK as u64 - 4) * 8;
 
-/// Keys that a block has on average when the set is full.
+/// Average number of keys in a block when the set is full.
 const KEYS_OF_BLOCK: usize = 20;
 
 /// Bits of a key.
 const BITS_OF_KEY: usize = 8;
 
-/// Keys that a set has room for, for each four that it is made with: a project that grows to twice its sessions has it
-/// made again three or four times.
+/// Capacity of a new set for each four of its keys: a project that grows to twice its sessions has it rebuilt three or
+/// four times.
 const ROOM_FOR_FOUR: usize = 5;
 /// Keys that a set has room for at least.
 const ROOM_MIN: usize = 1 << 14;
@@ -55,7 +55,7 @@ pub struct KeySet {
 }
 
 impl KeySet {
-    /// Makes the set of some keys, named `id`.
+    /// Creates the set of some keys, named `id`.
     pub fn create(path: &Path, id: [u8; ID], keys: &[u64]) -> Result<()> {
         let blocks = (keys.len() * ROOM_FOR_FOUR / 4).max(ROOM_MIN).div_ceil(KEYS_OF_BLOCK);
         let mut bytes = vec![0; HEADER + blocks * BLOCK];
@@ -69,12 +69,12 @@ impl KeySet {
         for block in bytes[HEADER..].chunks_exact_mut(BLOCK) {
             seal(block);
         }
-        // The file is replaced durably: the record about it must not be on the disk before.
+        // The file is replaced durably: the record that refers to it must not be on the disk before.
         Ok(replace(path, &bytes, Privacy::Private)?)
     }
 
-    /// Opens the set named `id`; `None` when there is another one, or none, or not all of it: with another number of
-    /// blocks each key is looked for in another one.
+    /// Opens the set named `id`; `None` if there is another one, or none, or only a part of it: with another number of
+    /// blocks each key would be searched in another block.
     pub fn open(path: &Path, id: [u8; ID]) -> Result<Option<Self>> {
         let context = || path.display().to_string();
         let file = match OpenOptions::new().read(true).write(true).open(path) {
@@ -96,15 +96,15 @@ impl KeySet {
         Ok(fits.then_some(Self { file, blocks }))
     }
 
-    /// How many keys there is room for.
+    /// Returns the number of keys for which there is room.
     pub fn room(&self) -> usize {
         self.blocks as usize * KEYS_OF_BLOCK
     }
 
-    /// Whether any session may hold a key; `false` is certain.
+    /// Returns whether any session may contain a key; `false` is certain.
     ///
     /// # Errors
-    /// When its block cannot be read or is damaged.
+    /// If its block cannot be read or is damaged.
     pub fn may_hold(&self, key: u64) -> Result<bool> {
         let block = self.block(key)?;
         Ok(bits(key).all(|bit| block[(bit / 8) as usize] & 1 << (bit % 8) != 0))
@@ -118,7 +118,7 @@ impl KeySet {
         Ok(write_all_at(&self.file, &block, place(key, self.blocks))?)
     }
 
-    /// Waits until what was added is on the disk: what is remembered about it must not be there before.
+    /// Waits until the additions are on the disk: the state that refers to them must not be written before.
     pub fn sync(&self) -> Result<()> {
         Ok(self.file.sync_data()?)
     }
@@ -132,14 +132,14 @@ impl KeySet {
     }
 }
 
-/// Where the block of a key begins.
+/// Returns the offset of a key's block.
 fn place(key: u64, blocks: u64) -> u64 {
     let number = (u128::from(key) * u128::from(blocks)) >> (8 * HASH_BYTES);
     HEADER as u64 + number as u64 * BLOCK as u64
 }
 
-/// The bits of a key in its block. Each is chosen by all of the key: a start and a step would give many keys of a block
-/// the same bits.
+/// Returns the bits of a key in its block. Each is chosen by the whole key: a start and a step would give many keys of
+/// a block the same bits.
 fn bits(key: u64) -> impl Iterator<Item = u64> {
     let chosen = std::iter::successors(Some(mixed(key)), |&before| Some(mixed(before)));
     chosen.take(BITS_OF_KEY).map(|random| ((random >> 32) * BITS) >> 32)

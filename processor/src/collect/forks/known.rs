@@ -1,8 +1,8 @@
-//! Record of keys that a sync remembers, so that a session that goes on costs its own new keys and not those of all.
+//! Stored keys of records, so that a session that continues costs its own new keys and not those of all.
 //!
-//! While no new key is held by another session, nobody's records change hands. So of the sessions that share
-//! records only the outcome is remembered, and the keys of all lie in a [`KeySet`]. Where a new key seems
-//! known, or one of those that share went on or is gone, all keys are looked at again.
+//! While no new key occurs in another session, no record changes its owner. So only the result for the sessions with
+//! shared records is stored, and the keys of all are in a [`KeySet`]. If a new key seems known, or a session with
+//! shared records continued or was removed, all keys are read again.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use super::{Holder, Owners, Ownership, RecordKey, keys, load_keys, store_keys};
 use crate::collect::archive::Archive;
 use crate::collect::newest::in_order;
 
-/// Sessions with something new that are few: more are not looked at one by one.
+/// Maximum number of changed sessions that are checked one by one.
 const SESSIONS_FEW: usize = 64;
 
 /// Record that is kept of the keys of a project.
@@ -30,11 +30,11 @@ pub struct KnownKeys {
     count: usize,
     /// The sessions that share records, and which of these they do not own.
     sharing: BTreeMap<String, String>,
-    /// The sessions whose keys are in the set, and the hash of their records.
+    /// The sessions with keys in the set, and the hash of their records.
     sessions: BTreeMap<String, String>,
 }
 
-/// The sessions whose keys are looked at.
+/// The sessions whose keys are read.
 #[derive(Clone, Debug)]
 pub struct Holders {
     /// The project's private folder.
@@ -63,7 +63,7 @@ impl Holders {
             return Some(keys);
         }
         let keys = keys(&self.archive.load_kept(name).ok()??.records);
-        // A cache: without it they are made again.
+        // A cache: without it they are computed again.
         let _ = store_keys(&self.home, name, content, &keys);
         Some(keys)
     }
@@ -79,14 +79,14 @@ impl Holders {
         Ownership { sharing, set: None, owners: OnceLock::from(owners), holders: self }
     }
 
-    /// Decides by what is `known` where that will do, and brings it up to date.
+    /// Decides by the `known` keys if they suffice, and updates them.
     pub fn decide_with(self, known: &mut KnownKeys) -> Ownership {
         match self.new_keys(known) {
             Ok(Some(set)) => {
                 let sharing = known.sharing.clone();
                 Ownership { sharing, set: Some(set), owners: OnceLock::new(), holders: self }
             }
-            // A set that cannot be read or written is made again.
+            // A set that cannot be read or written is rebuilt.
             Ok(None) | Err(_) => {
                 let holders = self.load();
                 *known = self.learn(&holders).unwrap_or_default();
@@ -97,7 +97,7 @@ impl Holders {
         }
     }
 
-    /// Adds the keys that are new to the set; `None` when all have to be looked at.
+    /// Adds the new keys to the set; `None` if all must be read.
     fn new_keys(&self, known: &mut KnownKeys) -> Result<Option<KeySet>> {
         let Some(set) = KeySet::open(&path(&self.home), id(&known.set))? else { return Ok(None) };
         let content_of = |name: &str| known.sessions.get(name).map(String::as_str);
@@ -149,13 +149,13 @@ impl Holders {
         if !added.is_empty() {
             set.sync()?;
         }
-        // Keys of removed sessions stay in the set: they seem known should they return.
+        // Keys of removed sessions stay in the set: they count as known if the session is restored.
         known.sessions.retain(|name, _| present.contains_key(name.as_str()));
         known.sessions.extend(added);
         Ok(Some(set))
     }
 
-    /// Makes the set anew.
+    /// Rebuilds the set.
     fn learn(&self, holders: &[Holder]) -> Result<KnownKeys> {
         let mut all: Vec<u64> =
             holders.iter().flat_map(|holder| holder.keys.iter().map(|key| key.hash)).collect();
@@ -174,7 +174,7 @@ impl Holders {
     }
 }
 
-/// The bytes of a set's name; of one that is none, those of no set.
+/// Returns the bytes of a set's name; for an invalid name those of no set.
 fn id(name: &str) -> [u8; ID] {
     u128::from_str_radix(name, 16).unwrap_or_default().to_be_bytes()
 }

@@ -1,4 +1,4 @@
-//! End of a session: what failed and did not pass since, the question that was not answered, and the last answer.
+//! End of a session: calls that failed and did not pass since, the unanswered question, and the last answer.
 
 use memory_store::memory::CommandRecord;
 use memory_store::signature::{classify, error_signature, normalise_command};
@@ -17,7 +17,7 @@ use crate::transcript::session::{Call, Input, StepKind, Turn};
 
 /// Characters of a question that is kept.
 const QUESTION_CHARS_MAX: usize = 280;
-/// Exit status of a command of which only its failure is known.
+/// Exit status of a command that is only known to have failed.
 const FAILED: i32 = 1;
 
 /// Returns the last message of a turn; the reader of transcripts leaves blank ones out.
@@ -28,7 +28,7 @@ pub fn last_text(turn: &Turn) -> Option<&str> {
     })
 }
 
-/// Returns the first paragraph of the last message of a turn that has words and asks nothing.
+/// Returns the first paragraph of the last message of a turn that has words and is not a question.
 pub fn answer_of(turn: &Turn) -> Option<String> {
     let units = units(last_text(turn)?);
     let tells = |text: &&str| count_words(text) > 0 && !asks(text);
@@ -44,10 +44,10 @@ pub fn question_of(turn: &Turn) -> Option<String> {
     (asks(&unit) && unit.chars().count() <= QUESTION_CHARS_MAX).then_some(unit)
 }
 
-/// Returns the last question where it was not answered: one that the assistant ended with or put in a dialogue, or one
+/// Returns the last question if it was not answered: one at the end of the assistant's message or in a dialogue, or one
 /// of the user that has no answer.
 pub fn open_question(turns: &[Turn]) -> Option<String> {
-    // A notice of the client, such as that a task ended, answers nothing.
+    // A notice of the client, such as that a task ended, is not an answer.
     let turn = turns
         .iter()
         .rev()
@@ -58,7 +58,7 @@ pub fn open_question(turns: &[Turn]) -> Option<String> {
             Input::Question { asked } => Some(unanswered(call, asked)),
             _ => None,
         },
-        // What the user typed meanwhile came after the question.
+        // The user typed this after the question.
         StepKind::Queued { .. } => Some(None),
         StepKind::Thinking { .. } => None,
     });
@@ -67,7 +67,7 @@ pub fn open_question(turns: &[Turn]) -> Option<String> {
     Some(cut(asked_in(&plain(last_line(&question))), QUESTION_CHARS_MAX))
 }
 
-/// Returns the last sentence of a text that asks.
+/// Returns the last question in a text.
 fn asked_in(text: &str) -> &str {
     let Some(end) = text.rfind(['?', '？']) else { return text };
     let before = text[..end].rmatch_indices(['.', '!', '?', '。', '？']);
@@ -79,7 +79,7 @@ fn asked_in(text: &str) -> &str {
     start.map_or(text, |(at, stop)| text[at + stop.len()..].trim_start())
 }
 
-/// Returns the last line: short paragraphs are put together in one passage.
+/// Returns the last line: a passage may consist of several short paragraphs.
 fn last_line(text: &str) -> &str {
     text.lines().last().unwrap_or_default()
 }
@@ -90,7 +90,7 @@ fn unanswered(call: &Call, asked: &[(String, String)]) -> Option<String> {
     open.0.lines().next().map(str::to_owned)
 }
 
-/// Returns the last words of the assistant where the last turn was interrupted.
+/// Returns the last words of the assistant if the last turn was interrupted.
 pub fn stopped(turns: &[Turn]) -> Option<String> {
     let turn = turns.last().filter(|turn| turn.interrupted)?;
     let unit = units(last_text(turn)?).pop()?;
@@ -166,7 +166,7 @@ fn exit_status(output: &str) -> i32 {
     rest[..digits].parse().unwrap_or(FAILED)
 }
 
-/// A search that finds nothing fails too; that is no failure to come back to.
+/// Returns whether a call is a failure to report. A search without a match fails too, but is not one.
 fn is_failure(key: &str, call: &Call) -> bool {
     let fails = classify(key).is_some() || error_signature(&call.output).is_some();
     fails && !words::USAGE.is_match(&call.output) && !is_sibling(call)

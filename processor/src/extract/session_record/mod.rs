@@ -1,8 +1,8 @@
-//! Session record: what a session was about. Rules make it from the structure of the turns (prompts, tool calls, todo
+//! Session record: the subject of a session. Rules derive it from the structure of the turns (prompts, tool calls, todo
 //! lists, the last message), never from patterns of prose. A model that reads the session adds its decisions.
 //!
 //! A transcript of a long session is archived in parts, and a subagent has a transcript of its own: each has a record,
-//! and readers put those of one session together (see `session_records`).
+//! and readers unite those of one session (see `session_records`).
 
 mod ending;
 mod record;
@@ -43,7 +43,7 @@ impl SessionRecord {
         fixes::mine(session, &with_folders(session, roots))
     }
 
-    /// Returns the record without what takes time to find: the commands that passed, and the cures.
+    /// Returns the record without the data that is slow to find: the commands that passed, and the cures.
     pub fn outline(session: &Session, roots: &Roots) -> Self {
         Self::outlined(session, &with_folders(session, roots))
     }
@@ -105,7 +105,7 @@ fn calls(turns: &[Turn]) -> impl Iterator<Item = &Call> {
     })
 }
 
-/// Returns who gives the prompts of these turns, and how many prompts they gave.
+/// Returns the speaker of these turns, and the number of their prompts.
 fn speaker(turns: &[Turn]) -> (Option<Speaker>, usize) {
     let Some(speaker) = turns.iter().filter_map(|it| Speaker::of_prompt(it.prompt.by)).min() else {
         return (None, 0);

@@ -1,4 +1,4 @@
-//! Data of a session record, and how the records of one session are put together.
+//! Data of a session record, and the union of the records of one session.
 
 use memory_store::memory::CommandRecord;
 use memory_store::signature::classify;
@@ -13,7 +13,7 @@ use crate::extract::sets::{overlap, word_set};
 use crate::transcript::Speaker;
 use crate::transcript::session::Todo;
 
-/// Format of a record; another one has all records made again.
+/// Format of a record; after a change all records are rebuilt.
 pub const VERSION: u32 = 1;
 
 /// Files of a session, those that were touched last.
@@ -36,14 +36,14 @@ pub(super) const ITEM_CHARS_MAX: usize = 160;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SessionRecord {
-    /// Format ([`VERSION`]); 0 where a version before session records wrote commands and cures alone.
+    /// Format ([`VERSION`]); 0 if a version before session records wrote commands and cures alone.
     pub version: u32,
     /// The session.
     pub session: String,
-    /// The subagent, where this is the record of one.
+    /// The subagent, if this is the record of one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// Speaker of its prompts, where it has any.
+    /// Speaker of its prompts, if it has any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speaker: Option<Speaker>,
     /// Time of the first step.
@@ -76,7 +76,7 @@ pub struct SessionRecord {
     /// Lines of the last commands that passed, in their normal form.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub passing: Vec<String>,
-    /// Calls that failed, with what was done until they passed.
+    /// Calls that failed, with the actions until they passed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cures: Vec<Cure>,
     /// Commits that were made in it.
@@ -91,10 +91,10 @@ pub struct SessionRecord {
     /// Tool calls that the user rejected.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rejected: Vec<RejectedCall>,
-    /// The last question, where it was not answered.
+    /// The last question, if it was not answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub question: Option<String>,
-    /// Where the last turn was interrupted: the last words of the assistant.
+    /// The last words of the assistant, if the last turn was interrupted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<String>,
     /// First paragraph of the last answer.
@@ -105,7 +105,7 @@ pub struct SessionRecord {
     /// Tasks that a model read as still open at the end of the session.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unfinished: Vec<String>,
-    /// True if the transcript was brought in a folder: it may be another person's.
+    /// True if the transcript was imported from a folder: it may be another person's.
     #[serde(skip)]
     pub brought: bool,
 }
@@ -151,7 +151,7 @@ pub struct RejectedCall {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Cure {
-    /// When it failed.
+    /// Time of the failure.
     pub at: Timestamp,
     /// The records of the failure and of its end.
     pub turns: Vec<String>,
@@ -159,29 +159,29 @@ pub struct Cure {
     pub call: String,
     /// The line of its output that names the error.
     pub error: String,
-    /// The error's signature, where it tells one error from others.
+    /// The error's signature, if it distinguishes one error from others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
-    /// What was done, in one sentence.
+    /// The remedy, in one sentence.
     pub cure: String,
     /// The files that were changed, and those that the call names.
     pub paths: Vec<String>,
 }
 
 impl SessionRecord {
-    /// Returns the items of the todo list that are not done, and what else a model read as open.
+    /// Returns the unfinished items of the todo list, and other items that a model read as open.
     pub fn open_tasks(&self) -> impl Iterator<Item = &str> {
         let listed = self.tasks.iter().filter(|task| !is_done(task)).map(|task| task.text.as_str());
         listed.chain(self.unfinished.iter().map(String::as_str))
     }
 
-    /// Takes the tasks among drafts: they are open items of the session and no memories.
+    /// Moves the tasks among drafts to the open items of the session: they are not memories.
     pub fn take_tasks(&mut self, drafts: &mut Vec<Draft>) {
         let tasks: Vec<Draft> = drafts.extract_if(.., |draft| draft.kind == Kind::Task).collect();
         self.add_unfinished(tasks.into_iter().map(|task| task.title));
     }
 
-    /// Adds tasks that a model read as open, but for those that the todo list has and those that are there.
+    /// Adds tasks that a model read as open, except those in the todo list and existing ones.
     pub fn add_unfinished(&mut self, tasks: impl Iterator<Item = String>) {
         for task in tasks {
             let task = cut(&plain(&task), ITEM_CHARS_MAX);
@@ -194,7 +194,7 @@ impl SessionRecord {
         }
     }
 
-    /// Returns whether something is left to go on with.
+    /// Returns whether there is unfinished work.
     pub fn leaves_open(&self) -> bool {
         let is_open = self.question.is_some() || self.stopped.is_some();
         is_open || !self.failing.is_empty() || self.open_tasks().next().is_some()
@@ -205,7 +205,7 @@ impl SessionRecord {
         self.passing.iter().any(|passed| settles(passed, line))
     }
 
-    /// Returns the files that it wrote, and when it did so last.
+    /// Returns the files that it wrote, with the time of the last write.
     pub fn written(&self) -> impl Iterator<Item = (&str, Timestamp)> {
         self.files.iter().filter_map(|file| Some((file.path.as_str(), file.edited?)))
     }
@@ -279,7 +279,7 @@ impl SessionRecord {
         }
     }
 
-    /// Returns the texts that people, models and programs worded, for those that must not be printed as they are.
+    /// Returns the texts worded by people, models and programs, which must not be printed unchecked.
     pub fn prose(&mut self) -> Vec<&mut String> {
         let mut texts = vec![
             &mut self.title,
@@ -296,7 +296,7 @@ impl SessionRecord {
         texts
     }
 
-    /// Removes what was said in the turns, which go. The title, the files, the commits, the commands and the cures stay.
+    /// Removes the texts of removed turns. The title, the files, the commits, the commands and the cures stay.
     pub fn forget_turns(&mut self) {
         for text in [&mut self.first_request, &mut self.last_request, &mut self.answer] {
             text.clear();
@@ -306,8 +306,8 @@ impl SessionRecord {
         self.rejected.clear();
     }
 
-    /// Leaves out what reads like an order to a model: Claude's words may come from a page or a file that told it to say
-    /// them, and a later session is given them.
+    /// Removes texts that a model would read as an order: Claude's words may repeat a page or a file that contained
+    /// them, and a later session receives them.
     pub fn leave_out_orders(&mut self) {
         if !is_sound(&self.answer) {
             self.answer.clear();
@@ -324,14 +324,14 @@ impl SessionRecord {
         }
     }
 
-    /// Returns a copy without what [`Self::leave_out_orders`] leaves out.
+    /// Returns a copy without the texts that [`Self::leave_out_orders`] removes.
     pub fn without_orders(&self) -> Self {
         let mut sound = self.clone();
         sound.leave_out_orders();
         sound
     }
 
-    /// Returns every text, to hide what must not be stored.
+    /// Returns every text, for the redaction of data that must not be stored.
     pub fn texts(&mut self) -> Vec<&mut String> {
         let mut texts = vec![
             &mut self.folder,
@@ -375,14 +375,14 @@ pub fn is_done(task: &Todo) -> bool {
     task.state == "completed"
 }
 
-/// Returns whether a command that passed shows that another one fails no longer: it is the same, alone or in a line with
-/// others, or of its class.
+/// Returns whether a command that passed shows that another one fails no longer: it is the same, alone or in a line
+/// with others, or of its class.
 pub fn settles(passed: &str, failed: &str) -> bool {
     let class = classify(passed);
     passed.split(" && ").any(|one| one == failed) || class.is_some() && classify(failed) == class
 }
 
-/// Returns files with the last one first; files that were written come before others once there are too many.
+/// Returns files with the last one first; if there are too many, written files precede others.
 pub(super) fn ordered(mut files: Vec<TouchedFile>) -> Vec<TouchedFile> {
     if files.len() > FILES_MAX {
         files.sort_by(|one, other| {

@@ -9,7 +9,7 @@ use crate::transcript::session::{Input, Session, StepKind, Turn};
 /// Characters of a title.
 const TITLE_CHARS_MAX: usize = 120;
 
-/// Returns the request of a turn; `None` where it only goes on with the one before, or has nothing but material.
+/// Returns the request of a turn; `None` if it only continues the one before, or has only material.
 fn request_of(turn: &Turn) -> Option<String> {
     let words = words_of(turn);
     let request = asked(words);
@@ -17,8 +17,8 @@ fn request_of(turn: &Turn) -> Option<String> {
     (!request.is_empty() && !goes_on(words)).then(|| cut(request, TEXT_CHARS_MAX))
 }
 
-/// Returns the words of the first prompt that only goes on, where no prompt is a request. Material that was pasted may
-/// be the words of others.
+/// Returns the words of the first prompt that only continues, if no prompt is a request. Pasted material may contain
+/// the words of others.
 fn any_words(turns: &[Turn]) -> String {
     let mut words = turns.iter().map(words_of);
     let words = words.find(|words| !words.trim().is_empty() && goes_on(words));

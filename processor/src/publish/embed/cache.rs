@@ -31,12 +31,12 @@ impl VectorCache {
         Some(Vector(components.map(u8::cast_signed)))
     }
 
-    /// Whether a text is known.
+    /// Returns whether a text is known.
     pub fn has(&self, text: &str) -> bool {
         self.0.has(TextHash::of(text))
     }
 
-    /// Adds what the transformer made of some texts.
+    /// Adds the transformer's vectors of some texts.
     pub fn add(&mut self, made: &[(&str, Vector)]) -> Result<()> {
         let bytes: Vec<[u8; DIMENSIONS]> =
             made.iter().map(|(_, vector)| vector.0.map(i8::cast_unsigned)).collect();

@@ -1,10 +1,9 @@
-//! Gives memories and turns their vectors.
+//! Computes the vectors of memories and turns.
 //!
-//! New texts are published at once with the vectors of the table, which cost microseconds. Then the
-//! transformer embeds texts that it has not seen, for a bounded time: memories first, then the latest turns.
-//! Its vectors are kept in caches and published in place of the table's. A run that is killed loses the texts
-//! of one portion. Once all turns have theirs in the indexes, the cache of turns goes: where all turns are published
-//! again, theirs are taken from the indexes that there are.
+//! New texts are published at once with the vectors of the table, which cost microseconds. Then the transformer embeds
+//! new texts, for a bounded time: memories first, then the latest turns. Its vectors are stored in caches and published
+//! in place of the table's. A run that is killed loses the texts of one portion. Once all turns have theirs in the
+//! indexes, the cache of turns is removed: if all turns are published again, theirs are read from the existing indexes.
 
 mod cache;
 mod published;
@@ -32,12 +31,12 @@ use cache::VectorCache;
 
 /// The name of the cache of turns.
 const TURNS: &str = "turns.cache";
-/// Texts that are embedded between two looks at the clock.
+/// Number of texts that are embedded between two checks of the clock.
 const PORTION: usize = 32;
-/// Threads that embed: it is background work, and the user's programs run beside it.
+/// Number of embedding threads: it is background work, and the user's programs run at the same time.
 const THREADS_MAX: usize = 2;
 
-/// Texts whose words are looked up in the table one by one. To read it as a whole takes about as long.
+/// Maximum number of texts that are looked up in the table one by one. Reading it as a whole takes about as long.
 const TEXTS_FEW: usize = 64;
 
 /// Models that embed the texts of a project.
@@ -45,7 +44,7 @@ const TEXTS_FEW: usize = 64;
 pub struct Embedding {
     models: PathBuf,
     table: Table,
-    /// The table read as a whole, once many texts were looked up in it.
+    /// The table read as a whole, after many lookups.
     whole: OnceLock<Option<Table>>,
     /// Texts that were.
     looked_up: AtomicUsize,
@@ -53,7 +52,7 @@ pub struct Embedding {
     memories: VectorCache,
     /// Opened when turns are embedded: it may be large.
     turns: Option<VectorCache>,
-    /// Vectors that indexes have, where all turns are published again.
+    /// Vectors in the indexes, if all turns are published again.
     published: HashMap<TextHash, Vector>,
 }
 
@@ -67,7 +66,7 @@ pub struct EmbeddedTexts {
 }
 
 impl Embedding {
-    /// Opens the model that came with the programs; `None` when none did.
+    /// Opens the model installed with the programs; `None` if there is none.
     pub fn open(dirs: &UserDirs, home: &ProjectDir) -> Result<Option<Self>> {
         let installed = dirs.models.as_ref().filter(|dir| dir.join(model::FILE_NAME).exists());
         let Some(models) = installed else { return Ok(None) };
@@ -79,32 +78,32 @@ impl Embedding {
         Ok(Some(Self { models, table, whole, looked_up, caches, memories, turns: None, published }))
     }
 
-    /// The table for one more text.
+    /// Returns the table for one more text.
     fn table(&self) -> &Table {
         if self.looked_up.fetch_add(1, Ordering::Relaxed) < TEXTS_FEW {
             return &self.table;
         }
         let load = || {
             let whole = Table::load(&self.models).ok();
-            // Another one may be installed by now.
+            // Another one may have been installed.
             whole.filter(|whole| whole.space() == self.table.space())
         };
         self.whole.get_or_init(load).as_ref().unwrap_or(&self.table)
     }
 
-    /// Looks whether the transformer is there, before anything is read for it.
+    /// Checks whether the transformer exists, before any text is read for it.
     ///
     /// # Errors
-    /// When it is not.
+    /// If it does not exist.
     pub fn find_transformer(&self) -> Result<()> {
         let path = self.models.join(EmbedderModel::read(&self.models)?.transformer);
         std::fs::metadata(&path).map(drop).with_context(|| path.display().to_string())
     }
 
-    /// Opens what is known of turns, which may be much.
+    /// Opens the cache of turns, which may be large.
     ///
     /// # Errors
-    /// When it cannot be read or written.
+    /// If it cannot be read or written.
     pub fn open_turns(&mut self) -> Result<()> {
         if self.turns.is_none() {
             let path = self.caches.join(TURNS);
@@ -113,7 +112,7 @@ impl Embedding {
         Ok(())
     }
 
-    /// Takes the vectors of turns that these indexes have, before all turns are published again.
+    /// Reads the vectors of turns in these indexes, before all turns are published again.
     pub fn take_published(&mut self, folders: &[PathBuf]) {
         for folder in folders {
             // A text whose vector cannot be read is embedded again.
@@ -128,7 +127,7 @@ impl Embedding {
         self.published = HashMap::new();
     }
 
-    /// Whether there is a cache of turns.
+    /// Returns whether there is a cache of turns.
     pub fn has_turns_cache(home: &ProjectDir) -> bool {
         home.vectors.join(TURNS).exists()
     }
@@ -136,27 +135,27 @@ impl Embedding {
     /// Removes the cache of turns, all of which have their vectors in the indexes.
     ///
     /// # Errors
-    /// When it cannot be removed.
+    /// If it cannot be removed.
     pub fn drop_turns(&mut self) -> Result<()> {
         self.turns = None;
         remove_if_there(&self.caches.join(TURNS)).map(drop)
     }
 
-    /// Whether the transformer has embedded the text of a memory.
+    /// Returns whether the transformer has embedded the text of a memory.
     pub fn has_memory(&self, text: &str) -> bool {
         self.memories.has(text)
     }
 
-    /// Whether the transformer has embedded the text of a turn, as far as what is known was opened.
+    /// Returns whether the transformer has embedded the text of a turn, according to the opened caches.
     pub fn has_turn(&self, text: &str) -> bool {
         self.turns.as_ref().is_some_and(|turns| turns.has(text))
     }
 
-    /// Lets the transformer embed the texts that it has not seen, memories first, until the time
-    /// is over. Says how many it embedded.
+    /// Embeds new texts with the transformer, memories first, until the time is over. Returns the number of embedded
+    /// texts.
     ///
     /// # Errors
-    /// When the transformer cannot be read, or a cache not written.
+    /// If the transformer cannot be read, or a cache not written.
     pub fn learn(
         &mut self,
         texts: &EmbeddedTexts,
@@ -200,7 +199,7 @@ impl Embedding {
     }
 }
 
-/// The vectors of some texts, those without any words left out.
+/// Returns the vectors of some texts, those without any words left out.
 fn embed<'a>(
     transformer: &Transformer,
     texts: &'a [String],

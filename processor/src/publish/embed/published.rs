@@ -7,7 +7,7 @@ use memory_store::custom_embedder::TextHash;
 use memory_store::embed::{Encoder, Space, Vector};
 use memory_store::index::Index;
 
-/// Tells each vector of a turn that the transformer made in this space, with the hash of its text.
+/// Calls `told` with each vector of a turn that the transformer made in this space, and the hash of its text.
 pub(super) fn each(
     folder: &Path,
     space: Space,

@@ -1,9 +1,8 @@
-//! Records of values made from texts, so that none is made twice: not for another working tree, not when a memory
-//! comes back.
+//! Caches of values computed from texts, so that none is computed twice: not for another working tree, not when a
+//! memory is restored.
 //!
-//! A file of records of one size, appended to; a record that a crash cut off or that is damaged is
-//! work to do again, nothing more. One process at a time writes it, the holder of the project's
-//! lock.
+//! A file of records of one size, appended to; a record that a crash cut off or that is damaged only has to be computed
+//! again. One process at a time writes it, the holder of the project's lock.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -16,13 +15,13 @@ use memory_store::custom_embedder::TextHash;
 use memory_store::fs::disk::{private_options, read_exact_at, write_all_at};
 use memory_store::store::{Privacy, create_folder};
 
-/// Bytes before the records: they name the format, and what made the values.
+/// Size of the header before the records, with the format and the source of the values.
 pub const HEADER: usize = 24;
 /// Bytes of a record besides its value: the text's name before it, a checksum after it.
 const FRAME: usize = KEY + 4;
 /// Bytes of a text's name.
 const KEY: usize = 16;
-/// Bytes of a file's records; when there are as many, the older half goes.
+/// Maximum size of a file's records; at this size the older half is removed.
 const BYTES_MAX: usize = 140 << 20;
 
 /// An open file of records.
@@ -33,7 +32,7 @@ pub struct Records {
     header: [u8; HEADER],
     /// Bytes of a value.
     value: usize,
-    /// Where the record of a text starts.
+    /// Offset of the record of each text.
     places: HashMap<TextHash, u64>,
     /// Bytes of the file.
     length: u64,
@@ -47,7 +46,7 @@ impl Records {
             .with_context(|| path.display().to_string())
     }
 
-    /// The header of the file `path`; `None` when there is none that can be read.
+    /// Returns the header of the file `path`; `None` if there is no readable one.
     pub fn header(path: &Path) -> Option<[u8; HEADER]> {
         let mut header = [0; HEADER];
         File::open(path).ok()?.read_exact(&mut header).ok()?;
@@ -99,12 +98,12 @@ impl Records {
         parse(&record).map(|(_, value)| value.to_vec())
     }
 
-    /// Whether a text is known.
+    /// Returns whether there is a value for a text.
     pub fn has(&self, text: TextHash) -> bool {
         self.places.contains_key(&text)
     }
 
-    /// Adds what was made of some texts; values of another length are left out.
+    /// Adds the values of some texts; values of another length are left out.
     pub fn add<'a>(&mut self, made: impl Iterator<Item = (TextHash, &'a [u8])>) -> Result<()> {
         let made: Vec<_> = made.filter(|(_, value)| value.len() == self.value).collect();
         if self.places.len() + made.len() > self.records_max {
@@ -155,7 +154,7 @@ fn put(out: &mut Vec<u8>, text: TextHash, value: &[u8]) {
     out.extend_from_slice(&check.to_le_bytes());
 }
 
-/// Reads a record; `None` when its checksum does not fit.
+/// Reads a record; `None` if its checksum is wrong.
 fn parse(record: &[u8]) -> Option<(TextHash, &[u8])> {
     let (body, check) = record.split_last_chunk::<4>()?;
     if u32::from_le_bytes(*check) != checksum(body) {

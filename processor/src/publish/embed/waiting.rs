@@ -17,8 +17,8 @@ pub(crate) fn is_waiting(dir: &Path, space: Space) -> Result<bool> {
     Ok(segments.any(|segment| missing(segment, space).is_ok_and(|missing| missing > 0)))
 }
 
-/// The texts of turns in the index in `dir` that wait, at most `most`, the latest first. `made` says
-/// of which texts the vector was made already: they wait for nothing but their segment.
+/// Returns the texts of waiting turns in the index in `dir`, at most `most`, the latest first. `made` returns whether
+/// the vector of a text exists already: such a text only waits for its segment.
 pub(crate) fn turns(
     dir: &Path,
     space: Space,

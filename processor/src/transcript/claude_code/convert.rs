@@ -1,5 +1,5 @@
-//! One line of a transcript to the records that are kept of it. Looks at nothing but the line, so
-//! that slices of a transcript give the records of the whole.
+//! Converts one line of a transcript to its stored records. It depends only on the line, so that slices of a transcript
+//! give the records of the whole.
 
 use memory_store::Timestamp;
 use memory_store::prompt::{said, said_in_pieces, without_echoes};
@@ -30,7 +30,7 @@ const INTERACTIVE: [&str; 2] = ["cli", "remote"];
 /// Entry points of editors and desktop programs.
 const EDITORS: [&str; 3] = ["claude-vscode", "claude-jetbrains", "claude-desktop"];
 
-/// How often a damaged line may be looked through, all in all.
+/// Maximum number of passes over a damaged line in total.
 const SALVAGE_PASSES: usize = 16;
 
 /// Adds the records of `line` to `out`.
@@ -40,7 +40,7 @@ pub fn convert(line: &[u8], redact: &dyn Redact, out: &mut Vec<Record>) -> LineO
         if rest.is_empty() {
             return LineOutcome::Read;
         }
-        // After a torn write something else may stand before the next object.
+        // After a torn write other text may precede the next object.
         let Some(start) = memchr::memchr(b'{', rest) else { return LineOutcome::Damaged };
         rest = &rest[start..];
         let head = scan(rest);
@@ -53,8 +53,8 @@ pub fn convert(line: &[u8], redact: &dyn Redact, out: &mut Vec<Record>) -> LineO
     LineOutcome::Damaged
 }
 
-/// Looks for a whole record behind the remains of a torn one. So many objects that begin and do not end may be
-/// nested in one another that each of them cannot be looked at to its end: what is looked at is bounded.
+/// Searches for a whole record after the remains of a torn one. Many unclosed objects may be nested in one another, so
+/// that not each can be scanned to its end: the total number of scanned bytes is limited.
 fn salvage(line: &[u8], redact: &dyn Redact, out: &mut Vec<Record>) -> LineOutcome {
     let mut left = line.len().saturating_mul(SALVAGE_PASSES);
     for marker in [&b"{\"parentUuid\":"[..], b"{\"type\":"] {
@@ -94,7 +94,7 @@ fn object(
     }
     let value = serde_json::from_slice::<Value>(bytes)
         .or_else(|_| serde_json::from_slice(&repair(bytes)))
-        // A value that lies too deep is left out, and the rest of the line is read.
+        // A value that is nested too deep is left out, and the rest of the line is read.
         .ok()
         .or_else(|| serde_json::from_slice(&repair(&shallow(bytes)?)).ok());
     let Some(value) = value else { return LineOutcome::Damaged };
@@ -298,8 +298,8 @@ impl ParsedLine<'_> {
         match self.text("operation") {
             "enqueue" => {
                 let text = tool::block_text(self.value.get("content"));
-                // Finished background tasks are queued as JSON objects; they take their place in
-                // the queue, but nobody said them.
+                // Finished background tasks are queued as JSON objects; they keep their place in the queue, but have no
+                // author.
                 let text = match prompt::classify(&text) {
                     Said::Prompt(text) if !text.starts_with("{\"task_id\"") => text,
                     _ => String::new(),
@@ -354,7 +354,7 @@ impl ParsedLine<'_> {
         kept(&without_sequences(text), max, self.redact)
     }
 
-    /// What is kept of a text that the user typed.
+    /// Returns the stored form of a text that the user typed.
     fn kept_of_user(&self, text: &str, max: usize) -> String {
         kept(&without_sequences(text), max, &self.from(TextOrigin::User))
     }
@@ -384,7 +384,7 @@ pub fn prompt_by(record: &Value) -> PromptBy {
     if record.get("isSidechain").and_then(Value::as_bool).unwrap_or_default() {
         return PromptBy::Machine;
     }
-    // The lead of a team gives a member its prompts, as a person would.
+    // The lead of a team writes a member's prompts, as a person would.
     let is_typed = matches!(origin.as_str(), "human" | "user") && source == "typed";
     if !is_typed && is_of_team_member(record) {
         return PromptBy::Agent;
@@ -408,8 +408,8 @@ pub fn prompt_by(record: &Value) -> PromptBy {
     }
 }
 
-/// Returns whether a program gives the prompts of a session. Entry points that are not known are no person's: a missed wish
-/// can be repeated, a false one is followed.
+/// Returns whether a program gives the prompts of a session. Unknown entry points count as programs: a missed wish can
+/// be repeated, a false one is followed.
 fn is_of_program(origins: [&str; 2], entrypoint: &str) -> bool {
     // They start their sessions through the SDK, and a person types there.
     if EDITORS.contains(&entrypoint) {
@@ -427,7 +427,7 @@ fn is_of_team_member(record: &Value) -> bool {
     !name.is_empty() && !is_lead
 }
 
-/// The id of a record whose line has none: the same line always has the same.
+/// Returns an id for a record whose line has none: the same line always has the same.
 fn content_id(what: &RecordWhat, at: Timestamp) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&at.0.to_le_bytes());

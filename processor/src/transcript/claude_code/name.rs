@@ -4,8 +4,8 @@ use std::path::Path;
 
 use crate::transcript::name::TranscriptName;
 
-/// Reads a path: `<session>.jsonl`, `<session>/subagents/**/agent-<agent>.jsonl` (from 2.1.2
-/// on), or `agent-<agent>.jsonl` beside the sessions (2.0.x). `None` for other files.
+/// Parses a path: `<session>.jsonl`, `<session>/subagents/**/agent-<agent>.jsonl` (from 2.1.2 on), or
+/// `agent-<agent>.jsonl` beside the sessions (2.0.x). `None` for other files.
 pub fn name(path: &Path) -> Option<TranscriptName> {
     let stem = path.file_name()?.to_str()?.strip_suffix(".jsonl")?;
     if let Some(agent) = stem.strip_prefix("agent-") {
@@ -24,10 +24,10 @@ pub fn name(path: &Path) -> Option<TranscriptName> {
     (!session.is_empty() && !beside).then_some(TranscriptName { session, agent: None })
 }
 
-/// Returns the name of what a file is a copy of: services that synchronise folders add to names where two machines wrote,
-/// and file managers where there is one already.
+/// Returns the original name of a copied file: services that synchronise folders extend names after conflicting writes,
+/// and file managers if the name exists already.
 fn original(stem: &str) -> &str {
-    // All that follows the id of a session is of somebody else.
+    // Text after the id of a session was added by another program.
     if let Some(id) = stem.get(..UUID_CHARS).filter(|id| is_uuid(id)) {
         return id;
     }

@@ -1,4 +1,4 @@
-//! Texts without what terminals and the client put into them: escape sequences, and marks where an image was pasted.
+//! Removes insertions of terminals and the client from texts: escape sequences, and marks of pasted images.
 
 use std::borrow::Cow;
 
@@ -21,8 +21,7 @@ pub fn without_sequences(text: &str) -> Cow<'_, str> {
     Cow::Owned(plain)
 }
 
-/// Returns what follows the sequence that a text begins with (ECMA-48: CSI, OSC and other strings, and single
-/// characters).
+/// Returns the text after the sequence at its beginning (ECMA-48: CSI, OSC and other strings, and single characters).
 fn after_sequence(text: &str) -> &str {
     let mut chars = text.chars();
     let kind = match chars.next() {
@@ -38,7 +37,7 @@ fn after_sequence(text: &str) -> &str {
             end.map_or(rest, |end| &rest[end + 1..])
         }
         Some(']' | 'P' | 'X' | '^' | '_') => {
-            // One without an end takes no more than its line.
+            // An unterminated sequence ends with its line.
             let end = rest.find(['\u{7}', '\u{9c}', ESCAPE, '\n']).unwrap_or(rest.len());
             let rest = &rest[end..];
             rest.strip_prefix("\u{1b}\\")
@@ -55,7 +54,7 @@ fn after_sequence(text: &str) -> &str {
 }
 
 /// Returns a text of a prompt without the marks of images before and after its words. Between words a mark is part of
-/// what is said.
+/// the sentence.
 pub fn without_image_marks(text: &str) -> &str {
     let mut text = text.trim();
     loop {

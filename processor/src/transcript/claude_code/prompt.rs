@@ -1,12 +1,12 @@
-//! Author of a prompt: a person's words are told apart from texts that Claude Code, hooks and other agents
-//! wrote in the same place.
+//! Author of a prompt: separates a person's words from texts that Claude Code, hooks and other agents wrote in the same
+//! field.
 
 use memory_store::prompt::{Origin, origin, said};
 
 /// Meaning of a text block of a user record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
-    /// Words of whoever gave the prompt.
+    /// Words of the author of the prompt.
     Prompt(String),
     /// A slash command: its name and arguments.
     Command(String),
@@ -20,7 +20,7 @@ pub enum Said {
     Nothing,
 }
 
-/// Tells what a text block is.
+/// Classifies a text block.
 pub fn classify(text: &str) -> Said {
     let text = said(text);
     let text = text.trim();

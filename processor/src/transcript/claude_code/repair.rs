@@ -1,6 +1,6 @@
 //! Repair of lines that JSON readers refuse: lone surrogates, for Claude Code cuts strings between the two halves of a
-//! character; and bytes that are no text, as a lost power supply or a network drive leaves them. Each costs a character,
-//! and not the line.
+//! character; and bytes that are no text, as a lost power supply or a network drive leaves them. Each costs a
+//! character, and not the line.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use std::borrow::Cow;
 pub fn repair(line: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(line);
     let mut repaired = surrogates(text.as_bytes()).into_owned();
-    // Between strings white space is all the same, and in a string none of them may be.
+    // Between strings all white space is equivalent, and in a string control characters are invalid.
     repaired.iter_mut().filter(|byte| byte.is_ascii_control()).for_each(|byte| *byte = b' ');
     repaired
 }
@@ -36,7 +36,7 @@ fn surrogates(line: &[u8]) -> Cow<'_, [u8]> {
     fixed.map_or(Cow::Borrowed(line), Cow::Owned)
 }
 
-/// The code unit of the `\uXXXX` escape at `at`.
+/// Returns the code unit of the `\uXXXX` escape at `at`.
 fn unit(line: &[u8], at: usize) -> Option<u16> {
     let escape = line.get(at..at + 6)?;
     if !escape.starts_with(b"\\u") {

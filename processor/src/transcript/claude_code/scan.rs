@@ -4,7 +4,7 @@
 //! file snapshots), and some are megabytes long. This finds `type`, `uuid` and `parentUuid` at the
 //! top level only; the same words inside strings or nested objects do not count.
 
-/// Fields that [`scan`] finds. Values are the raw bytes between the quotes; ids hold no escapes.
+/// Fields that [`scan`] finds. Values are the raw bytes between the quotes; ids contain no escapes.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct LineHead<'a> {
     /// The record's type.
@@ -19,7 +19,7 @@ pub struct LineHead<'a> {
     pub session: &'a [u8],
     /// Whether the first object ends on this line.
     pub closed: bool,
-    /// Where the first object ends, when something follows it on the line.
+    /// End of the first object, if it is followed by other text on the line.
     pub end: Option<usize>,
 }
 
@@ -77,11 +77,11 @@ fn scan_until(line: &[u8], is_enough: impl Fn(&LineHead<'_>) -> bool) -> LineHea
     head
 }
 
-/// Levels of nesting that are read; the parser gives up at 128.
+/// Maximum depth of nesting; the parser gives up at 128.
 const DEPTH_MAX: u32 = 100;
 
-/// Returns the JSON with `null` in place of every value nested deeper than is read. `None` when nothing is
-/// nested that deep, or when the text ends inside such a value.
+/// Returns the JSON with `null` in place of every value nested deeper than that. `None` if nothing is nested that deep,
+/// or if the text ends inside such a value.
 pub fn shallow(json: &[u8]) -> Option<Vec<u8>> {
     let mut kept = Vec::new();
     let (mut at, mut depth, mut copied) = (0, 0_u32, 0);
@@ -134,7 +134,7 @@ fn memchr_structure(bytes: &[u8]) -> Option<usize> {
     bytes.iter().position(|byte| matches!(byte, b'"' | b':' | b',' | b'{' | b'[' | b'}' | b']'))
 }
 
-/// Where the string that begins at `from` ends: the index of its closing quote.
+/// Returns the index of the closing quote of the string that begins at `from`.
 fn string_end(line: &[u8], mut from: usize) -> Option<usize> {
     loop {
         let at = from + memchr::memchr2(b'"', b'\\', line.get(from..)?)?;

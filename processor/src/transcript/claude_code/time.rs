@@ -7,7 +7,7 @@ use serde_json::Value;
 /// The first number that is one of milliseconds: as one of seconds it would be in the year 5138.
 const MS_FROM: f64 = 1e11;
 
-/// Reads a time; `None` when there is none. There was no client before 1971.
+/// Parses a time; `None` if there is none. There was no client before 1971.
 pub fn parse(value: &Value) -> Option<Timestamp> {
     let time = match value {
         Value::Number(number) => of_number(number.as_f64()?),

@@ -1,4 +1,4 @@
-//! Tool calls and their results, in the words that extraction knows.
+//! Tool calls and their results, in the form that extraction uses.
 
 use memory_store::prompt::without_echoes;
 use memory_store::redact::Given;
@@ -22,12 +22,12 @@ pub const EDIT_BYTES_MAX: usize = 4 << 10;
 pub const COMMAND_BYTES_MAX: usize = 8 << 10;
 /// Bytes kept of a plan or a subagent's task.
 pub const PLAN_BYTES_MAX: usize = 64 << 10;
-/// Bytes kept of the input of a tool that is not known here.
+/// Maximum size of the stored input of an unknown tool.
 pub const OTHER_BYTES_MAX: usize = 2 << 10;
 /// Items kept of a list: todos, questions.
 pub const ITEMS_MAX: usize = 200;
 
-/// Phrases that Claude Code puts before a person's words in a refusal.
+/// Phrases that Claude Code inserts before a person's words in a refusal.
 const REFUSAL_WORDS: &[&str] =
     &["To tell you how to proceed, the user said:", "the user said:", "The user said:"];
 
@@ -133,7 +133,7 @@ fn todos(value: &Value, redact: &dyn Redact) -> Vec<Todo> {
         .collect()
 }
 
-/// Reads a `tool_result` block of a record, together with what the record says about it.
+/// Reads a `tool_result` block of a record, together with the record's own fields about it.
 pub fn result(block: &Value, record: &Value, redact: &dyn Redact) -> ToolResult {
     let mut output = without_echoes(&block_text(block.get("content"))).into_owned();
     drop_agent_trailer(&mut output);
@@ -162,7 +162,7 @@ pub fn result(block: &Value, record: &Value, redact: &dyn Redact) -> ToolResult 
     }
 }
 
-/// How much of an output is worth keeping, by the shape of the structured result.
+/// Returns the maximum size of an output worth keeping, by the shape of the structured result.
 fn output_bytes_max(structured: &Value) -> usize {
     if structured.get("file").is_some() {
         READ_OUTPUT_BYTES_MAX
@@ -173,9 +173,9 @@ fn output_bytes_max(structured: &Value) -> usize {
     }
 }
 
-/// Whether a person refused the call, by what Claude Code writes beside the result. A tool chooses the text of its
-/// result, so the text says nothing: what an error says comes as `Error: ...`, and what a rule or a hook denied
-/// has a kind of its own.
+/// Returns whether a person refused the call, by the fields that Claude Code writes next to the result. A tool chooses
+/// the text of its result, so that text proves nothing: an error has the text `Error: ...`, and a denial by a rule or a
+/// hook has a kind of its own.
 fn is_refusal(record: &Value) -> bool {
     match record.get("toolDenialKind").and_then(Value::as_str) {
         Some(kind) => kind == "user-rejected",
@@ -183,7 +183,7 @@ fn is_refusal(record: &Value) -> bool {
     }
 }
 
-/// Takes the person's words out of a refusal.
+/// Splits the person's words off a refusal.
 fn split_refusal(output: &mut String) -> String {
     for marker in REFUSAL_WORDS {
         if let Some(at) = output.find(marker) {
@@ -213,7 +213,8 @@ fn changed(structured: &Value) -> Option<(u32, u32)> {
     Some((count('+'), count('-')))
 }
 
-/// The questions and their answers. The output repeats them, and loses what is a secret because of its question.
+/// Returns the questions and their answers. In the output, which repeats them, values that are secret because of their
+/// question are hidden.
 fn answers(structured: &Value, output: &mut String, redact: &dyn Redact) -> Vec<(String, String)> {
     let Some(answers) = structured.get("answers").and_then(Value::as_object) else {
         hide_told(output, redact);
@@ -233,7 +234,7 @@ fn answers(structured: &Value, output: &mut String, redact: &dyn Redact) -> Vec<
             let asked = format!("{}: {question}", header(structured, question));
             let (clean, hidden) = redact.redact_answer(&asked, &answer, given);
             if clean != answer && !answer.is_empty() {
-                // Between the quotes of the question a rule may see less than it does in the answer alone.
+                // Between the quotes of the question a rule may match less than in the answer alone.
                 *output = output.replace(&answer, &clean);
             }
             for value in hidden {
@@ -252,7 +253,7 @@ fn header<'v>(structured: &'v Value, question: &str) -> &'v str {
         .map_or("", |asked| string(asked, "header"))
 }
 
-/// Whether an answer is one of the options that Claude offered.
+/// Returns whether an answer is one of the options that Claude offered.
 fn is_offered(structured: &Value, question: &str, answer: &str) -> bool {
     let asked =
         items(structured, "questions").filter(|asked| string(asked, "question") == question);
@@ -281,7 +282,7 @@ fn hide_told(output: &mut String, redact: &dyn Redact) {
     }
 }
 
-/// A text without a value that stands alone in it.
+/// Returns a text in which a value is hidden where it is a word of its own.
 fn without(text: &str, value: &str) -> String {
     /// Text in place of the value; see `memory_store::redact`.
     const HIDDEN: &str = "[redacted:answer]";
@@ -300,7 +301,7 @@ fn without(text: &str, value: &str) -> String {
     out
 }
 
-/// Removes what Claude Code appends to a subagent's report for its own use.
+/// Removes the text that Claude Code appends to a subagent's report for its own use.
 fn drop_agent_trailer(output: &mut String) {
     if let Some(at) = output.rfind("\nagentId: ")
         && output[at..].contains("<usage>")
@@ -309,7 +310,7 @@ fn drop_agent_trailer(output: &mut String) {
     }
 }
 
-/// The text of a content field: a string, or the text blocks of an array.
+/// Returns the text of a content field: a string, or the text blocks of an array.
 pub fn block_text(content: Option<&Value>) -> String {
     match content {
         Some(Value::String(text)) => text.clone(),
@@ -324,20 +325,20 @@ pub fn block_text(content: Option<&Value>) -> String {
     }
 }
 
-/// Redacts and cuts. Text that is far too long is cut before it is redacted, with a margin so
-/// that the cut is not what hides the beginning of a secret.
+/// Redacts and cuts. Text that is far too long is cut before it is redacted, with a margin, so that the cut does not
+/// hide the beginning of a secret.
 pub fn kept(text: &str, max: usize, redact: &dyn Redact) -> String {
     let margin = cut::middle(text, 2 * max + (16 << 10));
     let redacted = redact.redact(&margin);
     cut::middle(&redacted, max).into_owned()
 }
 
-/// A string field, or nothing.
+/// Returns a string field; empty if there is none.
 pub fn string<'a>(value: &'a Value, key: &str) -> &'a str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// An id: a short word, or a number, and nothing else.
+/// Returns an id: a short word, or a number, and nothing else.
 pub fn name(value: Option<&Value>) -> String {
     /// Bytes an id may have.
     const NAME_BYTES_MAX: usize = 128;
@@ -356,7 +357,7 @@ fn items<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
     value.get(key).into_iter().flat_map(items_of)
 }
 
-/// The first elements of an array.
+/// Returns the first elements of an array.
 pub fn items_of(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten().take(ITEMS_MAX)
 }

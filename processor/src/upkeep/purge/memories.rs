@@ -1,5 +1,5 @@
-//! Effects of a purge on memories: those that nothing else says go, and those that a person changed or wrote
-//! stay without their evidence.
+//! Effects of a purge on memories: those without other evidence are removed, and those that a person changed or wrote
+//! remain without their evidence.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -41,7 +41,7 @@ impl PurgeRun {
                 self.ids.insert(id);
             }
             if self.purged.has_session(&draft.session) {
-                // The records of a session whose turns were removed before are known by these alone.
+                // These are the only record of the turns of a session that lost its turns earlier.
                 records.extend(draft.turns.iter().map(|record| hash(record)));
             }
         }
@@ -82,8 +82,8 @@ impl PurgeRun {
         Ok(MemoriesBefore { before, learned })
     }
 
-    /// Says what became of memories once all others were written anew, and does again what a reconciliation undid
-    /// or found first.
+    /// Reports the effects on memories after all others were written anew, and repeats steps that a reconciliation
+    /// undid or found first.
     pub(super) fn settle_memories(
         &mut self,
         options: &SyncOptions<'_>,
@@ -109,7 +109,8 @@ impl PurgeRun {
         Ok(())
     }
 
-    /// Memories that say some of it are named, and what they say is theirs from here on, wherever it is found.
+    /// Reports memories that contain some of the text, and from here on treats that text as theirs, wherever it is
+    /// found.
     pub(super) fn spare_memories(&mut self, dirs: &UserDirs, tree: &Tree) -> Result<()> {
         let probes: Vec<Vec<u8>> = std::mem::take(&mut self.probes).into_iter().collect();
         let automaton = automaton(&probes)?;
@@ -122,7 +123,7 @@ impl PurgeRun {
                 }
                 let Memory { id, title, body, .. } = &stored.memory;
                 let (id, says) = (id.to_string(), hash(&format!("{title}\n{body}")));
-                // Text that an earlier purge found in it can no longer be looked for.
+                // Text that an earlier purge found in it can no longer be searched for.
                 let said_before = self.purged.said.get(&id) == Some(&says);
                 if mark(&automaton, &all_text(&stored), &mut said) || said_before {
                     still.insert(id, says);
@@ -152,14 +153,14 @@ impl PurgeRun {
     ) -> Result<T> {
         let session = |session: &str| self.purged.has_session(session);
         let record = |record: &str| self.purged.has_record(record);
-        // The user's own memories come from other projects, too, of which nothing goes.
+        // The user's own memories include those of other projects, which are not purged.
         let is_of_project = store.home == self.home;
         let before = self.purged.before.filter(|_| is_of_project);
         Ok(ask(&Gone { session: &session, record: &record, before, ids: &self.ids })?)
     }
 }
 
-/// Where a project's memories lie, and those of the user, which may come from any project.
+/// Returns the stores of a project's memories, and of the user's, which may be from any project.
 fn stores(dirs: &UserDirs, tree: &Tree) -> Result<Vec<Store>> {
     let trees = trees::present(dirs, tree);
     let mut stores: Vec<Store> =
@@ -168,7 +169,7 @@ fn stores(dirs: &UserDirs, tree: &Tree) -> Result<Vec<Store>> {
     Ok(stores)
 }
 
-/// All memory files of a store, those that were put aside, too.
+/// Returns all memory files of a store, including those that were set aside.
 fn files(store: &Store) -> Result<Vec<Stored>> {
     let mut files = store.files();
     files.extend(store.archived()?.memories);
@@ -179,7 +180,7 @@ fn told((path, memory): (PathBuf, Memory)) -> (PathBuf, PurgedMemory) {
     (path.clone(), PurgedMemory { id: memory.id, title: memory.title, path })
 }
 
-/// Returns the text of a memory's file, as it stands there and as it may stand elsewhere.
+/// Returns the text of a memory's file, as written and as it may appear in other files.
 fn all_text(Stored { path, memory, .. }: &Stored) -> Vec<u8> {
     let mut text = std::fs::read_to_string(path).unwrap_or_default();
     let escaped = escaped(&text);
