@@ -55,12 +55,12 @@ pub struct SessionFilter {
 }
 
 impl SessionFilter {
-    /// Returns whether the filter keeps a session.
+    /// Returns whether a session passes the filter.
     pub fn keeps(&self, session: &PastSession) -> bool {
         self.keeps_speaker(session.speaker)
     }
 
-    /// Returns whether the filter keeps what a speaker did.
+    /// Returns whether a speaker passes the filter.
     pub fn keeps_speaker(&self, speaker: Speaker) -> bool {
         self.by.is_empty() || self.by.contains(&speaker)
     }
@@ -74,18 +74,18 @@ fn speakers() -> impl TypedValueParser<Value = Speaker> {
     })
 }
 
-/// The archive of a project.
+/// Opens the archive of a project.
 pub fn archive(stores: &Stores) -> Archive {
     Archive::open(&stores.world.dirs.project(stores.tree.project))
 }
 
-/// The sessions of a project, from their records.
+/// Sessions of a project, read from their records.
 pub struct PastSessions {
     all: Vec<(PastSession, SessionRecord)>,
 }
 
 impl PastSessions {
-    /// Reads them, newest first.
+    /// Reads the sessions, newest first.
     pub fn open(stores: &Stores) -> Self {
         let home = stores.world.dirs.project(stores.tree.project);
         let state = State::read(&home);
@@ -101,19 +101,19 @@ impl PastSessions {
         Self { all }
     }
 
-    /// Returns them with their records, newest first.
+    /// Returns the sessions with their records, newest first.
     pub fn iter(&self) -> impl Iterator<Item = &(PastSession, SessionRecord)> {
         self.all.iter()
     }
 
-    /// Returns one session; `None` where it has no record.
+    /// Returns one session; `None` if it has no record.
     pub fn of(&self, session: &str) -> Option<&PastSession> {
         self.iter().map(|(known, _)| known).find(|known| known.session == session)
     }
 }
 
-/// Reads what was done in a session; subagents have files of their own. `None` when nothing of it is kept, or it cannot
-/// be read, which is reported on stderr.
+/// Reads the records of a session; subagents have separate files. `None` if the archive does not contain it, or if it
+/// cannot be read, which is reported on stderr.
 pub fn transcript_records(archive: &Archive, session: &str) -> Option<Vec<Record>> {
     let load = |name: &str| match archive.load(name) {
         Ok(file) => file,
@@ -136,7 +136,7 @@ pub fn transcript_records(archive: &Archive, session: &str) -> Option<Vec<Record
     Some(records)
 }
 
-/// The names of all sessions, without subagents, in the order in which they are read at least cost.
+/// Returns the names of all sessions without subagents, in the order that is cheapest to read.
 pub fn names(archive: &Archive) -> Result<Vec<String>> {
     let mut names = archive.names().map_err(|error| Failure::new(format!("{error:#}")))?;
     names.retain(|name| is_main(name));
@@ -154,7 +154,7 @@ pub struct TypedPrompt {
     pub session: String,
 }
 
-/// Returns the last prompts that people typed, newest first, from the sessions that were changed last.
+/// Returns the last prompts that people typed, newest first, from the sessions that changed last.
 pub fn typed_prompts(
     archive: &Archive,
     sessions_max: usize,
@@ -181,7 +181,7 @@ pub fn typed_prompts(
 }
 
 impl PastSession {
-    /// Returns the session that a record is of. `transcripts` are the ids of sessions whose transcripts are there.
+    /// Returns the session of a record. `transcripts` are the ids of sessions whose transcripts exist.
     fn of(record: &SessionRecord, transcripts: &BTreeSet<&str>) -> Self {
         let id = record.session.as_str();
         Self {
@@ -198,7 +198,7 @@ impl PastSession {
         }
     }
 
-    /// Returns its title, for the line of a list, with a mark where its prompts are no person's.
+    /// Returns the title for a list, with a mark if its prompts are not a person's.
     pub fn subject(&self) -> String {
         match self.speaker.label() {
             "" => self.title.clone(),
@@ -207,12 +207,12 @@ impl PastSession {
     }
 }
 
-/// Whether an archive file is of a session itself, and not of a subagent or a closed part.
+/// Returns whether an archive file belongs to a session itself, not to a subagent or a closed part.
 fn is_main(name: &str) -> bool {
     !name.contains('.') && parts::of_name(name).1 == 0
 }
 
-/// Whether an id can stand in a command line: it comes from a transcript, which others may have written.
+/// Returns whether an id is safe in a command line: it is from a transcript, which others may have written.
 fn is_plain(session: &str) -> bool {
     let mut bytes = session.bytes();
     bytes.next().is_some_and(|first| first.is_ascii_alphanumeric())

@@ -1,5 +1,5 @@
-//! Watches the lines of messages. The protocol's library passes over one that is too long, or no JSON, without a word,
-//! and a client that waits for its answer would never learn why none comes.
+//! Reports faulty lines of input. The protocol's library silently skips a line that is too long or not JSON, so a
+//! client would wait for an answer forever.
 
 use std::io::Result;
 use std::pin::Pin;
@@ -8,21 +8,21 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::mpsc::UnboundedSender;
 
-/// Bytes of memory that are kept for the next line.
+/// Maximum bytes of the buffer kept for the next line.
 const KEPT_BYTES_MAX: usize = 64 << 10;
 /// Mark that some programs write before the first line.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// Reason why a line is passed over.
+/// Reason why a line is skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// It is longer than a message may be.
+    /// It exceeds the maximum size of a message.
     TooLong,
-    /// It is no JSON.
+    /// It is not valid JSON.
     Unparsable,
 }
 
-/// A reader that tells of each line that is no message.
+/// A reader that reports each line that is not a message.
 pub struct Watched<R> {
     inner: R,
     bytes_max: usize,
@@ -33,7 +33,7 @@ pub struct Watched<R> {
 }
 
 impl<R> Watched<R> {
-    /// Watches what `inner` reads; a line may have `bytes_max` bytes, its end included.
+    /// Wraps `inner`; a line may have `bytes_max` bytes including its end.
     pub fn new(inner: R, bytes_max: usize, faults: UnboundedSender<Fault>) -> Self {
         Self { inner, bytes_max, faults, line: Vec::new(), is_too_long: false }
     }
@@ -60,17 +60,17 @@ impl<R> Watched<R> {
     }
 
     fn tell(&self, fault: Fault) {
-        // Nobody answers any more: then nobody has to be told.
+        // The receiver is gone; drop the error.
         let _ = self.faults.send(fault);
     }
 }
 
-/// Returns whether a line is JSON, or has nothing in it.
+/// Returns whether a line is JSON, or empty.
 fn is_json(line: &[u8]) -> bool {
     let Ok(line) = std::str::from_utf8(line) else { return false };
     let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
     let line = line.trim_matches([' ', '\t', '\r', '\n']);
-    // As a value, since a lone surrogate or a number without bounds is ignored otherwise.
+    // Parsed as a value: otherwise lone surrogates and unbounded numbers would be accepted.
     line.is_empty() || serde_json::from_str::<serde_json::Value>(line).is_ok()
 }
 

@@ -52,13 +52,13 @@ pub enum Reach {
 /// A part of a long list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
-    /// Hits of earlier pages.
+    /// Number of hits on earlier pages.
     pub skip: usize,
-    /// The last hit of the page before: the list may have changed since.
+    /// Last hit of the previous page, since the list may have changed.
     pub last: Option<String>,
-    /// Hits of this page at most.
+    /// Maximum number of hits on this page.
     pub limit: usize,
-    /// A hash of what is asked.
+    /// Hash of the query.
     pub question: String,
 }
 

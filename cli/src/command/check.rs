@@ -42,16 +42,16 @@ pub struct CheckArgs {
 /// The answer in JSON.
 #[derive(Serialize)]
 struct CheckReport {
-    /// How many memory files were looked at.
+    /// Number of memory files checked.
     checked: usize,
     problems: Vec<FileProblem>,
 }
 
-/// Something that is wrong with a file.
+/// A problem in a file.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 struct FileProblem {
     file: String,
-    /// Counted from 1; none where it is about the file as a whole.
+    /// Counted from 1; `None` if it concerns the whole file.
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<usize>,
     problem: ProblemKind,
@@ -62,15 +62,15 @@ struct FileProblem {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum ProblemKind {
-    /// No valid memory.
+    /// Not a valid memory.
     Invalid,
-    /// A secret, or personal data.
+    /// A secret or personal data.
     Secret,
-    /// A path that holds on one machine only.
+    /// A path that is valid only on one machine.
     MachinePath,
-    /// Another file has the same id.
+    /// Id that another file has too.
     RepeatedId,
-    /// A merge that is not done.
+    /// Unresolved merge conflict.
     Conflict,
 }
 
@@ -96,7 +96,7 @@ pub fn run(args: &CheckArgs, world: &World, out: &mut dyn Write) -> Result {
 }
 
 impl CheckArgs {
-    /// All memory files, which say whether an id is there once, and the paths of those that are to be checked.
+    /// Returns all memory files, which are needed to find repeated ids, and the paths of those to be checked.
     fn files(&self, world: &World, root: &Path) -> Result<(Vec<SideFile>, BTreeSet<String>)> {
         let named = self.named(world, root)?;
         // Git names it to its hooks; with `git commit -a` it is another one than usual.
@@ -124,7 +124,7 @@ impl CheckArgs {
         Ok((files, wanted))
     }
 
-    /// Returns the paths that were named, from the root.
+    /// Returns the given paths relative to the root.
     fn named(&self, world: &World, root: &Path) -> Result<Vec<String>> {
         let mut named = Vec::new();
         for typed in &self.files {
@@ -192,14 +192,14 @@ fn check(
     report
 }
 
-/// The problems of one file.
+/// Problems of one file.
 struct FileProblems<'a> {
     path: &'a str,
     redactor: &'a Redactor,
     problems: Vec<FileProblem>,
 }
 
-/// A path without secrets, safe to print.
+/// Returns a path without secrets, safe to print.
 fn shown(path: &str, redactor: &Redactor) -> String {
     view::path(&*redactor.redact(path))
 }
@@ -210,7 +210,7 @@ impl FileProblems<'_> {
         self.problems.push(FileProblem { file, line, problem, told });
     }
 
-    /// Looks at all of a file; returns its id where it is a memory.
+    /// Checks a whole file; returns its id if it is a memory.
     fn all(&mut self, bytes: &[u8], known: &[&str]) -> Option<MemoryId> {
         let text = String::from_utf8_lossy(bytes);
         if !self.redactor.findings(self.path).is_empty() {
@@ -243,7 +243,7 @@ impl FileProblems<'_> {
         }
     }
 
-    /// Looks for secrets as they are hidden when a memory is written: part by part.
+    /// Searches for secrets part by part, as the redaction of written memories does.
     fn secrets(&mut self, text: &str) {
         let mut start = 0;
         for part in parts(text) {
@@ -257,12 +257,12 @@ impl FileProblems<'_> {
     }
 }
 
-/// The line of a byte, counted from 1.
+/// Returns the line of a byte offset, counted from 1.
 fn line_of(text: &str, at: usize) -> usize {
     1 + text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count()
 }
 
-/// The line of the first conflict that a merge left.
+/// Returns the line of the first unresolved merge conflict.
 fn conflict(text: &str) -> Option<usize> {
     let marks = |character: char| {
         let marker: String = std::iter::repeat_n(character, 7).collect();

@@ -42,7 +42,7 @@ pub struct ConfigArgs {
 }
 
 impl ConfigArgs {
-    /// Returns whether it decides something for the person.
+    /// Returns whether the command makes a decision that only a person may make.
     pub fn decides(&self) -> bool {
         match &self.what {
             Some(ConfigAction::Llm(reading)) => !reading.dry_run,
@@ -260,7 +260,7 @@ fn read_by(reading: &LlmArgs, world: &World, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Lets a person choose a model of the Ollama that answers; elsewhere the best one is taken.
+/// Asks for a model of the running Ollama; without a terminal, returns the best one.
 fn chosen_model(world: &World, host: &str, consent: &[String]) -> Result<String> {
     let mut models = reader::models(world, host, consent)?;
     let at = match world.interactive && models.len() > 1 {

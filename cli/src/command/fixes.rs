@@ -96,7 +96,7 @@ fn is_current(stored: &Stored) -> bool {
     memory.kind == Kind::Fix && memory.status == Status::Active && memory.superseded_by.is_none()
 }
 
-/// Finds fixes by words, best first. They may be the text of an error, in which nothing is an operator.
+/// Finds fixes by words, best first. The words may be an error message, so none of them is an operator.
 fn find(words: &str, limit: usize, stores: &Stores) -> Recalled {
     let search =
         Search { text: words.to_owned(), kinds: vec![Kind::Fix], limit, ..Search::default() };

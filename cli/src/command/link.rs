@@ -25,13 +25,13 @@ pub struct LinkArgs {
 }
 
 impl LinkArgs {
-    /// Returns whether it decides something for the person.
+    /// Returns whether the command makes a decision that only a person may make.
     pub fn decides(&self) -> bool {
         !self.write.dry_run
     }
 }
 
-/// A working tree and the project that it belongs to now.
+/// A working tree and its new project.
 #[derive(Serialize)]
 struct Linked<'a> {
     root: &'a Path,

@@ -22,7 +22,7 @@ pub struct ManPages {
     dry_run: bool,
 }
 
-/// Beginnings of the lines by which a page defines the apostrophe.
+/// Prefixes of the lines in which a page defines the apostrophe.
 const APOSTROPHE: [&[u8]; 2] = [b".ie \\n(.g ", b".el .ds Aq "];
 
 /// Runs the command.

@@ -58,7 +58,7 @@ pub fn run(args: &MergeDriverArgs, world: &World, out: &mut dyn Write) -> Result
     }
 }
 
-/// Merges the fields; `None` where the files are to be merged as text alone.
+/// Merges the fields; `None` if the files are to be merged only as text.
 fn fields(versions: Versions<'_>) -> Result<Option<MergedFront>> {
     let read = |path: &Path| -> Result<Option<String>> {
         // Whether it is there and can be read is another question than whether it is a memory.
@@ -80,7 +80,7 @@ impl MergeDriverArgs {
         })
     }
 
-    /// Merges the text below merged fields, and puts both together.
+    /// Merges the text below the merged fields, and combines both.
     fn whole(&self, world: &World, front: &MergedFront) -> Result<MergedText> {
         let temp = std::env::temp_dir();
         let folder =

@@ -96,7 +96,7 @@ pub struct Args {
     command: Option<Command>,
 }
 
-/// The version, with the commit that it was built from where that is known.
+/// The version, with the commit of the build if known.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), env!("THROUGHLINE_BUILD"));
 
 /// When to print in colours.
@@ -111,7 +111,7 @@ enum Color {
 }
 
 impl Color {
-    /// Applies it to all that is printed from now on.
+    /// Applies the setting to all later output.
     fn apply(self) {
         let (choice, is_on) = match self {
             Self::Auto => return,
@@ -225,7 +225,7 @@ impl Command {
         }
     }
 
-    /// Whether what it prints is what somebody asked for, and not a word about what it did.
+    /// Returns whether the output is the requested result rather than a report about a change.
     fn is_answer(&self) -> bool {
         !matches!(
             self,
@@ -244,7 +244,7 @@ impl Command {
         )
     }
 
-    /// Whether it lists what may be longer than the screen, and asks nothing.
+    /// Returns whether the output may be longer than the screen, and the command asks no question.
     fn is_paged(&self) -> bool {
         matches!(
             self,
@@ -263,7 +263,8 @@ impl Command {
         ) || matches!(self, Self::Log(log) if !log.follow)
     }
 
-    /// Whether what it prints is for reading: texts that are pasted, run or kept stay as they are.
+    /// Returns whether the output is text for people, so that lines may be wrapped. Texts that are pasted, run or
+    /// stored are not.
     fn is_prose(&self) -> bool {
         !matches!(self, Self::Redact(_) | Self::Config(_) | Self::Man(_) | Self::Completions(_))
     }
@@ -315,7 +316,7 @@ fn run_in(args: &Args, world: &World) -> Result {
     }
 }
 
-/// Says where it looked and how long it took.
+/// Prints the paths used and the run time.
 fn tell_more(world: &World, start: Instant) {
     let mut stderr = anstream::stderr().lock();
     let took = start.elapsed().as_secs_f64() * 1e3;

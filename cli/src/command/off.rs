@@ -26,18 +26,18 @@ pub struct OffArgs {
 }
 
 impl OffArgs {
-    /// Returns whether it decides something for the person.
+    /// Returns whether the command makes a decision that only a person may make.
     pub fn decides(&self) -> bool {
         !self.write.dry_run
     }
 }
 
-/// Whether everything is silent.
+/// State of `throughline off`.
 #[derive(Serialize)]
 pub struct Silence {
-    /// Whether it is.
+    /// Whether Throughline is turned off.
     pub off: bool,
-    /// Until when, if not until further notice.
+    /// End of the period, unless it is until further notice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
 }
@@ -65,7 +65,7 @@ pub fn run(args: &OffArgs, world: &World, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Until when everything is off, if it is: `Some(None)` means until further notice.
+/// Returns the end of `throughline off`, if it is in effect: `Some(None)` means until further notice.
 pub fn until(world: &World) -> Option<Option<Timestamp>> {
     let text = fs::read_to_string(world.dirs.off_file()).ok()?;
     let until = Timestamp::parse(&text);

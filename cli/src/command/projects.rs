@@ -43,7 +43,7 @@ struct ProjectView {
     memories: Option<usize>,
     /// Archived sessions.
     sessions: usize,
-    /// Whether other projects may ask for its memories over MCP.
+    /// Whether other projects may query its memories over MCP.
     shared: bool,
     /// Whether the command runs in this project.
     here: bool,
@@ -113,7 +113,8 @@ fn show(project: &ProjectView, out: &mut dyn Write) -> Result {
 /// Finds the project whose id begins with `prefix`.
 ///
 /// # Errors
-/// With the code of a thing that does not exist, where none or several begin so.
+///
+/// Returns the exit code for a missing item if no project or several projects match.
 pub fn find(world: &World, prefix: &str) -> Result<Known> {
     let wanted = prefix.trim().to_ascii_lowercase();
     let mut known = identity::list(&world.dirs)?;

@@ -42,7 +42,7 @@ pub struct PurgeArgs {
 }
 
 impl PurgeArgs {
-    /// Returns whether it decides something for the person.
+    /// Returns whether the command makes a decision that only a person may make.
     pub fn decides(&self) -> bool {
         !self.write.dry_run
     }
@@ -124,7 +124,7 @@ fn show(report: &PurgeReport, tree: &Tree, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Names memories, as many as a screen has room for.
+/// Prints the titles of memories, limited to the height of a screen.
 fn list(what: &str, memories: &[Named], out: &mut dyn Write) -> Result {
     if memories.is_empty() {
         return Ok(());
@@ -194,7 +194,7 @@ impl PurgeArgs {
     }
 }
 
-/// Says what would be done, for a dry run.
+/// Describes the effects, for a dry run.
 fn told(what: &What, preview: &Preview) -> Vec<String> {
     let removed = format!("remove {}", removal(what, preview));
     let learned = format!("forget memories that were learned from it: {}", preview.learned);

@@ -49,7 +49,7 @@ enum For {
     Strict,
 }
 
-/// Findings, told without their text.
+/// A finding, reported without its text.
 #[derive(Serialize)]
 struct RedactFinding {
     rule: &'static str,

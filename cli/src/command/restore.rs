@@ -28,7 +28,7 @@ pub struct RestoreArgs {
 }
 
 impl RestoreArgs {
-    /// Returns whether it decides something for the person.
+    /// Returns whether the command makes a decision that only a person may make.
     pub fn decides(&self) -> bool {
         !self.write.dry_run
     }
@@ -39,25 +39,25 @@ pub fn one(world: &World, id: &str, out: &mut dyn Write) -> Result {
     run(&RestoreArgs { id: vec![id.to_owned()], write: WriteOptions::default() }, world, out)
 }
 
-/// Outcome for a memory that was to be restored.
+/// Result for a memory to be restored.
 #[derive(Serialize)]
 struct Restored {
-    /// The whole id; as it was typed where the memory was deleted for good.
+    /// The whole id; as it was typed if the memory had been deleted.
     id: String,
-    /// Its last characters; none where it was deleted for good.
+    /// Short form of the id; `None` if the memory had been deleted.
     short: Option<String>,
-    /// Its file; none where it was deleted for good, and may be learned again.
+    /// Its file; `None` if the memory had been deleted, and may be learned again.
     file: Option<PathBuf>,
 }
 
-/// Says that nothing of this id was put aside.
+/// Returns the failure for an id without an archived memory.
 fn not_aside(id: &str) -> Failure {
     Failure::new(format!("no memory with the id {id} was put aside or deleted"))
         .code(exit::NOT_FOUND)
         .hint("`throughline list --archived` and `throughline tombstones` show what can be brought back.")
 }
 
-/// Says what would be brought back.
+/// Prints what would be restored.
 fn would(args: &RestoreArgs, stores: &Stores, out: &mut dyn Write) -> Result {
     let mut told = Vec::new();
     for id in &args.id {

@@ -185,14 +185,14 @@ pub fn run(args: &SearchArgs, world: &World, out: &mut dyn Write) -> Result {
     }
 }
 
-/// Returns the failure of a search that could not read all of the index.
+/// Returns the failure of a search that could not read the whole index.
 pub fn incomplete(damage: &str) -> Failure {
     Failure::new(format!("what was found may not be all: {damage}"))
         .code(exit::DEGRADED)
         .hint("Run `throughline sync`, which makes the index again.")
 }
 
-/// What was found in one project.
+/// Hits in one project.
 #[derive(Serialize)]
 struct FoundInProject {
     project: ProjectId,
@@ -201,8 +201,8 @@ struct FoundInProject {
     found: FoundDocument,
 }
 
-/// Searches all projects of this user that have a working tree, the current one first. The user's own memories are listed
-/// once.
+/// Searches all projects of this user that have a working tree, the current one first. The user's own memories are
+/// listed once.
 fn in_all_projects(args: &SearchArgs, world: &World, out: &mut dyn Write) -> Result {
     let wanted = args.wanted(world.now)?;
     let here = Tree::find(&world.dirs, &world.cwd);
@@ -249,7 +249,7 @@ fn in_all_projects(args: &SearchArgs, world: &World, out: &mut dyn Write) -> Res
     }
 }
 
-/// Memories that are found while a text is typed.
+/// Maximum memories found while a query is typed.
 const TYPED_MAX: usize = 100;
 /// Share of the best one's score that the others have: everything means a little of anything, and a list that is
 /// searched is to become shorter. Chosen by eye.

@@ -28,7 +28,7 @@ pub struct ShareArgs {
 }
 
 impl ShareArgs {
-    /// Returns whether it decides something for the person.
+    /// Returns whether the command makes a decision that only a person may make.
     pub fn decides(&self) -> bool {
         self.what.is_some() && !self.dry_run
     }

@@ -26,13 +26,13 @@ pub struct ShowArgs {
     json: bool,
 }
 
-/// Something that is shown.
+/// A document to show.
 enum ShownDocument {
     Memory(Box<Stored>),
     Turn(WholeTurn),
 }
 
-/// The same as JSON.
+/// The document as JSON.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum ShownView<'a> {

@@ -36,7 +36,7 @@ pub struct StatuslineArgs {
     json: bool,
 }
 
-/// Input from Claude Code, as far as it is needed.
+/// Fields of Claude Code's input that are needed.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct PayloadWire {
@@ -52,19 +52,19 @@ struct WorkspaceWire {
     project_dir: Option<PathBuf>,
 }
 
-/// Memories that this session was given, counted.
+/// Numbers of memories injected into this session.
 #[derive(Default, Serialize)]
 struct SessionMemories {
     /// Whether the folder is set up.
     set_up: bool,
-    /// Whether everything is silent.
+    /// Whether Throughline is turned off.
     off: bool,
     session: String,
-    /// Memories, each once.
+    /// Number of distinct memories.
     memories: usize,
     injections: usize,
     tokens: u64,
-    /// Tasks and questions that the last session left open.
+    /// Number of tasks and questions that the last session left open.
     open: usize,
 }
 
@@ -127,7 +127,7 @@ fn told(given: &SessionMemories) -> Option<String> {
     Some(format!("throughline: {what}{open}"))
 }
 
-/// Reads stdin, unless that takes too long: who opened it may never close it.
+/// Reads stdin with a time limit, since the writer may never close it.
 fn payload() -> Option<PayloadWire> {
     if std::io::stdin().is_terminal() {
         return None;

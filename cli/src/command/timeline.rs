@@ -37,7 +37,7 @@ pub struct TimelineArgs {
     json: bool,
 }
 
-/// Events of a day of the user's zone.
+/// Events of a day in the user's time zone.
 #[derive(Default, Serialize)]
 struct Day {
     day: String,
@@ -47,7 +47,7 @@ struct Day {
     forgotten: Vec<MemoryChange>,
 }
 
-/// A session, with the tool calls that the user rejected in it.
+/// A session with the tool calls that the user rejected in it.
 #[derive(Clone, Serialize)]
 struct ListedSession {
     #[serde(flatten)]
@@ -56,7 +56,7 @@ struct ListedSession {
     rejected: Vec<RejectedCall>,
 }
 
-/// A memory that came or went.
+/// A memory that was added or removed.
 #[derive(Serialize)]
 struct MemoryChange {
     at: Timestamp,
@@ -68,7 +68,7 @@ struct MemoryChange {
     /// Its successor.
     #[serde(skip_serializing_if = "Option::is_none")]
     by: Option<MemoryId>,
-    /// Why it went.
+    /// Reason for the removal.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<Reason>,
 }
@@ -105,7 +105,7 @@ pub fn run(args: &TimelineArgs, world: &World, out: &mut dyn Write) -> Result {
     })
 }
 
-/// Lists what sessions left open.
+/// Lists the open items of sessions.
 fn open(args: &TimelineArgs, stores: &Stores, out: &mut dyn Write) -> Result {
     let open = open_items(&session_records::read(&stores.world.dirs.project(stores.tree.project)));
     if args.json {

@@ -1,5 +1,5 @@
-//! `throughline trust`: vouches for a memory folder that came with a repository, and releases the memories in it
-//! that this machine did not derive or write.
+//! `throughline trust`: trusts a memory folder of a repository, and releases the memories in it that this machine did
+//! not derive or write.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ pub struct TrustArgs {
 }
 
 impl TrustArgs {
-    /// Returns whether it decides something for the person.
+    /// Returns whether the command makes a decision that only a person may make.
     pub fn decides(&self) -> bool {
         !self.write.dry_run
     }
@@ -89,7 +89,7 @@ pub fn run(args: &TrustArgs, world: &World, out: &mut dyn Write) -> Result {
     release(args, &Stores::at(world, tree)?, is_new, out)
 }
 
-/// Shows what a person would be asked about, and changes nothing.
+/// Prints the questions to a person without changing anything.
 fn show_unanswered(
     args: &TrustArgs,
     world: &World,
@@ -106,7 +106,7 @@ fn show_unanswered(
     release(args, &Stores::at(world, tree)?, false, out)
 }
 
-/// Says what would be vouched for, released or withdrawn.
+/// Prints what would be trusted, released or revoked.
 fn would(args: &TrustArgs, world: &World, folder: &Path, out: &mut dyn Write) -> Result {
     let tree = Tree::find(&world.dirs, folder);
     let root = tree.as_ref().map_or_else(|| world.root_of(folder), |tree| tree.root.clone());
@@ -127,12 +127,12 @@ fn would(args: &TrustArgs, world: &World, folder: &Path, out: &mut dyn Write) ->
     view::would(&told, args.write.json, out)
 }
 
-/// The world as seen from another folder.
+/// Returns the environment for another folder.
 fn at(world: &World, folder: PathBuf) -> World {
     World { cwd: folder, ..world.clone() }
 }
 
-/// A memory that was released, or waits for it.
+/// A memory that was released, or may be.
 #[derive(Serialize)]
 struct ReleasedMemory<'a> {
     #[serde(flatten)]
@@ -140,7 +140,7 @@ struct ReleasedMemory<'a> {
     released: bool,
 }
 
-/// Shows what is from the repository, and releases what was shown.
+/// Lists the memories from the repository, and releases them.
 fn release(args: &TrustArgs, stores: &Stores, is_new: bool, out: &mut dyn Write) -> Result {
     let unreleased = stores.unreleased()?;
     if args.write.json {
@@ -181,7 +181,7 @@ fn release(args: &TrustArgs, stores: &Stores, is_new: bool, out: &mut dyn Write)
     }
     release_all(stores, &unreleased)?;
     writeln!(out, "Released: {count}")?;
-    // Where files are read for want of an index, nobody knows which of them were released.
+    // If files are read because there is no index, it is unknown which of them were released.
     if !matches!(Index::open(&stores.state().index), Ok(Some(_))) {
         writeln!(
             out,
@@ -191,7 +191,7 @@ fn release(args: &TrustArgs, stores: &Stores, is_new: bool, out: &mut dyn Write)
     Ok(())
 }
 
-/// Releases memories, so that the next hook gives them without their label.
+/// Releases memories, so that hooks inject them without the label.
 fn release_all(stores: &Stores, memories: &[Stored]) -> Result {
     let store = &stores.project;
     trust::release(store, &memories.iter().collect::<Vec<_>>())?;
@@ -199,10 +199,11 @@ fn release_all(stores: &Stores, memories: &[Stored]) -> Result {
     memories.iter().try_for_each(|stored| stores.note_saved(store, stored, &redactor).map(drop))
 }
 
-/// Returns the features of the working tree at a folder.
+/// Returns the features of the working tree in a folder.
 ///
 /// # Errors
-/// When there is nothing to vouch for.
+///
+/// Returns an error if there is no folder to trust.
 fn observe(world: &World, folder: &Path) -> Result<Observed> {
     let root = world.root_of(folder);
     crate::setup::refuse_home(world, &root)?;
@@ -239,7 +240,7 @@ fn revoke(args: &TrustArgs, world: &World, folder: PathBuf, out: &mut dyn Write)
     Ok(())
 }
 
-/// A working tree that is no longer read.
+/// A working tree whose trust was revoked.
 #[derive(Serialize)]
 struct Revoked<'a> {
     revoked: &'a Path,

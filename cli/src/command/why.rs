@@ -114,7 +114,7 @@ pub fn run(args: &WhyArgs, world: &World, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Returns a receipt with the titles of the memories, and with the text, the speaker and the place of each passage.
+/// Returns a receipt with the titles of the memories, and with the text, speaker and position of each passage.
 fn as_json(receipt: &InjectionReceipt, items: &GivenItems) -> Value {
     let mut value = json!(receipt);
     let given = value["memories"].as_array_mut().into_iter().flatten();

@@ -30,7 +30,7 @@ pub struct AuditArgs {
 }
 
 impl AuditArgs {
-    /// Returns whether it decides something for the person.
+    /// Returns whether the command makes a decision that only a person may make.
     pub fn decides(&self) -> bool {
         self.fix && !self.dry_run
     }

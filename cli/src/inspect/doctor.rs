@@ -36,7 +36,8 @@ pub struct DoctorArgs {
 }
 
 impl DoctorArgs {
-    /// Returns whether it decides something for the person: a backup replaces what they have.
+    /// Returns whether the command makes a decision that only a person may make: restoring a backup replaces the
+    /// present files.
     pub const fn decides(&self) -> bool {
         self.restore.is_some()
     }
@@ -51,7 +52,7 @@ pub fn run(args: &DoctorArgs, world: &World, out: &mut dyn Write) -> Result {
     }
 }
 
-/// Prints checks; fails where one is bad.
+/// Prints checks; fails if one of them is bad.
 pub fn tell(checks: &[HealthCheck], json: bool, out: &mut dyn Write) -> Result {
     if json {
         view::json(&checks, out)?;

@@ -49,22 +49,22 @@ pub struct UninstallArgs {
 }
 
 impl UninstallArgs {
-    /// Returns whether the command decides something for the person.
+    /// Returns whether the command makes a decision that only a person may make.
     pub fn decides(&self) -> bool {
         !self.write.dry_run
     }
 }
 
-/// Files that were changed and deleted.
+/// Changed and deleted files.
 #[derive(Default, Serialize)]
 struct Done {
-    /// Files that a part was taken out of, or that were a part and are gone.
+    /// Files from which a part was removed, or which were removed completely.
     changed: Vec<PathBuf>,
-    /// Folders that were deleted, but for the programs' own files.
+    /// Deleted folders, except for the programs' own files.
     deleted: Vec<PathBuf>,
-    /// Parts that could not be taken out, and why.
+    /// Parts that could not be removed, with the reasons.
     failed: Vec<String>,
-    /// Lines and files that a person has to delete.
+    /// Lines and files that the user has to delete.
     by_hand: Vec<ByHand>,
 }
 
@@ -115,7 +115,7 @@ pub fn run(args: &UninstallArgs, world: &World, out: &mut dyn Write) -> Result {
     failure.map_or(Ok(()), Err)
 }
 
-/// Says what would be taken out and deleted.
+/// Prints what would be removed and deleted.
 fn would(args: &UninstallArgs, world: &World, out: &mut dyn Write) -> Result {
     let roots = parts::roots(world)?;
     let mut account = Account::new(RunMode::Dry);
@@ -137,7 +137,7 @@ fn would(args: &UninstallArgs, world: &World, out: &mut dyn Write) -> Result {
     failure.map_or(Ok(()), Err)
 }
 
-/// Prints the lines and files that a person has to delete.
+/// Prints the lines and files that the user has to delete.
 fn show_by_hand(by_hand: &[ByHand], out: &mut dyn Write) -> Result {
     if by_hand.is_empty() {
         return Ok(());
@@ -147,7 +147,7 @@ fn show_by_hand(by_hand: &[ByHand], out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Says what a purge deletes, and where.
+/// Prints what a purge deletes, with the paths.
 fn show_purge(world: &World, out: &mut dyn Write) -> Result {
     let dirs = &world.dirs;
     let projects = fs::read_dir(dirs.data.join("projects")).into_iter().flatten().flatten();
@@ -210,7 +210,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
     real(one) == real(other)
 }
 
-/// Deletes what is in a folder but the programs' own files, and the folder where that leaves nothing in it.
+/// Deletes the contents of a folder except the programs' own files, and the folder itself if it is empty then.
 fn empty(folder: &Path) -> std::io::Result<()> {
     let entries = fs::read_dir(folder)?.collect::<std::io::Result<Vec<_>>>()?;
     let (ours, others): (Vec<PathBuf>, Vec<PathBuf>) =

@@ -1,4 +1,4 @@
-//! Puts a memory aside.
+//! Archives a memory.
 
 use memory_store::MemoryId;
 use memory_store::index::journal;
@@ -12,11 +12,11 @@ use super::remember::Project;
 use super::{ANSWER_TOKENS_MAX, HELD_TITLE, Local};
 use crate::backend::{Failure, ForgetResponse};
 
-/// Stands for the title of what was put aside before: it may have been held back for what it says.
+/// Placeholder for the title of a memory archived before, which may have been quarantined for its text.
 const TITLE_BEFORE: &str = "(put aside before)";
 
 impl Local {
-    /// Puts a memory aside; what was put aside before stays so.
+    /// Archives a memory; one that is archived already stays so.
     pub(super) fn put_aside(&self, id: &str) -> Result<ForgetResponse, Failure> {
         let project = self.project()?;
         let Project { tree, settings, recall } = &project;
@@ -42,7 +42,7 @@ impl Local {
             return Ok(asked_to_forget(&short, &stored.memory.title, hit));
         }
         store.forget_one(&stored.path, stored.memory.id, &redactor, self.now())?;
-        // The file is gone, so that no hook prints it even if the journal cannot be written.
+        // The file is removed, so that no hook prints it even if the journal cannot be written.
         let gone = journal::Change::Gone(stored.memory.id);
         drop(journal::note(&self.environment.dirs, tree, scope, gone));
         let hold_again = self.hold_again(&stored.memory, &project);
@@ -90,10 +90,11 @@ impl Local {
         Ok(ForgetResponse { id, title, already: true, waits_for_user, hold_again, undo, text })
     }
 
-    /// Unlinks the memories that one replaced which is gone, and returns the ids of those that nothing else replaces.
+    /// Unlinks the memories that the removed one had replaced, and returns the ids of those that nothing else
+    /// replaces.
     fn hold_again(&self, gone: &Memory, project: &Project) -> Vec<String> {
         let Project { tree, settings, recall } = project;
-        // Opened before it went, the index still knows the links that stand in the newer memory only.
+        // The index was opened before the removal, so it still contains links that are only in the newer memory.
         let successor = |id: MemoryId| recall.indexed(id).and_then(|hit| hit.superseded_by);
         let next = gone.superseded_by.or_else(|| successor(gone.id));
         let unlink = |older: MemoryId| {
@@ -111,13 +112,13 @@ impl Local {
 }
 
 impl Found {
-    /// Returns whether it is a wish of the user's for every project.
+    /// Returns whether it is a wish of the user for all projects.
     pub(super) fn is_users_everywhere(&self) -> bool {
         self.scope == Scope::User && self.stored.memory.source.said_by != Some(SaidBy::Assistant)
     }
 }
 
-/// Answers that a memory of the user's stays until the user agrees.
+/// Answers that a memory of the user's stays active until the user agrees.
 fn asked_to_forget(short: &str, title: &str, hit: Option<Hit>) -> ForgetResponse {
     let undo = format!(
         "It stays in force until the user agrees. They are asked at the next start of a session, and decide with `throughline review`, or at once with \

@@ -1,4 +1,4 @@
-//! Saves what the model chose to remember, and says what is near it.
+//! Saves or changes a memory at the model's request, and reports the memories near it.
 
 use std::path::{Component, Path};
 
@@ -23,51 +23,51 @@ use super::{ANSWER_TOKENS_MAX, Local, relative};
 use crate::backend::{Failure, NeighbourHit, RememberRequest, RememberResponse};
 use crate::request::Reach;
 
-/// How sure we are of what a model chose to remember.
+/// Confidence of a memory that a model chose to save.
 const CONFIDENCE: f32 = 0.9;
-/// Bytes of a file that are read to know later whether it changed.
+/// Maximum bytes of a file that are hashed, to detect later changes.
 const HASHED_BYTES_MAX: usize = 4 << 20;
 
-/// Answer to a call that asks for every project of the user: what holds there the user says.
+/// Answer to a request to save for all projects: only the user can do that.
 const OF_THIS_PROJECT: &str = "It is kept for this project only, as a note by Claude: what holds in every \
                                project the user says, with `throughline add --user`.";
 
-/// Project that a call changes, and what is read of it once.
+/// The project that a call changes, with the state that is read once per call.
 pub(super) struct Project {
     pub tree: Tree,
     pub settings: Settings,
     pub recall: Recall,
 }
 
-/// A memory that a call has written, and how it relates to others.
+/// A memory that a call has written, with its relations to others.
 struct Written<'a> {
     saved: &'a Saved,
     trust: &'a Trust,
     redactor: &'a Redactor,
     scope: Scope,
     replaced: &'a [Found],
-    /// What the user said, and the memory is to replace once the user agrees.
+    /// The user's memories that this one replaces once the user agrees.
     asked: &'a [Found],
     near: Vec<Neighbour>,
     both_hold: bool,
-    /// Whether its text came with the call, so that no hook needs to give it in this session.
+    /// Whether the call itself contained the text, so that no hook needs to inject it in this session.
     is_told: bool,
 }
 
-/// Change of one memory by its id.
+/// Changes to one memory.
 struct Edit<'a> {
     request: &'a RememberRequest,
     paths: Vec<PathRef>,
     until: Option<Timestamp>,
     replaced: Vec<MemoryId>,
-    /// When it says something else than before, if it does.
+    /// Time of the change, if the text of the memory changes.
     said: Option<Timestamp>,
-    /// Its links, where they are made anew.
+    /// New relations, if they are recomputed.
     relations: Option<Vec<Relation>>,
 }
 
 impl Local {
-    /// Saves a memory. What it replaces is looked up first, so that a mistyped id changes nothing.
+    /// Saves a memory. The memories that it replaces are looked up first, so that a mistyped id changes nothing.
     pub(super) fn save(&self, request: RememberRequest) -> Result<RememberResponse, Failure> {
         let project = self.project()?;
         let Project { tree, settings, recall } = &project;
@@ -108,7 +108,7 @@ impl Local {
         Ok(self.response(saved, &project, &near, &notes))
     }
 
-    /// Changes one memory, by its id.
+    /// Changes the memory with an id.
     pub(super) fn change(
         &self,
         id: &str,
@@ -124,7 +124,7 @@ impl Local {
         }
         let mut replaces = request.supersedes.clone();
         if let Some(by) = before.superseded_by.filter(|_| !replaces.is_empty()) {
-            // It holds again, in the place of what had replaced it, too.
+            // This memory becomes active again and replaces the one that had superseded it.
             replaces.push(by.to_string());
         }
         let replaced = self.replaced(&replaces, &project)?;
@@ -143,7 +143,7 @@ impl Local {
         let replaces = ids(&replaced);
         let mut edit = Edit { request, paths, until, replaced: replaces, said, relations: None };
         let both_hold = request.both_hold;
-        // A text in other words is compared again; one that both hold is asked for by name.
+        // A changed text is compared with its neighbours again; `both_hold` requests the comparison explicitly.
         let mut near = Vec::new();
         if says || both_hold {
             let mut after = before.clone();
@@ -187,7 +187,7 @@ impl Local {
         Ok(Project { tree, settings, recall })
     }
 
-    /// Notes that a memory was looked at and is still true, and which others hold beside it.
+    /// Records that a memory was reviewed and is still true, and which memories are valid beside it.
     fn note_reviewed(
         &self,
         memory: &Memory,
@@ -201,8 +201,8 @@ impl Local {
         if request.still_true || !beside.is_empty() {
             let now = self.now();
             Reviewed::change(&self.environment.dirs.project(tree.project), |reviewed| {
-                // The date of what was said stays, and its files are compared with what they are now. The memory does not
-                // become one that a person kept.
+                // The date of the statement does not change; its files are compared with their present state from now
+                // on. The memory does not count as kept by a person.
                 if request.still_true {
                     reviewed.confirmed.insert(memory.id, now);
                 }
@@ -215,7 +215,7 @@ impl Local {
         Ok(())
     }
 
-    /// Tells the index of a memory that was written, marks what it replaces, and returns the neighbours to tell of.
+    /// Adds a written memory to the index, marks the memories that it replaces, and returns the neighbours to report.
     fn finish(
         &self,
         written: Written<'_>,
@@ -260,8 +260,8 @@ impl Local {
         } else if waits {
             notes.push("It waits for the user's `throughline review`.".to_owned());
         }
-        // A withheld memory must not take the place of a given one. A draft only keeps the link, which
-        // goes with it when it is turned down.
+        // A withheld memory must not take the place of an active one. A draft only stores the link, which is deleted
+        // with the draft if it is rejected.
         if judgement.held.is_none() && !waits {
             for older in replaced {
                 let id = older.stored.memory.id;
@@ -290,8 +290,8 @@ impl Local {
         self.settle(near, saved, replaced, both_hold, project, notes)
     }
 
-    /// Returns the neighbours that are left to tell of, and asks about those that need a word. Where both hold, that is
-    /// noted as `throughline review` notes it, and nothing is asked again.
+    /// Returns the neighbours still to be reported, and adds questions about those that need a decision. With
+    /// `both_hold`, the pairs are recorded as in `throughline review`, and no question is added.
     fn settle(
         &self,
         near: Vec<Neighbour>,
@@ -310,7 +310,7 @@ impl Local {
             .collect();
         let title = folded_title(&memory.title);
         for near in &mut near {
-            // One that was not updated, such as the user's, says something else under the same title.
+            // A memory of the same kind and title that was not updated, such as the user's, has a different text.
             if near.kind == memory.kind && folded_title(&near.title) == title && !near.asks() {
                 near.verdict = Verdict::Contradiction;
             }
@@ -333,7 +333,7 @@ impl Local {
             let named: Vec<String> = asking.iter().map(|near| near.id.short()).collect();
             notes.push(format!("It is noted that it holds beside {}.", named.join(", ")));
         }
-        // A settled pair is no contradiction any more.
+        // A settled pair is no longer a contradiction.
         Ok(near.into_iter().filter(|near| !(both_hold && near.asks())).collect())
     }
 
@@ -377,7 +377,8 @@ impl Local {
         }
     }
 
-    /// Finds the memories that are to be replaced. What is held back is none: its text is not the user's word.
+    /// Finds the memories to be replaced. Withheld ones are not returned, since their text is not the user's
+    /// statement.
     fn replaced(&self, ids: &[String], project: &Project) -> Result<Vec<Found>, Failure> {
         let Project { tree, settings, recall } = project;
         let mut replaced: Vec<Found> = Vec::new();
@@ -402,8 +403,8 @@ impl Local {
         Ok(replaced)
     }
 
-    /// Finds the memories near one that is to be saved, but for those that hold beside it, or beside the `same`, by
-    /// somebody's word, unless `both_hold` asks for them again.
+    /// Finds the memories near one that is to be saved. Pairs that a person decided are both valid, with this memory
+    /// or with `same`, are omitted unless `both_hold` is set.
     fn near(
         &self,
         memory: &Memory,
@@ -422,8 +423,8 @@ impl Local {
         near
     }
 
-    /// Returns the neighbours of which a new memory contains everything, so that it replaces them: all but those that the
-    /// user said, wrote or kept, and the `same` one, which is updated.
+    /// Returns the neighbours that a new memory covers completely and therefore replaces. Excludes memories that the
+    /// user stated, wrote or kept, and `same`, which is updated.
     fn united(
         &self,
         near: &[Neighbour],
@@ -446,7 +447,7 @@ impl Local {
         Ok(united)
     }
 
-    /// Marks a memory as replaced by another one, or by none any more.
+    /// Marks a memory as replaced by another one; `None` removes the mark.
     pub(super) fn mark_replaced(
         &self,
         older: &Found,
@@ -456,12 +457,12 @@ impl Local {
         let Found { store, trust, stored, scope } = older;
         let redactor = store.redactor_for_writing(&project.settings)?;
         let saved = store.supersede(&stored.path, stored.memory.id, by, &redactor)?;
-        // The newer memory has the link, too, so that the index has it either way.
+        // The newer memory has the link too, so the index contains it in any case.
         self.note_again(&saved.stored, (trust, &redactor), *scope, &project.tree);
         Ok(())
     }
 
-    /// Writes a memory to the journal as it is now. Where that fails, the next sync does it.
+    /// Writes the current state of a memory to the journal. If that fails, the next sync does it.
     fn note_again(
         &self,
         stored: &Stored,
@@ -474,7 +475,7 @@ impl Local {
         drop(journal::note(&self.environment.dirs, tree, scope, change));
     }
 
-    /// Writes a memory to the journal again, after a decision about it.
+    /// Writes a memory to the journal again after a decision about it.
     fn refresh(&self, id: MemoryId, project: &Project) {
         let Project { tree, settings, recall } = project;
         let Ok(Some(found)) = self.find_by_id(&id.to_string(), tree, recall, settings) else {
@@ -484,7 +485,7 @@ impl Local {
         self.note_again(&stored, (&trust, &store.redactor(settings)), scope, tree);
     }
 
-    /// Makes the memory that is to be saved, secrets and all.
+    /// Builds the memory to be saved, before redaction.
     fn memory(
         &self,
         request: RememberRequest,
@@ -553,19 +554,19 @@ impl Edit<'_> {
     }
 }
 
-/// Returns whether a text is given, and is not the one that is there.
+/// Returns whether a text is given and differs from the present one.
 fn is_other(old: &str, new: &str) -> bool {
     !new.is_empty() && new.trim() != old.trim()
 }
 
-/// Returns whether a change makes a memory say something else.
+/// Returns whether a request changes the statement of a memory.
 fn says_other(before: &Memory, request: &RememberRequest) -> bool {
     is_other(&before.title, &request.title)
         || is_other(&before.body, &request.text)
         || request.kind.is_some_and(|kind| kind != before.kind)
 }
 
-/// Refuses to change what is the user's, but for a pin and links.
+/// Refuses changes to the user's memories, except for pins and links.
 fn check_persons(
     memory: &Memory,
     scope: Scope,
@@ -597,7 +598,8 @@ fn check_persons(
     }
 }
 
-/// Refuses to change what is from the repository, but for links between memories: a changed file is this machine's.
+/// Refuses changes to memories from the repository, except for links between memories: a changed file would count as
+/// this machine's.
 fn check_repositorys_words(
     memory: &Memory,
     request: &RememberRequest,
@@ -617,7 +619,7 @@ fn check_repositorys_words(
     )))
 }
 
-/// Returns the links of a memory that is compared again: those to what it contradicts are made anew.
+/// Returns the relations of a memory after a new comparison: its contradictions are recomputed.
 fn relations(before: &Memory, near: &[Neighbour], edit: &Edit<'_>) -> Vec<Relation> {
     let others = before.relations.iter().filter(|link| link.kind != CONTRADICTS);
     let mut relations: Vec<Relation> = others.cloned().collect();
@@ -627,8 +629,8 @@ fn relations(before: &Memory, near: &[Neighbour], edit: &Edit<'_>) -> Vec<Relati
     relations
 }
 
-/// Takes the memories that the user said, or wrote, out of those that a memory is to replace. `own` is that memory, if it
-/// is there already.
+/// Separates the memories that the user stated or wrote from the others to be replaced. `own` is the id of the
+/// replacing memory, if it exists already.
 fn users_words(
     replaced: Vec<Found>,
     own: Option<MemoryId>,
@@ -646,7 +648,7 @@ fn ids(found: &[Found]) -> Vec<MemoryId> {
     found.iter().map(|found| found.stored.memory.id).collect()
 }
 
-/// Returns the paths of a request that lie in the project, and remarks about the request.
+/// Returns the paths of a request that are in the project, and notes about the request.
 fn read_paths(
     request: &RememberRequest,
     until: Option<Timestamp>,
@@ -666,10 +668,10 @@ fn read_paths(
     (paths, notes)
 }
 
-/// Returns the end of the last day on which it holds.
+/// Returns the end of the last day of a memory's validity.
 fn valid_until(request: &RememberRequest) -> Result<Option<Timestamp>, Failure> {
     let Some(words) = &request.valid_until else { return Ok(None) };
-    // Times that words name are of the past; a day to come is written as one.
+    // Relative dates refer to the past, so a future day must be written as a date.
     match Timestamp::parse(words) {
         Some(at) if words.contains(':') => Ok(Some(at)),
         Some(at) => Ok(Some(Timestamp(at.0 + DAY_MS - 1))),
@@ -679,7 +681,7 @@ fn valid_until(request: &RememberRequest) -> Result<Option<Timestamp>, Failure> 
     }
 }
 
-/// Says which tags were not saved.
+/// Names the tags that were not saved.
 fn left_out_of(asked: &[String], saved: &Saved) -> Option<String> {
     let tags = &saved.stored.memory.tags;
     let missing: Vec<String> = asked
@@ -690,7 +692,7 @@ fn left_out_of(asked: &[String], saved: &Saved) -> Option<String> {
     (!missing.is_empty()).then(|| format!("These tags were not kept: {}.", missing.join(", ")))
 }
 
-/// Asks the model to say how two memories relate.
+/// Asks the model how two memories relate.
 fn question(near: &Neighbour, own: MemoryId, is_users: bool) -> String {
     let (id, own) = (near.id.short(), own.short());
     if is_users {
@@ -707,7 +709,7 @@ fn question(near: &Neighbour, own: MemoryId, is_users: bool) -> String {
     )
 }
 
-/// Says so where the last day on which it holds has passed.
+/// Returns a note if the last day of validity has passed.
 fn is_over(until: Option<Timestamp>, now: Timestamp) -> Option<String> {
     let until = until.filter(|until| *until < now)?;
     Some(format!(
@@ -716,7 +718,7 @@ fn is_over(until: Option<Timestamp>, now: Timestamp) -> Option<String> {
     ))
 }
 
-/// The path relative to the project's root, if it lies inside; with the content it has now.
+/// Returns a path relative to the project's root with the present hash of its content, if it is inside the project.
 fn path_ref(path: &str, tree: &Tree) -> Option<PathRef> {
     let path = relative(path, tree);
     let inside = Path::new(&path)
@@ -726,8 +728,7 @@ fn path_ref(path: &str, tree: &Tree) -> Option<PathRef> {
         .then(|| PathRef { seen: content_hash(&tree.root, &tree.root.join(&path)), path })
 }
 
-/// The first digits of a file's hash, so that it can be seen later whether it changed. What a
-/// repository's links lead to is nothing to tell of.
+/// Returns the first digits of a file's hash, to detect later changes. Links in a repository are not followed.
 fn content_hash(root: &Path, path: &Path) -> Option<String> {
     let (bytes, _) = read_below(root, path, HASHED_BYTES_MAX).ok()?;
     Some(blake3::hash(&bytes).to_hex()[..16].to_owned())

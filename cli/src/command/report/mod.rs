@@ -80,7 +80,7 @@ pub fn run(args: &ReportArgs, world: &World, out: &mut dyn Write) -> Result {
     if args.open { show(&file, world) } else { Ok(()) }
 }
 
-/// The file that a person named, which may be missing or an earlier report: anything else is not overwritten.
+/// Checks the given output file: it may be missing or an earlier report, but other files are not overwritten.
 fn named_file(file: &Path) -> Result<PathBuf> {
     if let Some(folder) = file.parent().filter(|folder| !folder.is_dir()) {
         return Err(Failure::new(format!("{} is no folder", folder.display()))
@@ -101,7 +101,7 @@ fn named_file(file: &Path) -> Result<PathBuf> {
         .hint("Nothing was written. Name another file, or remove that one first."))
 }
 
-/// Passes the file to the user's browser.
+/// Opens the file in the user's browser.
 fn show(file: &Path, world: &World) -> Result {
     let failure = |why: String| {
         Failure::new(format!("{} cannot be shown: {why}", file.display()))
