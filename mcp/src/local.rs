@@ -1,4 +1,4 @@
-//! Answers from this machine's stores.
+//! The backend over this machine's stores.
 
 mod find;
 mod forget;
@@ -28,18 +28,18 @@ use crate::backend::{
 use crate::environment::Environment;
 use crate::processor::Program;
 
-/// Tokens of one answer: clients warn above 10,000.
+/// Maximum tokens of one answer: clients warn above 10,000.
 const ANSWER_TOKENS_MAX: u32 = 4_000;
-/// Hits that are looked for beyond a page: the list may have changed since the page before it.
+/// Hits requested in addition to a page, since the list may have changed since the previous page.
 const PAGE_SLACK: usize = 16;
-/// Note in place of memories that look like orders to the model.
+/// Note in place of withheld memories.
 const HELD_BACK: &str = "Some memories were held back: they look like instructions to you, or are from the \
                          repository and not released. Only the user can look at them and release them: \
                          `throughline review`.";
-/// Stands for the title of a memory that is held back.
+/// Placeholder for the title of a withheld memory.
 const HELD_TITLE: &str = "(held back: the user has not let it out)";
 
-/// Time that an answer is limited to; what is missing is no limit.
+/// Period of an answer; a missing end is unlimited.
 #[derive(Clone, Copy)]
 struct Span {
     since: Option<Timestamp>,
@@ -49,20 +49,20 @@ struct Span {
 /// A backend over the stores of one user, for the project that the server was started in.
 pub struct Local {
     environment: Environment,
-    /// Opened once for all questions.
+    /// Opened once for all requests.
     transformer: Arc<SharedTransformer>,
-    /// Journals as they were read, for the next question.
+    /// Parsed journals, reused by the next request.
     journals: KnownJournals,
 }
 
 impl Local {
-    /// Answers for this environment.
+    /// Creates a backend for this environment.
     pub fn new(environment: Environment) -> Self {
         Self { environment, transformer: Arc::default(), journals: KnownJournals::default() }
     }
 
-    /// The working tree, if it may be read now. Asked anew each time: `init`, `trust` and `off`
-    /// may happen while the server lives.
+    /// Returns the working tree, if it may be read now. Determined for each request, since `init`, `trust` and `off`
+    /// may be run while the server runs.
     fn tree(&self) -> Result<Tree, Failure> {
         if self.environment.mode() == Mode::Off {
             return Err(match &self.environment.unknown_mode {
@@ -78,7 +78,7 @@ impl Local {
         })
     }
 
-    /// The working tree, if it may be written now. Its stores have the formats of this program then.
+    /// Returns the working tree, if it may be written now, with its stores in the formats of this program.
     fn writable_tree(&self) -> Result<Tree, Failure> {
         let tree = self.tree()?;
         match self.environment.mode() {
@@ -91,19 +91,19 @@ impl Local {
         }
     }
 
-    /// Returns whether notes may be left in the state of a tree: never beside private state that a later version of the
-    /// program has written.
+    /// Returns whether notes may be written to the state of a tree: never beside private state that a later version of
+    /// the program has written.
     fn may_note(&self, tree: &Tree) -> bool {
         self.environment.mode() == Mode::Full
             && format_version::check_project(&self.environment.dirs, tree.project).is_ok()
     }
 
-    /// Opens what is known in a tree.
+    /// Opens the index of a tree.
     fn indexed(&self, tree: &Tree) -> Recall {
         Recall::open(&self.environment.dirs, tree, Some(&self.journals))
     }
 
-    /// Opens what is known in a tree, for questions in words.
+    /// Opens the index of a tree for searches by words.
     fn recall_in(&self, tree: &Tree) -> Recall {
         let mut recall = self.indexed(tree);
         recall.shared = Some(Arc::clone(&self.transformer));
@@ -117,12 +117,12 @@ impl Local {
         self.environment.clock.now()
     }
 
-    /// Refuses a search with a filter that makes no sense.
+    /// Rejects a search with an invalid filter.
     fn check(&self, search: &Search) -> Result<(), Failure> {
         search.problem(self.now()).map_or(Ok(()), |problem| Err(Failure::Request(problem)))
     }
 
-    /// The times that words name, from the first moment to the first one after them.
+    /// Returns the period that words name, from its first moment to the first moment after it.
     fn time(&self, name: &str, words: &str) -> Result<(Timestamp, Timestamp), Failure> {
         let now = self.now();
         let exact = Timestamp::parse(words).filter(|_| words.contains(':'));
@@ -137,7 +137,7 @@ impl Local {
         }
     }
 
-    /// The first and the last moment between two times that words name.
+    /// Returns the first and the last moment between two times in words.
     fn span(&self, since: Option<&str>, before: Option<&str>) -> Result<Span, Failure> {
         let since = since.map(|words| self.time("since", words)).transpose()?;
         let before = before.map(|words| self.time("before", words)).transpose()?;
@@ -147,7 +147,7 @@ impl Local {
         })
     }
 
-    /// A path as a person of this project would write it.
+    /// Returns a path as a member of the project would write it.
     fn shown(&self, path: &Path, tree: &Tree) -> String {
         render::clean(&path.strip_prefix(&tree.root).unwrap_or(path).to_string_lossy())
     }
@@ -221,7 +221,7 @@ fn with_remarks(text: String, is_empty: bool, rest: &Rest) -> String {
     parts.join("\n")
 }
 
-/// A path below the root of the working tree is given relative to it, with `/`.
+/// Returns a path below the root of the working tree relative to it, with `/`.
 fn relative(path: &str, tree: &Tree) -> String {
     let path = Path::new(path);
     let below = path

@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// A client may have closed stderr: then nobody is told.
+/// A client may have closed stderr, so errors are ignored.
 fn tell(message: &str) {
     drop(writeln!(std::io::stderr(), "throughline-mcp: {message}"));
 }
@@ -86,12 +86,12 @@ fn run() -> Result<(), String> {
         looking.abort();
         result
     });
-    // A read of stdin that never ends must not keep the process.
+    // A blocked read of stdin must not keep the process alive.
     runtime.shutdown_background();
     result
 }
 
-/// Starts the processor when finished turns wait, as long as the server lives.
+/// Starts the processor when finished turns are waiting, while the server runs.
 async fn look_for_work(environment: Environment) {
     let mut background = Background::new(None);
     loop {

@@ -1,5 +1,5 @@
-//! `throughline browse`: a full-screen browser over memories, sessions and injections. Other commands let a person choose
-//! a memory in it.
+//! `throughline browse`: a full-screen browser for memories, sessions and injections. Other commands use it to let a
+//! person choose a memory.
 
 use std::io::Write;
 
@@ -118,7 +118,7 @@ pub fn named_or_chosen(
 /// Runs the browser until the user leaves; returns the chosen memory.
 fn on_screen(world: &World, mut state: BrowseState) -> Result<Option<MemoryId>> {
     let mut source = BrowseSource::open(world)?;
-    // A fault of the store is said on the usual screen.
+    // Errors of the store are printed to the normal screen.
     load(Tab::Memories, &mut source, &mut state)?;
     let mut screen = Screen::enter()?;
     let left = go_round(&mut screen, &mut source, &mut state);
@@ -137,7 +137,7 @@ fn go_round(
         let look = screen.look;
         state.seen = screen.draw(|frame| draw::draw(frame, state, look))?;
         let mut next = screen.wait()?;
-        // Keys typed while the frame was drawn are taken at once; only their last text is searched for.
+        // Keys typed while the frame was drawn are processed together; only the last query is searched.
         let mut typed = None;
         while let Some(event) = next {
             if !matches!(&event, Event::Key(key) if is_of_text(*key)) {
@@ -228,13 +228,13 @@ fn work(
         _ if takes_terminal => screen.lend(|| source.run(effect))?,
         _ => source.run(effect),
     };
-    // The rows are read again also after a failure: part of it may be done.
+    // The rows are read again after a failure too, since the command may have been executed partially.
     if let Err(failure) = load(Tab::Memories, source, state) {
         state.tell(told(&failure), true);
         return Ok(());
     }
     if !state.query().trim().is_empty() {
-        // A changed memory ranks anew. The next key is about it all the same.
+        // A changed memory may have another rank, but it stays selected for the next key.
         let selected = state.selected_key();
         find(Some(state.query().to_owned()), source, state);
         if let Some(key) = selected {

@@ -18,11 +18,11 @@ use crate::view::style::{NAME, QUIET, paint};
 use crate::view::{self, clock, plain, wrap};
 use crate::world::World;
 
-/// Columns of a time and of what it was given at.
+/// Columns of the time and of the event.
 const TIME_COLUMNS: usize = 15;
 const EVENT_COLUMNS: usize = 7;
 
-/// Time between two looks at the receipts.
+/// Interval of checks for new receipts.
 const FOLLOW_EVERY: Duration = Duration::from_millis(250);
 
 /// Lists what was given to Claude last (injections), one line each; `throughline why` has the reasons.

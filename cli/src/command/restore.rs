@@ -1,4 +1,4 @@
-//! `throughline restore`: brings back what was put aside or deleted.
+//! `throughline restore`: restores archived or deleted memories.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -90,7 +90,7 @@ pub fn run(args: &RestoreArgs, world: &World, out: &mut dyn Write) -> Result {
     if args.write.dry_run {
         return would(args, &stores, out);
     }
-    // Asked for before anything is written.
+    // Requested before anything is written, since it may fail.
     let of_project = stores.redactor_for_writing(&stores.project)?;
     let of_user = stores.redactor_for_writing(&stores.user)?;
     let (mut restored, mut failure) = (Vec::new(), None);
@@ -114,7 +114,7 @@ pub fn run(args: &RestoreArgs, world: &World, out: &mut dyn Write) -> Result {
     }
     let told: &mut dyn Write = if args.write.json { &mut std::io::sink() } else { &mut *out };
     let mut views = Vec::new();
-    // Whose they are is asked once, when all are there: what comes later than that is held.
+    // Trust is read once, after all are restored, so that later files are withheld.
     for (id, (store, redactor, restored)) in restored {
         let file = restored.as_ref().map(|stored| stored.path.clone());
         let whole = restored.as_ref().map(|stored| stored.memory.id);

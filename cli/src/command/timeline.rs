@@ -1,4 +1,4 @@
-//! `throughline timeline`: what happened, day by day, and what is still open.
+//! `throughline timeline`: the events of each day, and open items.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -149,7 +149,7 @@ fn days(args: &TimelineArgs, stores: &Stores) -> Result<Vec<Day>> {
         let listed = ListedSession { session: session.clone(), rejected: rejected.clone() };
         on(session.last, &mut |day| day.sessions.push(listed.clone()));
     }
-    // A memory without a session was added by a person, and only a person forgets.
+    // A memory without a session was added by a person, and only a person can forget one.
     let speaker = |stored: &Stored| {
         let session = stored.memory.source.session.as_deref().and_then(|id| sessions.of(id));
         session.map_or(Speaker::Person, |session| session.speaker)
@@ -162,7 +162,7 @@ fn days(args: &TimelineArgs, stores: &Stores) -> Result<Vec<Day>> {
         let at = stored.memory.created;
         on(at, &mut |day| day.learned.push(MemoryChange::of(stored, at)));
         if let Some(newer) = stored.memory.superseded_by.and_then(find) {
-            // It was replaced when the newer one came.
+            // The older memory was replaced when the newer one was created.
             let at = newer.memory.created.max(at);
             let by = Some(newer.memory.id);
             on(at, &mut |day| {

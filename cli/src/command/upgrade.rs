@@ -1,4 +1,4 @@
-//! `throughline upgrade`: what is new, by the changelog that was installed. It asks no network and installs nothing.
+//! `throughline upgrade`: prints changes from the installed changelog. It uses no network and installs nothing.
 
 use std::io::{Read as _, Write};
 use std::path::PathBuf;
@@ -14,13 +14,13 @@ use crate::view::changes::line;
 use crate::view::style::{QUIET, STRONG, paint};
 use crate::world::World;
 
-/// The changelog of the version that runs.
+/// The changelog of the running version.
 const BUILT_IN: &str = include_str!("../../../CHANGELOG.md");
-/// Bytes of an installed changelog that are read.
+/// Maximum bytes of an installed changelog.
 const CHANGELOG_BYTES_MAX: u64 = 1 << 20;
-/// Changes that are told unless more are asked for.
+/// Number of changes printed by default.
 const CHANGES_SHOWN: usize = 10;
-/// The heading of what no version has yet.
+/// The heading of unreleased changes.
 const UNRELEASED: &str = "Unreleased";
 
 /// Says what is new: compares the version that runs with the changelog installed beside it. It asks no network, and

@@ -1,5 +1,5 @@
-//! Extras that `init` offers and `uninstall` takes out: a skill, a paragraph in AGENTS.md, and rules that allow the
-//! tools that change nothing, so that Claude knows when to use memory; and the merge driver of memory files.
+//! Extras that `init` offers and `uninstall` removes: guides that make Claude use memory (a skill, a paragraph in
+//! AGENTS.md, and rules that allow read-only tools), and the merge driver of memory files.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

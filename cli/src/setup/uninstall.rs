@@ -23,9 +23,9 @@ mod account;
 mod by_hand;
 mod parts;
 
-/// Files of the programs that the installers put into `share/throughline`, which may be our data folder, too.
+/// Files of the programs that the installers put into `share/throughline`, which may also be our data folder.
 const INSTALLED: [&str; 5] = ["LICENSE", "NOTICE", "CHANGELOG.md", "ORIGIN", "MODEL"];
-/// How the names of the embedder's files begin.
+/// Prefixes of the embedder's files.
 const MODELS: [&str; 2] = ["table-v", "transformer-v"];
 
 /// Takes out what `init` put into Claude Code's files and those of all projects, and what the documentation tells you to
@@ -81,7 +81,7 @@ pub fn run(args: &UninstallArgs, world: &World, out: &mut dyn Write) -> Result {
         return would(args, world, out);
     }
     let told: &mut dyn Write = if args.write.json { &mut std::io::sink() } else { &mut *out };
-    // Asked first: who declines has changed nothing.
+    // Asked first, so that nothing has changed if the user declines.
     if args.purge && !args.yes {
         show_purge(world, told)?;
         if !ask::confirm(world, "Uninstall and delete all of this?", false)? {
@@ -176,7 +176,7 @@ fn purge(world: &World, roots: &[PathBuf], done: &mut Done, out: &mut dyn Write)
     let dirs = &world.dirs;
     let installed = dirs.models.as_deref().filter(|models| is_same(models, &dirs.data));
     for folder in [&dirs.data, &dirs.state, &dirs.config] {
-        // The programs' own files may lie there, too.
+        // The folder may also contain the programs' own files.
         let is_shared = installed.is_some() && *folder == dirs.data;
         let deleted = if is_shared { empty(folder) } else { fs::remove_dir_all(folder) };
         match deleted {
@@ -195,7 +195,7 @@ fn purge(world: &World, roots: &[PathBuf], done: &mut Done, out: &mut dyn Write)
             Err(error) => return Err(error).at(folder),
         }
     }
-    // The note alone is nobody's memory.
+    // A folder with only the README contains no memory.
     for root in roots {
         if let Some(folder) = readme::remove_alone(&root.join(STORE_DIR).join("memories")) {
             writeln!(out, "Deleted {}, which held no memory", view::path(&folder))?;
