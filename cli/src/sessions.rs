@@ -1,4 +1,4 @@
-//! Past sessions: from their records, and where every turn is needed from the archive.
+//! Past sessions, from their records, and from the archive if all turns are needed.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -27,9 +27,9 @@ pub struct PastSession {
     pub session: String,
     /// The time of its first record.
     pub first: Timestamp,
-    /// The time of its last one.
+    /// The time of its last record.
     pub last: Timestamp,
-    /// The branch it was on last; empty outside git.
+    /// Its last branch; empty outside git.
     pub branch: String,
     /// The folder it was started in.
     pub folder: PathBuf,
@@ -40,9 +40,9 @@ pub struct PastSession {
     pub title: String,
     /// The first request in it.
     pub wish: String,
-    /// How many prompts its speaker gave.
+    /// Number of prompts by its speaker.
     pub prompts: usize,
-    /// Whether Claude Code still has its transcript, so that it can go on.
+    /// Whether Claude Code still has its transcript, so that it can be resumed.
     pub is_resumable: bool,
 }
 
@@ -118,7 +118,7 @@ pub fn transcript_records(archive: &Archive, session: &str) -> Option<Vec<Record
     let load = |name: &str| match archive.load(name) {
         Ok(file) => file,
         Err(error) => {
-            // Nothing can be done about a closed stderr.
+            // There is no remedy for a closed stderr.
             let label = paint(CARE, "left out:");
             let _ = writeln!(anstream::stderr(), "{label} {error}; `throughline doctor` says more");
             None

@@ -1,4 +1,4 @@
-//! Values as they are typed on a command line.
+//! Parsers of command-line values.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -48,7 +48,7 @@ pub fn project_path(stores: &Stores, typed: &str) -> Result<String> {
     let whole = if typed.is_absolute() {
         typed.to_owned()
     } else if world.cwd != tree.root && world.cwd.join(typed).exists() {
-        // From a subfolder as the shell completes it; what is not there is meant from the root.
+        // Relative to the current folder if the shell completed it there; a missing path is relative to the root.
         world.cwd.join(typed)
     } else {
         tree.root.join(typed)

@@ -109,7 +109,7 @@ fn is_about(memory: &Memory, path: &str) -> bool {
 pub fn names(named: &str, path: &str) -> bool {
     let plain = named.split(['*', '?', '[']).next().unwrap_or_default();
     if plain.len() < named.len() {
-        // The part before the first wildcard decides: the rest is seldom more than an ending.
+        // The part before the first wildcard decides, since the rest is usually only an extension.
         return !plain.is_empty() && path.starts_with(plain);
     }
     is_within(path, named) || is_within(named, path)

@@ -1,4 +1,4 @@
-//! `throughline check`: what keeps a memory file from being committed. It changes nothing.
+//! `throughline check`: reports problems that should prevent the commit of a memory file. It changes nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -81,7 +81,7 @@ pub fn run(args: &CheckArgs, world: &World, out: &mut dyn Write) -> Result {
     let tree = Tree::find(&world.dirs, &root);
     let (settings, _) = settings_file::load(&world.dirs, tree.as_ref());
     let redactor = Redactor::new(&RedactOptions::for_store(&settings, true));
-    // A home such as /root is everybody's, in a container.
+    // A home such as /root in a container is the same for everyone.
     let home = world.home.to_string_lossy();
     let known = [home.as_ref(), &root.to_string_lossy()].map(str::to_owned);
     let known: Vec<&str> =
@@ -99,7 +99,7 @@ impl CheckArgs {
     /// Returns all memory files, which are needed to find repeated ids, and the paths of those to be checked.
     fn files(&self, world: &World, root: &Path) -> Result<(Vec<SideFile>, BTreeSet<String>)> {
         let named = self.named(world, root)?;
-        // Git names it to its hooks; with `git commit -a` it is another one than usual.
+        // Git sets this variable for its hooks; with `git commit -a` it is not the usual index.
         #[expect(clippy::disallowed_methods, reason = "set by git for its hooks")]
         let index: Option<OsString> = std::env::var_os("GIT_INDEX_FILE");
         let index = index.as_deref().filter(|file| !file.is_empty());
@@ -140,7 +140,7 @@ impl CheckArgs {
                     part => steps.push(part),
                 }
             }
-            // A file elsewhere is no memory file of this project.
+            // A file outside the root is not a memory file of this project.
             let below = steps.strip_prefix(root).map(|below| below.to_string_lossy().into_owned());
             named.push(below.unwrap_or_else(|_| "/".to_owned()));
         }
@@ -230,7 +230,7 @@ impl FileProblems<'_> {
         match MemoryFile::parse(Path::new(self.path), bytes.to_vec()) {
             Ok(file) => Some(file.memory.id),
             Err(Error::Memory { place, message, .. }) => {
-                // It may quote what it does not understand.
+                // The message may quote invalid text.
                 let told = line(&self.redactor.redact(&message));
                 self.add(Some(place.line), ProblemKind::Invalid, told);
                 None

@@ -1,5 +1,5 @@
-//! `throughline fixes`: known errors and what cured them: memories of a model or a person, and what tool calls of sessions
-//! showed.
+//! `throughline fixes`: lists known errors with their fixes, from memories of a model or a person, and from tool calls
+//! in sessions.
 
 use std::cmp::Reverse;
 use std::io::Write;
@@ -20,9 +20,9 @@ use crate::view::style::{NAME, QUIET, STRONG, paint};
 use crate::view::{self, MemoryView, clock, plain};
 use crate::world::World;
 
-/// Columns before the cure.
+/// Columns before a fix.
 const INDENT: usize = 8;
-/// Lines of a cure that are shown; `throughline show` has all.
+/// Maximum lines of a fix; `throughline show` prints all.
 const CURE_LINES_MAX: usize = 3;
 
 /// Lists known errors with their cure, newest first; with words, those that fit. Memories come before cures that tool

@@ -50,7 +50,7 @@ pub fn run(args: &ForgetArgs, world: &World, out: &mut dyn Write) -> Result {
     };
     let ids = browse::named_or_chosen(&args.id, args.write.json, purpose, world)?;
     let stores = Stores::open(world)?;
-    // All are looked up first: a mistyped id changes nothing.
+    // All are looked up first, so that a mistyped id changes nothing.
     let (mut found, mut aside) = (Vec::new(), Vec::new());
     for id in &ids {
         match (stores.find_or_archived(id)?, how) {

@@ -1,4 +1,4 @@
-//! `throughline off`: silence, for a while or until `throughline on`.
+//! `throughline off`: turns Throughline off, for a period or until `throughline on`.
 
 use std::fs;
 use std::io::Write;
@@ -51,7 +51,7 @@ pub fn run(args: &OffArgs, world: &World, out: &mut dyn Write) -> Result {
     }
     let file = world.dirs.off_file();
     let text = until.map_or_else(String::new, |until| format!("{until}\n"));
-    // Whole at once: a hook may read it at any moment.
+    // Replaced as a whole, since a hook may read it at any moment.
     replace(&file, text.as_bytes(), Privacy::Private)?;
     if args.write.json {
         return view::json(&Silence { off: true, until }, out);

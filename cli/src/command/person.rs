@@ -1,5 +1,5 @@
-//! Commands that decide something for the person: they open a gate, publish, remove, or silence. Claude may not run
-//! them, even if a page or a file instructs it to. The table is in `docs/trust.md`.
+//! Commands that make a decision reserved to the person: they grant access, publish, remove, or turn Throughline off.
+//! Claude may not run them, even if a page or a file instructs it to. The table is in `docs/trust.md`.
 
 use super::Command;
 use crate::caller::Caller;
@@ -8,7 +8,7 @@ use crate::failure::{Failure, Result};
 use crate::world::World;
 
 impl Command {
-    /// Returns the command as a person types it, if with these arguments it decides something for the person.
+    /// Returns the command as a person types it, if with these arguments it makes a decision reserved to the person.
     pub fn decision(&self, world: &World) -> Option<&'static str> {
         let (decides, typed) = match self {
             Self::Init(args) => (args.decides(world), "throughline init"),
@@ -59,8 +59,7 @@ impl Command {
     }
 }
 
-/// Fails unless the person runs this command, which decides something for them. `typed` is the command as the person
-/// types it.
+/// Fails unless the person runs this command. `typed` is the command as the person types it.
 pub fn require(world: &World, typed: &str) -> Result {
     match world.caller {
         Caller::Person => Ok(()),

@@ -1,4 +1,4 @@
-//! `throughline redact`: hides secrets in text, as is done with all that is kept.
+//! `throughline redact`: redacts secrets in text, as in all stored data.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -15,10 +15,10 @@ use crate::failure::{AtPath as _, Failure, Result};
 use crate::view;
 use crate::world::World;
 
-/// Bytes of text whose findings are told at once.
+/// Maximum bytes of text whose findings are printed together.
 const TEXT_BYTES_MAX: u64 = 256 << 20;
 
-/// Bytes of a line of JSON.
+/// Maximum bytes of a line of JSON.
 const LINE_BYTES_MAX: usize = 256 << 20;
 
 /// Hides secrets in a text: `[redacted:<rule>]` in place of each.

@@ -114,7 +114,7 @@ pub fn run(args: &RestoreArgs, world: &World, out: &mut dyn Write) -> Result {
     }
     let told: &mut dyn Write = if args.write.json { &mut std::io::sink() } else { &mut *out };
     let mut views = Vec::new();
-    // Trust is read once, after all are restored, so that later files are withheld.
+    // Provenance is determined once, after all files are restored; files that appear later are withheld.
     for (id, (store, redactor, restored)) in restored {
         let file = restored.as_ref().map(|stored| stored.path.clone());
         let whole = restored.as_ref().map(|stored| stored.memory.id);

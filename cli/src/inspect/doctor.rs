@@ -1,4 +1,4 @@
-//! `throughline doctor`: looks at every link of the chain and says what helps.
+//! `throughline doctor`: checks every link of the chain, and suggests remedies.
 
 pub mod check;
 pub mod checks;

@@ -5,7 +5,7 @@ const MINUTE_MS: i64 = 60 * SECOND_MS;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
 const DAY_MS: i64 = 24 * HOUR_MS;
 
-/// The longest duration that makes sense here.
+/// Maximum duration.
 const DURATION_DAYS_MAX: i64 = 3_650;
 
 /// Parses a duration into milliseconds.
