@@ -92,7 +92,6 @@ impl Stores {
     /// program.
     ///
     /// # Errors
-    ///
     /// Returns an error if a later version of the program has written the stores, or if
     /// [`Store::redactor_for_writing`] fails.
     pub fn redactor_for_writing(&self, store: &Store) -> Result<Redactor> {

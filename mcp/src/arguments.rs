@@ -39,7 +39,6 @@ struct Sorted<R> {
 /// Parses the arguments of a call of `tool`, and returns them with notes for the caller.
 ///
 /// # Errors
-///
 /// Returns an error if a value is invalid; the message names the argument and its type.
 pub fn read<R: DeserializeOwned + JsonSchema>(
     tool: &str,

@@ -59,7 +59,6 @@ impl Prompt {
     /// Returns the text of the prompt.
     ///
     /// # Errors
-    ///
     /// Returns an error if the stores cannot be read, or its argument is missing.
     pub fn text(self, backend: &dyn Backend, argument: Option<&str>) -> Result<String, Failure> {
         let argument = argument.map(str::trim).filter(|text| !text.is_empty());
@@ -127,7 +126,6 @@ pub const MEMORY_TEMPLATE: &str = "throughline://memory/{id}";
 /// Reads a resource; `None` if there is none with this URI.
 ///
 /// # Errors
-///
 /// Returns an error if the stores cannot be read.
 pub fn read(backend: &dyn Backend, uri: &str) -> Result<Option<String>, Failure> {
     let Some(name) = uri.strip_prefix("throughline://") else { return Ok(None) };

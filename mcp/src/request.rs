@@ -234,7 +234,6 @@ impl RecallRequest {
     /// Parses the arguments of `recall`.
     ///
     /// # Errors
-    ///
     /// Returns an error if the request is empty, or an argument is invalid.
     pub fn read(object: Map<String, Value>) -> Result<(Self, Vec<String>), Failure> {
         let (mut request, notes) = read::<Self>("recall", object)?;
@@ -264,7 +263,6 @@ impl SessionsRequest {
     /// Parses the arguments of `search_sessions`; without any, the latest sessions are listed.
     ///
     /// # Errors
-    ///
     /// Returns an error if an argument is invalid.
     pub fn read(object: Map<String, Value>) -> Result<(Self, Vec<String>), Failure> {
         let (mut request, notes) = read::<Self>("search_sessions", object)?;
@@ -284,7 +282,6 @@ impl RememberRequest {
     /// Parses the arguments of `remember`.
     ///
     /// # Errors
-    ///
     /// Returns an error if there is nothing to save, or an argument is invalid.
     pub fn read(object: Map<String, Value>) -> Result<(Self, Vec<String>), Failure> {
         let is_emptied = object.get("valid_until").is_some_and(is_empty);
@@ -322,7 +319,6 @@ impl ForgetRequest {
     /// Parses the arguments of `forget`, and returns the id.
     ///
     /// # Errors
-    ///
     /// Returns an error if the id is missing.
     pub fn read(object: Map<String, Value>) -> Result<(String, Vec<String>), Failure> {
         let (request, notes) = read::<Self>("forget", object)?;

@@ -61,7 +61,6 @@ impl Workers {
     /// Runs a call when a thread is free.
     ///
     /// # Errors
-    ///
     /// Returns an error if too many calls are waiting.
     pub async fn run<T: Send + 'static>(
         &self,

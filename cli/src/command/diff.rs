@@ -1,4 +1,4 @@
-//! `throughline diff`: what a branch, a pull or the working tree adds, changes and removes in memories.
+//! `throughline diff`: lists memories that a branch, a pull or the working tree adds, changes and removes.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -77,7 +77,7 @@ struct MemoryLine {
     file: String,
 }
 
-/// A memory that differs.
+/// A memory with differences.
 #[derive(Serialize)]
 struct ChangedMemory {
     #[serde(flatten)]

@@ -60,7 +60,7 @@ pub fn run(args: &EditArgs, world: &World, out: &mut dyn Write) -> Result {
         return Err(Failure::new("the title is empty").code(exit::USAGE));
     }
     let ids = browse::named_or_chosen(args.id.as_slice(), args.write.json, Purpose::Edit, world)?;
-    // Nothing was chosen.
+    // No memory was chosen.
     let Some(id) = ids.first() else { return Ok(()) };
     let stores = Stores::open(world)?;
     let (store, stored) = stores.find(id)?;

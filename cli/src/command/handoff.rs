@@ -1,4 +1,4 @@
-//! `throughline handoff`: where the work was left, for a colleague or the next session.
+//! `throughline handoff`: prints the handoff for a colleague or the next session.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! `throughline mcp`: the MCP server, by the name that people know.
+//! `throughline mcp`: runs the MCP server.
 
 use std::process::Command;
 
@@ -14,7 +14,7 @@ use crate::world::World;
 #[derive(Debug, Args)]
 pub struct McpArgs {}
 
-/// Becomes the server; only a failure comes back.
+/// Replaces this process by the server; returns only on failure.
 pub fn run(world: &World) -> Result {
     let program = world.program(PROGRAM);
     let error = process::replace_with(Command::new(&program).current_dir(&world.cwd));

@@ -332,7 +332,7 @@ fn tell_more(world: &World, start: Instant) {
         ("took", Some(format!("{took:.1} ms"))),
     ];
     for (name, text) in rows.into_iter().filter_map(|(name, text)| Some((name, text?))) {
-        // Nothing can be done about a closed stderr.
+        // There is no remedy for a closed stderr.
         let _ = writeln!(stderr, "{}", paint(QUIET, format_args!("{name:<9} {text}")));
     }
 }

@@ -114,7 +114,6 @@ fn show(project: &ProjectView, out: &mut dyn Write) -> Result {
 /// Finds the project whose id begins with `prefix`.
 ///
 /// # Errors
-///
 /// Returns the exit code for a missing item if no project or several projects match.
 pub fn find(world: &World, prefix: &str) -> Result<Known> {
     let wanted = prefix.trim().to_ascii_lowercase();

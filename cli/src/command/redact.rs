@@ -94,7 +94,7 @@ impl RedactArgs {
     fn redactor(&self, world: &World) -> Redactor {
         let (settings, warnings) = settings_file::load(&world.dirs, None);
         for warning in warnings {
-            // Nothing can be done about a closed stderr.
+            // There is no remedy for a closed stderr.
             let _ = writeln!(anstream::stderr(), "{warning}");
         }
         let mut options = RedactOptions::for_store(&settings, !matches!(self.r#for, For::Private));
@@ -156,7 +156,7 @@ fn lines(
         1 => format!("line {first}"),
         count => format!("each of {count} lines, the first of them line {first},"),
     };
-    // Not the code of a line that cannot be read: there the answers end, here they go on.
+    // Not the exit code of an unreadable line, which ends the answers: here they continue.
     Err(too_long(&what, bytes_max as u64)
         .code(exit::FAILED)
         .hint("Lines that are too long are left out; all others are answered."))

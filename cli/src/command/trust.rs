@@ -202,7 +202,6 @@ fn release_all(stores: &Stores, memories: &[Stored]) -> Result {
 /// Returns the features of the working tree in a folder.
 ///
 /// # Errors
-///
 /// Returns an error if there is no folder to trust.
 fn observe(world: &World, folder: &Path) -> Result<Observed> {
     let root = world.root_of(folder);

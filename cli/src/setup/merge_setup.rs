@@ -27,7 +27,6 @@ pub fn config(root: &Path) -> PathBuf {
 /// Registers the driver; returns whether anything changed.
 ///
 /// # Errors
-///
 /// Returns an error outside of a repository, or if a file cannot be written.
 pub fn insert(world: &World, root: &Path) -> Result<bool> {
     let path = attributes(root);
@@ -72,7 +71,6 @@ pub fn remove_line(root: &Path, run: RunMode) -> Result<Option<PathBuf>> {
 /// Removes the driver from the repository's configuration; returns that file if it changed.
 ///
 /// # Errors
-///
 /// Returns an error if git does not remove it.
 pub fn remove_driver(root: &Path, run: RunMode) -> Result<Option<PathBuf>> {
     if !driver::registered(root).is_some_and(|command| is_ours(&command)) {

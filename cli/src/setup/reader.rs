@@ -100,7 +100,6 @@ pub fn is_chosen(world: &World) -> bool {
 /// Checks that a reader is available.
 ///
 /// # Errors
-///
 /// Returns an error if no model answers, or Claude Code cannot be used.
 pub fn look_at(world: &World, reader: &ReaderName, is_said: bool) -> Result<Chosen> {
     let llm = match reader {

@@ -111,7 +111,6 @@ pub fn write(path: &Path, text: &str) -> Result {
 /// Returns the hosts that the user has agreed to, now or before.
 ///
 /// # Errors
-///
 /// Returns an error if the model's host is another machine and not among them.
 pub fn consents(world: &World, llm: &Llm, consent: &[String]) -> Result<Vec<String>> {
     let (settings, _) = settings_file::load(&world.dirs, None);

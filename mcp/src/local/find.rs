@@ -1,4 +1,4 @@
-//! Finds a memory by its id: in index and journal, and of all memory files only its own is read.
+//! Finds a memory by its id, using index and journal: of all memory files only its own is read.
 
 use memory_store::Error;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use memory_store::trust::Trust;
 use super::Local;
 use crate::backend::Failure;
 
-/// A memory that was named by its id.
+/// A memory found by its id.
 pub(super) struct Found {
     pub store: Store,
     pub trust: Trust,
@@ -22,8 +22,7 @@ pub(super) struct Found {
 }
 
 impl Local {
-    /// Finds a memory by its id, or the end of it, in the project's store or the user's own; `None` where there is
-    /// none.
+    /// Finds a memory by its id, or the end of it, in the project's store or the user's; `None` if there is none.
     pub(super) fn find_by_id(
         &self,
         id: &str,
@@ -50,7 +49,7 @@ impl Local {
                 found.len()
             )));
         }
-        // It came, or moved, since the last sync; or there is no index.
+        // It was added or moved since the last sync, or there is no index.
         for (scope, (store, trust)) in [(Scope::Project, project()?), (Scope::User, user()?)] {
             let mut named = store.named_by(id);
             if let (Some(stored), true) = (named.pop(), named.is_empty()) {
@@ -67,7 +66,7 @@ impl Local {
         Ok(None)
     }
 
-    /// Finds a memory that must be there.
+    /// Finds an existing memory; fails if there is none.
     pub(super) fn find(
         &self,
         id: &str,
@@ -86,7 +85,8 @@ pub(super) fn no_such_id(id: &str) -> Failure {
     ))
 }
 
-/// A memory's file in this working tree: where it has no index of its own, that of the main tree names the files.
+/// Returns the path of a memory's file in this working tree: without an index of the tree, the index of the main tree
+/// contains its path.
 pub(super) fn in_tree(file: &Path, tree: &Tree) -> PathBuf {
     match file.strip_prefix(&tree.main_root) {
         // A worktree may lie inside the main tree.
@@ -95,7 +95,7 @@ pub(super) fn in_tree(file: &Path, tree: &Tree) -> PathBuf {
     }
 }
 
-/// A store in which nothing that is held, or from the repository, hides what is not, and what it gives.
+/// Returns a store in which withheld memories and those from the repository do not hide others, with its trust state.
 pub(super) fn judged(store: Store, settings: &Settings) -> Result<(Store, Trust), Failure> {
     let mut trust = Trust::of(&store, settings)?;
     trust.asks_singly = true;

@@ -392,7 +392,6 @@ fn explain(failure: &Failure) -> String {
 /// Serves `backend` over stdin and stdout until stdin is closed.
 ///
 /// # Errors
-///
 /// Returns an error if the client violates the protocol in its first message.
 pub async fn serve(backend: Arc<dyn Backend>, rest_after: Option<Duration>) -> Result<(), String> {
     let (input, output) = rmcp::transport::io::stdio();

@@ -1,4 +1,4 @@
-//! `throughline report`: one HTML file about a project, which needs no network and no other file.
+//! `throughline report`: writes one HTML file about a project, which needs neither network nor other files.
 
 mod charts;
 mod data;
@@ -26,12 +26,12 @@ use crate::view;
 use crate::world::World;
 use data::Overall;
 
-/// Programs that show a file, the first one that is there.
+/// Programs that open a file; the first one available is used.
 const OPENERS: [&str; 2] = ["xdg-open", "open"];
 
-/// How long it is waited whether such a program fails.
+/// Longest wait for a failure of such a program.
 const OPEN_MAX: Duration = Duration::from_secs(3);
-/// How often it is looked at meanwhile.
+/// Interval of checks whether it has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Writes one HTML file about the project: memories by kind and age, sessions over time, what was given and what came
@@ -125,6 +125,6 @@ fn show(file: &Path, world: &World) -> Result {
             None => std::thread::sleep(LOOK_EVERY),
         }
     }
-    // It became the browser, which is the user's.
+    // The program has become the browser, which belongs to the user.
     Ok(())
 }

@@ -111,7 +111,6 @@ pub fn reject(stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
 /// Finds an accepted memory by its id.
 ///
 /// # Errors
-///
 /// Returns an error if it is already pending, belongs to the user, or if git contains its file.
 pub fn accepted_by_id(stores: &Stores, id: &str) -> Result<Stored> {
     let (store, stored) = stores.find(id)?;

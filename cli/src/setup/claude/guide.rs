@@ -50,7 +50,6 @@ pub fn agents(root: &Path) -> PathBuf {
 /// Writes the skill, unless a user edited it. Returns whether the file changed.
 ///
 /// # Errors
-///
 /// Returns an error if another author wrote the file, or if it cannot be written.
 pub fn insert_skill(path: &Path) -> Result<bool> {
     let replaced = replace(path, None, |path, text| match text {
@@ -93,7 +92,6 @@ pub fn remove_skill(path: &Path, run: RunMode) -> Result<bool> {
 /// Appends the paragraph to AGENTS.md, or replaces an earlier one. Returns whether the file changed.
 ///
 /// # Errors
-///
 /// Returns an error if the file is a link out of the project, or if it cannot be written.
 pub fn insert_paragraph(root: &Path) -> Result<bool> {
     let path = agents(root);

@@ -1,4 +1,4 @@
-//! Which of Claude Code's files hold hooks and MCP servers.
+//! Claude Code's files that contain hooks and MCP servers.
 
 use std::path::{Path, PathBuf};
 

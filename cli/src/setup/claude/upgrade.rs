@@ -52,7 +52,6 @@ enum EntriesState {
 /// program checks an entry once.
 ///
 /// # Errors
-///
 /// Returns an error if the record cannot be written.
 pub fn upgrade(world: &World, roots: &[&Path]) -> Result<Upgraded> {
     let mut record = InsertionRecord::read(&world.dirs);
