@@ -88,7 +88,7 @@ impl Stores {
         Recall::open(&self.world.dirs, &self.tree, None)
     }
 
-    /// Returns the redactor for writing to one of the stores, after checking that the stores have the formats of this
+    /// Returns the redactor for writing to one of the stores, after migrating the stores to the formats of this
     /// program.
     ///
     /// # Errors
@@ -171,7 +171,7 @@ impl Stores {
         self.find_with(id, |store, id| store.list()?.find(id))
     }
 
-    /// Finds an active memory, or an archived one if no active one matches; returns whether it is archived.
+    /// Finds a memory, or an archived one if the id matches no other; returns whether it is archived.
     pub fn find_or_archived(&self, id: &str) -> Result<(&Store, Stored, bool)> {
         let is_unknown = |store: &Store| {
             matches!(
@@ -181,7 +181,7 @@ impl Stores {
         };
         match self.find(id) {
             Ok((store, stored)) => Ok((store, stored, false)),
-            // An ambiguous or unreadable id must not select an archived memory.
+            // An ambiguous id, or that of an unreadable file, must not select an archived memory.
             Err(missing) if !is_unknown(&self.project) || !is_unknown(&self.user) => Err(missing),
             Err(missing) => {
                 let (store, stored) = self

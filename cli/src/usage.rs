@@ -8,7 +8,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use crate::exit;
 use crate::view::pager;
 
-/// Commands and options that delete something. They are suggested only after a small typing error.
+/// Commands and options that remove data or turn Throughline off. They are suggested only after a small typing error.
 const TAKING: [&str; 8] =
     ["purge", "uninstall", "forget", "rm", "off", "--purge", "--delete", "--everything"];
 /// Commands of the previous version, with their replacements.
@@ -16,8 +16,8 @@ const REMOVED: [(&str, &str); 2] = [
     ("service", "`service` is gone: docs/usage.md has a unit that runs `throughline watch`"),
     ("stats", "`stats` is gone: `throughline status --stats` shows the numbers"),
 ];
-/// Maximum typing errors for a suggestion: in words of up to four letters, in longer words, and in words that delete
-/// something. An inserted, missing or transposed letter counts as one error.
+/// Maximum typing errors for a suggestion: in words of up to four letters, in longer words, and in the words of
+/// [`TAKING`]. An inserted, missing or transposed letter counts as one error.
 const MISTAKES_SHORT: usize = 1;
 const MISTAKES_LONG: usize = 2;
 const MISTAKES_TAKING: usize = 1;

@@ -55,7 +55,8 @@ impl Clock {
 }
 
 impl Environment {
-    /// Reads the environment through `get`; `cwd` is the working directory. `Err` names the missing variable.
+    /// Reads the environment through `get`; `cwd` is the working directory. `Err` is a message about a missing
+    /// variable.
     pub fn read(
         get: impl Fn(&str) -> Option<OsString> + Copy,
         cwd: PathBuf,

@@ -78,7 +78,7 @@ impl Local {
         })
     }
 
-    /// Returns the working tree, if it may be written now, with its stores in the formats of this program.
+    /// Returns the working tree after migrating its stores, if it may be written now.
     fn writable_tree(&self) -> Result<Tree, Failure> {
         let tree = self.tree()?;
         match self.environment.mode() {

@@ -1,5 +1,5 @@
-//! Requests to the processor, the only program that uses models and the archive of sessions: vectors of queries in the
-//! second space, and the list of sessions.
+//! Requests to the processor, which has the models of the second space and the archive of sessions: vectors of queries
+//! in the second space, and the list of sessions.
 
 use std::io::{Read, Write};
 use std::path::PathBuf;

@@ -52,7 +52,7 @@ impl Guide {
     }
 }
 
-/// Fails if a guide belongs into Claude Code's files, but these must not be changed.
+/// Fails if a requested guide is written to Claude Code's files, but these must not be changed.
 pub fn check(wanted: &[Guide], no_register: bool) -> Result {
     if no_register && wanted.iter().any(|guide| guide.is_registered()) {
         return Err(Failure::new(

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::common::{Machine, strip};
 use crate::daily::learned;
 
-/// Lines and columns of a screen: half of a present one, at the common width.
+/// Size of a screen: half the height of a present one, at the common width.
 const SCREEN_LINES: usize = 50;
 const SCREEN_COLUMNS: u16 = 80;
 

@@ -99,7 +99,7 @@ impl Team {
             // Index and files agree.
             let found = self.0.json(&["search", &title, "--json"]);
             let hits = found["hits"].as_array().unwrap();
-            // A memory of this machine replaces another one with the same text.
+            // A memory of this machine is returned in place of another one with the same text.
             let hit = hits.iter().find(|hit| hit["id"] == memory["id"]);
             let Some(hit) = hit.or_else(|| is_pulled.then_some(memory)) else {
                 panic!("{title}: {found}")

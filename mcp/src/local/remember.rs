@@ -403,8 +403,8 @@ impl Local {
         Ok(replaced)
     }
 
-    /// Finds the memories near one that is to be saved. Pairs that a person decided are both valid, with this memory
-    /// or with `same`, are omitted unless `both_hold` is set.
+    /// Finds the memories near one that is to be saved. Pairs recorded as both valid, with this memory or with `same`,
+    /// are omitted unless `both_hold` is set.
     fn near(
         &self,
         memory: &Memory,

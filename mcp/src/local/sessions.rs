@@ -77,7 +77,8 @@ impl Local {
         self.listed(request, tree).map(Some)
     }
 
-    /// Returns the project's sessions on the requested branch that changed the requested files.
+    /// Returns the project's sessions on the requested branch that changed one of the requested files, as far as the
+    /// request contains these.
     fn listed(&self, request: &SessionsRequest, tree: &Tree) -> Result<Vec<Listed>, Failure> {
         let files: Vec<String> = request.file.iter().map(|file| relative(file, tree)).collect();
         let mut listed = processor::sessions(tree.project).map_err(Failure::Request)?;
@@ -261,7 +262,7 @@ fn no_sessions(request: &SessionsRequest) -> SessionsResponse {
     SessionsResponse { rest, text, ..SessionsResponse::default() }
 }
 
-/// Returns the full id of a session, given the id or its beginning.
+/// Returns the id of a session, or the beginning of one, in the form that the index contains.
 fn known_session(named: &str, recall: &Recall) -> Result<String, Failure> {
     let bare = named.trim_matches(|c: char| !c.is_ascii_alphanumeric());
     let lower = bare.to_ascii_lowercase();

@@ -37,8 +37,8 @@ use transport::Patient;
 /// Name of the server in clients; its tools become `mcp__throughline__<tool>`.
 const NAME: &str = "throughline";
 
-/// Maximum bytes of a message; longer ones are rejected. The largest useful message, a text to remember, has a
-/// hundredth of this size.
+/// Maximum bytes of a message; a longer one is rejected, and the next one is read. The largest useful message, a text
+/// to remember, has a hundredth of this size.
 const MESSAGE_BYTES_MAX: usize = 16 << 20;
 
 /// Time for which a client may cache a list: lists do not change while this program runs.

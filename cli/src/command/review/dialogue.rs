@@ -51,7 +51,7 @@ enum ReviewReply {
 }
 
 impl ReviewQuestion {
-    /// Returns the memories in question; the one with the link comes first.
+    /// Returns the memories in question; of a pair, the newer one comes first.
     fn ids(&self) -> Vec<MemoryId> {
         match self {
             Self::Held(held) => vec![held.stored.memory.id],

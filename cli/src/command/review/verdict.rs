@@ -14,7 +14,7 @@ use crate::stores::Stores;
 use crate::view::style::{NAME, paint};
 use crate::view::{self, plain};
 
-/// Finds a withheld memory by its id, or by `ID@MARK` with its text at that time.
+/// Finds a withheld memory by its id, or by `ID@MARK`, which fails if its text no longer has this mark.
 pub fn held_by_id(stores: &Stores, asked: &str) -> Result<Stored> {
     let id = asked.split_once('@').map_or(asked, |(id, _)| id);
     let (_, stored) = stores.find(id)?;

@@ -283,7 +283,7 @@ fn registered(world: &World, root: &Path, plugin: &Plugin) -> HealthCheck {
         .map(|file| file.path.display().to_string())
         .collect();
     if run_twice(&found) {
-        // Claude Code runs identical handlers once, but differently written ones twice.
+        // Claude Code runs identical handlers once, but handlers that are written differently both run.
         let seen = format!("registered in {}: each hook runs twice", files.join(" and "));
         return HealthCheck::care(
             NAME,

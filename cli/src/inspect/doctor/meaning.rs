@@ -42,7 +42,7 @@ pub fn of(world: &World, tree: &Tree) -> Meaning {
         Some(Ok(head)) if head.map(|head| head.space) != Some(table.space()) => {
             Meaning::Words("the index was made without this model: `throughline sync`".to_owned())
         }
-        // Without memories there are no vectors; damage is reported by another check.
+        // Without memories there is nothing to compare; damage is reported by another check.
         Some(_) | None => Meaning::Both,
     }
 }
