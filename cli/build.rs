@@ -1,12 +1,13 @@
-//! Tells the program which commit it was built from, for `--version`. Without git, or outside of a repository, as in a
-//! release archive, the variable `THROUGHLINE_COMMIT` tells it; where that is unset, too, the version stands alone.
+//! Passes the commit of the build to the program, for `--version`. Without git, or outside of a repository, as in a
+//! release archive, the commit is taken from the variable `THROUGHLINE_COMMIT`; if that is unset too, only the version
+//! is printed.
 
 use std::process::Command;
 
 fn main() {
     println!("cargo::rerun-if-env-changed=THROUGHLINE_COMMIT");
     println!("cargo::rerun-if-changed=build.rs");
-    // Both files change with the commit, and with nothing else that a build depends on.
+    // Both files change with the commit, and independently of other inputs of the build.
     for file in ["HEAD", "logs/HEAD"] {
         let file = git(&["rev-parse", "--git-path", file]);
         if let Some(path) = file.filter(|path| std::path::Path::new(path).exists()) {
@@ -20,7 +21,7 @@ fn main() {
     println!("cargo::rustc-env=THROUGHLINE_BUILD={build}");
 }
 
-/// Asks git for one line; `None` where it says nothing, or these files are not in its hands.
+/// Runs git for one line of output; `None` if there is none, or if git does not track this file.
 fn git(args: &[&str]) -> Option<String> {
     let ours =
         Command::new("git").args(["ls-files", "--error-unmatch", "build.rs"]).output().ok()?;

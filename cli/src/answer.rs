@@ -1,18 +1,18 @@
-//! Answers of other programs, in bounded time.
+//! Answers of other programs, with a time limit.
 
 use std::io::{Read, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// Bytes of an answer that are read.
+/// Maximum bytes of an answer.
 const ANSWER_BYTES_MAX: u64 = 256;
 
-/// How often a program is looked at that has not ended. One of ours ends in a millisecond or two,
-/// and `doctor` says how long it took.
+/// Interval of checks whether a program has ended. Our programs end in a millisecond or two, and `doctor` reports the
+/// time.
 const LOOK_EVERY: Duration = Duration::from_micros(200);
 
-/// Asks a program for its `--version`; `None` when it does not end with success in this time.
+/// Runs a program with `--version`; `None` if it does not succeed within the time limit.
 pub fn version(program: &Path, answer_max: Duration) -> Option<String> {
     let mut child = Command::new(program)
         .arg("--version")
@@ -24,7 +24,7 @@ pub fn version(program: &Path, answer_max: Duration) -> Option<String> {
     wait(&mut child, answer_max)?.success().then(|| read(&mut child))
 }
 
-/// Waits for a program; one that takes too long is ended.
+/// Waits for a program; ends it if it exceeds the time limit.
 pub fn wait(child: &mut Child, answer_max: Duration) -> Option<ExitStatus> {
     let deadline = Instant::now() + answer_max;
     loop {
@@ -40,8 +40,8 @@ pub fn wait(child: &mut Child, answer_max: Duration) -> Option<ExitStatus> {
     }
 }
 
-/// Runs a program with this on its stdin, of which a pipe holds all, and returns what it printed; an error says what it
-/// said on stderr, or that it did not end in time. More than `bytes_max`, or than a pipe holds, is not read.
+/// Runs a program with an input that fits into a pipe, and returns its output. An error contains its stderr, or
+/// reports a timeout. Output beyond `bytes_max`, or beyond the capacity of a pipe, is not read.
 pub fn talk(
     command: &mut Command,
     input: &[u8],
@@ -51,7 +51,7 @@ pub fn talk(
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| error.to_string())?;
     if let Some(mut stdin) = child.stdin.take() {
-        // It may have ended before it read anything.
+        // The program may end before it reads its input.
         let _ = stdin.write_all(input);
     }
     let status = wait(&mut child, answer_max).ok_or("does not end")?;
@@ -62,7 +62,7 @@ pub fn talk(
     Err(if said.trim().is_empty() { format!("ends with {status}") } else { said.trim().into() })
 }
 
-/// The beginning of what a program that has ended said.
+/// Returns the beginning of the output of a program that has ended.
 pub fn read(child: &mut Child) -> String {
     begins(child.stdout.take(), ANSWER_BYTES_MAX)
 }
@@ -70,7 +70,7 @@ pub fn read(child: &mut Child) -> String {
 fn begins(pipe: Option<impl Read>, bytes_max: u64) -> String {
     let mut said = Vec::new();
     if let Some(pipe) = pipe {
-        // Its answer is all that was read until something went wrong.
+        // Output read before an error is still returned.
         let _ = pipe.take(bytes_max).read_to_end(&mut said);
     }
     String::from_utf8_lossy(&said).into_owned()

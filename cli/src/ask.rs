@@ -1,4 +1,4 @@
-//! Questions to the person at the terminal.
+//! Questions to the user at the terminal.
 
 use std::fmt;
 use std::io::Write;
@@ -13,13 +13,13 @@ use crate::setup::installation;
 use crate::view::wrap;
 use crate::world::World;
 
-/// Columns behind a question, for ` [y/N] ` and the cursor.
+/// Columns after a question, for ` [y/N] ` and the cursor.
 const ANSWER_COLUMNS: usize = 8;
 
 /// Columns before an item.
 const MARK_COLUMNS: usize = 2;
 
-/// The look of a list to choose from. A line that the terminal would break within a word is cut.
+/// Theme of a selection list. A line that the terminal would wrap is truncated.
 struct QuestionTheme {
     /// Columns of the terminal.
     columns: usize,
@@ -30,9 +30,9 @@ impl QuestionTheme {
         Self { columns: wrap::columns(&Term::stderr()).unwrap_or(usize::MAX) }
     }
 
-    /// Returns an item as the line has room for it.
+    /// Truncates an item to the width of the line.
     fn item(&self, text: &str) -> String {
-        // The last column stays free: a cursor behind it would begin another line.
+        // The last column stays free, since a cursor after it would start another line.
         wrap::cut(text, self.columns.saturating_sub(MARK_COLUMNS + 1))
     }
 }
@@ -52,7 +52,7 @@ impl Theme for QuestionTheme {
         write!(f, "{} {}", if active { ">" } else { " " }, self.item(text))
     }
 
-    /// Writes question and answer on a line each: together they are often longer than the terminal is wide.
+    /// Writes question and answer on separate lines: together they are often wider than the terminal.
     fn format_select_prompt_selection(
         &self,
         f: &mut dyn fmt::Write,
@@ -65,8 +65,8 @@ impl Theme for QuestionTheme {
     }
 }
 
-/// Shows each item, and asks which of two answers holds for it, which `show` returns; `decide` is given whether it is the
-/// first. An item can be left for later. Returns whether the person goes on with other questions.
+/// Shows each item and asks for one of two answers, whose labels `show` returns; `decide` receives whether the first
+/// was chosen. An item can be postponed. Returns whether the user continues with other questions.
 pub fn about_each<T>(
     items: &[T],
     out: &mut dyn Write,
@@ -85,14 +85,14 @@ pub fn about_each<T>(
     Ok(true)
 }
 
-/// Asks a question that is answered with yes or no. Where nobody can be asked, nobody has agreed.
+/// Asks a yes-or-no question. Without a terminal the answer is no.
 pub fn confirm(world: &World, question: &str, default: bool) -> Result<bool> {
     if !world.interactive {
         return Ok(false);
     }
     let columns = wrap::columns(&Term::stderr()).unwrap_or(usize::MAX);
     let question = wrap::broken(question, columns.saturating_sub(ANSWER_COLUMNS));
-    // Only the last line is the prompt, which is written anew with the answer.
+    // Only the last line is the prompt, which is printed again with the answer.
     let prompt = match question.rsplit_once('\n') {
         Some((before, last)) => {
             writeln!(anstream::stderr(), "{before}")?;
@@ -107,7 +107,7 @@ pub fn confirm(world: &World, question: &str, default: bool) -> Result<bool> {
         .map_err(|error| Failure::new(format!("the terminal: {error}")))
 }
 
-/// Asks which of some things it is to be.
+/// Asks for one of several items.
 pub fn choose(question: &str, items: &[String], default: usize) -> Result<usize> {
     Select::with_theme(&QuestionTheme::of_terminal())
         .with_prompt(question)
@@ -117,7 +117,7 @@ pub fn choose(question: &str, items: &[String], default: usize) -> Result<usize>
         .map_err(|error| Failure::new(format!("the terminal: {error}")))
 }
 
-/// Asks which of some things it is to be; `None` where the person leaves the question.
+/// Asks for one of several items; `None` if the user cancels.
 pub fn select(prompt: &str, items: &[String], default: usize) -> Result<Option<usize>> {
     Select::with_theme(&QuestionTheme::of_terminal())
         .with_prompt(prompt)
@@ -127,7 +127,7 @@ pub fn select(prompt: &str, items: &[String], default: usize) -> Result<Option<u
         .map_err(|error| Failure::new(format!("the terminal: {error}")))
 }
 
-/// Says that nothing was done: the person said no, or could not be asked.
+/// Returns the failure after a refusal, or without a terminal.
 pub fn declined(world: &World, message: &str) -> Failure {
     match world.interactive {
         true => Failure::new(message),
@@ -135,7 +135,7 @@ pub fn declined(world: &World, message: &str) -> Failure {
     }
 }
 
-/// Says that nothing was done for want of an answer, and which command needs none.
+/// Returns the failure for a missing answer, with the command that asks no question.
 pub fn unanswered(message: &str) -> Failure {
     let words = std::env::args().skip(1).chain(["--yes".to_owned()]);
     let words: Vec<String> = words.map(|word| installation::word(&word)).collect();

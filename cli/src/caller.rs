@@ -1,10 +1,10 @@
 //! Caller of a command: the person, or Claude in a tool call. Claude does not decide for the person, even if a page or
 //! a file instructs it to run a command.
 //!
-//! A tool call is recognized by the processes above the command, so that `env -u CLAUDECODE` and `env -i` change
-//! nothing. A command that a person types with `!` in Claude Code looks the same: it has the same parent, the same
-//! environment and no terminal. So it counts as Claude's. The next sync attributes its memories to the person, once the
-//! session's transcript shows that a person typed it.
+//! A tool call is recognised by the ancestor processes of the command, so `env -u CLAUDECODE` and `env -i` have no
+//! effect. A command that a person types with `!` in Claude Code looks the same: it has the same parent, the same
+//! environment and no terminal. It therefore counts as Claude's. The next sync attributes its memories to the person,
+//! once the session's transcript shows that a person typed it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -125,7 +125,7 @@ mod proc {
 
     use super::{Process, has_mark, is_client};
 
-    /// Bytes of a process's arguments and of its environment that are read.
+    /// Maximum bytes of a process's arguments, and of its environment.
     const BYTES_MAX: u64 = 1 << 20;
 
     /// Reads a process from its folder; `None` if the process has ended.

@@ -1,4 +1,4 @@
-//! Values that a shell completes: ids of memories with their titles, kinds, and names of settings.
+//! Completion of values in a shell: ids of memories with their titles, kinds, and names of settings.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -13,11 +13,11 @@ use crate::view::changes::line;
 use crate::view::wrap::cut;
 use crate::world::World;
 
-/// The variable that a completion script sets to ask for candidates.
+/// The variable with which a completion script requests candidates.
 pub const VARIABLE: &str = "THROUGHLINE_COMPLETE";
-/// Columns of a title beside an id.
+/// Columns of a title after an id.
 const TITLE_COLUMNS: usize = 60;
-/// Memories that are offered, the newest.
+/// Maximum memories offered, the newest ones.
 const IDS_MAX: usize = 500;
 
 /// Completes the id of a memory that counts.
@@ -25,7 +25,7 @@ pub fn ids() -> ArgValueCompleter {
     ArgValueCompleter::new(|current: &OsStr| memories(current, false))
 }
 
-/// Completes the id of a memory that was put aside or deleted.
+/// Completes the id of an archived or deleted memory.
 pub fn removed_ids() -> ArgValueCompleter {
     ArgValueCompleter::new(|current: &OsStr| memories(current, true))
 }
@@ -49,7 +49,7 @@ pub fn settings() -> ArgValueCandidates {
     })
 }
 
-/// Memories whose short id begins with what was typed. Where nothing can be read, nothing is offered.
+/// Returns the memories whose short id begins with the typed text; none if the stores cannot be read.
 fn memories(current: &OsStr, are_removed: bool) -> Vec<CompletionCandidate> {
     let typed = current.to_string_lossy().to_lowercase();
     let world = World::read(folder().as_deref()).ok();
@@ -65,7 +65,7 @@ fn memories(current: &OsStr, are_removed: bool) -> Vec<CompletionCandidate> {
     } else if let Ok(listing) = stores.list() {
         found.extend(listing.memories.into_iter().map(|it| (it.memory.id, it.memory.title)));
     }
-    // An id begins with its time.
+    // Ids are sorted by time.
     found.sort_by(|a, b| b.cmp(a));
     found.dedup_by_key(|(id, _)| *id);
     let candidates = found.into_iter().filter_map(|(id, title)| {
@@ -79,7 +79,7 @@ fn memories(current: &OsStr, are_removed: bool) -> Vec<CompletionCandidate> {
     candidates.take(IDS_MAX).collect()
 }
 
-/// The folder that the line so far names by `-C` or `--project`.
+/// Returns the folder given on the line by `-C` or `--project`.
 fn folder() -> Option<PathBuf> {
     let mut words = std::env::args_os().skip_while(|word| word != "--").skip(1);
     while let Some(word) = words.next() {

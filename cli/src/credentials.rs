@@ -1,5 +1,5 @@
-//! Decisions about values in memories: held memories that look like credentials, and memories of a person that contain a
-//! value which became known as a secret.
+//! Decisions about values in memories: pending memories that resemble credentials, and memories of a person that
+//! contain a value found to be a secret.
 
 use std::io::Write;
 
@@ -19,8 +19,8 @@ use crate::view;
 use crate::view::style::{CARE, NAME, QUIET, paint};
 use crate::world::World;
 
-/// Lets a held memory into the folder. One that contains something which looks like a credential is let in only by who
-/// saw it: `seen`, or asked at a terminal.
+/// Moves a pending memory into the folder. One that contains a possible credential requires a person who has seen it:
+/// `seen`, or a question at a terminal.
 pub fn promote(
     stores: &Stores,
     stored: &Stored,
@@ -49,8 +49,8 @@ pub fn promote(
     }
 }
 
-/// Changes a memory file. Where the new text contains something that looks like a credential, a person at a terminal is
-/// asked whether it may be committed; nobody else writes it.
+/// Changes a memory file. If the new text contains a possible credential, a person at a terminal is asked whether it
+/// may be committed; without a person it is not written.
 pub fn asking<T>(
     world: &World,
     store: &Store,
@@ -72,7 +72,7 @@ pub fn asking<T>(
     }
 }
 
-/// Returns the argument that accepts a held memory as it is now.
+/// Returns the argument that accepts the present text of a pending memory.
 fn marked(stored: &Stored) -> String {
     format!("{}@{}", stored.memory.id.short(), Trust::mark(stored))
 }
@@ -89,7 +89,7 @@ fn not_accepted(stored: &Stored, places: &str) -> Failure {
     ))
 }
 
-/// The lines that look like credentials, with the values: for who decides about them.
+/// Returns the lines with possible credentials, including the values, for the person who decides about them.
 fn spots(stores: &Stores, stored: &Stored, redactor: &Redactor) -> String {
     let clean = redactor.redacted(&memory_of(stored));
     let suspects = stores.project.gate(&mut clean.clone(), redactor);
@@ -98,14 +98,14 @@ fn spots(stores: &Stores, stored: &Stored, redactor: &Redactor) -> String {
     lines.join("; ")
 }
 
-/// A memory as it would be in the folder.
+/// Returns a memory as it would be in the folder.
 fn memory_of(stored: &Stored) -> memory_store::Memory {
     let mut memory = stored.memory.clone();
     memory.release();
     memory
 }
 
-/// Tells for a held memory where something looks like a credential, and how it is accepted.
+/// Prints the places in a pending memory that resemble credentials, and how to accept it.
 pub fn explain(stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
     if stored.memory.status != Status::Held {
         return Ok(());
@@ -121,7 +121,7 @@ pub fn explain(stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result 
     Ok(())
 }
 
-/// A change that takes known secrets out of a memory, with its store.
+/// A change that redacts known secrets in a memory, with its store.
 pub struct ProposedSecret<'s> {
     store: &'s Store,
     proposal: Proposal,
@@ -134,14 +134,14 @@ impl ProposedSecret<'_> {
         &self.proposal.stored
     }
 
-    /// The lines that would change, as they are and as they would be.
+    /// Returns the lines that would change, before and after.
     fn changes(&self) -> impl Iterator<Item = (&str, &str)> {
         let (before, after) = (self.proposal.before.lines(), self.proposal.after.lines());
         before.zip(after).filter(|(before, after)| before != after)
     }
 }
 
-/// Returns the memories of the user that contain a value which became known as a secret.
+/// Returns the user's memories that contain a value found to be a secret.
 pub fn proposals(stores: &Stores) -> Result<Vec<ProposedSecret<'_>>> {
     let mut proposed = Vec::new();
     for store in stores.both() {
@@ -184,7 +184,7 @@ pub fn list(proposed: &[ProposedSecret<'_>], out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Asks about each proposed change; returns whether the person goes on.
+/// Asks about each proposed change; returns whether the user continues.
 pub fn go_through(
     stores: &Stores,
     proposed: &[ProposedSecret<'_>],
@@ -204,7 +204,7 @@ pub fn go_through(
     })
 }
 
-/// Does what was decided about the memory with this id.
+/// Executes the decision about a memory.
 pub fn decide_by_id(
     stores: &Stores,
     id: MemoryId,

@@ -1,4 +1,4 @@
-//! The person's editor, and memories in it.
+//! Editing memories in the user's editor.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -19,7 +19,7 @@ use crate::stores::Stores;
 use crate::view;
 use crate::world::World;
 
-/// Opens a memory in the person's editor, and says what became of it.
+/// Opens a memory in the user's editor, and prints the result.
 pub fn in_editor(world: &World, id: &str, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     let (store, stored) = stores.find(id)?;
@@ -29,8 +29,8 @@ pub fn in_editor(world: &World, id: &str, out: &mut dyn Write) -> Result {
     view::saved::show_changed(&saved, held.as_ref(), out)
 }
 
-/// Where copies lie while they are edited, and what was not taken over: with what else is private, so that an audit
-/// looks there.
+/// Returns the folder for copies being edited, and for rejected versions. It is among the private folders, so that an
+/// audit includes it.
 fn edits(stores: &Stores, stored: &Stored) -> PathBuf {
     let dirs = &stores.world.dirs;
     let state = match stores.scope_of(stored) {
@@ -40,15 +40,15 @@ fn edits(stores: &Stores, stored: &Stored) -> PathBuf {
     state.edits.clone()
 }
 
-/// A new folder of this user alone below another one.
+/// Creates a folder for this user only below another one.
 fn new_folder(below: &Path) -> Result<TempDir> {
     disk::create_folder(below, Privacy::Private)?;
     let mut folder = tempfile::Builder::new();
     folder.permissions(disk::permissions(0o700)).tempdir_in(below).at(below)
 }
 
-/// Opens a copy of the file in an editor, and takes it over, without its secrets, if it still is a memory:
-/// what is half done is in nobody's way, and what is wrong costs nothing.
+/// Opens a copy of the file in an editor, and saves it redacted if it is still a valid memory: an unfinished edit
+/// affects nothing, and an invalid one is not lost.
 pub fn edit_by_hand(stores: &Stores, stored: Stored, redactor: &Redactor) -> Result<Saved> {
     let store = stores.store_of(&stored);
     let edits = &edits(stores, &stored);
@@ -56,7 +56,7 @@ pub fn edit_by_hand(stores: &Stores, stored: Stored, redactor: &Redactor) -> Res
     let editor = editor_for(path)?;
     let (before, _) = read_bounded(path, FILE_BYTES_MAX)?;
     let folder = new_folder(edits)?;
-    // Editors choose their mode by the name.
+    // Editors choose their mode by the file name.
     let copy = folder.path().join(path.file_name().unwrap_or_default());
     replace(&copy, &before, Privacy::Private)?;
     run_editor(&editor, &copy).map_err(|failure| failure.hint("The memory is as it was."))?;
@@ -88,7 +88,7 @@ pub fn edit_by_hand(stores: &Stores, stored: Stored, redactor: &Redactor) -> Res
     Err(Failure::new(problem).code(exit::INVALID).hint(hint))
 }
 
-/// Opens the file of a memory itself in the person's editor; tells whether it was changed.
+/// Opens the file of a memory in the user's editor; returns whether it changed.
 pub fn open_file(path: &Path) -> Result<bool> {
     let editor = editor_for(path)?;
     let (before, _) = read_bounded(path, FILE_BYTES_MAX)?;
@@ -117,7 +117,7 @@ fn run_editor(editor: &OsString, file: &Path) -> Result {
     }
 }
 
-/// Keeps what was typed, without its secrets, and nothing that an editor left beside it.
+/// Keeps the typed text, redacted, without other files of the editor.
 fn keep(copy: &Path, redactor: &Redactor, edits: &Path) -> Result<PathBuf> {
     let (typed, _) = read_bounded(copy, FILE_BYTES_MAX)?;
     let folder = new_folder(edits)?;
@@ -128,14 +128,14 @@ fn keep(copy: &Path, redactor: &Redactor, edits: &Path) -> Result<PathBuf> {
     Ok(kept)
 }
 
-/// The editor that the environment names.
+/// Returns the editor named in the environment.
 #[expect(clippy::disallowed_methods, reason = "the variables of editors")]
 pub fn editor() -> Option<OsString> {
     let mut names = ["VISUAL", "EDITOR"].into_iter();
     names.find_map(|name| std::env::var_os(name).filter(|value| !value.is_empty()))
 }
 
-/// An editor may be set with arguments, as in `code --wait`.
+/// Returns the command of an editor, which may include arguments, as in `code --wait`.
 pub fn editor_command(editor: &OsString) -> Command {
     let text = editor.to_string_lossy();
     let mut words = text.split_whitespace();

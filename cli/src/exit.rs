@@ -1,36 +1,35 @@
-//! The exit codes of `throughline`. They are part of its interface: scripts may rely on them.
+//! The exit codes of `throughline`. They are part of its interface, so scripts may rely on them.
 
-/// Done, also when there was nothing to do or a list is empty, or when a day's bound leaves sessions to the next day.
+/// Success, also if there was nothing to do, a list is empty, or a daily limit postpones sessions to the next day.
 pub const OK: u8 = 0;
-/// Something went wrong that is none of the below, for example a full disk.
+/// Any other failure, for example a full disk.
 pub const FAILED: u8 = 1;
-/// A search found nothing, as with `grep`. Stderr is empty, unless `resume --run` says why it
-/// starts none.
+/// A search without results, as with `grep`. Stderr is empty, unless `resume --run` reports why it starts no session.
 pub const NOTHING: u8 = 1;
-/// The command line was not understood (also clap's own code), or a question has no answer in it and there is no terminal
-/// to ask at: then nothing was done.
+/// Invalid command line (also clap's own code), or a question that the command line does not answer, without a
+/// terminal: then nothing was done.
 pub const USAGE: u8 = 2;
-/// Nothing has the given name, for example no memory has this id.
+/// No item has the given name, for example no memory has this id.
 pub const NOT_FOUND: u8 = 3;
 /// `throughline init` or `throughline trust` has not been run for this folder.
 pub const NOT_SET_UP: u8 = 4;
-/// A file that a person wrote is not valid; the message names the line and column. So `throughline check` ends, too.
+/// A file written by a person is not valid; the message names the line and column. Also used by `throughline check`.
 pub const INVALID: u8 = 5;
-/// `throughline doctor` or `selftest` found something that needs attention.
+/// `throughline doctor` or `selftest` found a problem.
 pub const UNHEALTHY: u8 = 6;
 /// `throughline redact --check`, `audit` or `check` found a secret.
 pub const FOUND: u8 = 7;
-/// `throughline watch` runs already for this user.
+/// `throughline watch` is already running for this user.
 pub const RUNNING: u8 = 8;
-/// `throughline search --turns` or `--thinking` could not read all of the index: what was printed may not be all.
+/// `throughline search --turns` or `--thinking` could not read the whole index: the output may be incomplete.
 pub const DEGRADED: u8 = 9;
-/// Another process kept a lock that is needed for longer than is waited; the message says what was not done.
+/// Another process held a required lock longer than the time limit; the message names the action that was not done.
 pub const LOCKED: u8 = 10;
 
-/// The command decides something for the person, and Claude runs it.
+/// The command makes a decision that only a person may make, but Claude runs it.
 pub const NEEDS_PERSON: u8 = 11;
 
-/// All of them: in few words for `--help`, and as docs/usage.md tells them.
+/// All codes, with a short description for `--help` and the one of docs/usage.md.
 pub const TABLE: [(u8, &str, &str); 12] = [
     (OK, "done", "done, also when there was nothing to do or a list is empty"),
     (
@@ -62,10 +61,10 @@ pub const TABLE: [(u8, &str, &str); 12] = [
     ),
 ];
 
-/// Columns of the lines for `--help`.
+/// Columns of the text in `--help`.
 const HELP_COLUMNS: usize = 79;
 
-/// All of them for `--help`, in as few lines as they need.
+/// Returns all codes for `--help`, in as few lines as possible.
 pub fn help() -> String {
     let mut text = "Exit codes:".to_owned();
     let mut columns = text.len();

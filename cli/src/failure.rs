@@ -1,4 +1,4 @@
-//! A *failure* is an error as a person reads it: what happened, why, and what to do next.
+//! A *failure* is an error for a person: the problem, its causes and the next step.
 
 use std::fmt;
 use std::io;
@@ -11,28 +11,28 @@ use crate::view::printable::plain;
 /// The result of a command.
 pub type Result<T = (), E = Failure> = std::result::Result<T, E>;
 
-/// An error for a person: what happened, why, what to do next, and the exit code that says so to a script.
+/// An error for a person, with an exit code for scripts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// One of the codes in [`exit`].
     pub code: u8,
-    /// Statement of what happened.
+    /// Description of the problem.
     pub message: String,
-    /// Why, outermost first.
+    /// Causes, outermost first.
     pub causes: Vec<String>,
     /// Next step for the person.
     pub hint: Option<String>,
 }
 
 impl Failure {
-    /// A failure of no special kind.
+    /// Creates a failure with the general exit code.
     pub fn new(message: impl Into<String>) -> Self {
-        // It may name files, and others may have chosen their names.
+        // The message may contain file names that others have chosen.
         let message = plain(&message.into());
         Self { code: exit::FAILED, message, causes: Vec::new(), hint: None }
     }
 
-    /// A failure that says nothing but its exit code: the output has said the rest.
+    /// Creates a failure without a message, for commands whose output already describes the problem.
     pub fn silent(code: u8) -> Self {
         Self::new("").code(code)
     }
@@ -43,15 +43,15 @@ impl Failure {
         self
     }
 
-    /// Adds what to do next.
+    /// Adds the next step.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(plain(&hint.into()));
         self
     }
 
-    /// Says what could not be done; what was known so far becomes the reason.
+    /// Adds the failed operation as the message; the previous message becomes a cause.
     pub fn during(mut self, message: impl Into<String>) -> Self {
-        // Where nobody reads any more, there is nothing to say.
+        // The output is closed, so there is no message.
         if self.message.is_empty() {
             return self;
         }
@@ -60,7 +60,7 @@ impl Failure {
         self
     }
 
-    /// The reader of our output went away, as in `throughline list | head`.
+    /// Returns the failure for a closed output, as in `throughline list | head`.
     pub fn broken_pipe() -> Self {
         Self::new(String::new()).code(exit::OK)
     }
@@ -73,7 +73,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Output errors: only printing uses `?` on a bare I/O error, everything else names its path.
+/// Converts output errors. Only printing uses `?` on a bare I/O error; other operations add a path.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
@@ -123,7 +123,7 @@ impl From<anyhow::Error> for Failure {
     }
 }
 
-/// Says that a file was changed although recall could not be told.
+/// Converts the error of a journal entry after a file was saved.
 pub fn after_saving(told: memory_store::Result<()>) -> Result {
     told.map_err(|error| {
         Failure::from(error)
@@ -131,12 +131,12 @@ pub fn after_saving(told: memory_store::Result<()>) -> Result {
     })
 }
 
-/// Names the file an I/O operation was about.
+/// Adds the path of an I/O operation to its error.
 pub trait AtPath<T> {
-    /// Turns the error into a failure that names `path`.
+    /// Converts the error into a failure that contains `path`.
     fn at(self, path: &std::path::Path) -> Result<T>;
 
-    /// As [`at`](Self::at), for a path that the person typed: a missing one has an exit code of its own.
+    /// Like [`at`](Self::at), for a path given by the user: a missing file has a separate exit code.
     fn named(self, path: &std::path::Path) -> Result<T>;
 }
 

@@ -1,4 +1,4 @@
-//! `throughline`: the command that people type.
+//! `throughline`: the command-line program.
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -29,7 +29,7 @@ mod world;
 fn main() -> ExitCode {
     // SAFETY: this is the first statement of the program, which has one thread.
     unsafe { processor::programs::keep_absolute_folders() };
-    // Where a shell asks what could come next, that is the answer.
+    // If a shell requests completions, they are the only output.
     clap_complete::CompleteEnv::with_factory(command::help::command)
         .var(complete::VARIABLE)
         .bin("throughline")
@@ -46,7 +46,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Says what happened, why, and what to do next. A failure without a message has been shown.
+/// Prints the message, its causes and the hint. A failure without a message has been printed before.
 fn report(failure: &failure::Failure) {
     if failure.message.is_empty() {
         return;
@@ -54,7 +54,7 @@ fn report(failure: &failure::Failure) {
     let mut stderr = anstream::stderr().lock();
     let columns = view::wrap::columns(&dialoguer::console::Term::stderr());
     let mut stderr = view::wrap::Wrapped::new(&mut stderr, columns);
-    // When even this cannot be written, the exit code has to say it.
+    // If this write fails too, only the exit code is left.
     let _ = writeln!(
         stderr,
         "{} {}",

@@ -1,5 +1,5 @@
-//! The memory files of a repository, as the working tree, a commit or the index has them. They are for looking at: a
-//! folder that nobody vouched for is read, too, and nothing of it is given to a session.
+//! The memory files of a repository: in the working tree, a commit or the index. They are only displayed: untrusted
+//! folders are read too, and nothing is injected into a session.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -17,7 +17,7 @@ use crate::failure::{AtPath as _, Failure, Result};
 
 /// The folder of memory files, from the root.
 const FOLDER: &str = "memories";
-/// How deep folders are looked into.
+/// Maximum depth of folders.
 const DEPTH_MAX: usize = 16;
 
 /// A file of one side.
@@ -36,13 +36,13 @@ pub enum FileContent {
     Bytes(Vec<u8>),
     /// A symbolic link, which is not followed.
     Link,
-    /// A merge that is not done.
+    /// Unresolved merge conflict.
     Unmerged,
-    /// Nothing that can be read.
+    /// Unreadable, with the reason.
     Unreadable(String),
 }
 
-/// Whether a path from the root is that of a memory file.
+/// Returns whether a path from the root is that of a memory file.
 pub fn is_memory_file(path: &str) -> bool {
     let Some(below) = path
         .strip_prefix(STORE_DIR)
@@ -67,7 +67,7 @@ pub fn in_working_tree(root: &Path) -> Result<Vec<SideFile>> {
 
 fn collect(root: &Path, below: &str, depth_left: usize, files: &mut Vec<SideFile>) -> Result {
     let folder = root.join(below);
-    // A folder that is a link leads elsewhere.
+    // A link to a folder is not followed.
     match fs::symlink_metadata(&folder) {
         Ok(found) if found.is_dir() && depth_left > 0 => {}
         Ok(_) => return Ok(()),
@@ -110,12 +110,12 @@ pub fn in_commit(root: &Path, commit: &str) -> Result<Vec<SideFile>> {
     contents(root, files)
 }
 
-/// Returns the memory files that are staged, by path.
+/// Returns the staged memory files, by path.
 pub fn in_index(root: &Path, index_file: Option<&OsStr>) -> Result<Vec<SideFile>> {
     contents(root, memory_files(memories::in_index(root, index_file).ok_or_else(|| silent(root))?))
 }
 
-/// Returns the paths of the memory files that are staged and differ from the commit that is checked out.
+/// Returns the paths of staged memory files that differ from the checked-out commit.
 pub fn staged_anew(root: &Path, index_file: Option<&OsStr>) -> Result<Vec<String>> {
     let staged = memories::in_index(root, index_file).ok_or_else(|| silent(root))?;
     let head = memories::commit(root, "HEAD");
@@ -158,7 +158,7 @@ fn contents(root: &Path, files: Vec<TrackedFile>) -> Result<Vec<SideFile>> {
     Ok(sides)
 }
 
-/// Says that git did not answer.
+/// Returns the failure for a git command without an answer.
 pub fn silent(root: &Path) -> Failure {
     match processor::git::is_repository(root) {
         true => Failure::new(format!("git does not tell about {}", root.display()))

@@ -1,4 +1,4 @@
-//! Memories near one that a person writes or looks at, and what replaces what.
+//! Memories near one that a person writes or views, and replacements.
 
 use std::io::Write;
 
@@ -14,14 +14,15 @@ use crate::view::plain;
 use crate::view::style::{NAME, paint};
 use crate::world::World;
 
-/// A neighbour as `--json` prints it.
+/// A neighbour, as printed by `--json`.
 #[derive(Serialize)]
 pub struct NeighbourView<'a> {
     id: MemoryId,
     short: String,
     kind: Kind,
     title: &'a str,
-    /// How the memory relates to it: `duplicate`, `within`, `covers`, `update`, `newer-value`, `contradiction` or `near`.
+    /// Relation of the memory to it: `duplicate`, `within`, `covers`, `update`, `newer-value`, `contradiction` or
+    /// `near`.
     relation: &'static str,
 }
 
@@ -37,7 +38,7 @@ impl<'a> From<&'a Neighbour> for NeighbourView<'a> {
     }
 }
 
-/// Finds the memories near one, itself left out.
+/// Finds the memories near one, excluding itself.
 pub fn near(recall: &Recall, world: &World, memory: &Memory) -> Vec<Neighbour> {
     neighbour::find(recall, &Statement::from(memory), Some(memory.id), world.now)
 }
@@ -49,7 +50,7 @@ pub fn line(near: &Neighbour, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Marks a memory as replaced by another one, which names it already, and says so.
+/// Marks a memory as replaced by another one that already contains the link, and prints that.
 pub fn supersede(stores: &Stores, older: &Stored, newer: MemoryId, out: &mut dyn Write) -> Result {
     link(stores, older, Some(newer))?;
     let (id, newer) = (older.memory.id.short(), newer.short());
@@ -57,10 +58,11 @@ pub fn supersede(stores: &Stores, older: &Stored, newer: MemoryId, out: &mut dyn
     Ok(())
 }
 
-/// Unlinks the memories in whose place one stood that is gone. Those that nothing else replaces hold again, which is said.
+/// Unlinks the memories that a removed one had replaced. Those that nothing else replaces are active again, which is
+/// printed.
 pub fn hold_again(stores: &Stores, gone: &Memory, out: &mut dyn Write) -> Result {
     let next = gone.superseded_by;
-    // The index has those in whose place it was given undecided; their files do not name it.
+    // The index also lists undecided memories in whose place the removed one was injected; their files do not name it.
     let given_for = stores.recall().replaced_by(gone.id);
     for older in stores.list()?.memories {
         let (id, by) = (older.memory.id, older.memory.superseded_by);
@@ -84,7 +86,7 @@ pub fn hold_again(stores: &Stores, gone: &Memory, out: &mut dyn Write) -> Result
     Ok(())
 }
 
-/// Has the next session read a memory from its file, and not as the index has it.
+/// Adds a memory to the journal, so that the next session reads it from its file instead of the index.
 pub fn refresh(stores: &Stores, stored: &Stored) -> Result {
     let store = stores.store_of(stored);
     let redactor = store.redactor(&stores.settings);

@@ -1,4 +1,4 @@
-//! Receipts that hooks left: what was injected, why, and what it cost.
+//! Receipts written by hooks: injections with their reasons and costs.
 
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
@@ -8,20 +8,20 @@ use memory_store::layout::TreeDir;
 use memory_store::{MemoryId, Timestamp};
 use serde::{Deserialize, Serialize};
 
-/// Bytes of one day's file that are read.
+/// Maximum bytes of one day's file.
 const DAY_BYTES_MAX: u64 = 32 << 20;
 
-/// Bytes of the end of a day's file in which one session is looked for.
+/// Bytes at the end of a day's file in which a session is searched.
 const TAIL_BYTES_MAX: u64 = 1 << 20;
 
-/// Days on which one session is looked for: it may have gone over midnight.
+/// Number of days on which a session is searched, since it may continue after midnight.
 const DAYS_OF_SESSION: usize = 2;
 
-/// One injection, as its line says it. Fields that are missing were written by another version.
+/// One injection. Missing fields were written by another version.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct InjectionReceipt {
-    /// When.
+    /// Time of the injection.
     pub at: Timestamp,
     /// The hook event.
     pub event: String,
@@ -30,31 +30,31 @@ pub struct InjectionReceipt {
     /// The subagent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// Memories and turns that were given.
+    /// Injected memories and turns.
     pub memories: Vec<GivenEntry>,
-    /// Tokens of the text.
+    /// Number of tokens in the text.
     pub tokens: u64,
-    /// Microseconds that the hook took.
+    /// Duration of the hook in microseconds.
     pub micros: u64,
-    /// Bytes of the text.
+    /// Size of the text in bytes.
     pub text_bytes: usize,
 }
 
-/// A memory that was given.
+/// An injected memory.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct GivenEntry {
     /// The memory.
     pub id: MemoryId,
-    /// Why.
+    /// Reason for the injection.
     #[serde(default)]
     pub why: String,
     /// Its score.
     #[serde(default)]
     pub score: f32,
-    /// Where its piece starts in the text, in bytes.
+    /// Start of its part of the text, in bytes.
     #[serde(default)]
     pub start: usize,
-    /// Where it ends.
+    /// End of its part.
     #[serde(default)]
     pub end: usize,
 }
@@ -78,13 +78,13 @@ pub fn last(
     found
 }
 
-/// Reads the receipts of one session, oldest first, from the last days alone and the ends of their files: for who may
-/// not wait.
+/// Reads the receipts of one session, oldest first, only from the last days and the ends of their files, for callers
+/// with little time.
 pub fn of_session(tree: &TreeDir, session: &str) -> Vec<InjectionReceipt> {
     let mut found = Vec::new();
     for file in files(tree).into_iter().take(DAYS_OF_SESSION).rev() {
         let text = tail(&file).unwrap_or_default();
-        // Few lines are this session's, and only those are parsed.
+        // Only the few lines of this session are parsed.
         let lines = text.split(|byte| *byte == b'\n');
         let lines = lines.filter_map(|line| std::str::from_utf8(line).ok());
         let lines = lines.filter(|line| line.contains(session));
@@ -103,7 +103,7 @@ fn tail(file: &Path) -> std::io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// The files with receipts, newest first: they are named by date.
+/// Returns the files with receipts, newest first, by the date in their names.
 fn files(tree: &TreeDir) -> Vec<PathBuf> {
     let folder = tree.receipts("x").parent().map(Path::to_owned).unwrap_or_default();
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -116,11 +116,11 @@ fn files(tree: &TreeDir) -> Vec<PathBuf> {
     files
 }
 
-/// Reader of receipts as they are left.
+/// Reader of new receipts.
 #[derive(Debug)]
 pub struct Follower {
     tree: TreeDir,
-    /// The file that was read last, and how far.
+    /// The last file, and the position in it.
     file: PathBuf,
     read: u64,
 }
@@ -132,7 +132,7 @@ impl Follower {
         Self { tree: tree.clone(), file, read: 0 }
     }
 
-    /// Returns what is new, oldest first.
+    /// Returns new receipts, oldest first.
     pub fn next(&mut self) -> Vec<InjectionReceipt> {
         let mut found = Vec::new();
         for file in files(&self.tree)
@@ -149,11 +149,11 @@ impl Follower {
         found
     }
 
-    /// Reads the lines of the file that are complete by now. A file that cannot be read has none; it may be read later.
+    /// Reads the complete lines of the file. An unreadable file counts as empty, and may be read later.
     fn rest(&mut self) -> Vec<InjectionReceipt> {
         let Ok(mut file) = File::open(&self.file) else { return Vec::new() };
         let len = file.metadata().map_or(0, |meta| meta.len());
-        // A purge writes the file anew.
+        // A purge writes a new file.
         if len < self.read {
             self.read = len;
         }
@@ -171,7 +171,7 @@ impl Follower {
     }
 }
 
-/// Reads one day's receipts, oldest first. Lines that make no sense are left out.
+/// Reads one day's receipts, oldest first. Invalid lines are skipped.
 fn read(file: &Path) -> Vec<InjectionReceipt> {
     let Ok(file) = File::open(file) else { return Vec::new() };
     BufReader::new(file.take(DAY_BYTES_MAX))
@@ -206,7 +206,7 @@ mod tests {
         fs::write(day("2026-10-02"), line("c")).unwrap();
         assert_eq!(sessions(), ["b", "c"]);
         assert!(sessions().is_empty());
-        // It is written anew, with less in it.
+        // It is replaced by a shorter file.
         fs::write(day("2026-10-02"), "").unwrap();
         assert!(sessions().is_empty());
         fs::write(day("2026-10-02"), line("d")).unwrap();

@@ -1,4 +1,4 @@
-//! Past sessions: from their records, and where every turn is needed from the archive.
+//! Past sessions, from their records, and from the archive if all turns are needed.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -28,9 +28,9 @@ pub struct PastSession {
     pub session: String,
     /// The time of its first record.
     pub first: Timestamp,
-    /// The time of its last one.
+    /// The time of its last record.
     pub last: Timestamp,
-    /// The branch it was on last; empty outside git.
+    /// Its last branch; empty outside git.
     pub branch: String,
     /// The folder it was started in.
     pub folder: PathBuf,
@@ -41,9 +41,9 @@ pub struct PastSession {
     pub title: String,
     /// The first request in it.
     pub wish: String,
-    /// How many prompts its speaker gave.
+    /// Number of prompts by its speaker.
     pub prompts: usize,
-    /// Whether Claude Code still has its transcript, so that it can go on.
+    /// Whether Claude Code still has its transcript, so that it can be resumed.
     pub is_resumable: bool,
 }
 
@@ -56,12 +56,12 @@ pub struct SessionFilter {
 }
 
 impl SessionFilter {
-    /// Returns whether the filter keeps a session.
+    /// Returns whether a session passes the filter.
     pub fn keeps(&self, session: &PastSession) -> bool {
         self.keeps_speaker(session.speaker)
     }
 
-    /// Returns whether the filter keeps what a speaker did.
+    /// Returns whether a speaker passes the filter.
     pub fn keeps_speaker(&self, speaker: Speaker) -> bool {
         self.by.is_empty() || self.by.contains(&speaker)
     }
@@ -75,18 +75,18 @@ fn speakers() -> impl TypedValueParser<Value = Speaker> {
     })
 }
 
-/// The archive of a project.
+/// Opens the archive of a project.
 pub fn archive(stores: &Stores) -> Archive {
     Archive::open(&stores.world.dirs.project(stores.tree.project))
 }
 
-/// The sessions of a project, from their records.
+/// Sessions of a project, read from their records.
 pub struct PastSessions {
     all: Vec<(PastSession, SessionRecord)>,
 }
 
 impl PastSessions {
-    /// Reads them, newest first.
+    /// Reads the sessions, newest first.
     pub fn open(stores: &Stores) -> Self {
         let home = stores.world.dirs.project(stores.tree.project);
         let state = State::read(&home);
@@ -102,24 +102,24 @@ impl PastSessions {
         Self { all }
     }
 
-    /// Returns them with their records, newest first.
+    /// Returns the sessions with their records, newest first.
     pub fn iter(&self) -> impl Iterator<Item = &(PastSession, SessionRecord)> {
         self.all.iter()
     }
 
-    /// Returns one session; `None` where it has no record.
+    /// Returns one session; `None` if it has no record.
     pub fn of(&self, session: &str) -> Option<&PastSession> {
         self.iter().map(|(known, _)| known).find(|known| known.session == session)
     }
 }
 
-/// Reads what was done in a session; subagents have files of their own. `None` when nothing of it is kept, or it cannot
-/// be read, which is reported on stderr.
+/// Reads the records of a session; subagents have separate files. `None` if the archive does not contain it, or if it
+/// cannot be read, which is reported on stderr.
 pub fn transcript_records(archive: &Archive, session: &str) -> Option<Vec<Record>> {
     let load = |name: &str| match archive.load(name) {
         Ok(file) => file,
         Err(error) => {
-            // Nothing can be done about a closed stderr.
+            // There is no remedy for a closed stderr.
             let label = paint(CARE, "left out:");
             let _ = writeln!(anstream::stderr(), "{label} {error}; `throughline doctor` says more");
             None
@@ -137,7 +137,7 @@ pub fn transcript_records(archive: &Archive, session: &str) -> Option<Vec<Record
     Some(records)
 }
 
-/// The names of all sessions, without subagents, in the order in which they are read at least cost.
+/// Returns the names of all sessions without subagents, in the order that is cheapest to read.
 pub fn names(archive: &Archive) -> Result<Vec<String>> {
     let mut names = archive.names().map_err(|error| Failure::new(format!("{error:#}")))?;
     names.retain(|name| is_main(name));
@@ -155,7 +155,7 @@ pub struct TypedPrompt {
     pub session: String,
 }
 
-/// Returns the last prompts that people typed, newest first, from the sessions that were changed last.
+/// Returns the last prompts that people typed, newest first, from the sessions that changed last.
 pub fn typed_prompts(
     archive: &Archive,
     sessions_max: usize,
@@ -182,7 +182,7 @@ pub fn typed_prompts(
 }
 
 impl PastSession {
-    /// Returns the session that a record is of. `transcripts` are the ids of sessions whose transcripts are there.
+    /// Returns the session of a record. `transcripts` are the ids of sessions whose transcripts exist.
     fn of(record: &SessionRecord, transcripts: &BTreeSet<&str>) -> Self {
         let id = record.session.as_str();
         Self {
@@ -199,7 +199,7 @@ impl PastSession {
         }
     }
 
-    /// Returns its title, for the line of a list, with a mark where its prompts are no person's.
+    /// Returns the title for a list, with a mark if its prompts are not a person's.
     pub fn subject(&self) -> String {
         match self.speaker.label() {
             "" => self.title.clone(),
@@ -218,7 +218,7 @@ fn is_main(name: &str) -> bool {
     !name.contains('.') && parts::of_name(name).1 == 0
 }
 
-/// Whether an id can stand in a command line: it comes from a transcript, which others may have written.
+/// Returns whether an id is safe in a command line: it is from a transcript, which others may have written.
 fn is_plain(session: &str) -> bool {
     let mut bytes = session.bytes();
     bytes.next().is_some_and(|first| first.is_ascii_alphanumeric())

@@ -1,4 +1,4 @@
-//! The two stores a command sees: the project's, and the user's own.
+//! The two stores of a command: the project's and the user's.
 
 use std::cell::LazyCell;
 use std::collections::{BTreeSet, HashSet};
@@ -24,37 +24,37 @@ use crate::failure::{Failure, Result, after_saving};
 use crate::inspect::migrations;
 use crate::world::World;
 
-/// The project's store and the user's own.
+/// The project's store and the user's store.
 pub struct Stores {
     /// Environment of the command.
     pub world: World,
     /// The working tree.
     pub tree: Tree,
-    /// Its memories.
+    /// Memories of the project.
     pub project: Store,
-    /// The memories for every project.
+    /// Memories of the user, for all projects.
     pub user: Store,
     /// The settings in effect.
     pub settings: Settings,
 }
 
-/// A memory file that is held back.
+/// A withheld memory file.
 pub struct HeldFile {
     /// The file.
     pub stored: Stored,
-    /// Why it is held.
+    /// Reason why it is withheld.
     pub why: HeldBack,
-    /// Argument of `throughline review --release` that lets it out as it is now.
+    /// Argument of `throughline review --release` that releases the file in its present state.
     pub release: String,
 }
 
-/// Returns whether the index of a judgement gives this very file, by the same label.
+/// Returns whether the judged index contains exactly this file, with the same origin.
 fn is_given(stored: &Stored, judged: &Judged, from_repository: bool) -> bool {
     judged.gives(&stored.path, stored.stamp, from_repository)
 }
 
 impl HeldFile {
-    /// The file, if it is held by what its store gives.
+    /// Returns the file if its store withholds it.
     fn of(stored: Stored, trust: &Trust, redactor: &Redactor) -> Option<Self> {
         let why = trust.judgement(&stored, redactor).held?;
         let release = format!("{}@{}", stored.memory.id.short(), Trust::mark(&stored));
@@ -63,12 +63,12 @@ impl HeldFile {
 }
 
 impl Stores {
-    /// Opens both stores; a failure when nobody vouched for the working tree.
+    /// Opens both stores. Fails if the working tree is not trusted.
     pub fn open(world: &World) -> Result<Self> {
         Self::at(world, world.tree()?)
     }
 
-    /// Opens both stores for a working tree that somebody vouched for.
+    /// Opens both stores of a trusted working tree.
     pub fn at(world: &World, tree: Tree) -> Result<Self> {
         let project = Store::open(&world.dirs, &tree)?;
         let (settings, _) = settings_file::load(&world.dirs, Some(&tree));
@@ -89,11 +89,12 @@ impl Stores {
         Recall::open(&self.world.dirs, &self.tree, None)
     }
 
-    /// Returns the redactor for what a command is about to write into one of the stores, which have the formats of this
-    /// program then.
+    /// Returns the redactor for writing to one of the stores, after migrating the stores to the formats of this
+    /// program.
     ///
     /// # Errors
-    /// When a later version of the program has written them; others as of [`Store::redactor_for_writing`].
+    /// Returns an error if a later version of the program has written the stores, or if
+    /// [`Store::redactor_for_writing`] fails.
     pub fn redactor_for_writing(&self, store: &Store) -> Result<Redactor> {
         migrations::before_write(&self.world, &self.tree)?;
         Ok(store.redactor_for_writing(&self.settings)?)
@@ -103,20 +104,20 @@ impl Stores {
         Ok(store.clone().judged(self.trust(store)?, &self.settings))
     }
 
-    /// Lets the next hook see what became of a memory, once its file is written.
+    /// Adds the change of a memory to the journal for the next hook, after its file is written.
     pub fn note(&self, of: &Stored, change: Change<'_>) -> Result {
         after_saving(journal::note(&self.world.dirs, &self.tree, self.scope_of(of), change))
     }
 
-    /// Lets the next hook see a change to one of the stores.
+    /// Adds a change of one of the stores to the journal for the next hook.
     pub fn note_in(&self, store: &Store, change: Change<'_>) -> Result {
         let is_users = store.folder == self.user.folder;
         let scope = if is_users { Scope::User } else { Scope::Project };
         after_saving(journal::note(&self.world.dirs, &self.tree, scope, change))
     }
 
-    /// Judges a memory that was saved in one of the stores a moment ago, and lets the next hook see it. Returns why it is
-    /// held, if it is.
+    /// Judges a memory that was just saved in one of the stores, and adds it to the journal for the next hook. Returns
+    /// the reason if it is withheld.
     pub fn note_saved(
         &self,
         store: &Store,
@@ -128,13 +129,13 @@ impl Stores {
         Ok(judgement.held)
     }
 
-    /// Reads what one of the stores gives, by what is released now.
+    /// Returns the trust state of a store, with the present releases.
     pub fn trust(&self, store: &Store) -> Result<Trust> {
         Ok(Trust::of(store, &self.settings)?)
     }
 
-    /// Finds memories of either store, or of what was put aside, by their ids or the last characters of them. Where the
-    /// indexes do not tell their files, all are read once.
+    /// Finds memories in either store, archived ones included, by their ids or the last characters of them. If the
+    /// indexes do not contain all their files, all files are read once.
     pub fn find_all(&self, ids: &[String]) -> Result<Vec<Stored>> {
         if let Some(found) = self.find_indexed(ids) {
             return Ok(found);
@@ -159,7 +160,7 @@ impl Stores {
         Ok(found)
     }
 
-    /// Finds memories whose files are as the indexes read them; `None` where one is not found so.
+    /// Finds memories whose files are unchanged since they were indexed; `None` if one of them is not found.
     fn find_indexed(&self, ids: &[String]) -> Option<Vec<Stored>> {
         let collections = [Collection::Memories, Collection::User];
         let files = self.recall().files(&collections, usize::MAX)?;
@@ -171,7 +172,7 @@ impl Stores {
         self.find_with(id, |store, id| store.list()?.find(id))
     }
 
-    /// Finds a memory, or where none is meant one that was put aside; returns whether it was.
+    /// Finds a memory, or an archived one if the id matches no other; returns whether it is archived.
     pub fn find_or_archived(&self, id: &str) -> Result<(&Store, Stored, bool)> {
         let is_unknown = |store: &Store| {
             matches!(
@@ -181,7 +182,7 @@ impl Stores {
         };
         match self.find(id) {
             Ok((store, stored)) => Ok((store, stored, false)),
-            // Of several, or one that cannot be read, nobody meant another.
+            // An ambiguous id, or that of an unreadable file, must not select an archived memory.
             Err(missing) if !is_unknown(&self.project) || !is_unknown(&self.user) => Err(missing),
             Err(missing) => {
                 let (store, stored) = self
@@ -215,7 +216,7 @@ impl Stores {
         }
     }
 
-    /// Reads all memory files of both stores, once, and what the indexes say of them.
+    /// Reads all memory files of both stores once, with their state in the indexes.
     pub fn survey(&self) -> Result<StoreSurvey<'_>> {
         let (project, trust) = (self.project.list()?, self.trust(&self.project)?);
         let pulled = project.files().filter(|stored| trust.is_from_repository(stored));
@@ -225,24 +226,25 @@ impl Stores {
         Ok(StoreSurvey { stores: self, project, user, trust, user_trust, judged, pulled })
     }
 
-    /// The memory files that are held back, and why, by id; those too whose id is that of one that counts.
+    /// Returns the withheld memory files with the reasons, by id. Includes files that share the id of a file that
+    /// counts.
     pub fn held(&self) -> Result<Vec<HeldFile>> {
         self.survey()?.held()
     }
 
-    /// Tells why one memory is held back, if it is.
+    /// Returns the withheld file of a memory, or `None` if it is not withheld.
     pub fn held_as(&self, stored: &Stored) -> Result<Option<HeldFile>> {
         let store = self.store_of(stored);
         let (trust, redactor) = (self.trust(store)?, store.redactor(&self.settings));
         Ok(HeldFile::of(stored.clone(), &trust, &redactor))
     }
 
-    /// The memories that are from the repository, by id, without those that look like an order.
+    /// Returns the memories from the repository by id, except those that resemble an instruction.
     pub fn unreleased(&self) -> Result<Vec<Stored>> {
         self.survey()?.unreleased()
     }
 
-    /// Tells which memories are from the repository.
+    /// Returns a predicate for memories from the repository.
     pub fn labels(&self) -> Result<impl Fn(&Stored) -> bool> {
         let (project, user) = (self.trust(&self.project)?, self.trust(&self.user)?);
         let users = self.user.folder.clone();
@@ -252,12 +254,13 @@ impl Stores {
         })
     }
 
-    /// The files that count, each of all with its id.
+    /// Returns the files that count, one for each id.
     pub fn counting(&self) -> Result<BTreeSet<PathBuf>> {
         Ok(self.list()?.memories.into_iter().map(|stored| stored.path).collect())
     }
 
-    /// Returns the scope of the index that has a memory: its file may say `scope: user` wherever it lies.
+    /// Returns the scope of the index that contains a memory. The folder decides, since any file may contain `scope:
+    /// user`.
     pub fn scope_of(&self, stored: &Stored) -> Scope {
         match stored.path.starts_with(&self.user.folder) {
             true => Scope::User,
@@ -265,31 +268,31 @@ impl Stores {
         }
     }
 
-    /// The store that a memory is in.
+    /// Returns the store that contains a memory.
     pub fn store_of(&self, stored: &Stored) -> &Store {
         if stored.path.starts_with(&self.user.folder) { &self.user } else { &self.project }
     }
 
-    /// The files of what is held back.
+    /// Returns the paths of withheld files.
     pub fn held_files(&self) -> Result<BTreeSet<PathBuf>> {
         Ok(self.held()?.into_iter().map(|held| held.stored.path).collect())
     }
 
-    /// Leaves out what is held back.
+    /// Removes withheld memories from a list.
     pub fn without_held(&self, mut memories: Vec<Stored>) -> Result<Vec<Stored>> {
         let held = self.held_files()?;
         memories.retain(|stored| !held.contains(&stored.path));
         Ok(memories)
     }
 
-    /// Counts the memories of both stores, among what was listed of them.
+    /// Counts the memories of both stores, given their listings.
     pub fn counts(&self, project: &Listing, user: &Listing, now: Timestamp) -> MemoryCounts {
         let is_committed = self.project.root.is_some();
         MemoryCounts::of(&project.memories, is_committed, &user.memories, now)
     }
 
-    /// Counts the memories that only other working trees of the project have in their folders, and that are not in `here`,
-    /// the list of this one's.
+    /// Counts the memories that exist only in the folders of other working trees of the project, compared with `here`,
+    /// the list of this tree.
     pub fn elsewhere(&self, here: &Listing) -> usize {
         if self.project.root.is_none() {
             return 0;
@@ -299,7 +302,7 @@ impl Stores {
         };
         let identity = Identity::read(&self.project.home).ok().flatten().into_iter();
         let roots = identity.flat_map(|it| [it.paths, it.worktrees].concat());
-        // A path may have another folder by now, which nobody vouched for.
+        // Another, untrusted folder may be at a recorded path.
         let is_tree = |root: &PathBuf| {
             *root != self.tree.root
                 && Tree::find(&self.world.dirs, root)
@@ -328,30 +331,30 @@ impl Stores {
     }
 }
 
-/// Both stores as they were read at one time.
+/// Snapshot of both stores.
 pub struct StoreSurvey<'a> {
     stores: &'a Stores,
     /// The project's files.
     pub project: Listing,
-    /// The user's own.
+    /// The user's files.
     pub user: Listing,
-    /// Trust in the project's memories, and in the user's own.
+    /// Trust in the memories of the project and of the user.
     trust: Trust,
     user_trust: Trust,
     judged: Judged,
-    /// Files that are from the repository, by their paths as they were listed; the user's own never are. As a path each would
-    /// be compared part by part.
+    /// Files from the repository, by their listed paths; never the user's files. As `OsString`, since paths are
+    /// compared component by component.
     pulled: HashSet<OsString>,
 }
 
 impl StoreSurvey<'_> {
-    /// Whether a memory is from the repository.
+    /// Returns whether a memory is from the repository.
     pub fn is_pulled(&self, stored: &Stored) -> bool {
         self.pulled.contains(stored.path.as_os_str())
     }
 
-    /// The memory files that are held back, and why, by id; those too whose id is that of one that counts. Only those
-    /// are judged of which no index says that it gives them.
+    /// Returns the withheld memory files with the reasons, by id. Includes files that share the id of a file that
+    /// counts. Files that an index already contains as active are not judged again.
     pub fn held(&self) -> Result<Vec<HeldFile>> {
         let mut held = Vec::new();
         for (store, listing, trust) in [
@@ -373,14 +376,14 @@ impl StoreSurvey<'_> {
         Ok(held)
     }
 
-    /// The memories that are from the repository, by id, without those that look like an order.
+    /// Returns the memories from the repository by id, except those that resemble an instruction.
     pub fn unreleased(&self) -> Result<Vec<Stored>> {
         let mut files: Vec<Stored> = self.of_others().cloned().collect();
         files.sort_by(|a, b| (a.memory.id, &a.path).cmp(&(b.memory.id, &b.path)));
         Ok(files)
     }
 
-    /// Counts them.
+    /// Counts the unreleased memories.
     pub fn unreleased_count(&self) -> usize {
         self.of_others().count()
     }
@@ -398,7 +401,7 @@ impl StoreSurvey<'_> {
         pulled.filter(move |stored| !is_order(stored))
     }
 
-    /// The memories of both stores.
+    /// Returns the memories of both stores.
     pub fn listing(self) -> Listing {
         joined(self.project, self.user)
     }
@@ -411,7 +414,7 @@ fn joined(mut all: Listing, other: Listing) -> Listing {
     all
 }
 
-/// Returns what is wrong with the file that by its name is the memory with this id.
+/// Returns the error of the invalid file whose name ends with this id.
 fn broken(listing: Listing, id: &str) -> Option<Error> {
     let id = id.trim().to_ascii_lowercase();
     let end = id.get(id.len().saturating_sub(SHORT_ID_CHARS)..)?;

@@ -1,4 +1,4 @@
-//! Values as they are typed on a command line.
+//! Parsers of command-line values.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -20,14 +20,14 @@ pub struct WriteOptions {
     pub json: bool,
 }
 
-/// A kind, as it is typed.
+/// Parses the name of a kind.
 pub fn kind(name: &str) -> Result<Kind, String> {
     Kind::from_name(name).ok_or_else(|| {
         format!("`{name}` is no kind; there are: {}", Kind::ALL.map(Kind::name).join(", "))
     })
 }
 
-/// How many, as it is typed: at least one.
+/// Parses a count of at least one.
 pub fn count(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(0) | Err(_) => Err(format!("`{text}` is no count; write 1 or more")),
@@ -35,20 +35,20 @@ pub fn count(text: &str) -> Result<usize, String> {
     }
 }
 
-/// A date, as it is typed.
+/// Parses a date.
 pub fn time(text: &str) -> Result<Timestamp, String> {
     Timestamp::parse(text)
         .ok_or_else(|| format!("`{text}` is no date; write 2026-10-02 or 2026-10-02T09:30:00Z"))
 }
 
-/// A file or glob as memories name it: relative to the project's root, whatever folder it was typed in.
+/// Returns a file or glob relative to the project's root, as in memories, regardless of the current folder.
 pub fn project_path(stores: &Stores, typed: &str) -> Result<String> {
     let (world, tree) = (&stores.world, &stores.tree);
     let typed = Path::new(typed);
     let whole = if typed.is_absolute() {
         typed.to_owned()
     } else if world.cwd != tree.root && world.cwd.join(typed).exists() {
-        // From a subfolder as the shell completes it; what is not there is meant from the root.
+        // Relative to the current folder if the shell completed it there; a missing path is relative to the root.
         world.cwd.join(typed)
     } else {
         tree.root.join(typed)

@@ -1,4 +1,4 @@
-//! Messages about a command line that is not understood, where clap knows no better.
+//! Messages about invalid command lines, where those of clap are insufficient.
 
 use std::io::Write as _;
 
@@ -8,28 +8,28 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use crate::exit;
 use crate::view::pager;
 
-/// Commands and options that take something away: only who mistyped one is told of it.
+/// Commands and options that remove data or turn Throughline off. They are suggested only after a small typing error.
 const TAKING: [&str; 8] =
     ["purge", "uninstall", "forget", "rm", "off", "--purge", "--delete", "--everything"];
-/// Commands of the version before, with what replaces each.
+/// Commands of the previous version, with their replacements.
 const REMOVED: [(&str, &str); 2] = [
     ("service", "`service` is gone: docs/usage.md has a unit that runs `throughline watch`"),
     ("stats", "`stats` is gone: `throughline status --stats` shows the numbers"),
 ];
-/// Mistakes of somebody who meant a word: in one of up to four letters, in a longer one, and in what takes something
-/// away. A letter too many or too few is one, and so are two that changed places.
+/// Maximum typing errors for a suggestion: in words of up to four letters, in longer words, and in the words of
+/// [`TAKING`]. An inserted, missing or transposed letter counts as one error.
 const MISTAKES_SHORT: usize = 1;
 const MISTAKES_LONG: usize = 2;
 const MISTAKES_TAKING: usize = 1;
-/// Letters of a beginning that stands for the whole word.
+/// Minimum letters of a prefix that matches a whole word.
 const BEGINNING_CHARS_MIN: usize = 3;
 
-/// The option that lets long output be printed as it is.
+/// The option that disables the pager.
 const NO_PAGER: &str = "--no-pager";
-/// Beginning of clap's messages. Ours begin with the name of the program, as those of other tools do.
+/// Prefix of clap's messages, replaced by the name of the program as in other tools.
 const CLAPS: &str = "error:";
 
-/// Ends the program with what clap says: help, or what is wrong with the command line.
+/// Prints clap's help or error message and exits.
 pub fn exit(error: clap::Error) -> ! {
     let error = told(error);
     if !error.use_stderr() {
@@ -39,12 +39,12 @@ pub fn exit(error: clap::Error) -> ! {
         error.exit();
     }
     let text = error.render().ansi().to_string();
-    // When even this cannot be written, the exit code has to say it.
+    // If this write fails too, only the exit code is left.
     let _ = write!(anstream::stderr().lock(), "{}", text.replacen(CLAPS, "throughline:", 1));
     std::process::exit(error.exit_code());
 }
 
-/// Shows help with the pager, as other long output; `false` where it goes elsewhere.
+/// Shows help with the pager, like other long output; returns `false` if no pager was used.
 fn page(error: &clap::Error) -> bool {
     if error.kind() != ErrorKind::DisplayHelp || std::env::args_os().any(|word| word == NO_PAGER) {
         return false;
@@ -56,7 +56,8 @@ fn page(error: &clap::Error) -> bool {
     pager::through(&pager, |out| Ok(out.write_all(text.as_bytes())?)).is_ok()
 }
 
-/// Leaves out suggestions that are unlike what was typed, and names the whole word that begins with a dash, where clap speaks of its first letter as of an option.
+/// Removes suggestions unlike the typed word. If a word begins with a dash, the message contains the whole word
+/// instead of its first letter, which clap treats as an option.
 fn told(mut error: clap::Error) -> clap::Error {
     if let Some(instead) = replacement(&error) {
         error.remove(ContextKind::SuggestedSubcommand);
@@ -73,7 +74,7 @@ fn told(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Returns what replaces the removed command that was typed.
+/// Returns the replacement of a removed command.
 fn replacement(error: &clap::Error) -> Option<&'static str> {
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else {
         return None;
@@ -96,7 +97,7 @@ fn remedy(error: &clap::Error, mut words: impl Iterator<Item = String>) -> Optio
     ))
 }
 
-/// Leaves out suggestions that nobody meant who typed what is wrong: clap goes by letters in common.
+/// Removes clap's suggestions that are too unlike the typed word; clap compares only the letters in common.
 fn keep_alike(error: &mut clap::Error, wrong: ContextKind, suggested: ContextKind) {
     let Some(ContextValue::String(typed)) = error.get(wrong).cloned() else { return };
     let words = match error.remove(suggested) {
@@ -106,7 +107,7 @@ fn keep_alike(error: &mut clap::Error, wrong: ContextKind, suggested: ContextKin
     };
     let alike = alike(&typed, words);
     if alike.is_empty() {
-        // With a suggested option it shows how to use that.
+        // The usage belongs to the removed suggestion.
         error.remove(ContextKind::Usage);
         return;
     }
@@ -117,7 +118,7 @@ fn keep_alike(error: &mut clap::Error, wrong: ContextKind, suggested: ContextKin
     error.insert(suggested, alike);
 }
 
-/// The words that `typed` may stand for, the likeliest first.
+/// Returns the words that `typed` may mean, most similar first.
 fn alike(typed: &str, words: Vec<String>) -> Vec<String> {
     let typed = typed.to_lowercase();
     let mut alike: Vec<(usize, String)> = words
@@ -158,7 +159,7 @@ mod tests {
             ("pur", &["purge"]),
             ("unin", &["uninstall"]),
             ("doc", &["doctor"]),
-            // Words of their own.
+            // Words without a similar command.
             ("update", &[]),
             ("install", &[]),
             ("merge", &["merge-driver"]),

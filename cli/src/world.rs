@@ -1,4 +1,4 @@
-//! The machine that a command runs on. The environment is read here, once.
+//! The environment of a command, read once.
 
 use std::env;
 use std::ffi::OsString;
@@ -27,38 +27,38 @@ use crate::failure::{AtPath as _, Failure, Result};
 use crate::setup::claude::places::ClaudeDirs;
 use crate::setup::elsewhere;
 
-/// Warnings of background work are told for this long.
+/// Maximum age of warnings of background work that are shown.
 const WARNING_MS_MAX: i64 = 7 * DAY_MS;
 
-/// Characters of a project's id that name it.
+/// Number of characters of a project's id that identify it.
 const PROJECT_CHARS: usize = 12;
 
-/// The machine as a command sees it.
+/// Environment of a command.
 #[derive(Clone)]
 pub struct World {
-    /// Where our files lie.
+    /// Folders of this program.
     pub dirs: UserDirs,
-    /// Where Claude Code's files lie.
+    /// Folders of Claude Code.
     pub claude: ClaudeDirs,
     /// The user's home folder.
     pub home: PathBuf,
-    /// The folder the command is about: the current one, or the one named by `--project`.
+    /// The folder that the command applies to: the current one, or the one given with `--project`.
     pub cwd: PathBuf,
     /// The time.
     pub now: Timestamp,
-    /// The folder of our programs.
+    /// The folder of the programs.
     pub bin_dir: PathBuf,
-    /// Where programs are looked up.
+    /// Search path for programs.
     pub path: Option<OsString>,
     /// Caller of the command.
     pub caller: Caller,
-    /// Whether somebody can be asked; questions go to stderr.
+    /// Whether questions can be asked; they are printed to stderr.
     pub interactive: bool,
-    /// Whether what is printed goes to a terminal, so that who is asked about it has seen it.
+    /// Whether output is printed to a terminal, so that the user has seen the text that a question refers to.
     pub is_seen: bool,
     /// Mode of Throughline here, apart from `throughline off`.
     pub mode: Mode,
-    /// Value of `THROUGHLINE` when that names no mode.
+    /// Value of `THROUGHLINE` if it is not a known mode.
     pub unclear_mode: Option<String>,
     /// The variable `OLLAMA_HOST`.
     pub ollama_host: Option<String>,
@@ -67,7 +67,7 @@ pub struct World {
 }
 
 impl World {
-    /// Reads the environment; `project` is the folder named on the command line.
+    /// Reads the environment; `project` is the folder given on the command line.
     #[expect(clippy::disallowed_methods, reason = "the environment of a command is read here")]
     pub fn read(project: Option<&Path>) -> Result<Self> {
         let get = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
@@ -101,7 +101,7 @@ impl World {
         Ok(Self {
             now,
             bin_dir: bin_dir(path.as_ref())?,
-            // Claude can open a terminal, but answers no question in the person's place.
+            // Claude can open a terminal, but must not answer in the user's place.
             interactive: caller != Caller::Claude
                 && std::io::stdin().is_terminal()
                 && std::io::stderr().is_terminal(),
@@ -121,8 +121,8 @@ impl World {
         })
     }
 
-    /// The working tree that the command is about; a failure when nobody vouched for it, or when
-    /// something else stands at its path by now.
+    /// Returns the working tree that the command applies to. Fails if it is not trusted, or if its path now contains
+    /// another folder.
     pub fn tree(&self) -> Result<Tree> {
         let tree = match Tree::locate(&self.dirs, &self.cwd) {
             Some(Place::Changed(tree)) => Some(self.look_again(tree)?),
@@ -153,20 +153,20 @@ impl World {
         })
     }
 
-    /// Returns the root of the repository that the command's folder lies in; see [`Self::root_of`].
+    /// Returns the root of the repository that contains the command's folder; see [`Self::root_of`].
     pub fn root(&self) -> PathBuf {
         self.root_of(&self.cwd)
     }
 
-    /// Returns the root of the repository that a folder lies in, or the folder itself. A repository of dotfiles in the
-    /// home folder is not that of the projects below it.
+    /// Returns the root of the repository that contains a folder, or the folder itself. A repository of dotfiles in
+    /// the home folder does not count for the projects below it.
     pub fn root_of(&self, folder: &Path) -> PathBuf {
         let home = self.home.canonicalize().unwrap_or_else(|_| self.home.clone());
         let mut roots = folder.ancestors().take_while(|folder| *folder != home);
         roots.find(|folder| has_git_entry(folder)).unwrap_or(folder).to_owned()
     }
 
-    /// Says what to do in a folder that is not set up.
+    /// Returns a hint for a folder that is not set up.
     fn way_in(&self) -> String {
         let was_here = self.cwd.ancestors().any(|folder| self.dirs.tree(folder).folder.exists());
         if was_here && !self.dirs.data.join("projects").exists() {
@@ -179,8 +179,8 @@ impl World {
         "Run `throughline init` in the project's folder.".to_owned()
     }
 
-    /// Records a working tree where it is now. Where nothing may be written it is read as it is, unless something of
-    /// another project may be left at its path.
+    /// Records the new path of a working tree. Where writing is not allowed, the tree is only read, and the call fails
+    /// if its path may contain state of another project.
     fn adopt(&self, moved: Moved) -> Result<Tree> {
         if self.mode == Mode::Full {
             return Ok(identity::adopt(&self.dirs, &moved, processor::git::observe)?);
@@ -193,7 +193,7 @@ impl World {
         })
     }
 
-    /// Fails where nobody can tell what this machine vouched for.
+    /// Fails if the records of trusted folders cannot be read.
     fn check_records(&self) -> Result {
         for folder in self.cwd.ancestors() {
             let record = self.dirs.by_path(folder);
@@ -212,7 +212,7 @@ impl World {
         Ok(())
     }
 
-    /// Asks git whether what stands at the path of a working tree is the same after all.
+    /// Checks with git whether the folder at the path of a working tree is still the same one.
     fn look_again(&self, tree: Tree) -> Result<Tree> {
         let why = match self.mode {
             Mode::Full => identity::review(&self.dirs, &tree, processor::git::observe)?,
@@ -230,7 +230,7 @@ impl World {
         )))
     }
 
-    /// How a person's command syncs a working tree: it waits for another sync to end.
+    /// Returns the options of a sync that a person starts: it waits for a running sync to end.
     pub fn sync_options<'a>(
         &'a self,
         tree: &'a Tree,
@@ -244,7 +244,7 @@ impl World {
         }
     }
 
-    /// Lets a search of a working tree ask the user's own model, where the settings name one.
+    /// Lets a search of a working tree use the user's own model, if the settings name one.
     pub fn with_second(&self, tree: &Tree, recall: Recall) -> Recall {
         let (settings, _) = settings_file::load(&self.dirs, Some(tree));
         match Asker::new(&settings, self.ollama_host.as_deref()) {
@@ -253,18 +253,18 @@ impl World {
         }
     }
 
-    /// From when on warnings of background work are worth telling.
+    /// Returns the time since which warnings of background work are shown.
     pub fn warnings_since(&self) -> Timestamp {
         Timestamp(self.now.0 - WARNING_MS_MAX)
     }
 
-    /// A program of ours.
+    /// Returns the path of one of our programs.
     pub fn program(&self, name: &str) -> PathBuf {
         self.bin_dir.join(name)
     }
 }
 
-/// The clock, or the fixed time in `THROUGHLINE_NOW`.
+/// Returns the system time, or the fixed time in `THROUGHLINE_NOW`.
 fn now(fixed: Option<OsString>) -> Result<Timestamp> {
     let Some(fixed) = fixed else {
         #[expect(clippy::disallowed_methods, reason = "the one place of this program")]
@@ -280,8 +280,8 @@ fn now(fixed: Option<OsString>) -> Result<Timestamp> {
     })
 }
 
-/// The folder of our programs: that of the `throughline` which `PATH` finds, when it is this one.
-/// A link in `~/.local/bin` outlives the versioned folder that it points into.
+/// Returns the folder of the programs: the one of the `throughline` found in `PATH`, if it is this one. A link in
+/// `~/.local/bin` outlives the versioned folder that it points to.
 fn bin_dir(path: Option<&OsString>) -> Result<PathBuf> {
     let exe = env::current_exe()
         .map_err(|error| Failure::new(format!("the path of this program: {error}")))?;
@@ -295,7 +295,7 @@ fn bin_dir(path: Option<&OsString>) -> Result<PathBuf> {
     folder.ok_or_else(|| Failure::new("this program lies in no folder"))
 }
 
-/// Fresh entropy.
+/// Returns fresh entropy.
 pub fn random<const BYTES: usize>() -> Result<[u8; BYTES]> {
     let mut bytes = [0; BYTES];
     getrandom::fill(&mut bytes)

@@ -14,20 +14,20 @@ use serde_json::{Map, Value};
 use crate::backend::ToolError;
 use crate::printed::{id_of, ids_in, ids_of};
 
-/// Characters of a value, or of a name, that a message repeats.
+/// Maximum characters of a value or a name in a message.
 const QUOTED_CHARS_MAX: usize = 40;
-/// Unknown arguments that a message names.
+/// Maximum unknown arguments in a message.
 const UNKNOWN_MAX: usize = 8;
-/// Items of a list.
+/// Maximum items of a list.
 const ITEMS_MAX: usize = 32;
-/// Characters of an item.
+/// Maximum characters of an item.
 const ITEM_CHARS_MAX: usize = 400;
-/// Characters of a query that are used: the text of an error may be longer.
+/// Maximum characters of a query; longer text, such as an error, is truncated.
 const QUERY_CHARS_MAX: usize = 4_000;
-/// Hits on a page.
+/// Maximum hits on a page.
 const LIMIT_MAX: usize = 50;
 
-/// Arguments with those that their type does not have.
+/// Known and unknown arguments.
 #[derive(Deserialize)]
 struct Sorted<R> {
     #[serde(flatten)]
@@ -36,10 +36,10 @@ struct Sorted<R> {
     unknown: BTreeMap<String, Value>,
 }
 
-/// Reads the arguments of a call of `tool`, and returns them with remarks for the caller.
+/// Parses the arguments of a call of `tool`, and returns them with notes for the caller.
 ///
 /// # Errors
-/// When a value is not what its argument takes; the message names the argument and what it takes.
+/// Returns an error if a value is invalid; the message names the argument and its type.
 pub fn read<R: DeserializeOwned + JsonSchema>(
     tool: &str,
     mut object: Map<String, Value>,
@@ -49,7 +49,7 @@ pub fn read<R: DeserializeOwned + JsonSchema>(
     let mut notes = Vec::new();
     let parsed = match parse(object.clone()) {
         Ok(parsed) => parsed,
-        // Every argument may be missing, so a value that is wrong fails alone, too. Otherwise two names mean the same.
+        // Every argument is optional, so an invalid value also fails alone. Otherwise two names are aliases.
         Err(_) => {
             let mut accepted = Map::new();
             for (name, value) in object {
@@ -87,14 +87,14 @@ fn note_unknown<R: JsonSchema>(tool: &str, unknown: &BTreeMap<String, Value>) ->
     Some(format!("{names} {are} unknown to `{tool}` and {were} ignored; it takes {takes}."))
 }
 
-/// Returns the arguments of a request that have a value, under their own names.
+/// Returns the arguments of a request that have a value, under their canonical names.
 pub fn given(request: &impl Serialize) -> Map<String, Value> {
     let Ok(Value::Object(mut given)) = serde_json::to_value(request) else { return Map::new() };
     given.retain(|_, value| !is_empty(value) && *value != Value::Bool(false));
     given
 }
 
-/// Returns the schema of a tool's arguments, as plain as clients need it.
+/// Returns the schema of a tool's arguments, simplified for clients.
 pub fn schema<R: JsonSchema>() -> Map<String, Value> {
     let mut settings = SchemaSettings::default().with_transform(RecursiveTransform(simplify));
     settings.meta_schema = None;
@@ -106,7 +106,7 @@ pub fn schema<R: JsonSchema>() -> Map<String, Value> {
     std::mem::take(object)
 }
 
-/// Removes what the reader of arguments does not need, since it takes `null` and any number.
+/// Removes constraints that the parser does not enforce, since it accepts `null` and any number.
 fn simplify(schema: &mut Schema) {
     for name in ["title", "default", "format", "minimum"] {
         schema.remove(name);
@@ -131,7 +131,7 @@ pub fn kinds_schema(generator: &mut schemars::SchemaGenerator) -> Schema {
     json_schema!({"type": "array", "items": kind_schema(generator)})
 }
 
-/// Deserialises a value by `convert`; the error names what the argument takes.
+/// Deserialises a value with `convert`; the error names the type of the argument.
 fn convert<'de, D: Deserializer<'de>, T>(
     deserializer: D,
     takes: &str,
@@ -148,7 +148,7 @@ fn quoted(text: &str) -> String {
     text.chars().take(QUOTED_CHARS_MAX).collect()
 }
 
-/// Deserialises a text; the items of a list become its lines.
+/// Deserialises a text; items of a list become lines.
 pub fn text<'de, D: Deserializer<'de>, T: From<String>, const CHARS_MAX: usize>(
     deserializer: D,
 ) -> Result<T, D::Error> {
@@ -164,7 +164,7 @@ pub fn line<'de, D: Deserializer<'de>, T: From<String>, const CHARS_MAX: usize>(
     text::<D, String, CHARS_MAX>(deserializer).map(|text| one_line(&text).into())
 }
 
-/// Deserialises a query, of which the beginning is used.
+/// Deserialises a query; a long one is truncated.
 pub fn query<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     convert(deserializer, "a text", |value| {
         Some(Some(lines(value)?.chars().take(QUERY_CHARS_MAX).collect()))
@@ -176,12 +176,12 @@ pub fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, 
     items(deserializer, "texts", |value| list(value, ","))
 }
 
-/// Deserialises a list of paths. A path may contain a comma, but hardly one with a space behind it.
+/// Deserialises a list of paths. A path may contain a comma, but rarely one followed by a space.
 pub fn paths<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     items(deserializer, "paths", |value| list(value, ", "))
 }
 
-/// Deserialises ids of memories, each once, in any form that answers print.
+/// Deserialises ids of memories without duplicates, in any printed form.
 pub fn ids<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     items(deserializer, "ids such as k3v9qa", |value| {
         let mut ids = Vec::new();
@@ -232,7 +232,7 @@ pub fn limit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>
     })
 }
 
-/// Deserialises a yes or no.
+/// Deserialises a boolean.
 pub fn flag<'de, D: Deserializer<'de>, T: From<bool>>(deserializer: D) -> Result<T, D::Error> {
     convert(deserializer, "true or false", |value| {
         let text = value.as_bool().map_or_else(|| scalar(value), |flag| Some(flag.to_string()))?;
@@ -254,12 +254,12 @@ pub fn choice<'de, D: Deserializer<'de>, T: DeserializeOwned + JsonSchema>(
     })
 }
 
-/// Deserialises the numbers of turns: `5`, `3-7`, `3..7`, `3 to 7`, `3, 4, 5`; `8-` for all from there on.
+/// Deserialises the numbers of turns: `5`, `3-7`, `3..7`, `3 to 7`, `3, 4, 5`; `8-` is open-ended.
 pub fn turns<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<(u32, u32)>, D::Error> {
     convert(deserializer, "numbers such as 3-7, 5 or 8-", |value| range(&lines(value)?).map(Some))
 }
 
-/// Returns the items of a list, each in one line, within the bounds.
+/// Returns the items of a list, each in one line, within the limits.
 fn items<'de, D: Deserializer<'de>>(
     deserializer: D,
     what: &str,
@@ -289,7 +289,7 @@ pub fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Returns the text of a value that is one; a list of one item is that item.
+/// Returns the text of a scalar value; a list of one item counts as that item.
 fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -299,7 +299,7 @@ fn scalar(value: &Value) -> Option<String> {
     }
 }
 
-/// Returns the text of a value; the items of a list are its lines.
+/// Returns the text of a value; items of a list become lines.
 fn lines(value: &Value) -> Option<String> {
     let text = match value {
         Value::Array(items) => items.iter().map(scalar).collect::<Option<Vec<_>>>()?.join("\n"),
@@ -308,7 +308,7 @@ fn lines(value: &Value) -> Option<String> {
     Some(text.trim().to_owned())
 }
 
-/// Returns the items of a list, of its text as JSON, or of a text with separators.
+/// Returns the items of a list, of a JSON list in a text, or of a text with separators.
 fn list(value: &Value, separator: &str) -> Option<Vec<String>> {
     match value {
         Value::Array(items) => items.iter().filter(|item| !item.is_null()).map(scalar).collect(),
@@ -320,7 +320,7 @@ fn list(value: &Value, separator: &str) -> Option<Vec<String>> {
     }
 }
 
-/// Returns a kind by its name, or by its plural.
+/// Returns a kind by its name or its plural.
 fn kind_named(name: &str) -> Option<Kind> {
     let name = name.trim();
     let names = [Some(name), name.strip_suffix('s'), name.strip_suffix("es")];

@@ -1,15 +1,15 @@
-//! Requests that the server can answer, without any word about MCP: plain requests, plain responses, and
-//! a trait between them. [`crate::local::Local`] answers from this machine's stores.
+//! Requests that the server can answer, independent of MCP: plain requests, plain responses, and a trait.
+//! [`crate::local::Local`] implements it with the stores of this machine.
 //!
-//! A response is a text for the model, and says the same as JSON to who asks for that: Claude Code
-//! hands a model nothing but the structured part of an answer that has one, so no answer has one.
+//! Every response is a text for the model, and the same as JSON on request. Claude Code passes only the structured
+//! part of an answer to a model if there is one, so no answer has one.
 
 use memory_store::Error;
 use serde::Serialize;
 
 pub use crate::request::{ForgetRequest, Page, RecallRequest, RememberRequest, SessionsRequest};
 
-/// Answers requests. Calls may block for as long as reading some files takes.
+/// Answers requests. Calls may block while files are read.
 pub trait Backend: Send + Sync + 'static {
     /// Finds memories.
     fn recall(&self, request: &RecallRequest) -> Result<RecallResponse, ToolError>;
@@ -29,25 +29,25 @@ pub trait Backend: Send + Sync + 'static {
     fn rest(&self);
 }
 
-/// Why a request was not answered. Each variant says whose turn it is.
+/// Reason why a request was not answered. The variants show whose action is required.
 #[derive(Debug)]
 pub enum ToolError {
     /// The folder is not trusted on this machine: nothing of it is read.
     NotSetUp {
-        /// The folder that was asked about.
+        /// The requested folder.
         folder: String,
         /// Whether there is a memory folder that came with the repository.
         untrusted: bool,
-        /// Where this program looks for trusted folders.
+        /// Folder in which this program records trusted folders.
         data: String,
     },
-    /// A person turned Throughline off.
+    /// The user turned Throughline off.
     Off,
-    /// The variable says something that nobody knows.
+    /// The value of the variable is not a known mode.
     UnknownMode(String),
-    /// Only recall is allowed here (`THROUGHLINE=read`, the default in CI and cloud sessions).
+    /// Only recall is allowed (`THROUGHLINE=read`, the default in CI and cloud sessions).
     ReadOnly,
-    /// The request cannot be answered as it is; the caller can correct it.
+    /// The request is invalid; the caller can correct it.
     Request(String),
     /// The store could not be read or written.
     Store(Error),
@@ -59,15 +59,15 @@ impl From<Error> for ToolError {
     }
 }
 
-/// Remarks beside one page of a list.
+/// Position and notes of one page of a list.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Rest {
     /// Whether there are more.
     pub truncated: bool,
-    /// Ask again with this as `cursor` for the next ones.
+    /// The `cursor` of the next page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
-    /// Reason why this answer is less good than usual, in words.
+    /// Reason why this answer is degraded, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
@@ -98,7 +98,7 @@ pub struct MemoryHit {
     pub id: String,
     /// Kind: decision, fix, ...
     pub kind: String,
-    /// The day it happened.
+    /// Date of the event.
     pub date: String,
     /// Its title.
     pub title: String,
@@ -107,11 +107,11 @@ pub struct MemoryHit {
     pub text: String,
     /// Its file.
     pub file: String,
-    /// The files it is about.
+    /// Files that it concerns.
     pub paths: Vec<String>,
     /// Why it was found.
     pub why: String,
-    /// `active`, `draft`, `undecided` (a newer memory that differs is given in its place), `replaced` or `expired`.
+    /// `active`, `draft`, `undecided` (a newer memory that differs is returned in its place), `replaced` or `expired`.
     pub status: &'static str,
     /// The other memories of its undecided pairs, each by its id and title.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -119,18 +119,18 @@ pub struct MemoryHit {
     /// Id of the memory that replaced it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replaced_by: Option<String>,
-    /// The last day on which it held, where that is over.
+    /// Last day of its validity, if that has passed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held_until: Option<String>,
-    /// `user`, `Claude`, or nobody in particular.
+    /// Speaker: `user` or `Claude`; `None` if unspecified.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub said_by: Option<&'static str>,
-    /// Change of its files since it was learned, where that is much: it may be true no longer.
+    /// Changes to its files since it was learned, if they are large enough to make it doubtful.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stale: Option<String>,
     /// Whether it is from the repository, and not learned, written or released by this user.
     pub from_repository: bool,
-    /// The other project that it is of.
+    /// The other project that it belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
 }
@@ -140,7 +140,7 @@ pub struct MemoryHit {
 pub struct RememberResponse {
     /// Its short id.
     pub id: String,
-    /// `created`, `updated`, `confirmed` (it is still true, and stays as it is) or `unchanged`.
+    /// `created`, `updated`, `confirmed` (still true and unchanged) or `unchanged`.
     pub change: String,
     /// Its title, as saved.
     pub title: String,
@@ -148,14 +148,14 @@ pub struct RememberResponse {
     pub kind: String,
     /// Its file.
     pub file: String,
-    /// Secrets that were taken out before saving.
+    /// Number of secrets redacted before saving.
     pub redacted: usize,
-    /// Memories near it, those first that it seems to repeat, replace or contradict.
+    /// Memories near it; likely duplicates, replacements and contradictions come first.
     pub neighbours: Vec<NeighbourHit>,
-    /// These as text for the model.
+    /// The neighbours as text for the model.
     #[serde(skip)]
     pub near: String,
-    /// Remark for the caller, in words.
+    /// Note for the caller, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
@@ -172,29 +172,29 @@ pub struct NeighbourHit {
     /// How the saved memory relates to it: `duplicate`, `within`, `covers`, `update`, `newer-value`, `contradiction` or
     /// `near`.
     pub relation: &'static str,
-    /// `user`, `Claude`, or nobody in particular.
+    /// Speaker: `user` or `Claude`; `None` if unspecified.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub said_by: Option<&'static str>,
     /// Whether it is from the repository, and not learned, written or released by this user.
     pub from_repository: bool,
 }
 
-/// Memory that was put aside.
+/// Memory that was archived.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ForgetResponse {
     /// Its short id.
     pub id: String,
     /// Its title.
     pub title: String,
-    /// Whether that had been done before.
+    /// Whether it had been archived before.
     pub already: bool,
-    /// Whether it stays in force until the user agrees.
+    /// Whether it stays active until the user agrees.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub waits_for_user: bool,
-    /// Ids of memories that it had replaced, and that hold again.
+    /// Ids of memories that it had replaced and that are active again.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hold_again: Vec<String>,
-    /// Ways to undo it, or to do more.
+    /// How to undo or extend it.
     pub undo: String,
     /// The answer as text for the model.
     #[serde(skip)]
@@ -204,7 +204,7 @@ pub struct ForgetResponse {
 /// Turns or sessions that were found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SessionsResponse {
-    /// Passages of turns, the best first; of a session that is read its turns, in their order.
+    /// Passages of turns, best first; of a session that is read, its turns in order.
     pub hits: Vec<TurnHit>,
     /// Memories that a search found, the best first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -225,11 +225,11 @@ pub struct SessionsResponse {
 pub struct TurnHit {
     /// Claude Code's id of the session.
     pub session: String,
-    /// The turn's number in it, from 1.
+    /// Number of the turn in the session, from 1.
     pub turn: u32,
-    /// The day it happened.
+    /// Date of the turn.
     pub date: String,
-    /// The passage that was found, redacted; of a turn that is read, its text.
+    /// The passage, redacted; the whole text if the turn is read.
     pub excerpt: String,
 }
 
@@ -238,29 +238,29 @@ pub struct TurnHit {
 pub struct SessionHit {
     /// Claude Code's id of it.
     pub session: String,
-    /// Who gave its prompts, where that was no person: `agent` or `program`.
+    /// Author of its prompts if not a person: `agent` or `program`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub speaker: String,
     /// The day of its first turn.
     pub from: String,
-    /// The day of its last.
+    /// The day of its last turn.
     pub to: String,
-    /// Its branch, where that is known.
+    /// Its branch, if known.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub branch: String,
-    /// Goal of the user.
+    /// The user's goal.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub goal: String,
-    /// Steps that were done.
+    /// Completed steps.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub done: Vec<String>,
-    /// Steps that were left open.
+    /// Open steps.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<String>,
     /// Files that it changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// Memories that came of it, by id and title.
+    /// Memories derived from it, by id and title.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub memories: Vec<String>,
 }
@@ -276,39 +276,39 @@ pub struct StatusResponse {
     pub memories: usize,
     /// Count by kind.
     pub kinds: Vec<KindCount>,
-    /// Number of memories among them that wait for a review.
+    /// Number of these memories that await review.
     pub drafts: usize,
-    /// Number of memories among them that another one replaces.
+    /// Number of these memories that another one replaces.
     pub replaced: usize,
-    /// Number of memories among them that are held back until the user releases them.
+    /// Number of these memories that are withheld until the user releases them.
     pub held_back: usize,
     /// The user's own memories, for every project.
     pub user_memories: usize,
-    /// Files that are no valid memory, with what is wrong; as far as that was looked at.
+    /// Files that are not valid memories, with the errors, as far as files were checked.
     pub broken: Vec<String>,
-    /// How many there are; none when the store has too many files to look at each.
+    /// Number of invalid files; `None` if the store has too many files to check each.
     pub broken_count: Option<usize>,
-    /// Whether finished turns wait to be processed.
+    /// Whether finished turns await processing.
     pub unprocessed: bool,
-    /// When transcripts were last processed; missing when never.
+    /// Time of the last processing of transcripts; `None` if there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_run: Option<String>,
     /// Error of the last background run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-    /// Parts of the index that cannot be read.
+    /// Unreadable parts of the index.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub degraded: Option<String>,
-    /// The language model that helps to extract memories, if one is set up.
+    /// The language model used to extract memories, if one is configured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub llm: Option<String>,
 }
 
-/// How many memories there are of a kind.
+/// Number of memories of a kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct KindCount {
     /// The kind.
     pub kind: String,
-    /// How many.
+    /// The number.
     pub count: usize,
 }

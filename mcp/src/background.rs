@@ -1,5 +1,5 @@
-//! Starting the processor while the server lives: a session that is left open for hours has
-//! turns that no hook will process before it ends, and settings may change meanwhile.
+//! Starts the processor while the server runs: a session that stays open for hours contains turns that no hook
+//! processes before its end, and settings may change.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,19 +14,19 @@ use memory_store::{ProjectId, format_version};
 
 use crate::environment::ServerEnvironment;
 
-/// How often unprocessed turns and new settings are looked for.
+/// Interval of the check for unprocessed turns and new settings.
 pub const LOOK_EVERY: Duration = Duration::from_secs(5 * 60);
 
-/// Looks for unprocessed turns and starts the processor for them.
+/// Checks for unprocessed turns and starts the processor for them.
 #[derive(Debug)]
 pub struct Background {
     program: Option<PathBuf>,
-    /// Children that were not yet seen to end; they are reaped at the next look.
+    /// Children that have not been reaped; checked at the next look.
     children: Vec<Child>,
 }
 
 impl Background {
-    /// Starts `program`, or the processor beside this executable.
+    /// Uses `program`, or the processor installed beside this executable.
     pub fn new(program: Option<PathBuf>) -> Self {
         let beside = || Some(std::env::current_exe().ok()?.with_file_name(PROGRAM));
         Self { program: program.or_else(beside), children: Vec::new() }
@@ -52,8 +52,8 @@ impl Background {
     }
 }
 
-/// Starts the processor in a process group of its own, with none of our streams: stdout is the
-/// client's protocol, and the client waits until its pipes are closed.
+/// Starts the processor in a separate process group without our streams: stdout is the client's protocol, and the
+/// client waits until its pipes are closed.
 fn start(program: &Path, project: ProjectId) -> io::Result<Child> {
     let mut command = Command::new(program);
     command
@@ -118,7 +118,7 @@ mod tests {
         fs::write(&tree.progress, serde_json::to_vec(&progress).unwrap()).unwrap();
         assert!(!background.look(&environment).unwrap(), "nothing waits any more");
 
-        // An index that was published without the settings file that is there by now.
+        // An index that was published before the present settings file existed.
         let (index, root) = (tree.index.clone(), &environment.folder);
         let content = Content {
             root,

@@ -1,4 +1,4 @@
-//! Environment that the server was started with, read once.
+//! Environment of the server, read once.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -8,13 +8,13 @@ use memory_store::Timestamp;
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::mode::{Mode, VARIABLE};
 
-/// Bytes of a session's id.
+/// Maximum bytes of a session's id.
 const SESSION_BYTES_MAX: usize = 128;
 
-/// Characters of a value that is repeated.
+/// Maximum characters of a value that is repeated in a message.
 const VALUE_CHARS_MAX: usize = 40;
 
-/// Environment that the server was started with.
+/// Environment of the server.
 #[derive(Clone, Debug)]
 pub struct ServerEnvironment {
     /// This user's folders.
@@ -23,15 +23,15 @@ pub struct ServerEnvironment {
     pub folder: PathBuf,
     /// The Claude Code session that the server was started for.
     pub session: Option<String>,
-    /// Mode that the environment sets.
+    /// Mode set by the environment.
     mode: Mode,
-    /// A value of THROUGHLINE that nobody knows.
+    /// Value of THROUGHLINE if it is not a known mode.
     pub unknown_mode: Option<String>,
     /// The clock.
     pub clock: Clock,
 }
 
-/// Where the time comes from.
+/// Source of the time.
 #[derive(Clone, Copy, Debug)]
 pub enum Clock {
     /// The system.
@@ -41,7 +41,7 @@ pub enum Clock {
 }
 
 impl Clock {
-    /// The time.
+    /// Returns the time.
     pub fn now(self) -> Timestamp {
         match self {
             Self::Fixed(now) => now,
@@ -85,12 +85,12 @@ impl ServerEnvironment {
         })
     }
 
-    /// Returns the mode in force now: `throughline off` may come and go while the server lives.
+    /// Returns the present mode, since `throughline off` may start or end while the server runs.
     pub fn mode(&self) -> Mode {
         self.mode.unless_off(&self.dirs.off_file(), self.clock.now())
     }
 
-    /// The working tree that the folder lies in, if someone on this machine vouched for it.
+    /// Returns the working tree that contains the folder, if it is trusted on this machine.
     pub fn tree(&self) -> Option<Tree> {
         Tree::find(&self.dirs, &self.folder)
     }

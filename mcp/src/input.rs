@@ -1,5 +1,5 @@
-//! Watches the lines of messages. The protocol's library passes over one that is too long, or no JSON, without a word,
-//! and a client that waits for its answer would never learn why none comes.
+//! Reports faulty lines of input. The protocol's library silently skips a line that is too long or not JSON, so a
+//! client would wait for an answer forever.
 
 use std::io::Result;
 use std::pin::Pin;
@@ -8,17 +8,17 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::mpsc::UnboundedSender;
 
-/// Bytes of memory that are kept for the next line.
+/// Maximum bytes of the buffer kept for the next line.
 const KEPT_BYTES_MAX: usize = 64 << 10;
 /// Mark that some programs write before the first line.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// Reason why a line is passed over.
+/// Reason why a line is skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputFault {
     /// It is longer than a message may be.
     TooLong,
-    /// It is no JSON.
+    /// It is not valid JSON.
     Unparsable,
 }
 
@@ -65,12 +65,12 @@ impl<R> WatchedInput<R> {
     }
 }
 
-/// Returns whether a line is JSON, or has nothing in it.
+/// Returns whether a line is JSON, or empty.
 fn is_json(line: &[u8]) -> bool {
     let Ok(line) = std::str::from_utf8(line) else { return false };
     let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
     let line = line.trim_matches([' ', '\t', '\r', '\n']);
-    // As a value, since a lone surrogate or a number without bounds is ignored otherwise.
+    // Parsed as a value: otherwise lone surrogates and unbounded numbers would be accepted.
     line.is_empty() || serde_json::from_str::<serde_json::Value>(line).is_ok()
 }
 

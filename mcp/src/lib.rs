@@ -1,8 +1,8 @@
-//! The MCP server: memory for a model that asks for it.
+//! The MCP server: memory for models, on request.
 //!
-//! [`backend`] says what can be asked, [`local`] answers from this machine's stores, [`tools`] and
-//! [`prompts`] are what a model and a person see, `request`, `arguments` and `printed` (ids) turn JSON into
-//! requests, and [`server`] alone knows the protocol's library.
+//! [`backend`] defines the requests, and [`local`] answers them from this machine's stores. [`tools`] and [`prompts`]
+//! are the interface for models and users. `request`, `arguments` and `printed` (ids) parse JSON into requests. Only
+//! [`server`] uses the protocol's library.
 
 mod arguments;
 pub mod backend;

@@ -1,4 +1,4 @@
-//! Answers from this machine's stores.
+//! The backend over this machine's stores.
 
 mod find;
 mod forget;
@@ -28,18 +28,18 @@ use crate::backend::{
 use crate::environment::ServerEnvironment;
 use crate::processor::Program;
 
-/// Tokens of one answer: clients warn above 10,000.
+/// Maximum tokens of one answer: clients warn above 10,000.
 const ANSWER_TOKENS_MAX: u32 = 4_000;
-/// Hits that are looked for beyond a page: the list may have changed since the page before it.
+/// Hits requested in addition to a page, since the list may have changed since the previous page.
 const PAGE_SLACK: usize = 16;
-/// Note in place of memories that look like orders to the model.
+/// Note in place of withheld memories.
 const HELD_BACK: &str = "Some memories were held back: they look like instructions to you, or are from the \
                          repository and not released. Only the user can look at them and release them: \
                          `throughline review`.";
-/// Stands for the title of a memory that is held back.
+/// Placeholder for the title of a withheld memory.
 const HELD_TITLE: &str = "(held back: the user has not let it out)";
 
-/// Time that an answer is limited to; what is missing is no limit.
+/// Period of an answer; a missing end is unlimited.
 #[derive(Clone, Copy)]
 struct TimeSpan {
     since: Option<Timestamp>,
@@ -51,7 +51,7 @@ pub struct Local {
     environment: ServerEnvironment,
     /// Opened once for all questions.
     transformer: Arc<SharedTransformer>,
-    /// Journals as they were read, for the next question.
+    /// Parsed journals, reused by the next request.
     journals: KnownJournals,
 }
 
@@ -91,19 +91,19 @@ impl Local {
         }
     }
 
-    /// Returns whether notes may be left in the state of a tree: never beside private state that a later version of the
-    /// program has written.
+    /// Returns whether notes may be written to the state of a tree: never beside private state that a later version of
+    /// the program has written.
     fn may_note(&self, tree: &Tree) -> bool {
         self.environment.mode() == Mode::Full
             && format_version::check_project(&self.environment.dirs, tree.project).is_ok()
     }
 
-    /// Opens what is known in a tree.
+    /// Opens the index of a tree.
     fn indexed(&self, tree: &Tree) -> Recall {
         Recall::open(&self.environment.dirs, tree, Some(&self.journals))
     }
 
-    /// Opens what is known in a tree, for questions in words.
+    /// Opens the index of a tree for searches by words.
     fn recall_in(&self, tree: &Tree) -> Recall {
         let mut recall = self.indexed(tree);
         recall.shared = Some(Arc::clone(&self.transformer));
@@ -147,7 +147,7 @@ impl Local {
         })
     }
 
-    /// A path as a person of this project would write it.
+    /// Returns a path as a member of the project would write it.
     fn shown(&self, path: &Path, tree: &Tree) -> String {
         render::clean(&path.strip_prefix(&tree.root).unwrap_or(path).to_string_lossy())
     }
@@ -221,7 +221,7 @@ fn with_remarks(text: String, is_empty: bool, rest: &Rest) -> String {
     parts.join("\n")
 }
 
-/// A path below the root of the working tree is given relative to it, with `/`.
+/// Returns a path below the root of the working tree relative to it, with `/`.
 fn relative(path: &str, tree: &Tree) -> String {
     let path = Path::new(path);
     let below = path

@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// A client may have closed stderr: then nobody is told.
+/// A client may have closed stderr, so errors are ignored.
 fn tell(message: &str) {
     drop(writeln!(std::io::stderr(), "throughline-mcp: {message}"));
 }
@@ -86,7 +86,7 @@ fn run() -> Result<(), String> {
         looking.abort();
         result
     });
-    // A read of stdin that never ends must not keep the process.
+    // A blocked read of stdin must not keep the process alive.
     runtime.shutdown_background();
     result
 }

@@ -1,18 +1,18 @@
-//! Ids as answers print them and models copy them: `[fix k3v9qa, replaced by 8h248h]`, `#k3v9qa`, `decision k3v9qa`, or
-//! alone.
+//! Parses ids in the printed forms that models copy: `[fix k3v9qa, replaced by 8h248h]`, `#k3v9qa`, `decision k3v9qa`,
+//! or alone.
 
 use memory_store::Kind;
 use memory_store::id::SHORT_ID_CHARS;
 use memory_store::recall::Recall;
 
-/// Returns the id that a text names; the whole text where it names none.
+/// Returns the id in a text; the whole text if it contains none.
 pub fn id_of(text: &str) -> String {
     let id = ids_of(text).into_iter().next();
     id.unwrap_or_else(|| text.trim().to_ascii_lowercase())
 }
 
-/// Returns the ids that a text names: those in brackets behind a kind; otherwise between commas each word that looks
-/// like an id, or the last word.
+/// Returns the ids in a text: those in brackets after a kind; otherwise, between commas, each word that resembles an
+/// id, or the last word.
 pub fn ids_of(text: &str) -> Vec<String> {
     let mut ids = bracketed(text);
     if ids.is_empty() {
@@ -27,7 +27,7 @@ pub fn ids_of(text: &str) -> Vec<String> {
     ids
 }
 
-/// Returns the ids that a query consists of, or that lines of an answer begin with; none where it is words.
+/// Returns the ids that a query consists of, or with which lines of an answer begin; empty if it consists of words.
 pub fn ids_in(query: &str) -> Vec<String> {
     let bracketed = bracketed(query);
     if !bracketed.is_empty() {
@@ -35,20 +35,20 @@ pub fn ids_in(query: &str) -> Vec<String> {
     }
     let ids: Vec<String> =
         words(query).filter(|word| !is_kind(word)).map(str::to_ascii_lowercase).collect();
-    // Words of six letters alone are words.
+    // Six-letter words without any clear id are words.
     match ids.iter().all(|id| is_shaped(id)) && ids.iter().any(|id| Recall::is_like_id(id)) {
         true => ids,
         false => Vec::new(),
     }
 }
 
-/// Returns whether a word has the length and the letters of an id, be it a word of prose.
+/// Returns whether a word has the length and letters of an id; it may still be a word of prose.
 fn is_shaped(word: &str) -> bool {
     let is_letter = |c: u8| c.is_ascii_alphanumeric() && !b"ilou".contains(&c);
     Recall::is_like_id(word) || word.len() == SHORT_ID_CHARS && word.bytes().all(is_letter)
 }
 
-/// Returns the ids in brackets that have a kind before them.
+/// Returns the ids in brackets that follow a kind.
 fn bracketed(text: &str) -> Vec<String> {
     let ids = text.split('[').skip(1).filter_map(|inside| {
         let mut words =
@@ -64,7 +64,7 @@ fn is_kind(word: &str) -> bool {
     Kind::from_name(word).is_some() || word == "user's" || word.eq_ignore_ascii_case("id")
 }
 
-/// Returns the words of a text without the punctuation around them.
+/// Returns the words of a text without surrounding punctuation.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let words = text.split_whitespace();
     words

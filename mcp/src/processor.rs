@@ -1,5 +1,5 @@
-//! The processor as somebody to ask, by its name: it alone knows models and the archive of sessions. It tells
-//! vectors of queries in the second space, and which sessions there are.
+//! Requests to the processor, which has the models of the second space and the archive of sessions: vectors of queries
+//! in the second space, and the list of sessions.
 
 use std::io::{Read, Write};
 use std::path::PathBuf;
@@ -13,17 +13,17 @@ use memory_store::settings::Embedder;
 use memory_store::{ProjectId, Timestamp};
 use serde::Deserialize;
 
-/// How much longer than the model the program may take.
+/// Time for the program in addition to the model's.
 const START_MAX: Duration = Duration::from_secs(1);
-/// Bytes of an answer: a vector of 8,192 numbers in words.
+/// Maximum bytes of an answer: a vector of 8,192 numbers as text.
 const ANSWER_BYTES_MAX: u64 = 1 << 20;
 
-/// How long a list of sessions, or a turn, may take.
+/// Time limit for a list of sessions, or a turn.
 const LIST_MAX: Duration = Duration::from_secs(10);
-/// Bytes of a list of sessions, or of a turn.
+/// Maximum bytes of a list of sessions, or of a turn.
 const LIST_BYTES_MAX: u64 = 16 << 20;
 
-/// The processor as somebody to ask.
+/// Client of the processor.
 #[derive(Debug)]
 pub struct Program {
     path: Option<PathBuf>,
@@ -31,7 +31,7 @@ pub struct Program {
     most: Duration,
 }
 
-/// Output of the search program.
+/// Answer of the processor to a query.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum ProcessorAnswer {
@@ -39,27 +39,27 @@ enum ProcessorAnswer {
     Problem(String),
 }
 
-/// A session, as the processor lists them.
+/// A session in the processor's list.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct PrintedSession {
     /// Claude Code's id of it.
     pub session: String,
-    /// Who gave its prompts, where that was no person: `agent` or `program`.
+    /// Author of its prompts if not a person: `agent` or `program`.
     pub speaker: String,
     /// The time of its first record.
     pub first: Timestamp,
-    /// The time of its last.
+    /// The time of its last record.
     pub last: Timestamp,
-    /// The branch it was on at its end.
+    /// Its branch at its end.
     pub branch: String,
-    /// Goal that stood at its end.
+    /// Its goal at its end.
     pub goal: String,
-    /// Steps that were done.
+    /// Completed steps.
     pub done: Vec<String>,
-    /// Steps that were left open.
+    /// Open steps.
     pub open: Vec<String>,
-    /// The files that it changed, below the root of their working tree.
+    /// The files that it changed, relative to the root of their working tree.
     pub files: Vec<String>,
 }
 
@@ -82,8 +82,8 @@ pub fn sessions(project: ProjectId) -> Result<Vec<PrintedSession>, String> {
     serde_json::from_slice(&given).map_err(|_| program.no_answer())
 }
 
-/// Asks the processor beside this program for all of a turn, which the index has the beginning of; `None` where the
-/// archive has no turn of this session that began then.
+/// Requests the whole text of a turn from the processor installed beside this program; the index contains only its
+/// beginning. `None` if the archive contains no turn of this session that began at this time.
 pub fn turn(project: ProjectId, session: &str, at: Timestamp) -> Result<Option<String>, String> {
     let program = Program::within(project, LIST_MAX);
     let given = program.ask("turn", format!("{session} {at}"), LIST_BYTES_MAX)?;
@@ -91,7 +91,7 @@ pub fn turn(project: ProjectId, session: &str, at: Timestamp) -> Result<Option<S
 }
 
 impl Program {
-    /// The processor beside this program, for a project.
+    /// Creates a client of the processor installed beside this program, for a project.
     pub fn new(project: ProjectId, embedder: &Embedder) -> Self {
         Self::within(project, Duration::from_millis(u64::from(embedder.search_ms)) + START_MAX)
     }
@@ -117,7 +117,7 @@ impl Program {
         format!("{PROGRAM} gave no answer; `throughline doctor` says what helps")
     }
 
-    /// Runs the program with a text on its standard input, and returns what it prints.
+    /// Runs the program with a text on its standard input, and returns its output.
     fn ask(&self, what: &str, text: String, bytes_max: u64) -> Result<Vec<u8>, String> {
         let mut child = self.start(what).map_err(|error| format!("{PROGRAM}: {error}"))?;
         let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
@@ -125,7 +125,7 @@ impl Program {
         };
         let (answered, answer) = mpsc::channel();
         std::thread::spawn(move || {
-            // A program that does not read its input says so by its answer.
+            // If the program does not read its input, its answer contains the error.
             let _ = stdin.write_all(text.as_bytes());
             drop(stdin);
             let mut given = Vec::new();
@@ -133,7 +133,7 @@ impl Program {
             let _ = answered.send(read.map(|_| given));
         });
         let given = answer.recv_timeout(self.most);
-        // It is done, or too late.
+        // It has finished, or exceeded its time.
         let _ = child.kill();
         let _ = child.wait();
         match given {

@@ -1,4 +1,4 @@
-//! Prompts (slash commands in the client) and resources: what a person asks for with a word.
+//! Prompts (slash commands in the client) and resources, which a user requests by name.
 
 use crate::backend::{Backend, Page, RecallRequest, ToolError};
 use crate::request::LIMIT_DEFAULT;
@@ -8,11 +8,11 @@ use crate::request::LIMIT_DEFAULT;
 pub enum McpPrompt {
     /// Brief for a task in some files.
     Brief,
-    /// Decisions about a subject, and earlier ones.
+    /// Present and earlier decisions about a subject.
     Decided,
-    /// Where the work was left.
+    /// Handoff of the last session.
     Handoff,
-    /// Memories to look at, one by one.
+    /// Memories to review one by one.
     Tidy,
 }
 
@@ -20,12 +20,12 @@ impl McpPrompt {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Brief, Self::Decided, Self::Handoff, Self::Tidy];
 
-    /// The prompt of this name.
+    /// Returns the prompt with a name.
     pub fn of_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|prompt| prompt.name() == name)
     }
 
-    /// Its name.
+    /// Returns its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Brief => "brief",
@@ -45,7 +45,7 @@ impl McpPrompt {
         }
     }
 
-    /// Its one argument: name, what it is, and whether it must be given.
+    /// Returns its only argument: name, description, and whether it is required.
     pub const fn argument(self) -> Option<(&'static str, &'static str, bool)> {
         match self {
             Self::Brief => {
@@ -56,7 +56,7 @@ impl McpPrompt {
         }
     }
 
-    /// The text of the prompt.
+    /// Returns the text of the prompt.
     ///
     /// # Errors
     /// When nothing can be read, or its argument is missing.
@@ -114,7 +114,7 @@ impl McpPrompt {
     }
 }
 
-/// A resource: its URI, name and what it is.
+/// Resources: URI, name and description.
 pub const RESOURCES: [(&str, &str, &str); 2] = [
     ("throughline://brief", "brief", "Conventions, wishes and open tasks of this project"),
     ("throughline://handoff", "handoff", "Where the work was left"),
@@ -123,7 +123,7 @@ pub const RESOURCES: [(&str, &str, &str); 2] = [
 /// The template of the memories' resources.
 pub const MEMORY_TEMPLATE: &str = "throughline://memory/{id}";
 
-/// Reads a resource; `None` where there is none of this URI.
+/// Reads a resource; `None` if there is none with this URI.
 ///
 /// # Errors
 /// When nothing can be read.
@@ -165,7 +165,7 @@ fn brief(backend: &dyn Backend, about: &str) -> Result<String, ToolError> {
     Ok(backend.recall(&request)?.text)
 }
 
-/// Returns whether a word is the name of a file: it has a dot or a slash, or is one like `Makefile`.
+/// Returns whether a word is a file name: it contains a dot or a slash, or resembles `Makefile`.
 fn is_file(word: &str) -> bool {
     let is_named_so = word.ends_with("file") && word.starts_with(char::is_uppercase);
     word.contains(['.', '/']) || is_named_so && word != "Profile"

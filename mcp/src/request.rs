@@ -1,4 +1,4 @@
-//! Requests: the arguments of each tool as a type, from which the schema is made, and the checks that concern several
+//! Requests: the arguments of each tool as a type, from which the schema is generated, and checks that concern several
 //! arguments. The comments of offered arguments are descriptions for the model.
 
 use memory_store::Kind;
@@ -12,17 +12,17 @@ use crate::arguments::{
 };
 use crate::backend::ToolError;
 
-/// Hits when a request names no limit.
+/// Number of hits without an explicit limit.
 pub(crate) const LIMIT_DEFAULT: usize = 12;
-/// Hits that paging may pass over.
+/// Maximum hits that paging may skip.
 const SKIP_MAX: usize = 500;
-/// Characters of a title to remember.
+/// Maximum characters of a memory's title.
 const TITLE_CHARS_MAX: usize = 200;
-/// Characters of a text to remember.
+/// Maximum characters of a memory's text.
 const TEXT_CHARS_MAX: usize = 20_000;
-/// Characters of an argument of one line.
+/// Maximum characters of an argument of one line.
 const LINE_CHARS_MAX: usize = 400;
-/// Characters of a title that is made from the text.
+/// Maximum characters of a title that is generated from the text.
 const MADE_TITLE_CHARS_MAX: usize = 120;
 
 /// Amount of text in an answer.
@@ -52,13 +52,13 @@ pub enum Reach {
 /// A part of a long list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
-    /// Hits of earlier pages.
+    /// Number of hits on earlier pages.
     pub skip: usize,
-    /// The last hit of the page before: the list may have changed since.
+    /// Last hit of the previous page, since the list may have changed.
     pub last: Option<String>,
-    /// Hits of this page at most.
+    /// Maximum number of hits on this page.
     pub limit: usize,
-    /// A hash of what is asked.
+    /// Hash of the query.
     pub question: String,
 }
 
@@ -231,7 +231,7 @@ pub struct SessionsRequest {
 pub struct StatusRequest {}
 
 impl RecallRequest {
-    /// Reads the arguments of `recall`.
+    /// Parses the arguments of `recall`.
     ///
     /// # Errors
     /// When nothing is asked, or an argument is wrong.
@@ -253,14 +253,14 @@ impl RecallRequest {
         ))
     }
 
-    /// Returns whether the answer consists of titles.
+    /// Returns whether the answer contains only titles.
     pub fn titles(&self) -> bool {
         self.detail == Some(Detail::Titles)
     }
 }
 
 impl SessionsRequest {
-    /// Reads the arguments of `search_sessions`; without any the latest sessions are listed.
+    /// Parses the arguments of `search_sessions`; without any, the latest sessions are listed.
     ///
     /// # Errors
     /// When an argument is wrong.
@@ -279,7 +279,7 @@ impl SessionsRequest {
 }
 
 impl RememberRequest {
-    /// Reads the arguments of `remember`.
+    /// Parses the arguments of `remember`.
     ///
     /// # Errors
     /// When there is nothing to save, or an argument is wrong.
@@ -316,7 +316,7 @@ impl RememberRequest {
 }
 
 impl ForgetRequest {
-    /// Reads the arguments of `forget`, and returns the id.
+    /// Parses the arguments of `forget`, and returns the id.
     ///
     /// # Errors
     /// When it is missing.
@@ -332,7 +332,7 @@ impl ForgetRequest {
     }
 }
 
-/// Names the arguments of a request that an answer of some kind does not use.
+/// Names the arguments of a request that a kind of answer does not use.
 pub fn unused(request: &impl Serialize, used: &[&str], answer: &str) -> Option<String> {
     let given = given(request);
     let unused = given.keys().filter(|name| !used.contains(&name.as_str()));
@@ -343,7 +343,7 @@ pub fn unused(request: &impl Serialize, used: &[&str], answer: &str) -> Option<S
         .then(|| format!("{} {do_not} apply to {answer} and {were} ignored.", named.join(", ")))
 }
 
-/// Makes a title of a text's first line or sentence, and returns it with the rest of the text.
+/// Generates a title from the first line or sentence of a text, and returns it with the rest.
 fn titled(text: &str) -> Option<(String, String)> {
     let line = text.lines().find(|line| !line.trim().is_empty())?;
     let line = line.trim().trim_start_matches(['#', '-', '*', ' ']);
@@ -394,9 +394,9 @@ impl Page {
         }
     }
 
-    /// Returns the cursor to what follows these hits: so many were given so far, `last` at their end.
+    /// Returns the cursor for the next page, given the number of hits so far, and the last one.
     pub fn after(&self, skip: usize, last: &str) -> Option<String> {
-        // A prompt has no question that could be asked again.
+        // A prompt has no query that could be repeated.
         let leads_on = skip <= SKIP_MAX && !self.question.is_empty();
         leads_on.then(|| format!("{}.{skip:x}.{last}", self.question))
     }

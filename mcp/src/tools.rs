@@ -12,9 +12,9 @@ use crate::request::{
 pub enum Tool {
     /// Finds memories.
     Recall,
-    /// Saves or changes one.
+    /// Saves or changes a memory.
     Remember,
-    /// Archives one.
+    /// Archives a memory.
     Forget,
     /// Finds and reads turns of earlier sessions.
     SearchSessions,
@@ -27,20 +27,20 @@ pub enum Tool {
 pub struct Hints {
     /// Its name for people.
     pub title: &'static str,
-    /// Whether it changes nothing.
+    /// Whether it is read-only.
     pub read_only: bool,
-    /// Whether it may take something away.
+    /// Whether it may remove data.
     pub destructive: bool,
-    /// Whether a second call like the first changes nothing more.
+    /// Whether repeated calls have no further effect.
     pub idempotent: bool,
 }
 
 impl Tool {
-    /// All of them, in the order of their list.
+    /// All tools, in the order of the list.
     pub const ALL: [Self; 5] =
         [Self::Recall, Self::Remember, Self::Forget, Self::SearchSessions, Self::Status];
 
-    /// Returns the tool of this name.
+    /// Returns the tool with a name.
     pub fn of_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|tool| tool.name() == name)
     }
@@ -83,8 +83,8 @@ impl Tool {
         }
     }
 
-    /// Returns search terms for clients that show only the name of a tool at first. `None` where the definition is worth
-    /// its tokens in every session.
+    /// Returns search terms for clients that initially show only the name of a tool. `None` if the whole definition
+    /// should be in every session.
     pub const fn search_hint(self) -> Option<&'static str> {
         match self {
             Self::Recall | Self::Remember => None,

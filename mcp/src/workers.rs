@@ -1,5 +1,5 @@
-//! Threads that answer calls, few of them, and a bounded queue, so that neither many calls at once nor one that
-//! takes long costs more memory, or keeps anybody waiting who asks for nothing.
+//! A few threads that answer calls, with a bounded queue, so that neither many calls nor a slow one increase memory
+//! use or delay other clients.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,19 +9,19 @@ use tokio::sync::{Mutex, Semaphore};
 
 use crate::backend::Backend;
 
-/// Calls that are answered at once.
+/// Number of calls answered at the same time.
 const WORKERS_MAX: usize = 4;
-/// Threads that wait for files or answer calls at once: the workers, two for input and output, one for rest, and some to
-/// spare.
+/// Maximum threads that wait for files or answer calls: the workers, two for input and output, one for idle tasks, and
+/// spare ones.
 pub const THREADS_MAX: usize = WORKERS_MAX + 6;
-/// Calls that wait for that.
+/// Maximum calls in the queue.
 const WAITING_MAX: usize = 1_024;
-/// How long nobody must have asked until the backend lets go of what it keeps.
+/// Time without calls after which the backend drops its caches.
 pub const REST_AFTER: Duration = Duration::from_secs(5 * 60);
-/// How often that is looked at.
+/// Interval of the check for idle time.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 
-/// Threads that answer calls, and who waits for them.
+/// Threads that answer calls, and the number of waiting calls.
 pub struct Workers {
     free: Semaphore,
     waiting: AtomicUsize,
@@ -37,12 +37,12 @@ impl Drop for WaitingCall<'_> {
     }
 }
 
-/// Why a call was not answered.
+/// Reason why a call was not answered.
 #[derive(Debug)]
 pub enum Unanswered {
-    /// Too many wait already.
+    /// Too many calls are waiting.
     Busy,
-    /// The program has an error.
+    /// The call panicked or was aborted.
     Failed(String),
 }
 
@@ -61,7 +61,7 @@ impl Workers {
     /// Runs a call when a thread is free.
     ///
     /// # Errors
-    /// When too many wait already.
+    /// Returns an error if too many calls are waiting.
     pub async fn run<T: Send + 'static>(
         &self,
         call: impl FnOnce() -> T + Send + 'static,
@@ -82,7 +82,7 @@ impl Workers {
         ran.map_err(Unanswered::Failed)
     }
 
-    /// Lets the backend rest whenever nobody asked for a while.
+    /// Drops the backend's caches whenever there was no call for a while.
     pub async fn rest_when_idle(&self, backend: Arc<dyn Backend>, after: Duration) {
         let mut rested = *self.last.lock().await;
         loop {
@@ -135,7 +135,7 @@ mod tests {
                     })
                 })
                 .collect();
-            // The last ones find all places taken before any call ends.
+            // The last calls fill the queue before any call ends.
             tokio::task::yield_now().await;
             while workers.waiting.load(Ordering::Relaxed) < WAITING_MAX {
                 tokio::task::yield_now().await;

@@ -1,4 +1,4 @@
-//! `throughline add`: a memory that a person writes.
+//! `throughline add`: saves a memory that a person writes.
 
 use std::io::{Read as _, Write};
 
@@ -25,7 +25,7 @@ use crate::world::World;
 /// The command as a person types it.
 const TYPED: &str = "throughline add";
 
-/// Bytes of a body that is read from stdin.
+/// Maximum bytes of a body that is read from stdin.
 const BODY_BYTES_MAX: u64 = 64 << 10;
 
 /// Adds a memory that you write. If there is one with this kind and title, it gets the new text instead.
@@ -68,13 +68,13 @@ pub struct AddArgs {
     write: WriteOptions,
 }
 
-/// Says how a new memory and its nearest neighbour go together.
+/// Relation of a new memory to its nearest neighbour, as decided by the person.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum NeighbourWord {
     Replaces,
     Same,
     Both,
-    /// Nobody said.
+    /// No decision.
     Unsaid,
 }
 
@@ -85,7 +85,7 @@ pub fn run(args: &AddArgs, world: &World, out: &mut dyn Write) -> Result {
         return Err(person::refused("`--user` decides for all of your projects", TYPED));
     }
     let stores = Stores::open(world)?;
-    // Looked up first: a mistyped id changes nothing.
+    // Looked up first, so that a mistyped id changes nothing.
     let mut replaced = args.replaced(&stores)?;
     let mut memory = args.memory(&stores)?;
     if !is_persons {
@@ -94,7 +94,7 @@ pub fn run(args: &AddArgs, world: &World, out: &mut dyn Write) -> Result {
     }
     let recall = stores.recall();
     let mut near = neighbours::near(&recall, world, &memory);
-    // One of the same kind and title is updated.
+    // A memory of the same kind and title is updated, so it is not a neighbour.
     near.retain(|near| {
         near.kind != memory.kind || near.title.to_lowercase() != memory.title.to_lowercase()
     });
@@ -116,7 +116,7 @@ pub fn run(args: &AddArgs, world: &World, out: &mut dyn Write) -> Result {
         NeighbourWord::Both | NeighbourWord::Unsaid => {}
     }
     near.retain(|near| replaced.iter().all(|older| older.memory.id != near.id));
-    // What the user said stays in force until the user agrees.
+    // The user's memories stay active until the user agrees.
     let pending = if is_persons { Vec::new() } else { users_words(&stores, &mut replaced)? };
     memory.supersedes = replaced.iter().map(|older| older.memory.id).collect();
     if word != NeighbourWord::Both {
@@ -131,7 +131,7 @@ pub fn run(args: &AddArgs, world: &World, out: &mut dyn Write) -> Result {
     let held = stores.note_saved(store, &saved.stored, &redactor)?;
     near.retain(|near| near.id != saved.stored.memory.id);
     let mut told = Vec::new();
-    // A memory that is not given, or not in the repository, takes nobody's place.
+    // A memory that is withheld, or not in the repository, replaces nothing.
     if held.is_none() && saved.suspects.is_empty() {
         for older in replaced.iter().filter(|older| older.memory.id != saved.stored.memory.id) {
             neighbours::supersede(&stores, older, saved.stored.memory.id, &mut told)?;
@@ -180,8 +180,8 @@ pub fn run(args: &AddArgs, world: &World, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Takes out the neighbours of which the new memory contains everything, and returns those that it replaces: all but the
-/// user's own words, about which the user decides.
+/// Removes the neighbours that the new memory covers completely, and returns those that it replaces. The user's own
+/// statements are excluded: the user decides about them.
 fn united(stores: &Stores, near: &mut Vec<Neighbour>) -> Result<Vec<Stored>> {
     let mut united = Vec::new();
     for at in (0..near.len()).rev() {
@@ -197,7 +197,7 @@ fn united(stores: &Stores, near: &mut Vec<Neighbour>) -> Result<Vec<Stored>> {
     Ok(united)
 }
 
-/// Takes the memories that the user said out of those that are to be replaced.
+/// Separates the memories that the user stated from those to be replaced.
 fn users_words(stores: &Stores, replaced: &mut Vec<Stored>) -> Result<Vec<Stored>> {
     let mut users = Vec::new();
     for stored in std::mem::take(replaced) {
@@ -215,7 +215,7 @@ fn users_words(stores: &Stores, replaced: &mut Vec<Stored>) -> Result<Vec<Stored
     Ok(users)
 }
 
-/// A body as it was typed; `-` reads it from stdin.
+/// Returns the body of a memory; `-` reads it from stdin.
 pub fn body(typed: &str) -> Result<String> {
     if typed != "-" {
         return Ok(typed.to_owned());
@@ -230,7 +230,7 @@ pub fn body(typed: &str) -> Result<String> {
 }
 
 impl AddArgs {
-    /// Says what would be added, and which memories are near.
+    /// Prints the memory that would be added, and its neighbours.
     fn would(&self, memory: &Memory, near: &[Neighbour], out: &mut dyn Write) -> Result {
         let mut told = vec![format!("add the {} \"{}\"", memory.kind.name(), line(&memory.title))];
         told.extend(memory.supersedes.iter().map(|id| format!("replace {}", id.short())));
@@ -241,7 +241,7 @@ impl AddArgs {
         near.iter().try_for_each(|near| neighbours::line(near, out))
     }
 
-    /// The memories that are to be replaced.
+    /// Returns the memories to be replaced.
     fn replaced(&self, stores: &Stores) -> Result<Vec<Stored>> {
         let mut replaced: Vec<Stored> = Vec::new();
         for id in &self.supersedes {
@@ -253,7 +253,7 @@ impl AddArgs {
         Ok(replaced)
     }
 
-    /// Asks a person about the nearest neighbour, where it is more than near and was not decided about.
+    /// Asks a person about the nearest neighbour, if its relation is more than `near` and undecided.
     fn word(
         &self,
         world: &World,

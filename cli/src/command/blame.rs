@@ -48,7 +48,7 @@ struct TouchingSession {
     touches: Touches,
 }
 
-/// How often, and when last.
+/// Number of accesses, and the time of the last one.
 #[derive(Default, Serialize)]
 struct Touches {
     edits: usize,
@@ -93,8 +93,8 @@ pub fn run(args: &BlameArgs, world: &World, out: &mut dyn Write) -> Result {
     }
 }
 
-/// Whether a memory that counts names the file, a folder above it, or something below it; of the root, which has an
-/// empty path, anything in the project.
+/// Returns whether an active or pending memory names the file, a folder above it, or something below it. For the root,
+/// which has an empty path, any path in the project counts.
 fn is_about(memory: &Memory, path: &str) -> bool {
     let counts = matches!(memory.status, Status::Active | Status::Held);
     counts
@@ -105,11 +105,11 @@ fn is_about(memory: &Memory, path: &str) -> bool {
         })
 }
 
-/// Whether what a memory names, perhaps as a glob, is the file, above it, or below it.
+/// Returns whether a path or glob in a memory is the file, above it, or below it.
 pub fn names(named: &str, path: &str) -> bool {
     let plain = named.split(['*', '?', '[']).next().unwrap_or_default();
     if plain.len() < named.len() {
-        // The part before the first wildcard decides: the rest is seldom more than an ending.
+        // The part before the first wildcard decides, since the rest is usually only an extension.
         return !plain.is_empty() && path.starts_with(plain);
     }
     is_within(path, named) || is_within(named, path)
@@ -123,12 +123,12 @@ fn is_within(path: &str, folder: &str) -> bool {
     path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Whether what a memory names, or a session touched, lies below the root of the project.
+/// Returns whether a path from a memory or a session is below the root of the project.
 fn is_inside(path: &str) -> bool {
     !path.is_empty() && !path.starts_with(['/', '~']) && !path.starts_with("..")
 }
 
-/// How often a session touched what is at the path; `None` if it did not.
+/// Counts the accesses of a session to the path; `None` if there are none.
 fn touches(record: &SessionRecord, path: &str) -> Option<Touches> {
     let is_it = |file: &&TouchedFile| match path {
         "" => is_inside(&file.path),

@@ -1,5 +1,5 @@
-//! `throughline browse`: a full-screen browser over memories, sessions and injections. Other commands let a person choose
-//! a memory in it.
+//! `throughline browse`: a full-screen browser for memories, sessions and injections. Other commands use it to let a
+//! person choose a memory.
 
 use std::io::Write;
 
@@ -59,18 +59,18 @@ pub fn run(args: &BrowseArgs, world: &World, out: &mut dyn Write) -> Result {
     on_screen(world, BrowseState::new(Task::Browse, Filters::default())).map(drop)
 }
 
-/// Purpose for which a memory is chosen.
+/// Purpose of choosing a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// To see it whole.
+    /// Show it.
     Show,
-    /// To change it.
+    /// Edit it.
     Edit,
-    /// To put it aside.
+    /// Archive it.
     Forget,
-    /// To remove it for good.
+    /// Delete it.
     Delete,
-    /// To print its id.
+    /// Print its id.
     Name,
 }
 
@@ -94,7 +94,8 @@ impl Purpose {
     }
 }
 
-/// Returns the ids that were typed, or else that of a memory which a person chooses; none where they leave without.
+/// Returns the ids given on the command line, or else the id of a memory chosen in the browser; empty if the user
+/// cancels.
 pub fn named_or_chosen(
     typed: &[String],
     json: bool,
@@ -114,10 +115,10 @@ pub fn named_or_chosen(
     Ok(chosen.map(|id| id.to_string()).into_iter().collect())
 }
 
-/// Runs the browser until the person leaves; returns the memory that was chosen.
+/// Runs the browser until the user leaves; returns the chosen memory.
 fn on_screen(world: &World, mut state: BrowseState) -> Result<Option<MemoryId>> {
     let mut source = BrowseSource::open(world)?;
-    // A fault of the store is said on the usual screen.
+    // Errors of the store are printed to the normal screen.
     load(Tab::Memories, &mut source, &mut state)?;
     let mut screen = Screen::enter()?;
     let left = go_round(&mut screen, &mut source, &mut state);
@@ -125,7 +126,7 @@ fn on_screen(world: &World, mut state: BrowseState) -> Result<Option<MemoryId>> 
     left
 }
 
-/// Draws, waits and does what is asked for, until the person leaves.
+/// Draws frames and processes keys until the user leaves.
 fn go_round(
     screen: &mut Screen,
     source: &mut BrowseSource,
@@ -136,7 +137,7 @@ fn go_round(
         let look = screen.look;
         state.seen = screen.draw(|frame| draw::draw(frame, state, look))?;
         let mut next = screen.wait()?;
-        // Keys typed while the frame was drawn are taken at once; only their last text is searched for.
+        // Keys typed while the frame was drawn are processed together; only the last query is searched.
         let mut typed = None;
         while let Some(event) = next {
             if !matches!(&event, Event::Key(key) if is_of_text(*key)) {
@@ -161,12 +162,12 @@ fn go_round(
     }
 }
 
-/// Tells whether a key may change the text of a search, so that the next one makes it out of date.
+/// Returns whether a key may change the query, so that its results would be outdated.
 const fn is_of_text(key: KeyEvent) -> bool {
     matches!(key.code, KeyCode::Char(_) | KeyCode::Backspace)
 }
 
-/// Reads the preview of the selected row, unless it is there.
+/// Reads the preview of the selected row, unless it is loaded already.
 fn preview(source: &BrowseSource, state: &mut BrowseState) {
     let wanted = state.selected_key();
     let known = state.preview.as_ref().map(|(key, _)| key);
@@ -182,7 +183,7 @@ fn preview(source: &BrowseSource, state: &mut BrowseState) {
     }
 }
 
-/// Searches memories. What is not understood yet, as a phrase that is still typed, is said in the last line.
+/// Searches memories. A query that is invalid, such as an unfinished phrase, is reported in the last line.
 fn find(text: Option<String>, source: &BrowseSource, state: &mut BrowseState) {
     let Some(text) = text else { return };
     match source.find(&text) {
@@ -203,7 +204,7 @@ fn load(tab: Tab, source: &mut BrowseSource, state: &mut BrowseState) -> Result 
     Ok(())
 }
 
-/// Does what a key asked for, and says what became of it.
+/// Executes the effect of a key, and reports the result.
 fn work(
     effect: &Effect,
     screen: &mut Screen,
@@ -227,13 +228,13 @@ fn work(
         _ if takes_terminal => screen.lend(|| source.run(effect))?,
         _ => source.run(effect),
     };
-    // The rows are read again also after a failure: part of it may be done.
+    // The rows are read again after a failure too, since the command may have been executed partially.
     if let Err(failure) = load(Tab::Memories, source, state) {
         state.tell(told(&failure), true);
         return Ok(());
     }
     if !state.query().trim().is_empty() {
-        // A changed memory ranks anew. The next key is about it all the same.
+        // A changed memory may have another rank, but it stays selected for the next key.
         let selected = state.selected_key();
         find(Some(state.query().to_owned()), source, state);
         if let Some(key) = selected {

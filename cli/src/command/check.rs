@@ -1,4 +1,4 @@
-//! `throughline check`: what keeps a memory file from being committed. It changes nothing.
+//! `throughline check`: reports problems that should prevent the commit of a memory file. It changes nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -43,16 +43,16 @@ pub struct CheckArgs {
 /// The answer in JSON.
 #[derive(Serialize)]
 struct CheckReport {
-    /// How many memory files were looked at.
+    /// Number of memory files checked.
     checked: usize,
     problems: Vec<FileProblem>,
 }
 
-/// Something that is wrong with a file.
+/// A problem in a file.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 struct FileProblem {
     file: String,
-    /// Counted from 1; none where it is about the file as a whole.
+    /// Counted from 1; `None` if it concerns the whole file.
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<usize>,
     problem: ProblemKind,
@@ -63,15 +63,15 @@ struct FileProblem {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum ProblemKind {
-    /// No valid memory.
+    /// Not a valid memory.
     Invalid,
-    /// A secret, or personal data.
+    /// A secret or personal data.
     Secret,
-    /// A path that holds on one machine only.
+    /// A path that is valid only on one machine.
     MachinePath,
-    /// Another file has the same id.
+    /// Id that another file has too.
     RepeatedId,
-    /// A merge that is not done.
+    /// Unresolved merge conflict.
     Conflict,
 }
 
@@ -82,7 +82,7 @@ pub fn run(args: &CheckArgs, world: &World, out: &mut dyn Write) -> Result {
     let tree = Tree::find(&world.dirs, &root);
     let (settings, _) = settings_file::load(&world.dirs, tree.as_ref());
     let redactor = Redactor::new(&RedactOptions::for_store(&settings, true));
-    // A home such as /root is everybody's, in a container.
+    // A home such as /root in a container is the same for everyone.
     let home = world.home.to_string_lossy();
     let known = [home.as_ref(), &root.to_string_lossy()].map(str::to_owned);
     let known: Vec<&str> =
@@ -97,10 +97,10 @@ pub fn run(args: &CheckArgs, world: &World, out: &mut dyn Write) -> Result {
 }
 
 impl CheckArgs {
-    /// All memory files, which say whether an id is there once, and the paths of those that are to be checked.
+    /// Returns all memory files, which are needed to find repeated ids, and the paths of those to be checked.
     fn files(&self, world: &World, root: &Path) -> Result<(Vec<SideFile>, BTreeSet<String>)> {
         let named = self.named(world, root)?;
-        // Git names it to its hooks; with `git commit -a` it is another one than usual.
+        // Git sets this variable for its hooks; with `git commit -a` it is not the usual index.
         #[expect(clippy::disallowed_methods, reason = "set by git for its hooks")]
         let index: Option<OsString> = std::env::var_os("GIT_INDEX_FILE");
         let index = index.as_deref().filter(|file| !file.is_empty());
@@ -125,7 +125,7 @@ impl CheckArgs {
         Ok((files, wanted))
     }
 
-    /// Returns the paths that were named, from the root.
+    /// Returns the given paths relative to the root.
     fn named(&self, world: &World, root: &Path) -> Result<Vec<String>> {
         let mut named = Vec::new();
         for typed in &self.files {
@@ -186,14 +186,14 @@ fn check(
     report
 }
 
-/// The problems of one file.
+/// Problems of one file.
 struct FileProblems<'a> {
     path: &'a str,
     redactor: &'a Redactor,
     problems: Vec<FileProblem>,
 }
 
-/// A path without secrets, safe to print.
+/// Returns a path without secrets, safe to print.
 fn shown(path: &str, redactor: &Redactor) -> String {
     view::path(&*redactor.redact(path))
 }
@@ -204,7 +204,7 @@ impl FileProblems<'_> {
         self.problems.push(FileProblem { file, line, problem, told });
     }
 
-    /// Looks at all of a file; returns its id where it is a memory.
+    /// Checks a whole file; returns its id if it is a memory.
     fn all(&mut self, bytes: &[u8], known: &[&str]) -> Option<MemoryId> {
         let text = String::from_utf8_lossy(bytes);
         if !self.redactor.findings(self.path).is_empty() {
@@ -224,7 +224,7 @@ impl FileProblems<'_> {
         match MemoryFile::parse(Path::new(self.path), bytes.to_vec()) {
             Ok(file) => Some(file.memory.id),
             Err(Error::Memory { place, message, .. }) => {
-                // It may quote what it does not understand.
+                // The message may quote invalid text.
                 let told = line(&self.redactor.redact(&message));
                 self.add(Some(place.line), ProblemKind::Invalid, told);
                 None
@@ -237,7 +237,7 @@ impl FileProblems<'_> {
         }
     }
 
-    /// Looks for secrets as they are hidden when a memory is written: part by part.
+    /// Searches for secrets part by part, as the redaction of written memories does.
     fn secrets(&mut self, text: &str) {
         let mut start = 0;
         for part in parts(text) {
@@ -251,12 +251,12 @@ impl FileProblems<'_> {
     }
 }
 
-/// The line of a byte, counted from 1.
+/// Returns the line of a byte offset, counted from 1.
 fn line_of(text: &str, at: usize) -> usize {
     1 + text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count()
 }
 
-/// The line of the first conflict that a merge left.
+/// Returns the line of the first unresolved merge conflict.
 fn conflict(text: &str) -> Option<usize> {
     let marks = |character: char| {
         let marker: String = std::iter::repeat_n(character, 7).collect();

@@ -1,4 +1,4 @@
-//! `throughline completions`: what a shell needs to complete our commands.
+//! `throughline completions`: prints completion scripts for shells.
 
 use std::io::Write;
 

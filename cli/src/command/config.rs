@@ -1,4 +1,4 @@
-//! `throughline config`: the settings in effect, where each comes from, and the LLM that helps.
+//! `throughline config`: the settings in effect with their origins, and the choice of an LLM.
 
 use std::io::Write;
 
@@ -46,7 +46,7 @@ impl ConfigArgs {
     pub fn decides(&self, _: &World) -> bool {
         match &self.what {
             Some(ConfigAction::Llm(reading)) => !reading.dry_run,
-            // What a repository may set opens no gate.
+            // Settings that a repository may contain require no person.
             Some(ConfigAction::Set { key, dry_run, .. } | ConfigAction::Unset { key, dry_run }) => {
                 !dry_run && !settings_file::may_repository_set(key)
             }
@@ -260,7 +260,7 @@ fn read_by(reading: &LlmArgs, world: &World, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Lets a person choose a model of the Ollama that answers; elsewhere the best one is taken.
+/// Asks for a model of the running Ollama; without a terminal, returns the best one.
 fn chosen_model(world: &World, host: &str, consent: &[String]) -> Result<String> {
     let mut models = reader::models(world, host, consent)?;
     let at = match world.interactive && models.len() > 1 {
@@ -287,7 +287,7 @@ fn show(json: bool, world: &World, out: &mut dyn Write) -> Result {
         })
         .collect();
     for warning in warnings {
-        // What is not taken is said apart from what is in effect.
+        // Ignored settings are printed separately from those in effect.
         let label = if warning.is_grave { "wrong:" } else { "ignored:" };
         let _ = writeln!(anstream::stderr(), "{} {warning}", paint(CARE, label));
     }

@@ -1,4 +1,4 @@
-//! `throughline diff`: what a branch, a pull or the working tree adds, changes and removes in memories.
+//! `throughline diff`: lists memories that a branch, a pull or the working tree adds, changes and removes.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -30,12 +30,12 @@ pub struct DiffArgs {
     json: bool,
 }
 
-/// One of the two sides.
+/// One side of the comparison.
 #[derive(Clone, Debug)]
 enum DiffSide {
-    /// A commit, with its name as it was typed.
+    /// A commit, with its name as given.
     Commit { name: String, id: String },
-    /// The files as they lie there.
+    /// The files of the working tree.
     WorkingTree,
 }
 
@@ -63,7 +63,7 @@ struct MemoryDifference {
     added: Vec<MemoryLine>,
     changed: Vec<ChangedMemory>,
     removed: Vec<MemoryLine>,
-    /// Files that cannot be read as a memory, of either side.
+    /// Files of either side that are not valid memories.
     unreadable: Vec<UnreadableFile>,
 }
 
@@ -77,7 +77,7 @@ struct MemoryLine {
     file: String,
 }
 
-/// A memory that differs.
+/// A memory with differences.
 #[derive(Serialize)]
 struct ChangedMemory {
     #[serde(flatten)]
@@ -178,7 +178,7 @@ fn compare(root: &Path, from: &DiffSide, to: &DiffSide) -> Result<MemoryDifferen
     Ok(difference)
 }
 
-/// The memories of a side by their ids, each with its file; of files with one id the first counts.
+/// Returns the memories of a side by id, each with its file; of files with the same id, the first one.
 fn read(
     side: &DiffSide,
     root: &Path,
@@ -215,7 +215,7 @@ impl MemoryLine {
     }
 }
 
-/// A sentence about a memory, by its kind.
+/// Returns a sentence about each memory, by kind.
 fn sentences(difference: &MemoryDifference) -> BTreeMap<usize, Vec<String>> {
     let mut sentences: BTreeMap<usize, Vec<String>> = BTreeMap::new();
     let mut tell = |memory: &MemoryLine, verb: &str, more: &str| {

@@ -60,7 +60,7 @@ pub fn run(args: &EditArgs, world: &World, out: &mut dyn Write) -> Result {
         return Err(Failure::new("the title is empty").code(exit::USAGE));
     }
     let ids = browse::named_or_chosen(args.id.as_slice(), args.write.json, Purpose::Edit, world)?;
-    // Nothing was chosen.
+    // No memory was chosen.
     let Some(id) = ids.first() else { return Ok(()) };
     let stores = Stores::open(world)?;
     let (store, stored) = stores.find(id)?;
@@ -94,7 +94,7 @@ pub fn run(args: &EditArgs, world: &World, out: &mut dyn Write) -> Result {
 }
 
 impl EditArgs {
-    /// Says what would be changed.
+    /// Prints the changes without making them.
     fn would(&self, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
         if !self.changes_something() {
             return Err(Failure::new("nothing is known of a change before your editor made it")
@@ -122,7 +122,7 @@ impl EditArgs {
             || self.unpin
     }
 
-    /// Changes a memory; `paths` are its new ones as memories name them.
+    /// Applies the changes to a memory; `paths` are its new paths, relative as in memories.
     fn apply(&self, body: Option<String>, paths: &[String], memory: &mut Memory) {
         if let Some(title) = &self.title {
             memory.title = title.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,5 +1,5 @@
-//! `throughline fixes`: known errors and what cured them: memories of a model or a person, and what tool calls of sessions
-//! showed.
+//! `throughline fixes`: lists known errors with their fixes, from memories of a model or a person, and from tool calls
+//! in sessions.
 
 use std::cmp::Reverse;
 use std::io::Write;
@@ -20,9 +20,9 @@ use crate::view::style::{NAME, QUIET, STRONG, paint};
 use crate::view::{self, MemoryView, clock, plain};
 use crate::world::World;
 
-/// Columns before the cure.
+/// Columns before a fix.
 const INDENT: usize = 8;
-/// Lines of a cure that are shown; `throughline show` has all.
+/// Maximum lines of a fix; `throughline show` prints all.
 const CURE_LINES_MAX: usize = 3;
 
 /// Lists known errors with their cure, newest first; with words, those that fit. Memories come before cures that tool
@@ -96,7 +96,7 @@ fn is_current(stored: &Stored) -> bool {
     memory.kind == Kind::Fix && memory.status == Status::Active && memory.superseded_by.is_none()
 }
 
-/// Finds fixes by words, best first. They may be the text of an error, in which nothing is an operator.
+/// Finds fixes by words, best first. The words may be an error message, so none of them is an operator.
 fn find(words: &str, limit: usize, stores: &Stores) -> Recalled {
     let search =
         Search { text: words.to_owned(), kinds: vec![Kind::Fix], limit, ..Search::default() };

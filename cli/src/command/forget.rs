@@ -1,4 +1,4 @@
-//! `throughline forget`: takes a memory out of recall, for now or for good.
+//! `throughline forget`: archives a memory or deletes it, so that it is no longer recalled.
 
 use std::io::Write;
 
@@ -32,13 +32,13 @@ pub struct ForgetArgs {
     write: WriteOptions,
 }
 
-/// A memory that was put aside or deleted.
+/// A memory that was archived or deleted.
 #[derive(Serialize)]
 struct ForgottenMemory<'a> {
     id: MemoryId,
     short: String,
     title: &'a str,
-    /// Whether it was removed for good.
+    /// Whether it was deleted permanently.
     deleted: bool,
 }
 
@@ -50,7 +50,7 @@ pub fn run(args: &ForgetArgs, world: &World, out: &mut dyn Write) -> Result {
     };
     let ids = browse::named_or_chosen(&args.id, args.write.json, purpose, world)?;
     let stores = Stores::open(world)?;
-    // All are looked up first: a mistyped id changes nothing.
+    // All are looked up first, so that a mistyped id changes nothing.
     let (mut found, mut aside) = (Vec::new(), Vec::new());
     for id in &ids {
         match (stores.find_or_archived(id)?, how) {
@@ -84,8 +84,8 @@ pub fn run(args: &ForgetArgs, world: &World, out: &mut dyn Write) -> Result {
     left.map_or(Ok(()), Err)
 }
 
-/// Takes the user's memories out of those that Claude wants forgotten, and notes that it does: they stay in
-/// force until the user agrees. Returns a failure that names them; `None` where there is none.
+/// Removes the user's memories from those that Claude asks to forget, and records the request: they stay active until
+/// the user agrees. Returns a failure that names them; `None` if there are none.
 fn leave_users_words<'s>(
     world: &World,
     found: &mut Vec<(&'s Store, Stored)>,

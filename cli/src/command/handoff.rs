@@ -1,4 +1,4 @@
-//! `throughline handoff`: where the work was left, for a colleague or the next session.
+//! `throughline handoff`: prints the handoff for a colleague or the next session.
 
 use std::io::Write;
 
@@ -39,7 +39,7 @@ pub fn run(args: &HandoffArgs, world: &World, out: &mut dyn Write) -> Result {
     left.sessions.iter().try_for_each(|session| show(session, out))
 }
 
-/// Prints where a session left the work.
+/// Prints the handoff of a session.
 pub fn show(session: &LeftSession, out: &mut dyn Write) -> Result {
     let branch =
         if session.branch.is_empty() { String::new() } else { format!(" on `{}`", session.branch) };

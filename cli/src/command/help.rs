@@ -1,14 +1,14 @@
-//! Texts of `--help` beyond those that each command declares: commands in groups, the environment, and examples.
+//! Texts of `--help` in addition to those declared by the commands: groups of commands, the environment, and examples.
 
 use clap::{Command, CommandFactory as _};
 
 use super::Args;
 use crate::exit;
 
-/// A command and what it does, in few words.
+/// A command with a short description.
 type HelpEntry = (&'static str, &'static str);
 
-/// All commands, by what they are for. They are printed in two columns.
+/// All commands in groups. They are printed in two columns.
 const GROUPS: [(&str, &[HelpEntry]); 4] = [
     (
         "Every day",
@@ -74,7 +74,7 @@ const GROUPS: [(&str, &[HelpEntry]); 4] = [
     ),
 ];
 
-/// Two examples for each command, as they are typed after `throughline`; `96tfds` is a memory's id.
+/// Two examples for each command, without the leading `throughline`; `96tfds` is a memory's id.
 const EXAMPLES: [(&str, [&str; 2]); 42] = [
     ("search", ["search why cents", "search --turns 'upload since:\"last week\"'"]),
     ("resume", ["resume upload retry", "resume rounding --run"]),
@@ -123,7 +123,7 @@ const EXAMPLES: [(&str, [&str; 2]); 42] = [
     ("completions", ["completions bash", "completions zsh"]),
 ];
 
-/// Two examples for each command below another one, and for commands that programs run.
+/// Two examples for each nested command, and for commands that programs run.
 const NESTED_EXAMPLES: [(&str, [&str; 2]); 12] = [
     ("config get", ["config get start_tokens", "config get review --json"]),
     ("config set", ["config set start_tokens 700", "config set review true --dry-run"]),
@@ -151,13 +151,13 @@ const NESTED_EXAMPLES: [(&str, [&str; 2]); 12] = [
     ),
 ];
 
-/// Returns both examples of a command, as they are typed after `throughline`.
+/// Returns both examples of a command, without the leading `throughline`.
 pub fn examples(path: &str) -> Option<[&'static str; 2]> {
     let mut all = EXAMPLES.iter().chain(&NESTED_EXAMPLES);
     all.find(|(name, _)| *name == path).map(|(_, examples)| *examples)
 }
 
-/// Variables of the environment that decide something.
+/// Environment variables that affect the program.
 pub const ENVIRONMENT: [HelpEntry; 4] = [
     ("THROUGHLINE", "off, read or full: the mode of this process"),
     ("THROUGHLINE_MODELS", "folder of the embedder's files"),
@@ -165,7 +165,7 @@ pub const ENVIRONMENT: [HelpEntry; 4] = [
     ("NO_COLOR, PAGER, EDITOR, OLLAMA_HOST", "colours, pager, editor, where Ollama is"),
 ];
 
-/// Columns of a command with its text.
+/// Columns of a command with its description.
 const COLUMN: usize = 40;
 /// Columns of a command's name.
 const NAME_COLUMNS: usize = 12;
@@ -173,7 +173,7 @@ const NAME_COLUMNS: usize = 12;
 /// Help of `throughline` itself.
 const TEMPLATE: &str = "{about}\n\nUsage: throughline [OPTIONS] [COMMAND]   (without a command: an overview)\
                         {after-help}";
-/// End of each help of a command.
+/// End of the help of every command.
 const FOR_EVERY_COMMAND: &str = "For every command: -C DIR, --color WHEN, -q, -v, --no-pager";
 
 /// Returns the command line with its help.
@@ -182,7 +182,7 @@ pub fn command() -> Command {
     with_examples(command, "").after_help(format!("{}{}", groups(), footer()))
 }
 
-/// Adds their examples to a command, which is called so, and to those below it.
+/// Adds examples to a command with this path, and to its subcommands.
 fn with_examples(command: Command, path: &str) -> Command {
     let command = command.mut_subcommands(|below| {
         let path = format!("{path} {}", below.get_name());
@@ -201,7 +201,7 @@ fn groups() -> String {
     let mut text = String::new();
     for (heading, entries) in GROUPS {
         text.push_str(&format!("{heading}:\n"));
-        // Down the first column, then down the second.
+        // Sorted down the first column, then down the second.
         let rows = entries.len().div_ceil(2);
         let (left, right) = entries.split_at(rows);
         for (row, (name, does)) in left.iter().enumerate() {
@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn every_command_has_a_group_and_examples_and_every_line_fits() {
         let all = Args::command();
-        // Commands that other programs run are left out.
+        // Commands run by other programs are omitted.
         let shown = all.get_subcommands().filter(|command| !command.is_hide_set());
         let names: BTreeSet<&str> = shown.map(Command::get_name).collect();
         let grouped = GROUPS.iter().flat_map(|(_, entries)| entries.iter().map(|(name, _)| *name));
@@ -250,7 +250,7 @@ mod tests {
         assert_eq!(grouped.iter().copied().collect::<BTreeSet<_>>(), names);
         assert_eq!(grouped.len(), names.len(), "one is in two groups");
         assert_eq!(EXAMPLES.iter().map(|(name, _)| *name).collect::<BTreeSet<_>>(), names);
-        // Also commands below others, and those that programs run.
+        // Includes nested commands and those run by programs.
         fn each_has_examples(command: &Command, path: &str) {
             for below in command.get_subcommands() {
                 let path = format!("{path} {}", below.get_name());

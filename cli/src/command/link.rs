@@ -1,5 +1,5 @@
-//! `throughline link`: makes this working tree part of a project that is known already, which it
-//! does not join by itself: a fork, a shallow clone, a copy without remote.
+//! `throughline link`: adds this working tree to a known project that it does not join automatically, such as a fork,
+//! a shallow clone, or a copy without remote.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ impl LinkArgs {
     }
 }
 
-/// A working tree and the project that it belongs to now.
+/// A working tree and its new project.
 #[derive(Serialize)]
 struct Linked<'a> {
     root: &'a Path,
@@ -41,7 +41,7 @@ struct Linked<'a> {
 /// Runs the command.
 pub fn run(args: &LinkArgs, world: &World, out: &mut dyn Write) -> Result {
     let named = PathBuf::from(&args.project);
-    // An id has no slash.
+    // An id contains no slash.
     let project = if named.is_dir() || args.project.contains('/') {
         let cwd = named.canonicalize().named(&named)?;
         World { cwd, ..world.clone() }.tree()?.project

@@ -1,4 +1,4 @@
-//! `throughline list`: the memories of this project and one's own.
+//! `throughline list`: lists the memories of this project and of the user.
 
 use std::io::Write;
 

@@ -18,11 +18,11 @@ use crate::view::style::{NAME, QUIET, paint};
 use crate::view::{self, clock, plain, wrap};
 use crate::world::World;
 
-/// Columns of a time and of what it was given at.
+/// Columns of the time and of the event.
 const TIME_COLUMNS: usize = 15;
 const EVENT_COLUMNS: usize = 7;
 
-/// Time between two looks at the receipts.
+/// Interval of checks for new receipts.
 const FOLLOW_EVERY: Duration = Duration::from_millis(250);
 
 /// Lists what was given to Claude last (injections), one line each; `throughline why` has the reasons.
@@ -42,12 +42,12 @@ pub struct LogArgs {
     json: bool,
 }
 
-/// A receipt with the titles of what was given.
+/// A receipt with the titles of the injected items.
 #[derive(Serialize)]
 pub struct LogEntry<'a> {
     #[serde(flatten)]
     receipt: &'a InjectionReceipt,
-    /// Titles of the memories, and the names and first lines of the passages, in the order they were given in.
+    /// Titles of memories, and names and first lines of passages, in the order of injection.
     pub titles: Vec<&'a str>,
 }
 
@@ -76,8 +76,7 @@ pub fn run(args: &LogArgs, world: &World, out: &mut dyn Write) -> Result {
         .try_for_each(|entry| Ok(writeln!(out, "{}", entry.line(at(entry.receipt), wrap::room()))?))
 }
 
-/// Prints the last receipts of the newest day, oldest first, and then each as it comes. Ends when the reader of the output
-/// is gone.
+/// Prints the last receipts of the newest day, oldest first, and then each new one. Ends when the output is closed.
 fn follow(
     args: &LogArgs,
     wanted: impl Fn(&InjectionReceipt) -> bool,
@@ -110,7 +109,7 @@ fn follow(
     Ok(())
 }
 
-/// Names an event for a person.
+/// Returns the name of an event for people.
 pub fn occasion(event: &str) -> &str {
     match event {
         "SessionStart" => "start",
@@ -123,13 +122,13 @@ pub fn occasion(event: &str) -> &str {
 }
 
 impl<'a> LogEntry<'a> {
-    /// Looks up the titles of what a receipt names.
+    /// Looks up the titles of the items in a receipt.
     pub fn of(receipt: &'a InjectionReceipt, items: &'a GivenItems) -> Self {
         let given = receipt.memories.iter();
         Self { receipt, titles: given.map(|given| items.title(given.id)).collect() }
     }
 
-    /// Returns one line of so many columns, which begins with a time.
+    /// Returns one line of at most `columns` columns that begins with a time.
     pub fn line(&self, at: String, columns: usize) -> String {
         let Self { receipt, titles } = self;
         let at = format!("{at:<TIME_COLUMNS$}");

@@ -1,4 +1,4 @@
-//! `throughline man`: manual pages, one for each command.
+//! `throughline man`: prints manual pages, one for each command.
 
 use std::fs;
 use std::io::Write;
@@ -23,7 +23,7 @@ pub struct ManPages {
     dry_run: bool,
 }
 
-/// Beginnings of the lines by which a page defines the apostrophe.
+/// Prefixes of the lines in which a page defines the apostrophe.
 const APOSTROPHE: [&[u8]; 2] = [b".ie \\n(.g ", b".el .ds Aq "];
 
 /// Runs the command.
@@ -49,7 +49,7 @@ pub fn run(args: &ManPages, _: &World, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Renders the page of a command, which is called so after `throughline`, and those of the commands below it.
+/// Renders the page of a command, whose path follows `throughline`, and the pages of its subcommands.
 fn collect(command: &Command, path: &str, pages: &mut Vec<(String, Vec<u8>)>) -> Result {
     pages.push((Man::new(command.clone()).get_filename(), page(command, path)?));
     for below in command.get_subcommands().filter(|command| !command.is_hide_set()) {
@@ -87,7 +87,7 @@ fn page(command: &Command, path: &str) -> Result<Vec<u8>> {
     Ok(page)
 }
 
-/// Returns a page with its first definition of the apostrophe alone: each section brings one.
+/// Returns a page with only the first definition of the apostrophe, which each section contains.
 fn once(sections: &[u8]) -> Vec<u8> {
     let mut page = Vec::new();
     for line in sections.split_inclusive(|byte| *byte == b'\n') {
@@ -99,11 +99,11 @@ fn once(sections: &[u8]) -> Vec<u8> {
     page
 }
 
-/// Adds a section of lines that are not joined.
+/// Adds a section of unfilled lines.
 fn section(heading: &str, lines: &[String], page: &mut Vec<u8>) {
     page.extend_from_slice(format!(".SH \"{heading}\"\n.nf\n").as_bytes());
     for line in lines {
-        // A backslash begins an escape, a bare dash is a hyphen, and no line may begin with a dot or a quote.
+        // A backslash starts an escape, a bare dash is a hyphen, and no line may start with a dot or a quote.
         let line = line.replace('\\', "\\e").replace('-', "\\-");
         page.extend_from_slice(format!("\\&{line}\n").as_bytes());
     }

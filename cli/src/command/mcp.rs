@@ -1,4 +1,4 @@
-//! `throughline mcp`: the MCP server, by the name that people know.
+//! `throughline mcp`: runs the MCP server.
 
 use std::io::Write;
 use std::process::Command;

@@ -12,7 +12,7 @@ use processor::git::memories::{MergedText, Versions, merge_texts};
 use crate::failure::{AtPath as _, Failure, Result};
 use crate::world::World;
 
-/// Names of the sides, as conflicts tell them.
+/// Labels of the sides in conflicts.
 const LABELS: [&str; 3] = ["ours", "base", "theirs"];
 
 /// Merges two versions of a memory file: fields key by key, the text by lines. Git runs it.
@@ -52,16 +52,16 @@ pub fn run(args: &MergeDriverArgs, world: &World, out: &mut dyn Write) -> Result
         fs::write(&ours, &merged.text).at(&ours)?;
     }
     match merged.has_conflicts {
-        // Git says which file it is.
+        // Git prints the name of the file.
         true => Err(Failure::silent(crate::exit::FAILED)),
         false => Ok(()),
     }
 }
 
-/// Merges the fields; `None` where the files are to be merged as text alone.
+/// Merges the fields; `None` if the files are to be merged only as text.
 fn fields(versions: Versions<'_>) -> Result<Option<MergedFront>> {
     let read = |path: &Path| -> Result<Option<String>> {
-        // Whether it is there and can be read is another question than whether it is a memory.
+        // A missing or unreadable file is an error, while an invalid memory is merged as text.
         fs::metadata(path).named(path)?;
         let bytes = read_bounded(path, FILE_BYTES_MAX).ok();
         Ok(bytes.and_then(|(bytes, _)| String::from_utf8(bytes).ok()))
@@ -80,7 +80,7 @@ impl MergeDriverArgs {
         })
     }
 
-    /// Merges the text below merged fields, and puts both together.
+    /// Merges the text below the merged fields, and combines both.
     fn whole(&self, world: &World, front: &MergedFront) -> Result<MergedText> {
         let temp = std::env::temp_dir();
         let folder =

@@ -96,7 +96,7 @@ pub struct Args {
     command: Option<Command>,
 }
 
-/// The version, with the commit that it was built from where that is known.
+/// The version, with the commit of the build if known.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), env!("THROUGHLINE_BUILD"));
 
 /// When to print in colours.
@@ -111,7 +111,7 @@ enum Color {
 }
 
 impl Color {
-    /// Applies it to all that is printed from now on.
+    /// Applies the setting to all later output.
     fn apply(self) {
         let (choice, is_on) = match self {
             Self::Auto => return,
@@ -268,7 +268,7 @@ fn run_in(args: &Args, world: &World) -> Result {
     }
 }
 
-/// Says where it looked and how long it took.
+/// Prints the paths used and the run time.
 fn tell_more(world: &World, start: Instant) {
     let mut stderr = anstream::stderr().lock();
     let took = start.elapsed().as_secs_f64() * 1e3;
@@ -284,7 +284,7 @@ fn tell_more(world: &World, start: Instant) {
         ("took", Some(format!("{took:.1} ms"))),
     ];
     for (name, text) in rows.into_iter().filter_map(|(name, text)| Some((name, text?))) {
-        // Nothing can be done about a closed stderr.
+        // There is no remedy for a closed stderr.
         let _ = writeln!(stderr, "{}", paint(QUIET, format_args!("{name:<9} {text}")));
     }
 }

@@ -1,4 +1,4 @@
-//! `throughline off`: silence, for a while or until `throughline on`.
+//! `throughline off`: turns Throughline off, for a period or until `throughline on`.
 
 use std::fs;
 use std::io::Write;
@@ -32,12 +32,12 @@ impl OffArgs {
     }
 }
 
-/// Whether everything is silent.
+/// State of `throughline off`.
 #[derive(Serialize)]
 pub struct Silence {
-    /// Whether it is.
+    /// Whether Throughline is turned off.
     pub off: bool,
-    /// Until when, if not until further notice.
+    /// End of the period, unless it is until further notice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
 }
@@ -51,7 +51,7 @@ pub fn run(args: &OffArgs, world: &World, out: &mut dyn Write) -> Result {
     }
     let file = world.dirs.off_file();
     let text = until.map_or_else(String::new, |until| format!("{until}\n"));
-    // Whole at once: a hook may read it at any moment.
+    // Replaced as a whole, since a hook may read it at any moment.
     replace(&file, text.as_bytes(), Privacy::Private)?;
     if args.write.json {
         return view::json(&Silence { off: true, until }, out);
@@ -65,7 +65,7 @@ pub fn run(args: &OffArgs, world: &World, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Until when everything is off, if it is: `Some(None)` means until further notice.
+/// Returns the end of `throughline off`, if it is in effect: `Some(None)` means until further notice.
 pub fn until(world: &World) -> Option<Option<Timestamp>> {
     let text = fs::read_to_string(world.dirs.off_file()).ok()?;
     let until = Timestamp::parse(&text);

@@ -1,4 +1,4 @@
-//! `throughline on`: ends the silence of `throughline off`.
+//! `throughline on`: ends `throughline off`.
 
 use std::fs;
 use std::io::{ErrorKind, Write};

@@ -1,4 +1,4 @@
-//! `throughline pack`: the project's brief without a query: what somebody new should know.
+//! `throughline pack`: prints a brief of the project for newcomers, without a query.
 
 use std::io::Write;
 
@@ -16,7 +16,7 @@ use crate::stores::Stores;
 use crate::view::{self, MemoryView, plain};
 use crate::world::World;
 
-/// Characters of a token, everywhere.
+/// Characters per token, as in all estimates.
 const TOKEN_CHARS: usize = 4;
 
 /// Prints the project's brief: what somebody new should know, most valuable first.
@@ -39,7 +39,7 @@ enum Format {
     Json,
 }
 
-/// The sections in the order in which they help; what a session did is no brief.
+/// Sections in order of usefulness; session digests are omitted.
 const SECTIONS: [(Kind, &str); 10] = [
     (Kind::Preference, "What is wanted"),
     (Kind::Convention, "How things are done"),
@@ -53,7 +53,7 @@ const SECTIONS: [(Kind, &str); 10] = [
     (Kind::Procedure, "Procedures"),
 ];
 
-/// The kind that stands after the others.
+/// The kind listed after the others.
 const OPEN: (Kind, &str) = (Kind::Task, "Open");
 
 /// Runs the command.
@@ -99,7 +99,7 @@ fn section<'a>(
     Ok(())
 }
 
-/// Returns whether a memory is told as Claude's own: Claude chose to save it, or says how things should be.
+/// Returns whether a memory is attributed to Claude: Claude chose to save it, or stated it as a wish.
 fn is_claudes_note(memory: &Memory) -> bool {
     memory.source.is_noted()
         || memory.kind.is_wish() && memory.source.said_by == Some(SaidBy::Assistant)
@@ -118,7 +118,7 @@ fn text(memory: &Memory, is_pulled: bool) -> String {
     body.lines().fold(head, |text, line| format!("{text}\n  {line}").trim_end().to_owned())
 }
 
-/// The most valuable memories that fit, in the order in which a section shows them.
+/// Returns the most valuable memories within the limit, in the order of the sections.
 fn choose(
     memories: Vec<Stored>,
     tokens_max: usize,
@@ -154,7 +154,7 @@ fn choose(
 
 fn serves(stored: &Stored, now: Timestamp) -> bool {
     let memory = &stored.memory;
-    // Nobody found good yet what waits.
+    // Pending memories are not approved yet.
     memory.status == Status::Active
         && !memory.is_expired(now)
         && SECTIONS.iter().chain([&OPEN]).any(|(kind, _)| *kind == memory.kind)

@@ -1,5 +1,5 @@
-//! Commands that decide something for the person: they open a gate, publish, remove, or silence. Claude may not run
-//! them, even if a page or a file instructs it to. The table is in `docs/trust.md`.
+//! Commands that make a decision reserved to the person: they grant access, publish, remove, or turn Throughline off.
+//! Claude may not run them, even if a page or a file instructs it to. The table is in `docs/trust.md`.
 
 use crate::caller::Caller;
 use crate::exit;

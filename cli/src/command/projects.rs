@@ -38,12 +38,13 @@ struct ProjectView {
     paths: Vec<PathBuf>,
     /// Remotes, normalised.
     remotes: Vec<String>,
-    /// Memory files of the project; `None` where none of its working trees exists, or the files cannot be listed.
+    /// Number of memory files of the project; `None` if none of its working trees exists, or the files cannot be
+    /// listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     memories: Option<usize>,
-    /// Archived sessions.
+    /// Number of archived sessions.
     sessions: usize,
-    /// Whether other projects may ask for its memories over MCP.
+    /// Whether other projects may query its memories over MCP.
     shared: bool,
     /// Whether the command runs in this project.
     here: bool,
@@ -55,7 +56,7 @@ impl ProjectView {
         let home = world.dirs.project(identity.project);
         let first = known.trees.first();
         let listing = first.and_then(|tree| Store::open(&world.dirs, tree).ok()?.list().ok());
-        // Seen from a linked worktree, the main one is a worktree as well.
+        // From a linked worktree, the main one is listed as a worktree too.
         let paths: BTreeSet<PathBuf> = known.trees.iter().map(|tree| tree.root.clone()).collect();
         Self {
             project: identity.project,
@@ -109,7 +110,7 @@ fn show(project: &ProjectView, out: &mut dyn Write) -> Result {
 /// Finds the project whose id begins with `prefix`.
 ///
 /// # Errors
-/// With the code of a thing that does not exist, where none or several begin so.
+/// Returns the exit code for a missing item if no project or several projects match.
 pub fn find(world: &World, prefix: &str) -> Result<Known> {
     let wanted = prefix.trim().to_ascii_lowercase();
     let mut known = identity::list(&world.dirs)?;

@@ -1,4 +1,4 @@
-//! `throughline purge`: removes what was archived, for good, and proves it.
+//! `throughline purge`: permanently removes archived sessions, and verifies that.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ use crate::view::style::{GOOD, NAME, paint};
 use crate::view::{self, clock, plain, plural};
 use crate::world::World;
 
-/// Memories or files that are named at once.
+/// Maximum memories or files named together.
 const NAMED_MAX: usize = 20;
 
 /// Removes archived turns and all that was made of them, for good.
@@ -56,7 +56,7 @@ pub fn run(args: &PurgeArgs, world: &World, out: &mut dyn Write) -> Result {
     let tree = world.tree()?;
     let mut what = args.what();
     let options = world.sync_options(&tree, &Silent);
-    // Whether there is such a session is known before anything is asked.
+    // The existence of the session is checked before any question.
     let preview = preview(&options, &what)?;
     if let PurgeTarget::Session(id) = &mut what
         && let Some(whole) = preview.sessions.iter().find(|session| session.starts_with(&**id))
@@ -146,7 +146,7 @@ fn proven(report: &PurgeReport, what: &PurgeTarget, tree: &Tree) -> Result {
         return Ok(());
     }
     let store = tree.store();
-    // A pack of sessions that was put aside may be the only copy of others.
+    // A damaged pack of sessions that was kept aside may be the only copy of others.
     let (packs, rest): (Vec<&PathBuf>, Vec<&PathBuf>) =
         report.left.iter().partition(|path| path.extension().is_some_and(|it| it == "damaged"));
     let (theirs, ours): (Vec<&PathBuf>, Vec<&PathBuf>) =

@@ -1,4 +1,4 @@
-//! `throughline redact`: hides secrets in text, as is done with all that is kept.
+//! `throughline redact`: redacts secrets in text, as in all stored data.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -15,10 +15,10 @@ use crate::failure::{AtPath as _, Failure, Result};
 use crate::view;
 use crate::world::World;
 
-/// Bytes of text whose findings are told at once.
+/// Maximum bytes of text whose findings are printed together.
 const TEXT_BYTES_MAX: u64 = 256 << 20;
 
-/// Bytes of a line of JSON.
+/// Maximum bytes of a line of JSON.
 const LINE_BYTES_MAX: usize = 256 << 20;
 
 /// Hides secrets in a text: `[redacted:<rule>]` in place of each.
@@ -49,7 +49,7 @@ enum For {
     Strict,
 }
 
-/// Findings, told without their text.
+/// A finding, reported without its text.
 #[derive(Serialize)]
 struct RedactFinding {
     rule: &'static str,
@@ -94,7 +94,7 @@ impl RedactArgs {
     fn redactor(&self, world: &World) -> Redactor {
         let (settings, warnings) = settings_file::load(&world.dirs, None);
         for warning in warnings {
-            // Nothing can be done about a closed stderr.
+            // There is no remedy for a closed stderr.
             let _ = writeln!(anstream::stderr(), "{warning}");
         }
         let mut options = RedactOptions::for_store(&settings, !matches!(self.r#for, For::Private));
@@ -156,7 +156,7 @@ fn lines(
         1 => format!("line {first}"),
         count => format!("each of {count} lines, the first of them line {first},"),
     };
-    // Not the code of a line that cannot be read: there the answers end, here they go on.
+    // Not the exit code of an unreadable line, which ends the answers: here they continue.
     Err(too_long(&what, bytes_max as u64)
         .code(exit::FAILED)
         .hint("Lines that are too long are left out; all others are answered."))

@@ -1,4 +1,4 @@
-//! `throughline restore`: brings back what was put aside or deleted.
+//! `throughline restore`: restores archived or deleted memories.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -39,25 +39,25 @@ pub fn one(world: &World, id: &str, out: &mut dyn Write) -> Result {
     run(&RestoreArgs { id: vec![id.to_owned()], write: WriteOptions::default() }, world, out)
 }
 
-/// Outcome for a memory that was to be restored.
+/// Result for a memory to be restored.
 #[derive(Serialize)]
 struct Restored {
-    /// The whole id; as it was typed where the memory was deleted for good.
+    /// The whole id; as it was typed if the memory had been deleted.
     id: String,
-    /// Its last characters; none where it was deleted for good.
+    /// Short form of the id; `None` if the memory had been deleted.
     short: Option<String>,
-    /// Its file; none where it was deleted for good, and may be learned again.
+    /// Its file; `None` if the memory had been deleted, and may be learned again.
     file: Option<PathBuf>,
 }
 
-/// Says that nothing of this id was put aside.
+/// Returns the failure for an id without an archived memory.
 fn not_aside(id: &str) -> Failure {
     Failure::new(format!("no memory with the id {id} was put aside or deleted"))
         .code(exit::NOT_FOUND)
         .hint("`throughline list --archived` and `throughline tombstones` show what can be brought back.")
 }
 
-/// Says what would be brought back.
+/// Prints what would be restored.
 fn would(args: &RestoreArgs, stores: &Stores, out: &mut dyn Write) -> Result {
     let mut told = Vec::new();
     for id in &args.id {
@@ -88,7 +88,7 @@ pub fn run(args: &RestoreArgs, world: &World, out: &mut dyn Write) -> Result {
     if args.write.dry_run {
         return would(args, &stores, out);
     }
-    // Asked for before anything is written.
+    // Requested before anything is written, since it may fail.
     let of_project = stores.redactor_for_writing(&stores.project)?;
     let of_user = stores.redactor_for_writing(&stores.user)?;
     let (mut restored, mut failure) = (Vec::new(), None);
@@ -112,7 +112,7 @@ pub fn run(args: &RestoreArgs, world: &World, out: &mut dyn Write) -> Result {
     }
     let told: &mut dyn Write = if args.write.json { &mut std::io::sink() } else { &mut *out };
     let mut views = Vec::new();
-    // Whose they are is asked once, when all are there: what comes later than that is held.
+    // Provenance is determined once, after all files are restored; files that appear later are withheld.
     for (id, (store, redactor, restored)) in restored {
         let file = restored.as_ref().map(|stored| stored.path.clone());
         let whole = restored.as_ref().map(|stored| stored.memory.id);

@@ -1,4 +1,4 @@
-//! `throughline resume`: finds a past session by what was said in it, and goes on with it.
+//! `throughline resume`: finds a past session by its text and continues it.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -24,9 +24,9 @@ use crate::view::style::{CARE, NAME, QUIET, STRONG, paint};
 use crate::view::{self, clock, plain, plural, wrap};
 use crate::world::World;
 
-/// Turns that are found, from which sessions are told.
+/// Maximum turns found, from which the sessions are listed.
 const TURNS_MAX: usize = 200;
-/// Columns before what is said of a session.
+/// Columns before the text of a session.
 const INDENT: usize = 4;
 
 /// Finds past sessions by what was said in them, with the command that resumes each; without words, the last ones.
@@ -54,13 +54,13 @@ pub struct ResumeArgs {
 struct FoundSession {
     #[serde(flatten)]
     session: PastSession,
-    /// How many of its turns fit.
+    /// Number of its turns that match.
     turns: usize,
-    /// The turn that fits best, from 1 on, and the place in it.
+    /// Number of the best matching turn, from 1, and the matching text in it.
     turn: u32,
     said: String,
     said_at: Timestamp,
-    /// Command that starts it again; `None` where its transcript is gone.
+    /// Command that resumes it; `None` if its transcript no longer exists.
     #[serde(skip_serializing_if = "Option::is_none")]
     command: Option<String>,
 }
@@ -69,7 +69,7 @@ struct FoundSession {
 pub fn run(args: &ResumeArgs, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     let words = args.words.join(" ");
-    // A number that names one is among those that are looked for.
+    // The number given must be within the number of results.
     let limit = args.limit.max(args.run.unwrap_or_default());
     let (found, damage) = find(&words, &args.sessions, limit, &stores)?;
     if let Some(number) = args.run {
@@ -110,7 +110,7 @@ fn nothing(number: usize, count: usize) -> Failure {
     }
 }
 
-/// Finds the sessions whose turns fit best, best first.
+/// Finds the sessions with the best matching turns, best first.
 fn find(
     words: &str,
     filter: &SessionFilter,
@@ -152,10 +152,10 @@ fn find(
     Ok((found.take(limit).collect(), recalled.degraded))
 }
 
-/// Characters of the place that fits.
+/// Maximum characters of the matching text.
 const SAID_CHARS_MAX: usize = 200;
 
-/// Returns the command that starts a session again, typed in `here`.
+/// Returns the shell command, run in `here`, that resumes a session.
 pub fn command(session: &PastSession, here: &Path) -> String {
     let resume = format!("claude --resume {}", session.session);
     if session.folder == here || session.folder.as_os_str().is_empty() {
@@ -164,7 +164,7 @@ pub fn command(session: &PastSession, here: &Path) -> String {
     format!("cd {} && {resume}", quoted(&session.folder))
 }
 
-/// A folder as a shell takes it.
+/// Quotes a folder for a shell.
 fn quoted(folder: &Path) -> String {
     let folder = folder.to_string_lossy();
     let is_safe = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
@@ -201,7 +201,7 @@ fn show(found: &[FoundSession], world: &World, out: &mut dyn Write) -> Result {
         if !wish.is_empty() {
             writeln!(out, "{:INDENT$}{wish}", "")?;
         }
-        // The beginning of the first turn has been said.
+        // The first turn is already shown.
         if found.turn > 1 {
             let said = format!("turn {}: {}", found.turn, found.said);
             writeln!(out, "{:INDENT$}{}", "", paint(QUIET, wrap::cut(&said, room)))?;
@@ -219,7 +219,7 @@ fn show(found: &[FoundSession], world: &World, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Asks for a number; `None` for none of them.
+/// Asks for a number; `None` for no session.
 fn pick(count: usize) -> Result<Option<usize>> {
     let chosen: String = Input::new()
         .with_prompt(format!("Resume which one? 1 to {count}, empty for none"))
@@ -234,7 +234,7 @@ fn pick(count: usize) -> Result<Option<usize>> {
     Ok(chosen.trim().parse().ok())
 }
 
-/// Becomes Claude Code with a session, in the session's folder.
+/// Replaces this process by Claude Code with a session, in the session's folder.
 fn start(session: &PastSession, world: &World, out: &mut dyn Write) -> Result {
     let id = short_session(&session.session);
     if !session.is_resumable {

@@ -1,6 +1,7 @@
-//! `throughline review`: what a person should see: what was learned since the last time, what waits for a word
-//! (standing wishes, and all with `review = true`), what rules of earlier versions left in the repository, what may be true no longer since its files changed, and
-//! what is held back because it looks like an order to the model or is from the repository.
+//! `throughline review`: shows the memories that need a person's decision. These are memories learned since the last
+//! review, pending ones (standing wishes, and all with `review = true`), memories that rules of earlier versions left
+//! in the repository, memories that may be outdated because their files changed, and memories withheld because they
+//! resemble an instruction to the model or are from the repository.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -90,7 +91,8 @@ pub struct ReviewArgs {
 }
 
 impl ReviewArgs {
-    /// Returns whether it decides something for the person: by its options, or by keys at a terminal.
+    /// Returns whether the command makes a decision that only a person may make: by its options, or by keys at a
+    /// terminal.
     pub fn decides(&self, world: &World) -> bool {
         let asks = world.interactive && !self.write.json;
         (self.says_what() || asks) && !self.write.dry_run
@@ -218,7 +220,7 @@ impl ReviewArgs {
                 writeln!(out, "Nothing that was learned is to be reviewed.")?;
             }
             for stored in &waiting {
-                // Each of these needs a look of its own.
+                // Each credential needs a separate review.
                 match stored.memory.held_for {
                     Some(HeldFor::Credential) => verdict::tell_left(stored, out)?,
                     _ => verdict::accept_or_leave(stores, stored, out)?,
@@ -228,7 +230,7 @@ impl ReviewArgs {
         Ok(())
     }
 
-    /// Whether a person saw a memory to accept as it is now.
+    /// Returns whether the person saw the present text of a memory to accept.
     fn has_seen(&self, stored: &Stored) -> Result<bool> {
         let id = stored.memory.id.to_string();
         let marks = self.accept.iter().filter_map(|asked| asked.split_once('@'));
@@ -270,7 +272,7 @@ pub fn run(args: &ReviewArgs, world: &World, out: &mut dyn Write) -> Result {
     if args.write.dry_run {
         return args.would(&stores, &named, out);
     }
-    // With JSON, what waits by then is printed.
+    // With JSON, the memories that are still pending afterwards are printed.
     let told: &mut dyn Write = if args.write.json { &mut std::io::sink() } else { &mut *out };
     args.decide(&named, &stores, told)?;
     if args.write.json {
@@ -309,7 +311,7 @@ pub fn run(args: &ReviewArgs, world: &World, out: &mut dyn Write) -> Result {
     if waiting.is_empty() { Ok(()) } else { list(&stores, &waiting, out) }
 }
 
-/// Prints what waits for a decision.
+/// Prints everything that requires a decision.
 fn print_json(stores: &Stores, out: &mut dyn Write) -> Result {
     let waiting = stores.project.drafts()?.memories;
     let held = stores.held()?;
@@ -352,28 +354,28 @@ fn print_json(stores: &Stores, out: &mut dyn Write) -> Result {
     view::json(&views, out)
 }
 
-/// How many memories there are to look at, by the reason.
+/// Number of memories to review, by reason.
 #[derive(Debug, Default, Serialize)]
 pub struct ReviewCounts {
-    /// Learned since a person last looked.
+    /// Learned since the last review.
     pub new: usize,
-    /// Waiting to be taken in.
+    /// Pending.
     pub waiting: usize,
-    /// Perhaps true no longer, since their files changed or a name in them is gone.
+    /// Perhaps outdated: their files changed, or a name in them no longer exists.
     pub stale: usize,
-    /// Undecided pairs: memories that differ or repeat each other.
+    /// Undecided pairs: memories that contradict or repeat each other.
     pub contradictions: usize,
-    /// Held back.
+    /// Withheld.
     pub held: usize,
-    /// Memories of the user that contain a value which became known as a secret.
+    /// The user's memories that contain a value found to be a secret.
     pub secrets: usize,
-    /// Changes by Claude that wait for the user.
+    /// Changes by Claude that await the user's decision.
     pub by_claude: usize,
-    /// Memories that rules of earlier versions wrote and nobody looked at.
+    /// Unreviewed memories written by rules of earlier versions.
     pub by_rules: usize,
 }
 
-/// Counts what this command would show.
+/// Counts the memories that this command would show.
 pub fn counts(stores: &Stores) -> Result<ReviewCounts> {
     let waiting = stores.project.drafts()?.memories;
     let held = stores.held()?;
@@ -394,29 +396,29 @@ pub fn counts(stores: &Stores) -> Result<ReviewCounts> {
     })
 }
 
-/// A memory that waits, and why it is held back if it is.
+/// A memory to review, with the reason if it is withheld.
 #[derive(Serialize)]
 struct WaitingView<'a> {
     #[serde(flatten)]
     memory: MemoryView<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     held_back: Option<HeldView>,
-    /// Whether it stands already, and was learned since a person last looked.
+    /// Whether it is active and was learned since the last review.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     new: bool,
-    /// Whether rules of an earlier version wrote it and nobody looked at it.
+    /// Whether rules of an earlier version wrote it and it was never reviewed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     made_by_rules: bool,
-    /// Change of its files since it was learned, where that is much.
+    /// Changes to its files since it was learned, if they are large.
     #[serde(skip_serializing_if = "Option::is_none")]
     stale: Option<String>,
-    /// Change by Claude to it that waits for a decision.
+    /// Change by Claude that awaits a decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     by_claude: Option<String>,
-    /// Memories that it contradicts, as long as nobody settled which one holds.
+    /// Memories that it contradicts, until a person decides which one is valid.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     contradicts: Vec<MemoryId>,
-    /// Memories that it repeats, or that repeat it.
+    /// Memories that repeat it, or that it repeats.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     repeats: Vec<MemoryId>,
     #[serde(skip)]
@@ -428,7 +430,7 @@ struct HeldView {
     reason: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     place: Option<String>,
-    /// Value for `--release` that lets it out as it is now.
+    /// Value of `--release` that releases its present text.
     release: String,
 }
 
@@ -543,14 +545,14 @@ fn list(stores: &Stores, waiting: &[Stored], out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Lists the questions to a person: about each memory that is held back, each contradiction, then each that was learned.
+/// Lists the questions to a person: about withheld memories, contradictions, and learned memories, in this order.
 fn questions(
     stores: &Stores,
     held: Vec<HeldFile>,
     pairs: Vec<UndecidedPair>,
     items: Vec<learned::LearnedItem>,
 ) -> Result<Vec<ReviewQuestion>> {
-    // Another one would be put aside by the id of those that do not count.
+    // Another file with the same id would be archived instead of one that does not count.
     let counting = stores.counting()?;
     let held = held.into_iter().filter(|held| counting.contains(&held.stored.path));
     let held = held.map(|held| ReviewQuestion::Held(Box::new(held)));
@@ -559,7 +561,7 @@ fn questions(
     Ok(held.chain(pairs).chain(items).collect())
 }
 
-/// Returns the memories that are asked about as held, or for what Claude did to them.
+/// Returns the memories with a question as withheld ones, or about a change by Claude.
 fn elsewhere(held: &[HeldFile], claimed: &[ClaudeChange<'_>]) -> BTreeSet<MemoryId> {
     ids_of(held).into_iter().chain(claims::ids(claimed)).collect()
 }

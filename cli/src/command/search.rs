@@ -1,4 +1,4 @@
-//! `throughline search`: finds memories and passages of sessions, or what was thought in them.
+//! `throughline search`: finds memories and passages of sessions, or Claude's thinking in them.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -23,12 +23,12 @@ use crate::view::style::{CARE, NAME, QUIET, STRONG, paint};
 use crate::view::{self, clock, plain};
 use crate::world::World;
 
-/// Characters of a hit's text that are shown to a person.
+/// Maximum characters of a hit's text in output for people.
 const SNIPPET_CHARS_MAX: usize = 200;
-/// Characters of a passage that are shown: nearly all of it.
+/// Maximum characters of a passage: nearly all of it.
 const PASSAGE_CHARS_MAX: usize = 500;
 
-/// Tokens of an answer without `--limit`, and hits that are looked for to fill them.
+/// Maximum tokens of an answer without `--limit`, and the number of hits requested to fill them.
 const ANSWER_TOKENS_MAX: u32 = 1_200;
 const FITTING_MAX: usize = 40;
 
@@ -172,7 +172,7 @@ pub fn run(args: &SearchArgs, world: &World, out: &mut dyn Write) -> Result {
     }
     let recalled = args.search_in(&tree, &wanted, world);
     let finds_nothing = recalled.hits.is_empty();
-    // Memories are read from their files where the index is damaged; passages are in the index alone.
+    // If the index is damaged, memories are read from their files, but passages are only in the index.
     let damage = recalled.degraded.clone().filter(|_| wanted.tier != Tier::Both);
     if args.json {
         view::json(&found(recalled), out)?;
@@ -186,14 +186,14 @@ pub fn run(args: &SearchArgs, world: &World, out: &mut dyn Write) -> Result {
     }
 }
 
-/// Returns the failure of a search that could not read all of the index.
+/// Returns the failure of a search that could not read the whole index.
 pub fn incomplete(damage: &str) -> Failure {
     Failure::new(format!("what was found may not be all: {damage}"))
         .code(exit::DEGRADED)
         .hint("Run `throughline sync`, which makes the index again.")
 }
 
-/// What was found in one project.
+/// Hits in one project.
 #[derive(Serialize)]
 struct FoundInProject {
     project: ProjectId,
@@ -202,8 +202,8 @@ struct FoundInProject {
     found: FoundDocument,
 }
 
-/// Searches all projects of this user that have a working tree, the current one first. The user's own memories are listed
-/// once.
+/// Searches all projects of this user that have a working tree, the current one first. The user's own memories are
+/// listed once.
 fn in_all_projects(args: &SearchArgs, world: &World, out: &mut dyn Write) -> Result {
     let wanted = args.wanted(world.now)?;
     let here = Tree::find(&world.dirs, &world.cwd);
@@ -250,13 +250,14 @@ fn in_all_projects(args: &SearchArgs, world: &World, out: &mut dyn Write) -> Res
     }
 }
 
-/// Memories that are found while a text is typed.
+/// Maximum memories found while a query is typed.
 const TYPED_MAX: usize = 100;
-/// Share of the best one's score that the others have: everything means a little of anything, and a list that is
-/// searched is to become shorter. Chosen by eye.
+/// Minimum score relative to the best hit: vectors match everything a little, but the list should become shorter while
+/// a query is typed. Chosen by eye.
 const TYPED_SHARE: f32 = 0.25;
 
-/// Finds memories by a text, best first, also what was replaced. A text that is not understood yet is a failure.
+/// Finds memories by a query, best first, including replaced ones. Fails if the query is invalid, such as an
+/// unfinished phrase.
 pub fn as_typed(text: &str, recall: &Recall, now: Timestamp) -> Result<Vec<MemoryId>> {
     let wanted = Wanted {
         text: text.to_owned(),
@@ -276,14 +277,14 @@ pub fn as_typed(text: &str, recall: &Recall, now: Timestamp) -> Result<Vec<Memor
     }
 }
 
-/// Returns the turn that a passage is of.
+/// Returns the turn of a passage.
 fn turn_of(hit: &Hit) -> (Collection, Option<&str>, u32) {
     (hit.collection, hit.session.as_deref(), hit.turn)
 }
 
-/// Puts whole turns in the place of their passages, as far as the archive has them.
+/// Replaces passages by their whole turns, if the archive contains them.
 fn tell_whole_turns(home: &ProjectDir, hits: &mut Vec<Hit>) {
-    // Passages of a turn are beside one another.
+    // Passages of a turn are adjacent.
     hits.dedup_by(|hit, before| {
         hit.collection == Collection::Passages && turn_of(hit) == turn_of(before)
     });
@@ -295,7 +296,7 @@ fn tell_whole_turns(home: &ProjectDir, hits: &mut Vec<Hit>) {
     }
 }
 
-/// Has what Claude thought indexed, which is done once somebody asks for it.
+/// Requests an index of Claude's thinking, which is only built on request.
 fn index_thinking(world: &World, tree: &Tree) -> Result {
     let state = world.dirs.tree(&tree.root);
     let is_wanted = world.mode == Mode::Full && thinking::want(&state).is_ok();
@@ -345,7 +346,7 @@ impl SearchArgs {
     }
 }
 
-/// A time, as it is typed.
+/// Parses a time given by the user.
 fn time(text: &str, now: Timestamp) -> Result<Span> {
     if let Some(span) = time_named(text, now) {
         return Ok(span);
@@ -402,7 +403,7 @@ fn show(recalled: &Recalled, args: &SearchArgs, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Shows a hit. A passage of the turn that the passage before it is of has no heading of its own.
+/// Prints a hit. A passage of the same turn as the previous one has no heading.
 fn show_hit(hit: &Hit, is_same_turn: bool, asked: &str, full: bool, out: &mut dyn Write) -> Result {
     let date = paint(QUIET, clock::date(hit.date));
     match hit.collection {

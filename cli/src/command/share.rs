@@ -1,4 +1,4 @@
-//! `throughline share`: whether other projects of this user may ask this one over MCP.
+//! `throughline share`: controls whether other projects of this user may query this one over MCP.
 
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -69,7 +69,7 @@ pub fn run(args: &ShareArgs, world: &World, out: &mut dyn Write) -> Result {
             create_folder(&project.folder, Privacy::Private)?;
             replace(&file, b"", Privacy::Private)?;
         }
-        // To share less is allowed whatever version wrote the project.
+        // Sharing less is allowed even if another version wrote the project.
         Some(ShareAction::Off) => match fs::remove_file(&file) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error).at(&file),
             Ok(()) | Err(_) => {}

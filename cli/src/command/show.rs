@@ -1,4 +1,4 @@
-//! `throughline show`: memories and turns of sessions, whole.
+//! `throughline show`: prints whole memories and turns of sessions.
 
 use std::io::Write;
 
@@ -26,13 +26,13 @@ pub struct ShowArgs {
     json: bool,
 }
 
-/// Something that is shown.
+/// A document to show.
 enum ShownDocument {
     Memory(Box<Stored>),
     Turn(WholeTurn),
 }
 
-/// The same as JSON.
+/// The document as JSON.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum ShownView<'a> {
@@ -51,7 +51,7 @@ pub fn run(args: &ShowArgs, world: &World, out: &mut dyn Write) -> Result {
     }
     let named = ids.iter().zip(&turns).filter(|(_, turn)| turn.is_none());
     let named: Vec<String> = named.map(|(id, _)| id.clone()).collect();
-    // A memory that was put aside can still be looked at.
+    // Archived memories can be shown too.
     let mut memories = stores.find_all(&named)?.into_iter();
     let mut memory = || Some(ShownDocument::Memory(Box::new(memories.next()?)));
     let found = turns.into_iter();

@@ -1,7 +1,7 @@
-//! `throughline statusline`: one short line for the status line of Claude Code, which says what this session was given.
+//! `throughline statusline`: one short line about this session's injections, for the status line of Claude Code.
 //!
-//! Claude Code runs it again and again and shows what it prints. So it answers from a few small files, waits for
-//! nothing, and says nothing rather than fail.
+//! Claude Code runs it repeatedly and shows its output. It therefore reads only a few small files, waits for nothing,
+//! and prints nothing instead of failing.
 
 use std::io::{IsTerminal as _, Read as _, Write};
 use std::path::PathBuf;
@@ -20,9 +20,9 @@ use crate::receipts;
 use crate::view;
 use crate::world::World;
 
-/// Bytes of the payload that are read.
+/// Maximum bytes of the payload.
 const PAYLOAD_BYTES_MAX: u64 = 1 << 20;
-/// How long the payload is waited for.
+/// Time limit for reading the payload.
 const PAYLOAD_WAIT: Duration = Duration::from_millis(200);
 
 /// Prints one short line for Claude Code's status line: what this session was given.
@@ -36,7 +36,7 @@ pub struct StatuslineArgs {
     json: bool,
 }
 
-/// Input from Claude Code, as far as it is needed.
+/// Fields of Claude Code's input that are needed.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct PayloadWire {
@@ -52,19 +52,19 @@ struct WorkspaceWire {
     project_dir: Option<PathBuf>,
 }
 
-/// Memories that this session was given, counted.
+/// Numbers of memories injected into this session.
 #[derive(Default, Serialize)]
 struct SessionMemories {
     /// Whether the folder is set up.
     set_up: bool,
-    /// Whether everything is silent.
+    /// Whether Throughline is turned off.
     off: bool,
     session: String,
-    /// Memories, each once.
+    /// Number of distinct memories.
     memories: usize,
     injections: usize,
     tokens: u64,
-    /// Tasks and questions that the last session left open.
+    /// Number of tasks and questions that the last session left open.
     open: usize,
 }
 
@@ -127,7 +127,7 @@ fn told(given: &SessionMemories) -> Option<String> {
     Some(format!("throughline: {what}{open}"))
 }
 
-/// Reads stdin, unless that takes too long: who opened it may never close it.
+/// Reads stdin with a time limit, since the writer may never close it.
 fn payload() -> Option<PayloadWire> {
     if std::io::stdin().is_terminal() {
         return None;
@@ -136,7 +136,7 @@ fn payload() -> Option<PayloadWire> {
     std::thread::spawn(move || {
         let mut text = Vec::new();
         let read = std::io::stdin().lock().take(PAYLOAD_BYTES_MAX).read_to_end(&mut text);
-        // Nobody may be waiting any more.
+        // The receiver may have timed out.
         let _ = sender.send(read.map(|_| text));
     });
     let text = receiver.recv_timeout(PAYLOAD_WAIT).ok()?.ok()?;

@@ -1,4 +1,4 @@
-//! `throughline sync`: turns what is new in the transcripts into memories.
+//! `throughline sync`: derives memories from new parts of the transcripts.
 
 use std::io::{IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
@@ -91,7 +91,7 @@ struct SyncOutcome<'a> {
     report: SyncReport,
     #[serde(flatten)]
     counts: MemoryCounts,
-    /// Memories that only other working trees have in their folders.
+    /// Memories that exist only in the folders of other working trees.
     elsewhere_in_project: usize,
 }
 
@@ -149,7 +149,7 @@ pub fn run(args: &SyncArgs, world: &World, out: &mut dyn Write) -> Result {
                 let stores = Stores::at(world, tree.clone())?;
                 let (project, user) = (stores.project.list()?, stores.user.list()?);
                 let counts = stores.counts(&project, &user, world.now);
-                // Counted as in every other view, not by what was published.
+                // Counted as in all other views, not as the number of published memories.
                 report.memories = counts.project();
                 let elsewhere_in_project = stores.elsewhere(&project);
                 let outcome =
@@ -163,11 +163,11 @@ pub fn run(args: &SyncArgs, world: &World, out: &mut dyn Write) -> Result {
                         show_no_sessions(world, tree, &outcome.report, out)?;
                     }
                 }
-                // A file that cannot be read is said where somebody looks, and by `list`; background work says nothing.
+                // Unreadable files are reported in the foreground and by `list`; background work prints nothing.
                 view::warn_broken(&project.broken);
                 done.push(outcome);
             }
-            // One project that cannot be read keeps no other from being served.
+            // An unreadable project does not prevent the sync of others.
             Err(failure) if args.all => {
                 failures.push(failure.during(tree.root.display().to_string()));
             }
@@ -186,7 +186,8 @@ pub fn run(args: &SyncArgs, world: &World, out: &mut dyn Write) -> Result {
     }
 }
 
-/// Notes what the user says of sessions that may be another project's, the newest of which was written at `newest`.
+/// Records the user's decision about sessions that may belong to another project; the newest of them was written at
+/// `newest`.
 pub fn decide(
     world: &World,
     tree: &Tree,
@@ -202,9 +203,9 @@ pub fn decide(
 pub struct Request<'a> {
     /// The working tree.
     pub tree: &'a Tree,
-    /// A folder of transcripts that are taken as the project's.
+    /// A folder whose transcripts are counted as the project's.
     pub from: Option<PathBuf>,
-    /// Whether to take everything up again.
+    /// Whether to process everything again.
     pub afresh: bool,
     /// Whether committed memory files that the last sync withheld may be rewritten or removed.
     pub applies: bool,
@@ -212,7 +213,7 @@ pub struct Request<'a> {
     pub leaves_rest: bool,
 }
 
-/// Brings a project up to date.
+/// Syncs a project.
 pub fn sync(world: &World, request: &Request<'_>, progress: &dyn Told) -> Result<SyncReport> {
     let options = SyncOptions {
         from: request.from.as_deref(),
@@ -230,7 +231,7 @@ pub fn sync(world: &World, request: &Request<'_>, progress: &dyn Told) -> Result
     Ok(report)
 }
 
-/// A bar on a terminal, lines elsewhere.
+/// Returns the progress report: a bar on a terminal, otherwise lines.
 pub fn shown() -> Box<dyn Told> {
     progress(OutputForm::Auto)
 }
@@ -244,7 +245,7 @@ fn progress(form: OutputForm) -> Box<dyn Told> {
     }
 }
 
-/// Nothing is learned where only recall is allowed; what syncs afterwards is not done there either.
+/// Fails where only recall is allowed: there nothing is learned, and no sync follows.
 pub fn may_learn(world: &World) -> Result {
     if let Some(until) = super::off::until(world) {
         let until = until.map(|until| format!(" until {}", clock::time(until))).unwrap_or_default();
@@ -266,13 +267,13 @@ fn all(world: &World) -> Result<Vec<Tree>> {
     for known in identity::list(&world.dirs)? {
         let project = known.identity.project;
         processor::collect::trees::review(&world.dirs, project)?;
-        // The main tree of a project stands for all of its trees.
+        // The main tree represents all trees of a project.
         trees.extend(processor::collect::trees::main(&world.dirs, project));
     }
     Ok(trees)
 }
 
-/// Says why a project has no session, unless the report did.
+/// Prints why a project has no session, unless the report contains the reason.
 fn show_no_sessions(
     world: &World,
     tree: &Tree,
@@ -287,7 +288,7 @@ fn show_no_sessions(
     Ok(())
 }
 
-/// Says what a sync did.
+/// Prints the results of a sync.
 fn show(outcome: &SyncOutcome<'_>, name_it: bool, out: &mut dyn Write) -> Result {
     let report = &outcome.report;
     for migrated in &report.migrated {
@@ -296,7 +297,7 @@ fn show(outcome: &SyncOutcome<'_>, name_it: bool, out: &mut dyn Write) -> Result
     if name_it {
         write!(out, "{}: ", outcome.root.display())?;
     }
-    // A sync that only embedded what the last one left looked at nothing else.
+    // A sync that only computed missing embeddings processed nothing else.
     if report.nothing_new || report.embedded > 0 && report.turns == 0 {
         writeln!(out, "Nothing new in {}.", plural(report.sessions, "session"))?;
     } else {
@@ -319,7 +320,7 @@ fn show(outcome: &SyncOutcome<'_>, name_it: bool, out: &mut dyn Write) -> Result
     show_rest(report, out)
 }
 
-/// Says what a sync did beyond what it learned, and what is in the way.
+/// Prints the other results of a sync, and its problems.
 pub fn show_rest(report: &SyncReport, out: &mut dyn Write) -> Result {
     if report.healed > 0 {
         writeln!(out, "Parts of the index could not be read and were made again.")?;

@@ -1,4 +1,4 @@
-//! `throughline timeline`: what happened, day by day, and what is still open.
+//! `throughline timeline`: the events of each day, and open items.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -37,7 +37,7 @@ pub struct TimelineArgs {
     json: bool,
 }
 
-/// Events of a day of the user's zone.
+/// Events of a day in the user's time zone.
 #[derive(Default, Serialize)]
 struct Day {
     day: String,
@@ -47,7 +47,7 @@ struct Day {
     forgotten: Vec<MemoryChange>,
 }
 
-/// A session, with the tool calls that the user rejected in it.
+/// A session with the tool calls that the user rejected in it.
 #[derive(Clone, Serialize)]
 struct ListedSession {
     #[serde(flatten)]
@@ -68,7 +68,7 @@ struct MemoryChange {
     /// Its successor.
     #[serde(skip_serializing_if = "Option::is_none")]
     by: Option<MemoryId>,
-    /// Why it went.
+    /// Reason for the removal.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<Reason>,
 }
@@ -105,7 +105,7 @@ pub fn run(args: &TimelineArgs, world: &World, out: &mut dyn Write) -> Result {
     })
 }
 
-/// Lists what sessions left open.
+/// Lists the open items of sessions.
 fn open(args: &TimelineArgs, stores: &Stores, out: &mut dyn Write) -> Result {
     let open = open_items(&session_records::read(&stores.world.dirs.project(stores.tree.project)));
     if args.json {
@@ -146,7 +146,7 @@ fn days(args: &TimelineArgs, stores: &Stores) -> Result<Vec<Day>> {
         let listed = ListedSession { session: session.clone(), rejected: rejected.clone() };
         on(session.last, &mut |day| day.sessions.push(listed.clone()));
     }
-    // A memory without a session was added by a person, and only a person forgets.
+    // A memory without a session was added by a person, and only a person can forget one.
     let speaker = |stored: &Stored| {
         let session = stored.memory.source.session.as_deref().and_then(|id| sessions.of(id));
         session.map_or(Speaker::Person, |session| session.speaker)
@@ -159,7 +159,7 @@ fn days(args: &TimelineArgs, stores: &Stores) -> Result<Vec<Day>> {
         let at = stored.memory.created;
         on(at, &mut |day| day.learned.push(MemoryChange::of(stored, at)));
         if let Some(newer) = stored.memory.superseded_by.and_then(find) {
-            // It was replaced when the newer one came.
+            // The older memory was replaced when the newer one was created.
             let at = newer.memory.created.max(at);
             let by = Some(newer.memory.id);
             on(at, &mut |day| {

@@ -1,4 +1,4 @@
-//! `throughline tombstones`: what is not learned again, because somebody removed it.
+//! `throughline tombstones`: lists memories that were removed and are not learned again.
 
 use std::io::Write;
 

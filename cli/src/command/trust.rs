@@ -1,5 +1,5 @@
-//! `throughline trust`: vouches for a memory folder that came with a repository, and releases the memories in it
-//! that this machine did not derive or write.
+//! `throughline trust`: trusts a memory folder of a repository, and releases the memories in it that this machine did
+//! not derive or write.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -116,7 +116,7 @@ fn show_unanswered(
     release(args, &Stores::at(world, tree)?, false, out)
 }
 
-/// Says what would be vouched for, released or withdrawn.
+/// Prints what would be trusted, released or revoked.
 fn would(args: &TrustArgs, world: &World, folder: &Path, out: &mut dyn Write) -> Result {
     let tree = Tree::find(&world.dirs, folder);
     let root = tree.as_ref().map_or_else(|| world.root_of(folder), |tree| tree.root.clone());
@@ -137,12 +137,12 @@ fn would(args: &TrustArgs, world: &World, folder: &Path, out: &mut dyn Write) ->
     view::would(&told, args.write.json, out)
 }
 
-/// The world as seen from another folder.
+/// Returns the environment for another folder.
 fn at(world: &World, folder: PathBuf) -> World {
     World { cwd: folder, ..world.clone() }
 }
 
-/// A memory that was released, or waits for it.
+/// A memory that was released, or may be.
 #[derive(Serialize)]
 struct ReleasedMemory<'a> {
     #[serde(flatten)]
@@ -150,7 +150,7 @@ struct ReleasedMemory<'a> {
     released: bool,
 }
 
-/// Shows what is from the repository, and releases what was shown.
+/// Lists the memories from the repository, and releases them.
 fn release(args: &TrustArgs, stores: &Stores, is_new: bool, out: &mut dyn Write) -> Result {
     let unreleased = stores.unreleased()?;
     if args.write.json {
@@ -194,7 +194,7 @@ fn release(args: &TrustArgs, stores: &Stores, is_new: bool, out: &mut dyn Write)
     Ok(())
 }
 
-/// Releases memories, so that the next hook gives them without their label.
+/// Releases memories, so that hooks inject them without the label.
 fn release_all(stores: &Stores, memories: &[Stored]) -> Result {
     let store = &stores.project;
     trust::release(store, &memories.iter().collect::<Vec<_>>())?;
@@ -202,10 +202,10 @@ fn release_all(stores: &Stores, memories: &[Stored]) -> Result {
     memories.iter().try_for_each(|stored| stores.note_saved(store, stored, &redactor).map(drop))
 }
 
-/// Returns the features of the working tree at a folder.
+/// Returns the features of the working tree in a folder.
 ///
 /// # Errors
-/// When there is nothing to vouch for.
+/// Returns an error if there is no folder to trust.
 fn observe(world: &World, folder: &Path) -> Result<Observed> {
     let root = world.root_of(folder);
     crate::setup::refuse_home(world, &root)?;
@@ -242,7 +242,7 @@ fn revoke(args: &TrustArgs, world: &World, folder: PathBuf, out: &mut dyn Write)
     Ok(())
 }
 
-/// A working tree that is no longer read.
+/// A working tree whose trust was revoked.
 #[derive(Serialize)]
 struct Revoked<'a> {
     revoked: &'a Path,

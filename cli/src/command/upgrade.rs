@@ -1,4 +1,4 @@
-//! `throughline upgrade`: what is new, by the changelog that was installed. It asks no network and installs nothing.
+//! `throughline upgrade`: prints changes from the installed changelog. It uses no network and installs nothing.
 
 use std::io::{Read as _, Write};
 use std::path::PathBuf;
@@ -14,13 +14,13 @@ use crate::view::changes::line;
 use crate::view::style::{QUIET, STRONG, paint};
 use crate::world::World;
 
-/// The changelog of the version that runs.
+/// The changelog of the running version.
 const BUILT_IN: &str = include_str!("../../../CHANGELOG.md");
-/// Bytes of an installed changelog that are read.
+/// Maximum bytes of an installed changelog.
 const CHANGELOG_BYTES_MAX: u64 = 1 << 20;
-/// Changes that are told unless more are asked for.
+/// Number of changes printed by default.
 const CHANGES_SHOWN: usize = 10;
-/// The heading of what no version has yet.
+/// The heading of unreleased changes.
 const UNRELEASED: &str = "Unreleased";
 
 /// Says what is new: compares the version that runs with the changelog installed beside it. It asks no network, and
@@ -39,12 +39,12 @@ pub struct UpgradeArgs {
 #[derive(Debug, PartialEq, Eq, Serialize)]
 struct UpgradeReport {
     running: &'static str,
-    /// The file that was read; none for what is built in.
+    /// The changelog file; `None` for the built-in one.
     #[serde(skip_serializing_if = "Option::is_none")]
     changelog: Option<PathBuf>,
-    /// Versions after the one that runs, the newest first.
+    /// Versions after the running one, newest first.
     newer: Vec<Release>,
-    /// The changes of the one that runs; of one that was not released, those so far.
+    /// Changes of the running version; for an unreleased one, the changes so far.
     #[serde(skip_serializing_if = "Option::is_none")]
     current: Option<Release>,
 }
@@ -71,7 +71,7 @@ pub fn run(args: &UpgradeArgs, world: &World, out: &mut dyn Write) -> Result {
     show(&report, &again, args.limit, out)
 }
 
-/// The changelog beside the programs.
+/// Returns the changelog installed with the programs.
 fn installed(world: &World) -> Option<(PathBuf, String)> {
     let path = world.bin_dir.parent()?.join("share/throughline/CHANGELOG.md");
     let mut text = String::new();
@@ -80,7 +80,7 @@ fn installed(world: &World) -> Option<(PathBuf, String)> {
     Some((path, text))
 }
 
-/// Reads `## VERSION` and the items below it.
+/// Parses `## VERSION` headings and the items below them.
 fn releases(text: &str) -> Vec<Release> {
     let mut releases: Vec<Release> = Vec::new();
     for line in text.lines() {
@@ -102,7 +102,7 @@ fn releases(text: &str) -> Vec<Release> {
     releases
 }
 
-/// The versions after the one that runs, and that one itself.
+/// Returns the versions after the running one, and the running one.
 fn compare(releases: &[Release], running: &str) -> (Vec<Release>, Option<Release>) {
     let numbers = |version: &str| -> Option<Vec<u64>> {
         version.split('.').map(|part| part.parse().ok()).collect()

@@ -1,4 +1,4 @@
-//! `throughline watch`: learns from sessions while they run, without any hook.
+//! `throughline watch`: learns from running sessions, without hooks.
 
 use std::io::Write;
 use std::time::Duration;
@@ -65,7 +65,7 @@ pub fn run(args: &WatchArgs, world: &World, out: &mut dyn Write) -> Result {
         polls: args.poll.is_some(),
         pace,
     };
-    // Where nobody reads any more, the work goes on.
+    // If the output is closed, the work continues.
     let mut say = |line: &str| {
         let _ = writeln!(out, "{line}").and_then(|()| out.flush());
     };

@@ -1,4 +1,4 @@
-//! `throughline why`: what was put in front of the model, and why.
+//! `throughline why`: explains the injections into a session.
 
 use std::io::Write;
 
@@ -20,7 +20,7 @@ pub mod memory;
 pub mod reasons;
 pub mod trace;
 
-/// Answers where no session was given anything, or none whose id begins like `session`.
+/// Returns the message if there was no injection, or none in a session whose id begins with `session`.
 pub fn nothing(session: Option<&str>) -> String {
     match session {
         Some(session) => format!(
@@ -114,7 +114,7 @@ pub fn run(args: &WhyArgs, world: &World, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Returns a receipt with the titles of the memories, and with the text, the speaker and the place of each passage.
+/// Returns a receipt with the titles of the memories, and with the text, speaker and position of each passage.
 fn as_json(receipt: &InjectionReceipt, items: &GivenItems) -> Value {
     let mut value = json!(receipt);
     let given = value["memories"].as_array_mut().into_iter().flatten();
@@ -146,7 +146,7 @@ pub fn show(
 ) -> Result {
     let occasion = InjectionOccasion::of_event(&receipt.event);
     let what = items.counted(receipt);
-    // Not every client of the MCP server has a session.
+    // Some clients of the MCP server have no session.
     let session = match plain(short_session(&receipt.session)) {
         session if session.is_empty() => String::new(),
         session => format!("session {session}, "),
@@ -175,7 +175,7 @@ pub fn show(
             Some(hit) => passage::show(hit, INDENT, out)?,
             None => writeln!(out, "  {}  {}", paint(NAME, given.id.short()), plain(title))?,
         }
-        // An item that was asked for by its name or kind has no score.
+        // An item requested by its name or kind has no score.
         let score = match scores && given.score > 0.0 {
             true => paint(QUIET, format_args!(" (score {:.2})", given.score)),
             false => String::new(),

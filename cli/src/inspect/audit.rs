@@ -1,4 +1,4 @@
-//! `throughline audit`: looks for secrets in all that is stored, and cleans it.
+//! `throughline audit`: searches all stored data for secrets, and redacts them.
 
 use std::io::Write;
 

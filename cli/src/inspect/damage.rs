@@ -1,4 +1,4 @@
-//! Damage of a project's private files, for whoever asks how it is doing.
+//! Damage of a project's private files, for status and checks.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use processor::collect::expired::Expired;
 use super::doctor::check::HealthCheck;
 use crate::world::World;
 
-/// Finds the first damage of the indexes that are there: the project's, what was thought in it, and the user's.
+/// Finds the first damage in the existing indexes: the project's, that of its thinking, and the user's.
 pub fn of_indexes(world: &World, tree: &Tree, depth: Depth) -> Option<Error> {
     let state = world.dirs.tree(&tree.root);
     let folders = [state.index, state.thinking, world.dirs.user_state().index];
@@ -20,20 +20,20 @@ pub fn of_indexes(world: &World, tree: &Tree, depth: Depth) -> Option<Error> {
     there.map(|folder| inspect(folder, depth)).find_map(Health::damage)
 }
 
-/// The archive files of sessions whose turns are lost, and the ids of these.
+/// Returns the archive files of sessions whose turns are lost, with the ids of the sessions.
 pub fn lost(home: &ProjectDir) -> Vec<(PathBuf, String)> {
     let archive = Archive::open(home);
     let lost = Expired::open(home).lost().into_iter();
     lost.map(|(name, remains)| (archive.path(&name), remains.header.session)).collect()
 }
 
-/// Says of each pack of the archive of which it cannot be told what is in it why that is.
+/// Returns the reasons why packs of the archive cannot be listed.
 pub fn unlisted_packs(home: &ProjectDir) -> Vec<String> {
     Archive::open(home).unlisted_packs()
 }
 
-/// The checks of `doctor` on the archive: a fault for each session that is lost and each file that cannot be read, and a
-/// word on each file that was put aside.
+/// Returns the checks of `doctor` for the archive: an error for each lost session and each unreadable file, and a
+/// notice for each file that was kept aside.
 pub fn archive(home: &ProjectDir) -> Vec<HealthCheck> {
     const NAME: &str = "archive";
     let lost = lost(home);
@@ -52,7 +52,7 @@ pub fn archive(home: &ProjectDir) -> Vec<HealthCheck> {
         .collect();
     let archive = Archive::open(home);
     let names = archive.names().unwrap_or_default();
-    // One pack has several sessions.
+    // One pack contains several sessions.
     let damaged: BTreeSet<String> =
         names.iter().filter_map(|name| Some(archive.check(name).err()?.to_string())).collect();
     checks.extend(damaged.into_iter().map(|seen| {

@@ -1,4 +1,4 @@
-//! `throughline doctor`: looks at every link of the chain and says what helps.
+//! `throughline doctor`: checks every link of the chain, and suggests remedies.
 
 pub mod check;
 pub mod checks;
@@ -51,7 +51,7 @@ pub fn run(args: &DoctorArgs, world: &World, out: &mut dyn Write) -> Result {
     }
 }
 
-/// Prints checks; fails where one is bad.
+/// Prints checks; fails if one of them is bad.
 pub fn tell(checks: &[HealthCheck], json: bool, out: &mut dyn Write) -> Result {
     if json {
         view::json(&checks, out)?;

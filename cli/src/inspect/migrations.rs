@@ -37,13 +37,13 @@ pub fn before_settings(world: &World) -> Result {
 
 fn print_all(migrated: &[Migrated]) {
     for migrated in migrated.iter().filter(|migrated| migrated.is_reported()) {
-        // Nothing can be done about a closed stderr.
+        // There is no remedy for a closed stderr.
         let _ = writeln!(anstream::stderr(), "{}", line(migrated));
     }
 }
 
 /// Upgrades the entries that an earlier version registered with Claude Code for these working trees, and reports it on
-/// stderr. A file that cannot be upgraded does not keep the command from running.
+/// stderr. A file that cannot be upgraded does not prevent the command from running.
 pub fn upgrade_registered(world: &World, roots: &[&Path]) -> Result {
     let done = upgrade(world, roots)?;
     let paths = |files: &[PathBuf]| files.iter().map(view::path).collect::<Vec<_>>().join(" and ");
@@ -62,7 +62,7 @@ pub fn upgrade_registered(world: &World, roots: &[&Path]) -> Result {
     }
     let failures = done.failures.iter().map(|failure| format!("Not upgraded: {failure}"));
     for line in lines.into_iter().chain(failures) {
-        // Nothing can be done about a closed stderr.
+        // There is no remedy for a closed stderr.
         let _ = writeln!(anstream::stderr(), "{} {}.", paint(CARE, "!"), view::plain(&line));
     }
     Ok(())

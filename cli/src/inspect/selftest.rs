@@ -1,4 +1,4 @@
-//! `throughline selftest`: one made-up session through processor, hooks, recall and MCP server, in a temporary home.
+//! `throughline selftest`: runs a sample session through processor, hooks, recall and MCP server, in a temporary home.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -18,24 +18,24 @@ use crate::answer;
 use crate::failure::{AtPath as _, Result};
 use crate::world::World;
 
-/// How long a program may take.
+/// Maximum run time of a program.
 const PROGRAM_MAX: Duration = Duration::from_secs(60);
 
-/// Bytes of a program's answer.
+/// Maximum bytes of a program's answer.
 const ANSWER_BYTES_MAX: u64 = 64 << 10;
 
-/// Milliseconds between two records of the made-up session.
+/// Milliseconds between two records of the sample session.
 const STEP_MS: i64 = 20_000;
 
-/// The wish that the made-up session tells, and the word by which its memory is known again.
+/// The wish in the sample session, and the words by which its memory is recognised.
 const WISH: &str =
     "From now on always keep amounts as integer cents, never as floats: an invoice was a cent off.";
 const TELLING: &str = "integer cents";
 
-/// A question that the memory answers.
+/// A question that matches the memory.
 const QUESTION: &str = "Should the amounts of an invoice be floats or integer cents?";
 
-/// A session's id.
+/// Id of the sample session.
 const SESSION: &str = "5e1f7e57-0000-4000-8000-000000000001";
 
 /// Tries the whole chain on a made-up session, in a temporary home; nothing of yours is read or changed.
@@ -53,7 +53,7 @@ pub fn run(args: &SelftestArgs, world: &World, out: &mut dyn Write) -> Result {
     doctor::tell(&checks, args.json, out)
 }
 
-/// The programs, with a home and a project of their own.
+/// The programs, with a separate home and project.
 struct Chain<'a> {
     world: &'a World,
     _home: tempfile::TempDir,
@@ -77,7 +77,7 @@ impl<'a> Chain<'a> {
         Ok(Self { world, _home: temporary, home, root, transcripts })
     }
 
-    /// Takes each step; what follows a broken one is tried all the same, for it names more of what is wrong.
+    /// Runs all steps. Steps after a failed one are run too, since they may reveal further problems.
     fn checks(&self) -> Vec<HealthCheck> {
         const SET_UP: [&str; 5] = ["init", "--yes", "--private", "--no-register", "--no-sync"];
         let from = self.transcripts.as_os_str();
@@ -106,7 +106,7 @@ impl<'a> Chain<'a> {
         ]
     }
 
-    /// Takes one step and says how long it took.
+    /// Runs one step and reports its duration.
     fn check(
         &self,
         name: &'static str,
@@ -128,7 +128,7 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// Runs a hook as Claude Code would; one that is to give the memory has to.
+    /// Runs a hook as Claude Code would; fails if `gives` is set and the hook does not return the memory.
     fn hook(&self, name: &'static str, program: &str, fields: Value, gives: bool) -> HealthCheck {
         let event: String = program.split('-').map(capitalised).collect();
         let mut payload = json!({
@@ -159,8 +159,8 @@ impl<'a> Chain<'a> {
         self.program("throughline", "full", arguments, b"")
     }
 
-    /// Runs one of our programs in the temporary home, in a mode: hooks and server only read, so that nothing is started
-    /// that outlives the home. An error says what the program said.
+    /// Runs one of our programs in the temporary home, in a mode: hooks and server only read, so that they start
+    /// nothing that outlives the home. An error contains the program's message.
     fn program<'b>(
         &self,
         name: &str,
@@ -186,7 +186,7 @@ impl<'a> Chain<'a> {
     }
 }
 
-/// Whether an answer tells the memory.
+/// Checks that an answer contains the memory.
 fn told(answer: &str) -> Result<(), String> {
     match answer.contains(TELLING) {
         true => Ok(()),
@@ -194,7 +194,7 @@ fn told(answer: &str) -> Result<(), String> {
     }
 }
 
-/// The first line of an answer.
+/// Returns the first line of an answer.
 fn brief(answer: &str) -> String {
     let line = answer.lines().next().unwrap_or_default();
     if line.is_empty() { "nothing was said".into() } else { line.chars().take(120).collect() }
@@ -205,7 +205,7 @@ fn capitalised(word: &str) -> String {
     letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
 }
 
-/// A file that was read, as `PostToolUse` reports it.
+/// Returns a file read, as `PostToolUse` reports it.
 fn tool_fields(root: &Path) -> Value {
     let file = root.join("src/price.rs");
     json!({
@@ -214,7 +214,7 @@ fn tool_fields(root: &Path) -> Value {
     })
 }
 
-/// The transcript of the made-up session, an hour ago.
+/// Returns the transcript of the sample session, which ended an hour ago.
 fn records(root: &Path, now: Timestamp) -> String {
     let user = |text: &str| json!({"role": "user", "content": text});
     let claude = |text: &str| {
@@ -245,7 +245,7 @@ fn records(root: &Path, now: Timestamp) -> String {
     records
 }
 
-/// Returns a client's requests to the server: a session, and one recall.
+/// Returns the requests of a client to the server: a session with one recall.
 fn mcp_requests() -> String {
     let client = json!({"name": "selftest", "version": "1"});
     let requests = [

@@ -1,4 +1,4 @@
-//! The numbers of `throughline status --stats`: how much was learned, given and spent.
+//! The numbers of `throughline status --stats`: memories learned, injections and costs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -20,9 +20,9 @@ use crate::view::style::{QUIET, STRONG, paint};
 use crate::view::{self, clock, plural};
 use crate::world::World;
 
-/// Sessions in which it is looked for what came of injections, the last ones.
+/// Maximum sessions whose outcomes after injections are examined, the latest ones.
 const SESSIONS_MAX: usize = 100;
-/// Months that are shown.
+/// Maximum months shown.
 const MONTHS_MAX: usize = 12;
 /// Columns of a bar.
 const BAR_COLUMNS: usize = 30;
@@ -32,62 +32,62 @@ const LABEL_COLUMNS: usize = 12;
 /// Numbers about a project.
 #[derive(Serialize)]
 pub struct Numbers {
-    /// Memories of the project and of the user that are in force.
+    /// Active memories of the project and of the user.
     pub memories: usize,
-    /// Memories of the user for every project.
+    /// Memories of the user for all projects.
     pub user_memories: usize,
     by_kind: BTreeMap<&'static str, usize>,
-    /// Memories that are there by the month in which they were learned, in the user's zone.
+    /// Existing memories by the month in which they were learned, in the user's zone.
     by_month: BTreeMap<String, usize>,
-    /// Memories that newer ones replaced.
+    /// Memories that were superseded.
     pub replaced: usize,
-    /// Memories that are out of force, since their time is over.
+    /// Expired memories.
     pub expired: usize,
-    /// Memories that are not learned again.
+    /// Memories with a tombstone.
     pub forgotten: usize,
-    /// Text that was given to sessions.
+    /// Injections into sessions.
     pub injections: Injections,
-    /// Times that hooks took, by event.
+    /// Durations of hooks by event.
     pub hooks: BTreeMap<String, Latency>,
-    /// By provider and model, over all projects.
+    /// Costs by provider and model, over all projects.
     models: BTreeMap<String, Spent>,
-    /// Outcomes by memory; a report has them beside each one.
+    /// Outcomes by memory, for reports.
     #[serde(skip)]
     pub by_memory: BTreeMap<MemoryId, Outcomes>,
 }
 
-/// Text that was given to sessions.
+/// Injections into sessions.
 #[derive(Default, Serialize)]
 pub struct Injections {
-    /// How often.
+    /// Number of injections.
     pub count: usize,
-    /// The first time.
+    /// Time of the first one.
     pub since: Option<Timestamp>,
-    /// Sessions that were given something.
+    /// Number of sessions with an injection.
     pub sessions: usize,
-    /// Tokens of it all.
+    /// Total of tokens.
     pub tokens: u64,
-    /// Actions of sessions afterwards.
+    /// Later actions of these sessions.
     pub outcome: Outcomes,
 }
 
-/// Actions of sessions after a memory was given. Nothing shows whether it was because of the memory.
+/// Later actions of sessions with an injected memory. They are not necessarily caused by the memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Outcomes {
-    /// Times that a memory was given to a session that is in the archive.
+    /// Number of injections of a memory into an archived session.
     pub given: usize,
-    /// The session went on to read or edit a file that the memory names, or to run its command.
+    /// The session later read or edited a file that the memory names, or ran its command.
     pub followed: usize,
-    /// It did not.
+    /// The session did none of these.
     pub not_followed: usize,
-    /// The memory names neither a file nor a command, or is gone.
+    /// The memory names neither a file nor a command, or no longer exists.
     pub unclear: usize,
 }
 
-/// How long hooks took, in microseconds.
+/// Durations of hooks, in microseconds.
 #[derive(Serialize)]
 pub struct Latency {
-    /// Injections that were measured.
+    /// Number of measured injections.
     pub count: usize,
     /// The median.
     pub p50: u64,
@@ -95,18 +95,18 @@ pub struct Latency {
     pub p90: u64,
     /// The 99th percentile.
     pub p99: u64,
-    /// The slowest one.
+    /// The maximum.
     pub max: u64,
 }
 
-/// Reads the memories of both stores and all receipts, and adds them up.
+/// Reads the memories of both stores and all receipts, and computes the numbers.
 pub fn numbers(stores: &Stores) -> Result<Numbers> {
     let (project, user) = (stores.project.list()?, stores.user.list()?);
     let given = receipts::last(&stores.state(), usize::MAX, |_| true);
     numbers_of(&project, &user, &given, stores)
 }
 
-/// Adds up what both stores and the receipts say.
+/// Computes the numbers from both stores and the receipts.
 pub fn numbers_of(
     project: &Listing,
     user: &Listing,
@@ -176,7 +176,7 @@ fn latencies(receipts: &[InjectionReceipt]) -> BTreeMap<String, Latency> {
         .collect()
 }
 
-/// The nearest rank: the least value that this percentage of the values do not exceed.
+/// Returns the percentile by nearest rank: the least value that this percentage of the values do not exceed.
 fn percentile(sorted: &[u64], percent: usize) -> Option<u64> {
     let rank = (sorted.len() * percent).div_ceil(100).max(1);
     sorted.get(rank - 1).copied()
@@ -202,7 +202,7 @@ fn injections<'a>(
     }
 }
 
-/// Returns what the last sessions did after each memory that they were given.
+/// Returns the actions of the last sessions after each memory injected into them.
 fn outcomes(
     receipts: &[InjectionReceipt],
     memories: &BTreeMap<MemoryId, &Memory>,
@@ -225,7 +225,7 @@ fn outcomes(
         let Some(record) = records.get(session) else { continue };
         for receipt in by_session.get(session).into_iter().flatten() {
             for given in &receipt.memories {
-                // Passages are given, too.
+                // Receipts contain passages too.
                 let Some(memory) = memories.get(&given.id) else { continue };
                 let followed = follows(memory, receipt.at, record);
                 let outcome = outcomes.entry(given.id).or_default();
@@ -241,7 +241,7 @@ fn outcomes(
     outcomes
 }
 
-/// Whether a session went on to touch what a memory is about; `None` where that cannot be seen.
+/// Returns whether a session later used the files or the command of a memory; `None` if that cannot be determined.
 fn follows(memory: &Memory, given: Timestamp, record: &SessionRecord) -> Option<bool> {
     let command = memory.command.as_ref().map(|command| command.line.as_str());
     if memory.paths.is_empty() && command.is_none() {
@@ -262,7 +262,7 @@ fn line(label: &str, text: &str, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Prints numbers below the state of a project.
+/// Prints the numbers below the state of a project.
 pub fn show(numbers: &Numbers, world: &World, out: &mut dyn Write) -> Result {
     writeln!(out)?;
     let most = numbers.by_month.values().max().copied().unwrap_or_default().max(1);

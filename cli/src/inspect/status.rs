@@ -55,7 +55,7 @@ pub struct StatusArgs {
     json: bool,
 }
 
-/// State of the project, and how fresh it is.
+/// State of the project.
 #[derive(Serialize)]
 struct StatusSummary {
     set_up: bool,
@@ -63,25 +63,25 @@ struct StatusSummary {
     root: PathBuf,
     project: String,
     folder: PathBuf,
-    /// Where memories are kept: `committed` or `private`.
+    /// Storage of memories: `committed` or `private`.
     mode: &'static str,
-    /// Whether everything is silent.
+    /// Whether Throughline is turned off.
     off: bool,
-    /// End of the silence of `throughline off`, where it has one.
+    /// End of `throughline off`, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     off_until: Option<Timestamp>,
-    /// Whether the environment silences, which `throughline on` does not end.
+    /// Whether the environment turns it off, which `throughline on` does not change.
     #[serde(skip)]
     off_by_variable: bool,
-    /// Whether every new memory is held for review.
+    /// Whether every new memory is pending until a review.
     review: bool,
-    /// Memories of the project that are in force.
+    /// Active memories of the project.
     memories: usize,
     #[serde(flatten)]
     counts: MemoryCounts,
-    /// Memories that only other working trees have in their folders.
+    /// Memories that exist only in the folders of other working trees.
     elsewhere_in_project: usize,
-    /// Memories that a person put aside.
+    /// Memories that a person archived.
     forgotten: usize,
     waiting_for_review: usize,
     held_back: usize,
@@ -95,32 +95,32 @@ struct StatusSummary {
     index_damage: Option<String>,
     settings_problems: Vec<String>,
     archived_sessions: usize,
-    /// Sessions in a folder of this name elsewhere, where there are none of this one.
+    /// Sessions in a folder of the same name elsewhere, if this project has none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     elsewhere: Vec<Elsewhere>,
-    /// Folders that are missing or were moved, and how to mend it.
+    /// Folders that are missing or were moved, with the remedy.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     missing: Vec<String>,
     lost_sessions: usize,
-    /// Sessions of this path that are not learned from, and the command that decides about them.
+    /// Sessions of this path that are not learned from, with the command to decide about them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unclaimed: Vec<String>,
-    /// Says of each pack of the archive of which it cannot be told what is in it why that is.
+    /// Packs of the archive whose contents cannot be listed, with the reasons.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unlisted_packs: Vec<String>,
     archive_bytes: u64,
-    /// The last time that transcripts were read.
+    /// Time of the last reading of transcripts.
     last_sync: Option<Timestamp>,
     unprocessed_bytes: u64,
     failures: u32,
     failure: Option<String>,
     warning: Option<String>,
     hooks_registered: bool,
-    /// A program that is registered as a hook and is not there.
+    /// A registered hook program that does not exist.
     #[serde(skip_serializing_if = "Option::is_none")]
     hook_gone: Option<PathBuf>,
     server_registered: bool,
-    /// Whether Claude Code's plugin brings both.
+    /// Whether Claude Code's plugin provides hooks and server.
     by_plugin: bool,
     injections: usize,
     injected_tokens_mean: u64,
@@ -130,13 +130,13 @@ struct StatusSummary {
     #[serde(skip_serializing_if = "Option::is_none")]
     llm_cost: Option<ReadingCost>,
     ollama: Option<String>,
-    /// Memories in force that came last, the newest first.
+    /// Latest active memories, newest first.
     latest: Vec<LatestMemory>,
-    /// Counts of what `throughline review` shows.
+    /// Numbers of memories that `throughline review` shows.
     to_review: ReviewCounts,
-    /// Matters that a person should do something about, each as a sentence.
+    /// Problems that require an action of the user, each as a sentence.
     problems: Vec<String>,
-    /// A command to try.
+    /// A suggested command.
     next: &'static str,
     #[serde(skip)]
     next_means: &'static str,
@@ -144,7 +144,7 @@ struct StatusSummary {
     stats: Option<Numbers>,
 }
 
-/// A memory by its title.
+/// A memory with its title.
 #[derive(Serialize)]
 struct LatestMemory {
     id: MemoryId,
@@ -171,7 +171,7 @@ pub fn run(args: &StatusArgs, world: &World, out: &mut dyn Write) -> Result {
     if args.stats {
         summary.stats = Some(stats::numbers(&stores)?);
     }
-    // A model on this machine is offered where none is chosen.
+    // Suggests a model on this machine if none is chosen.
     if summary.llm.is_none() {
         summary.ollama = ollama::offer(world);
     }
@@ -182,7 +182,7 @@ pub fn run(args: &StatusArgs, world: &World, out: &mut dyn Write) -> Result {
     summary.stats.iter().try_for_each(|numbers| stats::show(numbers, world, out))
 }
 
-/// Shows the state on one screen: `throughline` without a command.
+/// Shows the state on one screen, for `throughline` without a command.
 pub fn overview(json: bool, world: &World, out: &mut dyn Write) -> Result {
     let tree = match world.tree() {
         Ok(tree) => tree,
@@ -207,7 +207,7 @@ fn outside(failure: &Failure, json: bool, out: &mut dyn Write) -> Result {
     Err(Failure::silent(exit::NOT_SET_UP))
 }
 
-/// Adds up what is known here. No program is run, and no other machine is asked.
+/// Collects the state from this machine, without running a program or querying another machine.
 fn summarise(stores: &Stores) -> Result<StatusSummary> {
     let tree = &stores.tree;
     let survey = stores.survey()?;
@@ -254,7 +254,7 @@ fn summarise(stores: &Stores) -> Result<StatusSummary> {
         held_back: survey.held()?.len(),
         from_repository,
         settings_changed: recall.is_outdated(),
-        // Once all are released, nothing is left to do about them.
+        // Omitted once all memories from the repository are released.
         arrived: Arrived::last(&state).filter(|_| from_repository > 0),
         memories: counts.project(),
         broken_files: listing.broken.len(),
@@ -308,7 +308,7 @@ fn summarise(stores: &Stores) -> Result<StatusSummary> {
     Ok(summary)
 }
 
-/// Returns the memories in force that came last.
+/// Returns the latest active memories.
 fn latest<'a>(memories: impl Iterator<Item = &'a Stored>, now: Timestamp) -> Vec<LatestMemory> {
     let memories = memories.map(|stored| &stored.memory);
     let mut memories: Vec<_> =
@@ -377,7 +377,7 @@ impl StatusSummary {
         problems
     }
 
-    /// Returns the command that helps most now, and its purpose.
+    /// Returns the most useful next command, and its purpose.
     fn find_next(&self) -> (&'static str, &'static str) {
         let ReviewCounts { waiting, stale, contradictions, held, new, .. } = self.to_review;
         if self.off_by_variable {
@@ -405,7 +405,7 @@ impl StatusSummary {
         kinds.collect::<Vec<_>>().join(", ")
     }
 
-    /// Returns how often something was given lately, in words.
+    /// Returns the number of recent injections, in words.
     fn given(&self) -> String {
         match self.injections {
             0 => "nothing to a session yet".to_owned(),
@@ -416,7 +416,7 @@ impl StatusSummary {
         }
     }
 
-    /// Returns what `throughline review` shows, in words.
+    /// Returns the contents of `throughline review`, in words.
     fn review(&self) -> String {
         let counts = &self.to_review;
         let parts = [
@@ -438,7 +438,7 @@ fn mean(values: impl ExactSizeIterator<Item = u64>) -> u64 {
     values.sum::<u64>() / count
 }
 
-/// Sessions in the archive of redacted turns, and the bytes of all that is in it.
+/// Returns the number of archived sessions, and the archive's size in bytes.
 fn archive(world: &World, tree: &Tree) -> Result<(usize, u64)> {
     let archive = Archive::open(&world.dirs.project(tree.project));
     let entries = fs::read_dir(archive.folder()).into_iter().flatten().flatten();
@@ -447,7 +447,7 @@ fn archive(world: &World, tree: &Tree) -> Result<(usize, u64)> {
     Ok((archive.entries()?.len(), sizes.chain(packs).sum()))
 }
 
-/// Says how many memories the project has, and where those are that a review took in.
+/// Returns the number of memories and the location of the reviewed ones.
 fn told_memories(summary: &StatusSummary) -> String {
     let StatusSummary { counts, memories, folder, mode, .. } = summary;
     let there = counts.in_repository + counts.private;
@@ -458,7 +458,7 @@ fn told_memories(summary: &StatusSummary) -> String {
     }
 }
 
-/// Names the memories that are not in force here, by the reason.
+/// Returns the number of inactive memories by reason.
 fn told_rest(summary: &StatusSummary) -> String {
     let parts = [
         (summary.counts.replaced, "replaced"),
@@ -502,7 +502,7 @@ fn show(summary: &StatusSummary, out: &mut dyn Write) -> Result {
         line("settings", format!("changed since the last sync: {then}"))?;
     }
     if let Some(arrived) = &summary.arrived {
-        // A memory that was let out since is not held any more.
+        // Memories released since are no longer withheld.
         let arrived = Arrived { held: arrived.held.min(summary.held_back), ..*arrived };
         line("pulled", format!("{}: {arrived}", clock::date(arrived.at)))?;
     }

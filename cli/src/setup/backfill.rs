@@ -1,5 +1,5 @@
-//! The backfill of `init`: existing sessions, newest first, and the titles of the memories learned from them.
-//! Embedding goes on in the background.
+//! The backfill of `init`: reads existing sessions, newest first, and shows titles of the memories learned from them.
+//! Embedding continues in the background.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -26,17 +26,17 @@ use crate::view;
 use crate::view::style::{QUIET, STRONG, paint};
 use crate::world::World;
 
-/// Memories whose titles are shown.
+/// Maximum titles shown.
 const TITLES_MAX: usize = 3;
 
-/// Outcome of a backfill.
+/// Result of a backfill.
 #[derive(Serialize)]
 pub struct Backfill {
-    /// Memories that were learned.
+    /// Report of the sync that learned from the sessions.
     pub learned: SyncReport,
-    /// The best of them.
+    /// Titles of the best memories.
     pub titles: Vec<Title>,
-    /// Whether embedding, or a model that reads sessions, goes on in the background.
+    /// Whether embedding, or a model that reads sessions, continues in the background.
     pub goes_on: bool,
 }
 
@@ -47,8 +47,7 @@ pub struct Title {
     title: String,
 }
 
-/// Reads the transcripts that are there already: those that were found, and the sessions that were named as perhaps
-/// another project's.
+/// Reads the existing transcripts: those that were found, and named sessions that may belong to another project.
 pub fn run(
     world: &World,
     tree: &Tree,
@@ -59,13 +58,13 @@ pub fn run(
         sync::Request { tree, from: None, afresh: false, applies: false, leaves_rest: true };
     if found.is_empty() {
         writeln!(out, "  sessions    none of this project yet")?;
-        // Sessions of another project were named before.
+        // Sessions of another project are already reported.
         let told = unclaimed.told();
         let reasons = no_sessions::reasons(world, tree)?.into_iter();
         for reason in reasons.filter(|reason| !told.contains(reason)) {
             writeln!(out, "              {}", view::plain(&reason))?;
         }
-        // Memories that came with the repository are recalled from an index, too.
+        // Memories of the repository need an index for recall too.
         if world.mode == Mode::Full {
             let report = sync::sync(world, &request, &Silent)?;
             go_on(world, tree, &report);
@@ -103,7 +102,7 @@ pub fn run(
     Ok(Some(Backfill { learned, titles: best.into_iter().map(title).collect(), goes_on }))
 }
 
-/// Returns the best memories that came from sessions: those that wait after all others, each by its worth.
+/// Returns the best memories from sessions by worth; pending ones come last.
 fn best(world: &World, tree: &Tree) -> Result<Vec<Memory>> {
     let stores = Stores::at(world, tree.clone())?;
     let held: BTreeSet<MemoryId> =
@@ -128,13 +127,13 @@ fn best(world: &World, tree: &Tree) -> Result<Vec<Memory>> {
     Ok(memories)
 }
 
-/// Starts a sync in the background where the first one left something. Without one the next session's does it.
+/// Starts a sync in the background if the first one is incomplete. If that fails, the next session starts it.
 fn go_on(world: &World, tree: &Tree, report: &SyncReport) -> bool {
     let is_left = report.embedding_waits || report.second_waits || report.goes_on();
     is_left && start(world, tree).is_ok()
 }
 
-/// Starts the processor, as a hook does, and does not wait for it.
+/// Starts the processor without waiting for it, as a hook does.
 fn start(world: &World, tree: &Tree) -> std::io::Result<()> {
     let mut command = Command::new(world.program(PROGRAM));
     for (name, _) in std::env::vars_os().filter(|(name, _)| !is_passed_on(name)) {
@@ -145,6 +144,6 @@ fn start(world: &World, tree: &Tree) -> std::io::Result<()> {
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    // Keys typed at this terminal are not meant for it.
+    // A separate process group, so that keys typed at this terminal do not reach it.
     process::in_own_group(&mut command).spawn().map(drop)
 }

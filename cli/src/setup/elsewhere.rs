@@ -1,5 +1,5 @@
-//! Traces of a project under another path: a project whose folder was moved, and sessions of Claude Code in a folder
-//! of this name elsewhere.
+//! Traces of a project under another path: a project whose folder was moved, and Claude Code sessions in a folder of
+//! the same name elsewhere.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -15,27 +15,27 @@ use serde::{Deserialize, Serialize};
 
 use crate::view::printable;
 
-/// Bytes of a transcript in which its working directory is looked for.
+/// Maximum bytes of a transcript in which its working directory is searched.
 const HEAD_BYTES_MAX: u64 = 128 << 10;
-/// Folders of transcripts that are looked at.
+/// Maximum folders of transcripts that are read.
 const FOLDERS_MAX: usize = 2_000;
-/// Places that are named.
+/// Maximum places named.
 const NAMED_MAX: usize = 3;
-/// Characters of a project's id that name it.
+/// Number of characters of a project's id that identify it.
 const ID_CHARS: usize = 12;
 
-/// A project that was in a folder which is gone.
+/// A project whose former folder no longer exists.
 #[derive(Debug)]
 pub struct MovedFolder {
     /// Argument of `throughline link`.
     id: String,
     was: PathBuf,
-    /// Memories that are kept privately; those in the repository came along.
+    /// Number of private memories; those in the repository were moved with it.
     memories: usize,
 }
 
 impl MovedFolder {
-    /// Says what happened, and how to mend it.
+    /// Describes the move, and the command to link the project.
     pub fn told(&self) -> String {
         let Self { id, was, memories } = self;
         let brings = match memories {
@@ -50,8 +50,7 @@ impl MovedFolder {
     }
 }
 
-/// The projects that were elsewhere, whose folders are all gone, and which a folder may be: it has the same name, or
-/// the same history.
+/// Returns the projects whose folders all no longer exist, and whose name or history matches a folder.
 pub fn moved(dirs: &UserDirs, root: &Path) -> Vec<MovedFolder> {
     let gone = identity::list(dirs).unwrap_or_default().into_iter();
     let gone: Vec<_> = gone
@@ -76,13 +75,13 @@ pub fn moved(dirs: &UserDirs, root: &Path) -> Vec<MovedFolder> {
     moved.take(NAMED_MAX).collect()
 }
 
-/// How many memory files lie in a folder.
+/// Counts the memory files in a folder.
 pub fn memories(folder: &Path) -> usize {
     let files = fs::read_dir(folder).into_iter().flatten().flatten();
     files.filter(|file| file.path().extension().is_some_and(|it| it == EXTENSION)).count()
 }
 
-/// Says that the folder of private memories is gone, which nobody but a person takes away.
+/// Returns a warning if the folder of private memories is missing, which only a user can have removed.
 pub fn missing_folder(store: &Store) -> Option<String> {
     (store.root.is_none() && !store.folder.exists()).then(|| {
         format!(
@@ -93,10 +92,10 @@ pub fn missing_folder(store: &Store) -> Option<String> {
     })
 }
 
-/// Sessions of Claude Code in a folder that has this project's name and lies elsewhere.
+/// Claude Code sessions in a folder of the same name elsewhere.
 #[derive(Debug, Serialize)]
 pub struct Elsewhere {
-    /// Where they worked.
+    /// Their working directory.
     cwd: PathBuf,
     sessions: usize,
     /// The folder of their transcripts.
@@ -104,7 +103,7 @@ pub struct Elsewhere {
 }
 
 impl Elsewhere {
-    /// Says what was found, and what takes it in.
+    /// Describes the sessions, with the command to import them.
     pub fn told(&self) -> String {
         let Self { cwd, sessions, folder } = self;
         let (cwd, folder) = (printable::path(cwd), printable::path(folder));
@@ -120,8 +119,8 @@ struct TranscriptLine {
     cwd: Option<PathBuf>,
 }
 
-/// The folders with transcripts of sessions that may be those of the project at `root`, those with the most sessions
-/// first.
+/// Returns the folders with transcripts of sessions that may belong to the project at `root`, those with the most
+/// sessions first.
 pub fn history(dirs: &UserDirs, root: &Path) -> Vec<Elsewhere> {
     let known = configurations::transcript_folders(dirs);
     let folders = known.iter().flat_map(fs::read_dir).flatten().flatten();
@@ -142,12 +141,12 @@ pub fn history(dirs: &UserDirs, root: &Path) -> Vec<Elsewhere> {
     found
 }
 
-/// Whether a working directory has the name of a project's folder and is no other project's.
+/// Returns whether a working directory has the name of a project's folder and belongs to no other project.
 fn is_alike(dirs: &UserDirs, root: &Path, cwd: &Path) -> bool {
     cwd.file_name() == root.file_name() && !cwd.starts_with(root) && Tree::find(dirs, cwd).is_none()
 }
 
-/// The first working directory that a transcript names.
+/// Returns the first working directory in a transcript.
 fn working_directory(file: &Path) -> Option<PathBuf> {
     let mut head = Vec::new();
     File::open(file).ok()?.take(HEAD_BYTES_MAX).read_to_end(&mut head).ok()?;

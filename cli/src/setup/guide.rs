@@ -1,5 +1,5 @@
-//! Extras that `init` offers and `uninstall` takes out: a skill, a paragraph in AGENTS.md, and rules that allow the
-//! tools that change nothing, so that Claude knows when to use memory; and the merge driver of memory files.
+//! Extras that `init` offers and `uninstall` removes: guides that make Claude use memory (a skill, a paragraph in
+//! AGENTS.md, and rules that allow read-only tools), and the merge driver of memory files.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -29,12 +29,12 @@ pub enum Guide {
 }
 
 impl Guide {
-    /// Whether it goes into Claude Code's own files.
+    /// Returns whether the guide is written into Claude Code's own files.
     const fn is_registered(self) -> bool {
         matches!(self, Self::Skill | Self::Rules)
     }
 
-    /// Returns the files that it is written into; `by_plugin` where the plugin brings hooks, server and a skill.
+    /// Returns the files that contain the guide; `by_plugin` is set if the plugin provides hooks, server and a skill.
     pub fn files(
         self,
         by_plugin: bool,
@@ -52,7 +52,7 @@ impl Guide {
     }
 }
 
-/// Fails where something is wanted for Claude Code's files, and these are to be left alone.
+/// Fails if a requested guide is written to Claude Code's files, but these must not be changed.
 pub fn check(wanted: &[Guide], no_register: bool) -> Result {
     if no_register && wanted.iter().any(|guide| guide.is_registered()) {
         return Err(Failure::new(
@@ -64,7 +64,7 @@ pub fn check(wanted: &[Guide], no_register: bool) -> Result {
     Ok(())
 }
 
-/// Puts in what was asked for; `by_plugin` where the plugin brings hooks, server and a skill.
+/// Inserts the requested guides; `by_plugin` is set if the plugin provides hooks, server and a skill.
 pub fn put_all(
     wanted: &[Guide],
     by_plugin: bool,

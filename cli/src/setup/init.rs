@@ -1,6 +1,6 @@
-//! `throughline init`: sets a project up. It shows a plan (`plan.rs`), asks at most one question, vouches for the working
-//! tree, makes the memory folder, registers hooks and MCP server with Claude Code, and reads the sessions that are there
-//! already (`backfill.rs`).
+//! `throughline init`: sets up a project. It shows a plan (`plan.rs`), asks at most one question, trusts the working
+//! tree, creates the memory folder, registers hooks and MCP server with Claude Code, and reads existing sessions
+//! (`backfill.rs`).
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -36,14 +36,14 @@ use crate::world::World;
 
 /// The next steps.
 const NEXT: &str = "Next: work as usual. `throughline` shows what is known, `throughline why` what Claude was given.";
-/// Relation to Claude's own memories, for a new project.
+/// Explains the relation to Claude's own memories, for a new project.
 const TOGETHER: &str = "CLAUDE.md is never written, and Claude's auto memory is read but never changed. Throughline \
                         adds what sessions showed where it fits a prompt, a file or an error.";
-/// Extras, for a new project without any.
+/// Further options, for a new project that uses none of them.
 const MORE: &str = "More: `throughline init --with skill,agents,rules` lets Claude know when to use memory; \
                     `--with merge-driver` lets git merge memory files key by key.";
 
-/// Result of setting up.
+/// Result of the command.
 #[derive(Serialize)]
 struct SetUp {
     root: PathBuf,
@@ -53,9 +53,9 @@ struct SetUp {
     folder: PathBuf,
     #[serde(skip_serializing_if = "Option::is_none")]
     registered: Option<RegisterReport>,
-    /// Whether Claude Code's plugin brings hooks and server.
+    /// Whether Claude Code's plugin provides hooks and server.
     by_plugin: bool,
-    /// Result of learning from transcripts that were there already.
+    /// Result of learning from existing transcripts.
     #[serde(flatten)]
     backfill: Option<Backfill>,
 }
@@ -64,7 +64,7 @@ struct SetUp {
 pub fn run(args: &InitArgs, world: &World, out: &mut dyn Write) -> Result {
     let root = world.root();
     guide::check(&args.guides, args.no_register)?;
-    // Where nobody can be asked, the plan is that of `--yes`, and is only shown.
+    // Without a terminal the plan is that of `--yes`, and is only shown.
     let is_unanswered = !args.yes && !args.preview && !world.interactive;
     let args = &InitArgs { yes: args.yes || is_unanswered, ..args.clone() };
     let only_shows = args.dry_run || is_unanswered;
@@ -113,7 +113,7 @@ pub fn run(args: &InitArgs, world: &World, out: &mut dyn Write) -> Result {
     view::json(&done, out)
 }
 
-/// Lists what `--register-only` writes.
+/// Lists the entries that `--register-only` writes.
 fn registrations(args: &InitArgs, world: &World, scope: SettingsScope, root: &Path) -> Vec<String> {
     let hooks = world.claude.settings(scope, root);
     let servers = world.claude.servers(scope, root);
@@ -159,7 +159,7 @@ fn set_up(args: &InitArgs, world: &World, plan: &SetupPlan, out: &mut dyn Write)
         None => plan.chosen.clone(),
     };
     let moved = if plan.is_new { elsewhere::moved(&world.dirs, root) } else { Vec::new() };
-    // From here on something is written.
+    // Nothing is written before this line.
     let open = private_folders::close_all(&world.dirs);
     let tree =
         identity::vouch(&world.dirs, observed, Some(mode), crate::world::random()?, world.now)?;
@@ -169,7 +169,7 @@ fn set_up(args: &InitArgs, world: &World, plan: &SetupPlan, out: &mut dyn Write)
         settings::use_drafts(world)?;
     }
     let store = Store::open(&world.dirs, &tree)?;
-    // In a repository the folder comes with the first memory: a file there that nobody committed would keep git from
+    // In a repository the folder is created with the first memory: an uncommitted file there would prevent git from
     // pulling a colleague's.
     if store.root.is_none() || store.folder.is_dir() {
         store.create()?;
@@ -199,7 +199,7 @@ fn set_up(args: &InitArgs, world: &World, plan: &SetupPlan, out: &mut dyn Write)
     }
     writeln!(out, "{}", paint(STRONG, "Throughline is set up."))?;
     decide_earlier(args, world, plan, &tree)?;
-    // By now sessions that were named may have been taken as this project's.
+    // The named sessions may belong to this project now.
     let again = match args.earlier {
         Some(_) => Some(discover::transcripts(&world.dirs, &tree)?.transcripts),
         None => None,
@@ -231,7 +231,7 @@ fn set_up(args: &InitArgs, world: &World, plan: &SetupPlan, out: &mut dyn Write)
     Ok(SetUp { root, project, mode, folder, registered, by_plugin, backfill })
 }
 
-/// Fails where the next command would not find what was set up, so that setting up does not end with success then.
+/// Fails if later commands would not find the project, so that a failed setup does not end with success.
 fn check_found(world: &World, root: &Path) -> Result {
     if matches!(Tree::locate(&world.dirs, root), Some(Place::Trusted(_))) {
         return Ok(());
@@ -241,7 +241,7 @@ fn check_found(world: &World, root: &Path) -> Result {
     ))
 }
 
-/// Decides about sessions that may be another project's, as an option says.
+/// Applies the option about sessions that may belong to another project.
 fn decide_earlier(args: &InitArgs, world: &World, plan: &SetupPlan, tree: &Tree) -> Result {
     match args.earlier {
         Some(decision) => sync::decide(world, tree, decision, plan.earlier.newest),
@@ -249,14 +249,14 @@ fn decide_earlier(args: &InitArgs, world: &World, plan: &SetupPlan, tree: &Tree)
     }
 }
 
-/// Returns the failure of a person who left the question.
+/// Returns the failure for a cancelled question.
 fn left() -> Failure {
     Failure::new("nothing was set up")
         .hint("`throughline init --dry-run` shows what it would do; `--help` names the flags.")
 }
 
-/// Names the projects that this working tree might belong to, but which it does not join by
-/// itself: it may be a fork that is to be kept apart.
+/// Lists projects that this working tree may belong to. It does not join them automatically, since it may be a fork
+/// that should be separate.
 fn show_similar(
     world: &World,
     tree: &Tree,
@@ -281,7 +281,7 @@ fn show_similar(
     Ok(())
 }
 
-/// Shows what needs care about a registration.
+/// Prints warnings about a registration.
 fn show_registered(
     world: &World,
     root: &Path,

@@ -1,4 +1,4 @@
-//! The options of `init`.
+//! Options of `init`.
 
 use clap::Args;
 use memory_store::identity;
@@ -72,8 +72,9 @@ pub struct InitArgs {
 }
 
 impl InitArgs {
-    /// Returns whether it decides something for the person: it trusts memory files that are there, names the reader of
-    /// sessions, decides whose earlier sessions are, or moves memories. A folder without memories is set up for whoever asks.
+    /// Returns whether the command makes a decision that only a person may make: trusting existing memory files,
+    /// choosing the reader of sessions, assigning earlier sessions to a project, or moving memories. Setting up a
+    /// folder without memories requires no person.
     pub fn decides(&self, world: &World) -> bool {
         if self.dry_run || self.preview || self.register_only {
             return false;
@@ -85,7 +86,7 @@ impl InitArgs {
         is_named || if is_trusted { self.mode().is_some() } else { has_memories }
     }
 
-    /// How memories are kept, where that is said.
+    /// Returns the mode of storage, if an option sets it.
     pub fn mode(&self) -> Option<identity::Mode> {
         let is_said = self.private || self.committed || self.drafts;
         let mode = if self.private { identity::Mode::Private } else { identity::Mode::Committed };

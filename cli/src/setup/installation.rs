@@ -1,5 +1,5 @@
-//! An *installation* is the way in which the programs came to their folder. It decides what a person does to get them
-//! again: the installers note it beside the embedder's files, and package managers show by their folders.
+//! An *installation* is the way in which the programs were installed. It determines how a person installs them again.
+//! Our installers write a note beside the embedder's files; package managers are recognised by their folders.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -8,23 +8,23 @@ use memory_store::fs::disk;
 use crate::view::printable;
 use crate::world::World;
 
-/// The note of an installer, below the folder above the programs. `scripts/get` and `scripts/install` write it.
+/// The installer's note, below the folder above the programs. `scripts/get` and `scripts/install` write it.
 const ORIGIN: &str = "share/throughline/ORIGIN";
-/// Bytes that the note may have.
+/// Maximum bytes of the note.
 const ORIGIN_BYTES_MAX: usize = 8 << 10;
-/// The installer that an archive leaves there, below the same folder.
+/// The installer that a release archive contains, below the same folder.
 const INSTALLER: &str = "share/throughline-release/get";
 
-/// The way in which the programs came to their folder.
+/// The way in which the programs were installed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Installation {
     /// A release archive, by `scripts/get`.
     Archive {
-        /// The installer that the archive left.
+        /// The installer from the archive.
         installer: PathBuf,
-        /// The option that names where the archive came from; `None` where nobody noted it.
+        /// The option with the source of the archive; `None` if the note does not contain it.
         source: Option<ArchiveSource>,
-        /// The folder that it was installed into.
+        /// The folder of the installation.
         prefix: PathBuf,
     },
     /// The npm package.
@@ -37,7 +37,7 @@ pub enum Installation {
     BuiltHere(Option<Build>),
 }
 
-/// A run of `scripts/install`, as far as it was noted.
+/// A run of `scripts/install`, as far as it is recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Build {
     /// The folder of the sources; `None` where its name cannot be printed.
@@ -48,25 +48,25 @@ pub struct Build {
     registered: bool,
 }
 
-/// Where an archive came from.
+/// Source of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArchiveSource {
-    /// A server's address.
+    /// Address of a server.
     BaseUrl(String),
     /// A folder.
     From(String),
 }
 
 impl Installation {
-    /// Finds out how the programs of this machine were installed.
+    /// Determines how the programs of this machine were installed.
     pub fn find(world: &World) -> Self {
-        // A package manager may have put a link into the folder that `PATH` names.
+        // A package manager may have put a link into the folder found in `PATH`.
         let program = world.program("throughline");
         let real = program.canonicalize().unwrap_or(program);
         Self::packaged(&real).unwrap_or_else(|| Self::noted(&world.bin_dir))
     }
 
-    /// Returns the package manager whose folder the program is in.
+    /// Returns the package manager to whose folder the program belongs.
     fn packaged(program: &Path) -> Option<Self> {
         if program.starts_with("/nix/store") {
             return Some(Self::Nix);
@@ -78,14 +78,14 @@ impl Installation {
         })
     }
 
-    /// Reads what an installer noted beside the programs.
+    /// Reads the installer's note beside the programs.
     fn noted(bin_dir: &Path) -> Self {
         let prefix = bin_dir.parent().unwrap_or(bin_dir);
         let note = disk::read_if_there(&prefix.join(ORIGIN), ORIGIN_BYTES_MAX).ok().flatten();
         let note = note.and_then(|note| String::from_utf8(note).ok()).unwrap_or_default();
         let mut lines = note.lines();
         let (name, value) = lines.next().and_then(|line| line.split_once(' ')).unwrap_or_default();
-        // No installer of ours writes text that could repaint a terminal.
+        // Our installers never write text with terminal escapes.
         let value =
             Some(value).filter(|value| !value.is_empty() && printable::path(value) == *value);
         let value = value.map(str::to_owned);
@@ -106,7 +106,7 @@ impl Installation {
         Self::BuiltHere(None)
     }
 
-    /// Says how to install the programs again, as a sentence without its full stop.
+    /// Describes how to install the programs again, as a sentence without its full stop.
     pub fn again(&self, home: &Path) -> String {
         match self {
             Self::Archive { installer, source, prefix } => {
@@ -151,7 +151,7 @@ impl Build {
     }
 }
 
-/// Returns a word as a shell takes it, safe to print.
+/// Quotes a word for a shell, safe to print.
 pub fn word(text: &str) -> String {
     let text = printable::path(text);
     let is_safe = |c: char| c.is_ascii_alphanumeric() || "/._-:@+=,".contains(c);
@@ -167,7 +167,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns what helps in a home whose `~/.local` has these files.
+    /// Returns the instructions for a home whose `~/.local` contains these files.
     fn again(files: &[(&str, &str)]) -> String {
         let home = tempfile::tempdir().unwrap();
         let prefix = home.path().join(".local");
@@ -199,7 +199,7 @@ mod tests {
                 &[installer, (ORIGIN, "source /src\n")],
                 "Run `cd /src && scripts/install`".to_owned(),
             ),
-            // A name that would repaint the terminal.
+            // A name with terminal escapes.
             (&[(ORIGIN, "source /a\u{1b}[2Jb\n")], in_sources("scripts/install")),
             (
                 &[(ORIGIN, "source /a\rb\n--no-register\n")],

@@ -1,5 +1,5 @@
-//! Settings that `init --with merge-driver` puts into a repository and `uninstall` takes out: a line in
-//! `.gitattributes`, which is committed, and the driver in the repository's own configuration, which is this machine's.
+//! Settings of the merge driver, which `init --with merge-driver` adds to a repository and `uninstall` removes: a line
+//! in `.gitattributes`, which is committed, and the driver in the local configuration of the repository.
 
 use std::path::{Path, PathBuf};
 
@@ -14,12 +14,12 @@ use crate::world::World;
 /// The line of `.gitattributes`.
 const LINE: &str = ".throughline/memories/**/*.md merge=throughline";
 
-/// The file that says how git treats files.
+/// Returns the file with git's attributes.
 pub fn attributes(root: &Path) -> PathBuf {
     root.join(".gitattributes")
 }
 
-/// Returns the file of this repository's own configuration.
+/// Returns the local configuration file of the repository.
 pub fn config(root: &Path) -> PathBuf {
     root.join(".git/config")
 }
@@ -27,7 +27,7 @@ pub fn config(root: &Path) -> PathBuf {
 /// Registers the driver; returns whether anything changed.
 ///
 /// # Errors
-/// Outside of a repository, or where a file cannot be written.
+/// Returns an error outside of a repository, or if a file cannot be written.
 pub fn insert(world: &World, root: &Path) -> Result<bool> {
     let path = attributes(root);
     check_inside(&path, root)?;
@@ -43,7 +43,7 @@ pub fn insert(world: &World, root: &Path) -> Result<bool> {
         if has_line(text) {
             return Ok(NextText::Keep);
         }
-        // Where the last line has no end, ours has none, so that it can go without a trace.
+        // If the last line has no newline, ours has none either, so that it can be removed without a trace.
         Ok(NextText::Write(match text {
             text if text.is_empty() || text.ends_with('\n') => format!("{text}{LINE}\n"),
             text => format!("{text}\n{LINE}"),
@@ -52,7 +52,7 @@ pub fn insert(world: &World, root: &Path) -> Result<bool> {
     Ok(is_new || replaced.is_some())
 }
 
-/// Takes the line out of `.gitattributes`; returns that file where it changed.
+/// Removes the line from `.gitattributes`; returns that file if it changed.
 pub fn remove_line(root: &Path, run: RunMode) -> Result<Option<PathBuf>> {
     let path = attributes(root);
     if !path.exists() || check_inside(&path, root).is_err() || !replace::holds(&path, LINE)? {
@@ -68,10 +68,10 @@ pub fn remove_line(root: &Path, run: RunMode) -> Result<Option<PathBuf>> {
     Ok(replaced.map(|_| path))
 }
 
-/// Takes the driver out of the repository's configuration; returns that file where it changed.
+/// Removes the driver from the repository's configuration; returns that file if it changed.
 ///
 /// # Errors
-/// When git leaves it there.
+/// Returns an error if git does not remove it.
 pub fn remove_driver(root: &Path, run: RunMode) -> Result<Option<PathBuf>> {
     if !driver::registered(root).is_some_and(|command| is_ours(&command)) {
         return Ok(None);
@@ -86,7 +86,7 @@ pub fn remove_driver(root: &Path, run: RunMode) -> Result<Option<PathBuf>> {
     }
 }
 
-/// Tells whether git merges memory files with the driver; `None` where nobody asked for that.
+/// Checks that git merges memory files with the driver; `None` if it was never set up.
 pub fn check(world: &World, root: &Path) -> Option<HealthCheck> {
     const NAME: &str = "merge driver";
     const REMEDY: &str = "Run `throughline init --with merge-driver`.";
@@ -109,7 +109,7 @@ pub fn check(world: &World, root: &Path) -> Option<HealthCheck> {
     }
 }
 
-/// How git runs the driver.
+/// Returns the command with which git runs the driver.
 fn command(world: &World) -> String {
     let program = world.program("throughline");
     let program = program.to_string_lossy().replace('\'', "'\\''").replace('%', "%%");
@@ -127,7 +127,7 @@ fn has_line(text: &str) -> bool {
 fn without_line(text: &str) -> String {
     let kept = text.split_inclusive('\n').filter(|line| line.trim_end() != LINE);
     let rest: String = kept.collect();
-    // The end that the line before got.
+    // The newline that was added to the previous line.
     match text.ends_with(LINE) {
         true => rest.strip_suffix('\n').unwrap_or(&rest).to_owned(),
         false => rest,

@@ -1,4 +1,4 @@
-//! Setting a project up and taking it down again: `init`, `uninstall`, and our parts in Claude Code's settings.
+//! Setup and removal: `init`, `uninstall`, and our entries in Claude Code's settings.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ pub mod reader;
 pub mod settings;
 pub mod uninstall;
 
-/// A store in the home folder would vouch for everything below it.
+/// Rejects the home folder and the root of the file system: a store there would make everything below it trusted.
 pub fn refuse_home(world: &World, root: &Path) -> Result {
     let home = world.home.canonicalize().unwrap_or_else(|_| world.home.clone());
     if root == home || root.parent().is_none() {

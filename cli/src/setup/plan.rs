@@ -1,4 +1,4 @@
-//! The plan of `init`: a project as it is and the steps that follow, on one screen, before anything is written.
+//! The plan of `init`: the state of a project and the next steps, on one screen, before anything is written.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ use crate::world::World;
 
 const BYTES_PER_MIB: f64 = 1_048_576.0;
 
-/// A project before `init`, and the steps that `init` is going to take.
+/// State of a project before `init`, and the steps of `init`.
 #[derive(Serialize)]
 pub struct SetupPlan {
     root: PathBuf,
@@ -35,65 +35,65 @@ pub struct SetupPlan {
     pub joins: Option<String>,
     sessions: usize,
     bytes: u64,
-    /// Sentences about sessions that were recorded here and may be another project's.
+    /// Sentences about sessions recorded here that may belong to another project.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unclaimed: Vec<String>,
-    /// The place of memories.
+    /// Storage of memories.
     pub memories: identity::Mode,
-    /// The plugin that brings hooks and server.
+    /// The plugin that provides hooks and server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plugin: Option<String>,
-    /// The settings file that gets the hooks.
+    /// The settings file for the hooks.
     pub hooks: Option<PathBuf>,
-    /// The file that gets the MCP server.
+    /// The file for the MCP server.
     servers: Option<PathBuf>,
-    /// Files that the extras of `--with` go into.
+    /// Files that the extras of `--with` change.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     extras: Vec<PathBuf>,
-    /// The user's settings file, where it gets `review = true`, for all projects.
+    /// The user's settings file, if `review = true` is set in it for all projects.
     #[serde(skip_serializing_if = "Option::is_none")]
     drafts_set_in: Option<PathBuf>,
-    /// The reader of sessions, where that is not asked.
+    /// The reader of sessions, if no question is asked about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     read_by: Option<String>,
-    /// Readers that are not available, with the reason, and other things that need care.
+    /// Unavailable readers with the reasons, and other warnings.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
     /// Whether the sessions are read now.
     learns: bool,
-    /// Readers that the person is asked to choose from, before anything is written.
+    /// Readers to choose from before anything is written.
     pub asks: Option<Offers>,
-    /// The reader that the options name.
+    /// The reader named by options.
     #[serde(skip)]
     pub chosen: Option<Chosen>,
-    /// Git's answers about the folder.
+    /// State of the folder in git.
     #[serde(skip)]
     pub observed: Observed,
     /// Whether this working tree was not set up yet.
     #[serde(skip)]
     pub is_new: bool,
-    /// The place of memories until now, if the project is known.
+    /// Previous storage of memories, if the project is known.
     #[serde(skip)]
     before: Option<identity::Mode>,
-    /// The settings of Claude Code that get the hooks.
+    /// The scope of the Claude Code settings for the hooks.
     #[serde(skip)]
     pub scope: SettingsScope,
     /// Transcripts of the project.
     #[serde(skip)]
     pub found: Vec<Transcript>,
-    /// Sessions that were recorded here and may be another project's.
+    /// Sessions recorded here that may belong to another project.
     #[serde(skip)]
     pub earlier: UnclaimedSessions,
 }
 
 impl SetupPlan {
-    /// Looks at a project and plans the steps that `args` ask for. Writes nothing.
+    /// Examines a project and plans the steps requested by `args`. Writes nothing.
     pub fn of(args: &InitArgs, world: &World, root: &Path) -> Result<Self> {
         let observed = processor::git::observe(root);
         let known = identity::known(&world.dirs, &observed)?;
         let root = observed.root.clone();
         let tree = Tree {
-            // A new project has no folder of its own yet, by whatever id.
+            // A new project has no folder yet, so any id will do.
             project: known.as_ref().map_or(ProjectId([0; 16]), |known| known.project),
             main_root: observed.main_root.clone().unwrap_or_else(|| root.clone()),
             root: root.clone(),
@@ -116,7 +116,7 @@ impl SetupPlan {
             None if reader::is_chosen(world) => None,
             None => Some(Chosen::Rules(false)),
         };
-        // Where a project is joined, or memories move, another question is asked.
+        // Joining a project or moving memories requires another question.
         let moves = before.is_some_and(|before| before != memories);
         let is_open = args.llm.is_none() && chosen.is_some() && joins.is_none() && !moves;
         let offers =
@@ -170,13 +170,13 @@ impl SetupPlan {
         })
     }
 
-    /// Returns whether memories are kept in another place from now on.
+    /// Returns whether the storage of memories changes.
     pub fn moves(&self) -> bool {
         self.before.is_some_and(|before| before != self.memories)
     }
 
-    /// Returns the question that needs a yes before anything is written, and the failure without one: private memories
-    /// come into a repository, or another working tree shares them.
+    /// Returns the question that must be confirmed before anything is written, and the failure otherwise: private
+    /// memories would be added to a repository, or another working tree would share them.
     pub fn question(&self) -> Option<(String, Failure)> {
         if self.moves() {
             let root = self.root.display();
@@ -197,7 +197,7 @@ impl SetupPlan {
         Some((question, failure))
     }
 
-    /// Prints it on one screen.
+    /// Prints the plan on one screen.
     pub fn show(&self, world: &World, is_pending: bool, out: &mut dyn Write) -> Result {
         let place = |path: &Path| view::folder(path, &world.home);
         writeln!(out, "{} {}", paint(STRONG, "Throughline for"), place(&self.root))?;
@@ -260,7 +260,7 @@ impl SetupPlan {
     }
 }
 
-/// Returns the settings that have our hooks already.
+/// Returns the scope of the settings that already contain our hooks.
 fn registered(world: &World, root: &Path) -> Option<SettingsScope> {
     let files = register::find_hooks(world, root);
     let has_hooks = |scope: &SettingsScope| {
@@ -271,7 +271,7 @@ fn registered(world: &World, root: &Path) -> Option<SettingsScope> {
     SettingsScope::ALL.into_iter().find(has_hooks)
 }
 
-/// Returns what happens to the memories of a project that keeps them in another place from now on.
+/// Describes the effect on memories if their storage changes.
 fn moved(memories: identity::Mode) -> &'static str {
     match memories {
         identity::Mode::Private => {
@@ -285,7 +285,7 @@ fn moved(memories: identity::Mode) -> &'static str {
     }
 }
 
-/// Returns the place where a project was first seen, and how it keeps its memories.
+/// Returns the first path of a project, or its id, with the storage of its memories.
 fn name(project: &Identity) -> String {
     let id = project.project.to_string();
     let place = project.paths.first().map_or(id, |path| path.display().to_string());

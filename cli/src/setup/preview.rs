@@ -1,4 +1,4 @@
-//! The preview of `init`: what a session would be told now. The sessions at hand are read in a temporary home, without a
+//! The preview of `init`: what would be injected now. The existing sessions are read in a temporary home, without a
 //! model, before anything is written into the repository.
 
 use std::cmp::Reverse;
@@ -24,33 +24,33 @@ use crate::view::style::{CARE, QUIET, STRONG, paint};
 use crate::view::{self, clock, plain, wrap};
 use crate::world::World;
 
-/// Prompts that are shown with an answer.
+/// Maximum prompts shown with an answer.
 const EXAMPLES_MAX: usize = 5;
-/// Prompts that are tried, the last ones, and the sessions in which they are looked for.
+/// Maximum prompts that are tried, the latest ones, and the sessions searched for them.
 const PROMPTS_MAX: usize = 60;
 const SESSIONS_MAX: usize = 40;
-/// Answers that are looked at for one prompt.
+/// Maximum answers considered for one prompt.
 const FOUND_MAX: usize = 8;
-/// Terms that an answer has in common with the prompt at least.
+/// Minimum terms that an answer shares with the prompt.
 const SHARED_MIN: usize = 3;
-/// Characters of an answer.
+/// Maximum characters of an answer.
 const ANSWER_CHARS_MAX: usize = 300;
 
-/// Texts that a session would be given.
+/// Texts that would be injected into a session.
 #[derive(Debug, Default, Serialize)]
 pub struct InitPreview {
-    /// Transcripts that were read.
+    /// Number of transcripts read.
     pub transcripts: usize,
-    /// Sessions of this path that would not be learned from, and the command that decides about them.
+    /// Sessions of this path that would not be learned from, with the command to decide about them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unclaimed: Vec<String>,
-    /// Where the work was left.
+    /// The handoff of the last session.
     pub handoff: Option<LeftSession>,
-    /// Prompts of this history with what an earlier session answers, newest first.
+    /// Prompts of this history with the answers of earlier sessions, newest first.
     pub examples: Vec<Example>,
 }
 
-/// A prompt and what an earlier session answers.
+/// A prompt and the answer from an earlier session.
 #[derive(Debug, PartialEq, Serialize)]
 pub struct Example {
     /// The time of the prompt.
@@ -63,14 +63,14 @@ pub struct Example {
     answer: String,
 }
 
-/// Reads the history and asks it. Nothing stays of it.
+/// Reads the history and searches it. Nothing is stored permanently.
 pub fn of(world: &World, observed: &Observed) -> Result<InitPreview> {
     let folder = tempfile::tempdir().map_err(|error| {
         Failure::new(format!("no temporary folder: {error}"))
             .hint("Set TMPDIR to a folder that you may write.")
     })?;
     let place = |name: &str| folder.path().join(name);
-    // No settings: no model is asked, and nothing leaves this machine.
+    // Without settings no model is used, and nothing is sent to other machines.
     let dirs = UserDirs {
         data: place("data"),
         state: place("state"),
@@ -99,7 +99,7 @@ pub fn of(world: &World, observed: &Observed) -> Result<InitPreview> {
     Ok(InitPreview { transcripts, unclaimed, handoff, examples })
 }
 
-/// Returns the prompts that earlier sessions answer best, newest first.
+/// Returns the prompts with the best answers in earlier sessions, newest first.
 fn examples(recall: &Recall, prompts: Vec<TypedPrompt>, now: Timestamp) -> Vec<Example> {
     let mut found: Vec<(TypedPrompt, Hit)> = prompts
         .into_iter()
@@ -119,13 +119,13 @@ fn examples(recall: &Recall, prompts: Vec<TypedPrompt>, now: Timestamp) -> Vec<E
     found.into_iter().map(example).collect()
 }
 
-/// Returns the best of what sessions before a prompt's own say about it.
+/// Returns the best answer to a prompt in earlier sessions.
 fn answer(recall: &Recall, prompt: &TypedPrompt, now: Timestamp) -> Option<Hit> {
     let search = Search {
         text: prompt.text.clone(),
         tier: Tier::Passages,
         limit: FOUND_MAX,
-        // A passage of the prompt itself would be the best one.
+        // The best match would be the prompt itself.
         until: Some(Timestamp(prompt.at.0 - 1)),
         ..Search::default()
     };
@@ -137,7 +137,7 @@ fn answer(recall: &Recall, prompt: &TypedPrompt, now: Timestamp) -> Option<Hit> 
     found.into_iter().find(is_answer)
 }
 
-/// Counts the distinct terms that two texts have in common.
+/// Counts the distinct terms that two texts share.
 fn shared_terms(one: &str, other: &str) -> usize {
     let terms = |text: &str| -> BTreeSet<String> {
         tokens(text).into_iter().map(|token| token.term).collect()
@@ -145,7 +145,7 @@ fn shared_terms(one: &str, other: &str) -> usize {
     terms(one).intersection(&terms(other)).count()
 }
 
-/// Prints what would be told.
+/// Prints the preview.
 pub fn show(preview: &InitPreview, out: &mut dyn Write) -> Result {
     for unclaimed in &preview.unclaimed {
         writeln!(out, "{} {}", paint(CARE, "!"), plain(unclaimed))?;
@@ -176,7 +176,7 @@ pub fn show(preview: &InitPreview, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Prints what would be told and changes nothing.
+/// Prints the preview without changing anything.
 pub fn run(world: &World, observed: &Observed, json: bool, out: &mut dyn Write) -> Result {
     let preview = of(world, observed)?;
     if json {

@@ -1,4 +1,4 @@
-//! The reader of sessions: asked for once by `init`, in one screen, and told in `status`.
+//! The reader of sessions: `init` asks for it once, and `status` reports it.
 
 use std::time::Duration;
 
@@ -22,19 +22,19 @@ use crate::view::style::{STRONG, paint};
 use crate::view::{self, clock};
 use crate::world::World;
 
-/// Sessions whose cost is told, the last ones.
+/// Number of recent sessions whose cost is reported.
 const SESSIONS_TOLD: usize = 3;
 /// Characters of a session's id that are shown.
 const SESSION_CHARS: usize = 8;
-/// Tokens asked and answered, by which a price is told where there is no session yet.
+/// Tokens of a typical request and answer, for a price estimate without any session.
 const TYPICAL_TOKENS: (u64, u64) = (10_000, 1_000);
-/// The provider that is Claude Code.
+/// Name of the provider Claude Code.
 const CLAUDE_PROVIDER: &str = "claude";
 
-/// A choice that was made on the command line.
+/// Reader that was chosen on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReaderName {
-    /// No model: rules find standing wishes alone.
+    /// No model: rules find only standing wishes.
     Rules,
     /// A model of Ollama; without a name, the first one.
     Ollama(Option<String>),
@@ -57,21 +57,21 @@ impl std::str::FromStr for ReaderName {
     }
 }
 
-/// The reader that was chosen, looked at so that it can be set.
+/// Chosen reader, checked and ready to be written to the settings.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Chosen {
-    /// No model; `true` where somebody said so, so that a model that was set before goes.
+    /// No model; `true` if it was chosen explicitly, so that a model set before is removed.
     Rules(bool),
-    /// A model, which answers or may be asked.
+    /// A model that is available.
     Model(Box<Llm>),
 }
 
-/// States what follows where no model reads sessions.
+/// Explains the consequences of having no model.
 pub const WITHOUT_MODEL: &str = "No model reads sessions: nothing is written into the repository until one is chosen \
                                  (`throughline config llm`) or somebody uses `throughline add`.";
 
 impl Chosen {
-    /// Returns the reader in words.
+    /// Returns the reader's name in words.
     pub fn told(&self) -> String {
         match self {
             Self::Rules(_) => "nobody (`throughline config llm` chooses a model)".to_owned(),
@@ -82,7 +82,7 @@ impl Chosen {
         }
     }
 
-    /// Writes it into the settings.
+    /// Writes the choice into the settings.
     pub fn set(&self, world: &World) -> Result {
         match self {
             Self::Rules(false) => Ok(()),
@@ -92,15 +92,15 @@ impl Chosen {
     }
 }
 
-/// Whether somebody chose before.
+/// Returns whether a reader was chosen before.
 pub fn is_chosen(world: &World) -> bool {
     settings_file::load(&world.dirs, None).0.llm.is_some()
 }
 
-/// Looks whether a reader can be had.
+/// Checks that a reader is available.
 ///
 /// # Errors
-/// When no model answers, or Claude Code cannot be asked.
+/// Returns an error if no model answers, or Claude Code cannot be used.
 pub fn look_at(world: &World, reader: &ReaderName, is_said: bool) -> Result<Chosen> {
     let llm = match reader {
         ReaderName::Rules => return Ok(Chosen::Rules(is_said)),
@@ -121,8 +121,8 @@ pub fn look_at(world: &World, reader: &ReaderName, is_said: bool) -> Result<Chos
     Ok(Chosen::Model(Box::new(llm)))
 }
 
-/// The models of the Ollama that answers, at least one, best first. Machines that the user agreed to, here or before,
-/// may be asked.
+/// Returns the models of a running Ollama, best first and at least one. Only machines that the user has agreed to, now
+/// or before, are queried.
 pub fn models(world: &World, host: &str, consent: &[String]) -> Result<Vec<String>> {
     let (settings, _) = settings_file::load(&world.dirs, None);
     let before = settings.llm.map(|llm| llm.consented_hosts).unwrap_or_default();
@@ -142,12 +142,12 @@ pub fn models(world: &World, host: &str, consent: &[String]) -> Result<Vec<Strin
     }
 }
 
-/// The best model of the Ollama that answers.
+/// Returns the best model of a running Ollama.
 pub fn first_model(world: &World, host: &str, consent: &[String]) -> Result<String> {
     Ok(models(world, host, consent)?.swap_remove(0))
 }
 
-/// Fails where Claude Code cannot be asked, or would be asked elsewhere than sessions go.
+/// Fails if Claude Code cannot be used, or would send requests to another service than sessions do.
 pub fn refuse_claude(world: &World, llm: &Llm) -> Result {
     match settings::claude_problem(world, llm) {
         Some(problem) => Err(Failure::new(problem).hint("Nothing was changed.")),
@@ -155,18 +155,18 @@ pub fn refuse_claude(world: &World, llm: &Llm) -> Result {
     }
 }
 
-/// A reader that can be had.
+/// An available reader.
 #[derive(Serialize)]
 struct Offer {
-    /// Name for the question.
+    /// Label in the question.
     label: String,
-    /// What follows from it.
+    /// Consequences of the choice.
     means: String,
     #[serde(skip)]
     reader: ReaderName,
 }
 
-/// Readers that can be had, and why others cannot.
+/// The available readers, and why others are unavailable.
 #[derive(Serialize)]
 pub struct Offers {
     offers: Vec<Offer>,
@@ -175,7 +175,7 @@ pub struct Offers {
 }
 
 impl Offers {
-    /// Looks which readers can be had for the sessions that were `found`. A model on this machine comes first.
+    /// Determines which readers are available for the sessions in `found`. Models on this machine are listed first.
     pub fn find(world: &World, found: &[Transcript]) -> Self {
         let (mut offers, mut refused) = (Vec::new(), Vec::new());
         match ollama::models(world, "", &[]) {
@@ -206,35 +206,35 @@ impl Offers {
         Self { offers, refused }
     }
 
-    /// Returns whether there is something to choose.
+    /// Returns whether there is more than one reader to choose from.
     pub fn is_choice(&self) -> bool {
         self.offers.len() > 1
     }
 
-    /// Returns each reader with what follows from it.
+    /// Returns each reader with its consequences.
     pub fn lines(&self) -> impl Iterator<Item = String> {
         let line = |offer: &Offer| format!("{}: {}", paint(STRONG, &offer.label), offer.means);
         self.offers.iter().map(line)
     }
 
-    /// Returns why others cannot be had.
+    /// Returns why other readers are unavailable.
     pub fn refused(&self) -> &[String] {
         &self.refused
     }
 
-    /// Asks for one; `None` where the person leaves the question.
+    /// Asks for a reader; `None` if the user cancels.
     pub fn ask(&self) -> Result<Option<ReaderName>> {
         let labels: Vec<String> = self.offers.iter().map(|offer| offer.label.clone()).collect();
-        // Pressing enter alone sends nothing away.
+        // The default choice sends no data to another machine.
         let safe = self.offers.iter().position(|offer| offer.reader != ReaderName::Claude);
         let at = ask::select("Who reads your sessions?", &labels, safe.unwrap_or_default())?;
         Ok(at.and_then(|at| self.offers.get(at)).map(|offer| offer.reader.clone()))
     }
 }
 
-/// Returns what follows where Claude Code reads sessions: where the text goes, who pays, and how much.
+/// Returns the consequences of Claude Code as reader: destination of the text, payer and cost.
 fn claude_means(world: &World, found: &[Transcript], llm: &Llm) -> String {
-    // The settings that came with the project are not read before somebody vouched for it.
+    // The project's own settings are not read before the project is trusted.
     let (settings, _) = settings_file::load(&world.dirs, None);
     let client = llm::claude_version();
     let prices = Prices::of(client);
@@ -260,38 +260,38 @@ fn claude_means(world: &World, found: &[Transcript], llm: &Llm) -> String {
     )
 }
 
-/// Returns an amount of US dollars, with parts of a cent where it is small.
+/// Formats an amount in US dollars, with fractions of a cent if it is small.
 fn usd(amount: f64) -> String {
     if amount < 0.1 { format!("${amount:.4}") } else { format!("${amount:.2}") }
 }
 
-/// Cost of reading, and its bounds.
+/// Cost of reading sessions, with its limits.
 #[derive(Debug, Serialize)]
 pub struct ReadingCost {
-    /// Today, by the model that is set.
+    /// Cost of today with the configured model.
     pub today: Spent,
-    /// Tokens that a day may cost.
+    /// Limit of tokens for each day.
     pub tokens_per_day: Option<u64>,
-    /// US dollars that a day may cost.
+    /// Limit of US dollars for each day.
     pub usd_per_day: Option<f64>,
-    /// The last sessions that something was asked about, newest first.
+    /// The last sessions that led to requests, newest first.
     pub sessions: Vec<Spent>,
-    /// Sessions that the model has not read to their end.
+    /// Number of sessions that the model has not read completely.
     pub waiting: usize,
-    /// Why these wait in the background.
+    /// Reason why background reading is paused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused: Option<String>,
-    /// Cost of one of them, by the last ones.
+    /// Estimated cost of one session, from the recent ones.
     pub each: Option<Spent>,
-    /// Questions that failed again and again.
+    /// Number of requests that failed repeatedly and are suspended.
     pub set_aside: usize,
-    /// Why the last question got no answer.
+    /// Reason why the last request failed.
     pub trouble: Option<Trouble>,
-    /// Why nothing can be asked.
+    /// Reason why no request is possible.
     pub problem: Option<String>,
 }
 
-/// Adds up the cost of reading so far.
+/// Sums up the cost of reading so far.
 pub fn cost(world: &World, home: &ProjectDir, llm: &Llm) -> ReadingCost {
     let spent = usage::spent(&usage::ledger(&world.dirs));
     let provider = format!("{}/{}", llm.provider, llm.model);
@@ -321,7 +321,7 @@ fn today(spent: &[Spent], now: Timestamp, provider: &str) -> Spent {
 }
 
 impl ReadingCost {
-    /// Returns it in lines for people.
+    /// Returns the cost as lines of text.
     pub fn lines(&self) -> Vec<String> {
         let mut bounds = Vec::new();
         bounds.extend(self.tokens_per_day.map(tokens_told));
@@ -342,7 +342,7 @@ impl ReadingCost {
         lines
     }
 
-    /// How many sessions wait, and what they will take.
+    /// Returns the number of waiting sessions and their estimated cost.
     fn told_waiting(&self) -> Option<String> {
         let count = Some(self.waiting).filter(|count| *count > 0)?;
         let verb = if count == 1 { "waits" } else { "wait" };
@@ -354,7 +354,7 @@ impl ReadingCost {
         Some(format!("{wait}: {time}, {} by the last ones", tokens_told(tokens)))
     }
 
-    /// Returns warnings that a person should see.
+    /// Returns warnings for the user.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         warnings.extend(
@@ -400,7 +400,7 @@ fn tokens_told(tokens: u64) -> String {
     view::plural(usize::try_from(tokens).unwrap_or(usize::MAX), "token")
 }
 
-/// Has what was set aside asked again; says how much that is.
+/// Retries suspended requests; returns their number.
 pub fn retry(home: &ProjectDir) -> Result<usize> {
     aside::retry(home).map_err(Failure::from)
 }

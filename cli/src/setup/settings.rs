@@ -1,4 +1,4 @@
-//! Changes to the user's own settings file, and to the model in it that reads sessions.
+//! Changes to the user's settings file, including the model that reads sessions.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -16,15 +16,14 @@ use crate::failure::{AtPath as _, Failure, Result};
 use crate::inspect::migrations;
 use crate::world::World;
 
-/// Lets no model read sessions.
+/// Removes the model that reads sessions.
 pub fn use_rules(world: &World) -> Result {
     edit(world, |document| {
         document.remove("llm");
     })
 }
 
-/// Sets the model that reads sessions. The consents given before, bounds and patience stay where
-/// nothing else is said.
+/// Sets the model that reads sessions. Existing consents, limits and timeouts are kept unless they are specified.
 pub fn use_llm(
     world: &World,
     chosen: &Llm,
@@ -37,7 +36,7 @@ pub fn use_llm(
             document["llm"] = Item::Table(Table::new());
         }
         let llm = &mut document["llm"];
-        // What is about a server says nothing about another provider's.
+        // Settings of a server do not apply to another provider.
         let same = llm.get("provider").and_then(Item::as_str) == Some(&*chosen.provider);
         if let (false, Some(table)) = (same, llm.as_table_like_mut()) {
             table.remove("host");
@@ -69,17 +68,17 @@ pub fn use_llm(
     })
 }
 
-/// Lets what is learned wait for a review, in all projects of this user.
+/// Requires a review of all learned memories, in all projects of this user.
 pub fn use_drafts(world: &World) -> Result {
     edit(world, |document| document["review"] = value(true))
 }
 
-/// Tells of [`use_drafts`] what it sets in `file`.
+/// Describes the setting that [`use_drafts`] writes to `file`.
 pub fn told_drafts(file: &str) -> String {
     format!("`review = true` in {file}, for all your projects")
 }
 
-/// Changes the user's settings file, which has the format of this program then; comments and order stay.
+/// Changes the user's settings file, after migrating it to this program's format; comments and order are kept.
 fn edit(world: &World, change: impl FnOnce(&mut DocumentMut)) -> Result {
     migrations::before_settings(world)?;
     edit_file(&world.dirs.config_file(), change)
@@ -95,7 +94,7 @@ fn edit_file(path: &Path, change: impl FnOnce(&mut DocumentMut)) -> Result {
     write(path, &document.to_string())
 }
 
-/// Reads the text of our own settings file, so that it can be changed.
+/// Parses our own settings file for a change.
 pub fn parsed(path: &Path, text: &str) -> Result<DocumentMut> {
     text.parse().map_err(|error: toml_edit::TomlError| {
         Failure::new(format!("{}: {}", path.display(), error.message()))
@@ -109,10 +108,10 @@ pub fn write(path: &Path, text: &str) -> Result {
     Ok(replace(path, text.as_bytes(), Privacy::Private)?)
 }
 
-/// Returns the hosts that the user agreed to, here or before.
+/// Returns the hosts that the user has agreed to, now or before.
 ///
 /// # Errors
-/// When the model's host is none of them and not this machine.
+/// Returns an error if the model's host is another machine and not among them.
 pub fn consents(world: &World, llm: &Llm, consent: &[String]) -> Result<Vec<String>> {
     let (settings, _) = settings_file::load(&world.dirs, None);
     let mut consented = settings.llm.map(|llm| llm.consented_hosts).unwrap_or_default();
@@ -132,22 +131,22 @@ pub fn consents(world: &World, llm: &Llm, consent: &[String]) -> Result<Vec<Stri
     ))
 }
 
-/// A model of the Ollama in the usual place.
+/// Returns a model of the Ollama at the default address.
 pub fn ollama_model(model: &str) -> Llm {
     Llm { model: model.to_owned(), ..Llm::default() }
 }
 
-/// A model of Claude Code.
+/// Returns a model of Claude Code.
 pub fn claude_model(model: &str) -> Llm {
     Llm { provider: "claude".to_owned(), model: model.to_owned(), ..Llm::default() }
 }
 
-/// Why Claude Code cannot be asked, if it cannot.
+/// Returns the reason why Claude Code cannot be used; `None` if it can.
 pub fn claude_problem(world: &World, llm: &Llm) -> Option<String> {
     processor::llm::problem(llm, world.ollama_host.as_deref(), &roots(world))
 }
 
-/// The working trees whose settings of Claude Code count here.
+/// Returns the working trees whose Claude Code settings apply here.
 pub fn roots(world: &World) -> Vec<PathBuf> {
     match Tree::find(&world.dirs, &world.cwd) {
         Some(tree) if tree.root != tree.main_root => vec![tree.root, tree.main_root],

@@ -23,9 +23,9 @@ mod account;
 mod by_hand;
 mod parts;
 
-/// Files of the programs that the installers put into `share/throughline`, which may be our data folder, too.
+/// Files of the programs that the installers put into `share/throughline`, which may also be our data folder.
 const INSTALLED: [&str; 5] = ["LICENSE", "NOTICE", "CHANGELOG.md", "ORIGIN", "MODEL"];
-/// How the names of the embedder's files begin.
+/// Prefixes of the embedder's files.
 const MODELS: [&str; 2] = ["table-v", "transformer-v"];
 
 /// Takes out what `init` put into Claude Code's files and those of all projects, and what the documentation tells you to
@@ -55,16 +55,16 @@ impl UninstallArgs {
     }
 }
 
-/// Files that were changed and deleted.
+/// Changed and deleted files.
 #[derive(Default, Serialize)]
 struct Done {
-    /// Files that a part was taken out of, or that were a part and are gone.
+    /// Files from which a part was removed, or which were removed completely.
     changed: Vec<PathBuf>,
-    /// Folders that were deleted, but for the programs' own files.
+    /// Deleted folders, except for the programs' own files.
     deleted: Vec<PathBuf>,
-    /// Parts that could not be taken out, and why.
+    /// Parts that could not be removed, with the reasons.
     failed: Vec<String>,
-    /// Lines and files that a person has to delete.
+    /// Lines and files that the user has to delete.
     by_hand: Vec<ByHand>,
 }
 
@@ -81,7 +81,7 @@ pub fn run(args: &UninstallArgs, world: &World, out: &mut dyn Write) -> Result {
         return would(args, world, out);
     }
     let told: &mut dyn Write = if args.write.json { &mut std::io::sink() } else { &mut *out };
-    // Asked first: who declines has changed nothing.
+    // Asked first, so that nothing has changed if the user declines.
     if args.purge && !args.yes {
         show_purge(world, told)?;
         if !ask::confirm(world, "Uninstall and delete all of this?", false)? {
@@ -115,7 +115,7 @@ pub fn run(args: &UninstallArgs, world: &World, out: &mut dyn Write) -> Result {
     failure.map_or(Ok(()), Err)
 }
 
-/// Says what would be taken out and deleted.
+/// Prints what would be removed and deleted.
 fn would(args: &UninstallArgs, world: &World, out: &mut dyn Write) -> Result {
     let roots = parts::roots(world)?;
     let mut account = Account::new(RunMode::Dry);
@@ -137,7 +137,7 @@ fn would(args: &UninstallArgs, world: &World, out: &mut dyn Write) -> Result {
     failure.map_or(Ok(()), Err)
 }
 
-/// Prints the lines and files that a person has to delete.
+/// Prints the lines and files that the user has to delete.
 fn show_by_hand(by_hand: &[ByHand], out: &mut dyn Write) -> Result {
     if by_hand.is_empty() {
         return Ok(());
@@ -147,7 +147,7 @@ fn show_by_hand(by_hand: &[ByHand], out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Says what a purge deletes, and where.
+/// Prints what a purge deletes, with the paths.
 fn show_purge(world: &World, out: &mut dyn Write) -> Result {
     let dirs = &world.dirs;
     let projects = fs::read_dir(dirs.data.join("projects")).into_iter().flatten().flatten();
@@ -176,7 +176,7 @@ fn purge(world: &World, roots: &[PathBuf], done: &mut Done, out: &mut dyn Write)
     let dirs = &world.dirs;
     let installed = dirs.models.as_deref().filter(|models| is_same(models, &dirs.data));
     for folder in [&dirs.data, &dirs.state, &dirs.config] {
-        // The programs' own files may lie there, too.
+        // The folder may also contain the programs' own files.
         let is_shared = installed.is_some() && *folder == dirs.data;
         let deleted = if is_shared { empty(folder) } else { fs::remove_dir_all(folder) };
         match deleted {
@@ -195,7 +195,7 @@ fn purge(world: &World, roots: &[PathBuf], done: &mut Done, out: &mut dyn Write)
             Err(error) => return Err(error).at(folder),
         }
     }
-    // The note alone is nobody's memory.
+    // A folder with only the README contains no memory.
     for root in roots {
         if let Some(folder) = readme::remove_alone(&root.join(STORE_DIR).join("memories")) {
             writeln!(out, "Deleted {}, which held no memory", view::path(&folder))?;
@@ -210,7 +210,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
     real(one) == real(other)
 }
 
-/// Deletes what is in a folder but the programs' own files, and the folder where that leaves nothing in it.
+/// Deletes the contents of a folder except the programs' own files, and the folder itself if it is empty then.
 fn empty(folder: &Path) -> std::io::Result<()> {
     let entries = fs::read_dir(folder)?.collect::<std::io::Result<Vec<_>>>()?;
     let (ours, others): (Vec<PathBuf>, Vec<PathBuf>) =

@@ -15,7 +15,7 @@ pub struct FieldChange {
     pub told: String,
 }
 
-/// Tells all differences between two versions of a memory.
+/// Describes all differences between two versions of a memory.
 pub fn between(old: &Memory, new: &Memory) -> Vec<FieldChange> {
     let mut changes = Vec::new();
     let mut tell = |field: &'static str, told: Option<String>| {
@@ -68,13 +68,13 @@ pub fn between(old: &Memory, new: &Memory) -> Vec<FieldChange> {
     ] {
         tell(field, differs.then(|| format!("its `{field}` differs")));
     }
-    // The files are the same ones, and one was seen anew.
+    // The paths are equal, but the recorded state of a file changed.
     let is_seen = paths(old) == paths(new) && old.paths != new.paths;
     tell("paths", is_seen.then(|| "its files were seen anew".to_owned()));
     changes
 }
 
-/// A text in one line, safe to print.
+/// Formats a text as one line, safe to print.
 pub fn line(text: &str) -> String {
     plain(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -137,7 +137,7 @@ fn until(
     (old != new).then(told)
 }
 
-/// Tells what a list gains and loses.
+/// Describes added and removed items of a list.
 fn list(what: &str, old: &[String], new: &[String]) -> Option<String> {
     let only = |all: &[String], other: &[String]| -> Vec<String> {
         all.iter().filter(|item| !other.contains(item)).map(|item| line(item)).collect()

@@ -1,4 +1,4 @@
-//! Times as people read them: in their own zone. JSON has them in UTC.
+//! Times in the user's zone. JSON contains them in UTC.
 
 use std::sync::LazyLock;
 
@@ -8,30 +8,30 @@ use memory_store::Timestamp;
 
 const MINUTE_MS: i64 = 60_000;
 
-/// The user's zone: what `TZ` says, or else the system; UTC where neither does.
+/// The user's zone: the value of `TZ`, or else of the system; UTC if neither is set.
 static ZONE: LazyLock<TimeZone> = LazyLock::new(TimeZone::system);
 
-/// A day and minute, with the distance from UTC.
+/// Formats a day and minute, with the offset from UTC.
 pub fn time(at: Timestamp) -> String {
     time_in(at, &ZONE)
 }
 
-/// A time of day, to the second.
+/// Formats a time of day, to the second.
 pub fn second(at: Timestamp) -> String {
     zoned(at, &ZONE).map_or_else(|| at.to_string(), |at| at.strftime("%H:%M:%S").to_string())
 }
 
-/// A day.
+/// Formats a day.
 pub fn date(at: Timestamp) -> String {
     date_in(at, &ZONE)
 }
 
-/// The Monday of the week, as a day.
+/// Returns the Monday of the week, as a day.
 pub fn week(at: Timestamp) -> String {
     weeks_before(at, 1, &ZONE).pop().unwrap_or_else(|| date(at))
 }
 
-/// The Mondays of the last weeks up to a time, oldest first; none for what lies beyond the times that the library knows.
+/// Returns the Mondays of the last weeks up to a time, oldest first; empty for times outside the library's range.
 pub fn last_weeks(now: Timestamp, count: i64) -> Vec<String> {
     weeks_before(now, count, &ZONE)
 }
@@ -44,13 +44,13 @@ fn weeks_before(now: Timestamp, count: i64, zone: &TimeZone) -> Vec<String> {
     (0..count).rev().filter_map(|back| Some(monday(back)?.to_string())).collect()
 }
 
-/// A time as people say it: how long ago within the last hour, the time of today and yesterday, days ago within a week,
-/// and else the day.
+/// Formats a time relative to now: minutes within the last hour, the time for today and yesterday, days within a week,
+/// and otherwise the date.
 pub fn ago(at: Timestamp, now: Timestamp) -> String {
     ago_in(at, now, &ZONE)
 }
 
-/// A span up to now, as people say it: of minutes or days where it is short, and else since when.
+/// Formats the span since a time: in minutes or days if it is short, otherwise as a date.
 pub fn since(at: Timestamp, now: Timestamp) -> String {
     since_in(at, now, &ZONE)
 }
@@ -73,7 +73,7 @@ fn ago_in(at: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
     let minutes = (now.0 - at.0) / MINUTE_MS;
     let days = today.since(then).map_or(i64::MAX, |span| i64::from(span.get_days()));
     match (minutes, days) {
-        // A clock that was set back, or one of another machine.
+        // The clock was set back, or the time is from another machine.
         (..0, _) => date_in(at, zone),
         (0, _) => "just now".to_owned(),
         (1, _) => "1 minute ago".to_owned(),
@@ -95,7 +95,7 @@ fn date_in(at: Timestamp, zone: &TimeZone) -> String {
     zoned(at, zone).map_or_else(|| at.date(), told)
 }
 
-/// `None` for what lies beyond the times that the library knows.
+/// `None` for times outside the library's range.
 fn zoned(at: Timestamp, zone: &TimeZone) -> Option<Zoned> {
     Some(jiff::Timestamp::from_millisecond(at.0).ok()?.to_zoned(zone.clone()))
 }
@@ -133,7 +133,7 @@ mod tests {
         ] {
             assert_eq!(since_in(at(then), now, &zone), expected, "{then}");
         }
-        // A time that no calendar has is told as it is.
+        // A time outside the calendar is printed as it is.
         let beyond = Timestamp(i64::MAX);
         assert_eq!(ago_in(beyond, now, &zone), beyond.to_string());
     }
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(time_in(at, &zone(2)), "2026-03-29 01:30 +02:00");
         assert_eq!(date_in(at, &zone(2)), "2026-03-29");
         assert_eq!(date_in(at, &zone(-7)), "2026-03-28");
-        // A time that no calendar has is told as it is.
+        // A time outside the calendar is printed as it is.
         assert_eq!(time_in(Timestamp(i64::MAX), &zone(2)), Timestamp(i64::MAX).to_string());
     }
 }

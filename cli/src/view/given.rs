@@ -1,4 +1,4 @@
-//! Memories and passages that receipts name, as a person is shown them.
+//! Output of the memories and passages in receipts.
 
 use std::collections::HashMap;
 
@@ -10,30 +10,30 @@ use crate::failure::Result;
 use crate::receipts::InjectionReceipt;
 use crate::stores::Stores;
 
-/// Title shown for an id that no longer exists.
+/// Title for an id that no longer exists.
 pub const GONE: &str = "(gone since)";
 
-/// Something that was given.
+/// An injected item.
 #[derive(Debug)]
 struct GivenText {
     title: String,
-    /// The passage, unless it is a memory.
+    /// The passage; `None` for a memory.
     passage: Option<Hit>,
 }
 
-/// Memories and passages that were given, by id.
+/// Injected memories and passages by id.
 #[derive(Debug, Default)]
 pub struct GivenItems(HashMap<MemoryId, GivenText>);
 
 impl GivenItems {
-    /// Looks up what receipts name.
+    /// Looks up the items of receipts.
     pub fn of(stores: &Stores, receipts: &[InjectionReceipt]) -> Result<Self> {
         let memories = stores.list()?.memories.into_iter();
         let titles = memories.map(|stored| (stored.memory.id, stored.memory.title));
         Ok(Self::among(titles, &stores.recall(), receipts))
     }
 
-    /// Looks up what receipts name among these memories, and in an index.
+    /// Looks up the items of receipts among these memories, and in an index.
     pub fn among(
         memories: impl Iterator<Item = (MemoryId, String)>,
         recall: &Recall,
@@ -52,22 +52,22 @@ impl GivenItems {
         Self(items)
     }
 
-    /// Returns the title of a memory, or the name and the first line of a passage; `None` where it is gone.
+    /// Returns the title of a memory, or the name and the first line of a passage; `None` if it no longer exists.
     pub fn known_title(&self, id: MemoryId) -> Option<&str> {
         self.0.get(&id).map(|item| item.title.as_str())
     }
 
-    /// Returns the same, with a mark where it is gone.
+    /// Returns the title, or a placeholder if the item no longer exists.
     pub fn title(&self, id: MemoryId) -> &str {
         self.known_title(id).unwrap_or(GONE)
     }
 
-    /// Returns the passage of this id.
+    /// Returns the passage with an id.
     pub fn passage(&self, id: MemoryId) -> Option<&Hit> {
         self.0.get(&id)?.passage.as_ref()
     }
 
-    /// Returns how many memories and passages a receipt names; without any it was the handoff alone.
+    /// Returns the numbers of memories and passages in a receipt; an empty one is the handoff.
     pub fn counted(&self, receipt: &InjectionReceipt) -> String {
         let is_passage = |id: MemoryId| self.passage(id).is_some();
         let passages = receipt.memories.iter().filter(|given| is_passage(given.id)).count();

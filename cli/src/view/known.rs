@@ -1,4 +1,4 @@
-//! A memory whole, with the facts about it that its file does not hold.
+//! A whole memory, with facts that its file does not contain.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use crate::inspect::damage;
 use crate::stores::{HeldFile, Stores};
 use crate::view;
 
-/// Facts that are read once for all memories that are shown.
+/// Facts that are read once for all memories shown.
 pub struct MemoryFacts {
     /// The index.
     pub recall: Recall,
@@ -24,7 +24,7 @@ pub struct MemoryFacts {
 }
 
 impl MemoryFacts {
-    /// Reads them.
+    /// Reads the facts.
     pub fn open(stores: &Stores) -> Self {
         Self {
             recall: stores.recall(),
@@ -32,13 +32,13 @@ impl MemoryFacts {
         }
     }
 
-    /// Returns a memory as JSON has it.
+    /// Returns a memory as JSON.
     pub fn view<'a>(&self, stored: &'a Stored) -> MemoryView<'a> {
         let staleness = self.recall.staleness(stored.memory.id);
         MemoryView::from(stored).stale(staleness.as_ref())
     }
 
-    /// Prints a memory whole, and why it is held back or may be true no longer.
+    /// Prints a whole memory, and the reason if it is withheld or may be stale.
     pub fn show(
         &self,
         stored: &Stored,

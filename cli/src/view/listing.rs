@@ -1,4 +1,4 @@
-//! The listing of memories, with their marks, for `list` and the browser.
+//! The listing of memories with their marks, for `list` and the browser.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -45,23 +45,23 @@ pub struct ListFilter {
     limit: Option<usize>,
 }
 
-/// Memories that are listed, and their marks.
+/// Listed memories with their marks.
 pub struct ListedMemories {
     /// The memories, newest first.
     pub memories: Vec<Stored>,
-    /// The files that have a mark.
+    /// The files with marks.
     pub marks: ListMarks,
-    /// Memory files that cannot be read.
+    /// Unreadable memory files.
     pub broken: Vec<memory_store::Error>,
 }
 
 impl ListFilter {
-    /// Asks for every memory, also for what was replaced, or for all that was put aside.
+    /// Returns the filter for all memories, replaced ones included, or for all archived ones.
     pub fn every(archived: bool) -> Self {
         Self { all: true, archived, ..Self::default() }
     }
 
-    /// Reads the memories that are asked for.
+    /// Reads the memories that pass the filter.
     pub fn read(&self, stores: &Stores) -> Result<ListedMemories> {
         let (listing, marks) = match self.archived {
             true => {
@@ -86,7 +86,7 @@ impl ListFilter {
     }
 }
 
-/// Prints the memories that are asked for, or says that there are none.
+/// Prints the memories that pass the filter, or a message if there are none.
 pub fn print(filter: &ListFilter, json: bool, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     let ListedMemories { memories, marks, broken } = filter.read(&stores)?;
@@ -103,7 +103,7 @@ pub fn print(filter: &ListFilter, json: bool, world: &World, out: &mut dyn Write
             writeln!(out, "{} {missing}.", paint(CARE, "!"))?;
         }
     }
-    // Written at once: standard output goes out line by line, and where styles are taken out of it, piece by piece.
+    // Written at once: standard output is flushed line by line, and piece by piece where styles are removed.
     let mut page = Vec::new();
     memories.iter().try_for_each(|stored| {
         let word = match filter.archived {
@@ -118,7 +118,7 @@ pub fn print(filter: &ListFilter, json: bool, world: &World, out: &mut dyn Write
     Ok(out.write_all(&page)?)
 }
 
-/// Returns the mark of a memory that is not in force.
+/// Returns the mark of an inactive memory.
 pub fn standing_word(memory: &Memory, now: Timestamp) -> &'static str {
     match Standing::of(memory, now) {
         Standing::Replaced => " [replaced]",
@@ -127,10 +127,10 @@ pub fn standing_word(memory: &Memory, now: Timestamp) -> &'static str {
     }
 }
 
-/// The files that are listed with a mark.
+/// Marks of the listed files.
 #[derive(Default)]
 pub struct ListMarks {
-    /// Arguments of `throughline review --release`, for each that is held back.
+    /// Arguments of `throughline review --release`, for each withheld file.
     held: HashMap<OsString, String>,
     pulled: HashSet<OsString>,
     stale: HashMap<OsString, Staleness>,
@@ -155,22 +155,22 @@ impl ListMarks {
         })
     }
 
-    /// Tells whether a memory is held back.
+    /// Returns whether a memory is withheld.
     pub fn is_held(&self, stored: &Stored) -> bool {
         self.release(stored).is_some()
     }
 
-    /// Returns what lets a memory out as it is now, if it is held back.
+    /// Returns the argument that releases the present text of a withheld memory.
     pub fn release(&self, stored: &Stored) -> Option<&str> {
         self.held.get(stored.path.as_os_str()).map(String::as_str)
     }
 
-    /// Tells whether a memory is from the repository.
+    /// Returns whether a memory is from the repository.
     pub fn is_pulled(&self, stored: &Stored) -> bool {
         self.pulled.contains(stored.path.as_os_str())
     }
 
-    /// Returns the evidence that a memory is out of date.
+    /// Returns the evidence that a memory is stale.
     pub fn staleness(&self, stored: &Stored) -> Option<&Staleness> {
         self.stale.get(stored.path.as_os_str())
     }
@@ -193,7 +193,7 @@ fn view_of<'a>(stored: &'a Stored, marks: &ListMarks) -> MemoryView<'a> {
 }
 
 impl ListFilter {
-    /// Whether a memory is asked for; `path` as memories name it.
+    /// Returns whether a memory passes the filter; `path` is relative as in memories.
     fn wants(&self, stored: &Stored, path: Option<&str>, now: Timestamp) -> bool {
         let memory = &stored.memory;
         let current = match memory.status {

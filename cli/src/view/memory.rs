@@ -1,4 +1,4 @@
-//! A memory as people and scripts see it.
+//! Output of memories, for people and scripts.
 
 use std::io::Write;
 use std::path::Path;
@@ -17,7 +17,7 @@ use super::printable::plain;
 use super::style::{NAME, QUIET, STRONG, paint};
 use crate::failure::Result;
 
-/// A memory as `--json` prints it.
+/// A memory, as printed by `--json`.
 #[derive(Serialize)]
 pub struct MemoryView<'a> {
     id: MemoryId,
@@ -25,16 +25,16 @@ pub struct MemoryView<'a> {
     #[serde(flatten, with = "MemoryFields")]
     memory: &'a Memory,
     file: &'a Path,
-    /// Whether it is held back; `throughline review --json` says why.
+    /// Whether it is withheld; `throughline review --json` contains the reason.
     held: bool,
     /// Whether it was neither learned, written nor released on this machine.
     from_repository: bool,
-    /// Evidence that it is out of date, if the index was read.
+    /// Evidence that it is stale, if the index was read.
     #[serde(skip_serializing_if = "Option::is_none")]
     stale: Option<String>,
 }
 
-/// The fields of a memory behind its id, in the order in which they are printed.
+/// The fields of a memory after its id, in the order of printing.
 #[derive(Serialize)]
 #[serde(remote = "Memory")]
 struct MemoryFields {
@@ -84,17 +84,17 @@ fn names<S: Serializer>(paths: &[PathRef], serializer: S) -> std::result::Result
 }
 
 impl MemoryView<'_> {
-    /// Labels it as from the repository if it is.
+    /// Sets whether it is from the repository.
     pub fn labelled(self, from_repository: bool) -> Self {
         Self { from_repository, ..self }
     }
 
-    /// Marks it as out of date if it may be.
+    /// Adds the evidence if it may be stale.
     pub fn stale(self, staleness: Option<&Staleness>) -> Self {
         Self { stale: staleness.map(ToString::to_string), ..self }
     }
 
-    /// Marks it as held back if it is.
+    /// Sets whether it is withheld.
     pub fn held(self, held: bool) -> Self {
         Self { held, ..self }
     }
@@ -108,12 +108,12 @@ impl<'a> From<&'a Stored> for MemoryView<'a> {
     }
 }
 
-/// When a memory happened, or was written.
+/// Returns the time of a memory's event, or of its creation.
 pub fn date(memory: &Memory) -> Timestamp {
     memory.occurred.unwrap_or(memory.created)
 }
 
-/// Mark of a memory that waits, behind its title.
+/// Mark of a pending memory, after its title.
 pub const WAITS: &str = " [pending]";
 
 /// Prints one line about a memory.
@@ -121,7 +121,7 @@ pub fn line(memory: &Memory, out: &mut dyn Write) -> Result {
     marked_line(memory, "", out)
 }
 
-/// Prints it with a mark of its own.
+/// Prints a line with an additional mark.
 pub fn marked_line(memory: &Memory, mark: &str, out: &mut dyn Write) -> Result {
     let mut marks = mark.to_owned();
     if memory.pinned {
@@ -155,7 +155,7 @@ pub fn whole(stored: &Stored, out: &mut dyn Write) -> Result {
     writeln!(out)?;
     let mut field = |name: &str, value: String| -> Result {
         if !value.is_empty() {
-            // Of several lines only the first would stand behind the name.
+            // Joined, since only the first of several lines would be next to the name.
             let value = value.lines().filter(|line| !line.trim().is_empty());
             let value = value.map(str::trim).collect::<Vec<_>>().join(" ");
             writeln!(out, "{} {}", paint(QUIET, format_args!("{name:<11}")), plain(&value))?;
@@ -188,7 +188,7 @@ pub fn whole(stored: &Stored, out: &mut dyn Write) -> Result {
     field("file", stored.path.display().to_string())
 }
 
-/// Returns a fact as a line, with the days from which and until which it holds.
+/// Formats a fact as a line, with its first and last day.
 fn statement(fact: &Fact) -> String {
     let Fact { subject, predicate, object, from, to } = fact;
     let day = |word: &str, at: Option<Timestamp>| {
@@ -208,7 +208,7 @@ fn status(memory: &Memory) -> String {
     status.to_owned()
 }
 
-/// Explains why a memory is held.
+/// Explains why a memory is pending.
 pub fn held(memory: &Memory) -> String {
     match memory.held_for {
         Some(reason) => format!("held, because {}", reason.because()),
@@ -216,7 +216,7 @@ pub fn held(memory: &Memory) -> String {
     }
 }
 
-/// Why a memory may be true no longer.
+/// Explains why a memory may be stale.
 pub fn why_stale(staleness: &Staleness) -> String {
     format!("may be true no longer: {}", plain(&staleness.to_string()))
 }

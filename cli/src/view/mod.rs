@@ -1,4 +1,4 @@
-//! Output of the commands: lists, times, pages, and memories as people and scripts see them.
+//! Output of the commands, for people and scripts: lists, times, pages and memories.
 
 use std::io::Write;
 use std::path::Path;
@@ -24,7 +24,7 @@ pub mod saved;
 pub mod style;
 pub mod wrap;
 
-/// Returns how many there are of a thing, as `1 memory` or `2 memories`.
+/// Formats a count with its noun, as in `1 memory` or `2 memories`.
 pub fn plural(count: usize, thing: &str) -> String {
     let stem = thing.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'o', 'u']));
     match (count, stem) {
@@ -53,7 +53,7 @@ pub const fn are(count: usize) -> &'static str {
     if count == 1 { "is" } else { "are" }
 }
 
-/// A folder as people write it: the home folder is `~`.
+/// Formats a folder with `~` for the home folder.
 pub fn folder(path: &Path, home: &Path) -> String {
     match path.strip_prefix(home) {
         Ok(below) if below.as_os_str().is_empty() => "~".to_owned(),
@@ -62,14 +62,14 @@ pub fn folder(path: &Path, home: &Path) -> String {
     }
 }
 
-/// Findings of a dry run, in JSON.
+/// Result of a dry run, in JSON.
 #[derive(Serialize)]
 struct DryRunView<'a> {
     /// Actions that would be taken, in words.
     would: &'a [String],
 }
 
-/// Says what would be done.
+/// Prints the actions that would be taken.
 pub fn would(told: &[String], json: bool, out: &mut dyn Write) -> Result {
     if json {
         return self::json(&DryRunView { would: told }, out);
@@ -91,16 +91,16 @@ pub fn json(value: &impl Serialize, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Warns about memory files that cannot be read, on stderr: stdout is for those that can.
+/// Warns on stderr about memory files that cannot be read; stdout is for the others.
 pub fn warn_broken(broken: &[memory_store::Error]) {
     let mut stderr = anstream::stderr().lock();
     for error in broken {
-        // Nothing can be done about a closed stderr.
+        // There is no remedy for a closed stderr.
         let _ = writeln!(stderr, "{} {}", paint(style::CARE, "left out:"), told(error));
     }
 }
 
-/// Tells what is wrong and what helps; some errors say the one with the other.
+/// Formats an error with its remedy; some errors already contain it.
 fn told(error: &memory_store::Error) -> String {
     match error.remedy() {
         Some(remedy) => format!("{error}. {remedy}"),

@@ -1,4 +1,4 @@
-//! The pager, through which a person reads what is longer than the screen.
+//! The pager for output longer than the screen.
 
 use std::ffi::OsStr;
 use std::io::{IsTerminal as _, Write};
@@ -9,13 +9,13 @@ use processor::programs;
 
 use crate::failure::Result;
 
-/// The pager where the environment names none, if it is there.
+/// The default pager.
 const USUAL: &str = "less";
-/// Its options where the environment sets none: colours as they are, and what was read stays on the screen.
+/// Its default options: colours are passed through, and the text stays on the screen.
 const LESS: &str = "FRX";
 
-/// Returns the command line of the pager, which is looked for in the folders of `path`; `None` where there is no terminal
-/// to page on, or the user wants none.
+/// Returns the command line of the pager, which is searched in the folders of `path`; `None` without a terminal, or if
+/// the user disabled it.
 pub fn find(path: Option<&OsStr>) -> Option<String> {
     #[expect(clippy::disallowed_methods, reason = "the variables of pagers")]
     let get = |name: &str| std::env::var(name).ok();
@@ -29,11 +29,11 @@ pub fn find(path: Option<&OsStr>) -> Option<String> {
     }
 }
 
-/// Runs a command and shows what it prints, with the pager where that is longer than the screen. It is printed as it is
-/// where the pager cannot be started.
+/// Runs a command, and shows its output in the pager if it is longer than the screen. If the pager cannot be started,
+/// the output is printed directly.
 pub fn through(pager: &str, run: impl FnOnce(&mut dyn Write) -> Result) -> Result {
     let mut text = Vec::new();
-    // Nothing is lost of what was printed before something failed.
+    // Output before a failure is shown too.
     let done = run(&mut text);
     let has_colours =
         anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never;
@@ -53,7 +53,7 @@ pub fn through(pager: &str, run: impl FnOnce(&mut dyn Write) -> Result) -> Resul
     done
 }
 
-/// Has the pager show a text; `false` where it cannot be started.
+/// Shows a text in the pager; returns `false` if it cannot be started.
 #[expect(clippy::disallowed_methods, reason = "the variables of pagers")]
 fn page(pager: &str, text: &[u8]) -> bool {
     let mut command = Command::new("sh");
@@ -63,9 +63,9 @@ fn page(pager: &str, text: &[u8]) -> bool {
     }
     let Ok(mut child) = command.spawn() else { return false };
     if let Some(mut stdin) = child.stdin.take() {
-        // A person who quits the pager has read enough.
+        // The user may quit the pager before the end of the text.
         let _ = stdin.write_all(text);
     }
-    // A shell says by 127 that there is no such program; it has said so on stderr, too.
+    // A shell returns 127 for a missing program, and reports it on stderr.
     child.wait().is_ok_and(|status| status.code() != Some(127))
 }

@@ -1,5 +1,4 @@
-//! Passages of sessions as a person sees and names them. `SESSION:TURN` names the turn of one, and `throughline show`
-//! opens it.
+//! Output of passages of sessions. `SESSION:TURN` identifies a turn, and `throughline show` prints it.
 
 use std::io::Write;
 
@@ -16,8 +15,8 @@ use super::{clock, plain, wrap};
 use crate::exit;
 use crate::failure::{Failure, Result};
 
-/// Returns the name by which `throughline show` opens the turn of a passage. Turns of a subagent have no number in
-/// their session: the id of the passage names these.
+/// Returns the name of a passage's turn for `throughline show`. Turns of a subagent have no number in their session,
+/// so the id of the passage is used.
 pub fn name(hit: &Hit) -> String {
     let session = hit.session.as_deref().unwrap_or_default();
     match hit.id.0.starts_with(&session_bits(session, None)) {
@@ -36,7 +35,7 @@ pub const fn speaker(hit: &Hit) -> &'static str {
     }
 }
 
-/// Characters of the first line that are quoted.
+/// Maximum characters of the quoted first line.
 const LINE_CHARS_MAX: usize = 200;
 
 /// Returns the name, the speaker, the date and the first line of a passage.
@@ -62,7 +61,7 @@ pub fn show(hit: &Hit, indent: usize, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// A turn that is opened.
+/// A whole turn.
 #[derive(Debug, Serialize)]
 pub struct WholeTurn {
     /// The session.
@@ -71,11 +70,11 @@ pub struct WholeTurn {
     turn: u32,
     /// Time of its beginning.
     date: Timestamp,
-    /// All of it, as far as the archive has it.
+    /// Its text, as far as the archive contains it.
     text: String,
 }
 
-/// Returns the session and the number of the turn that a `SESSION:TURN` names.
+/// Parses `SESSION:TURN` into the session and the number of the turn.
 fn parse(name: &str) -> Option<(&str, u32)> {
     let (session, turn) = name.rsplit_once(':')?;
     let turn = turn.parse::<u32>().ok().filter(|turn| *turn > 0)?;
@@ -85,7 +84,7 @@ fn parse(name: &str) -> Option<(&str, u32)> {
 }
 
 impl WholeTurn {
-    /// Opens the turn that a `SESSION:TURN` or the id of a passage names; `None` where the text is neither.
+    /// Reads the turn named by `SESSION:TURN` or by the id of a passage; `None` if the text is neither.
     pub fn named(name: &str, recall: &Recall, home: &ProjectDir) -> Option<Result<Self>> {
         let hit = match parse(name) {
             Some((start, number)) => {
@@ -111,7 +110,7 @@ impl WholeTurn {
         Self { session, turn: hit.turn + 1, date: hit.date, text }
     }
 
-    /// Prints it.
+    /// Prints the turn.
     pub fn show(&self, out: &mut dyn Write) -> Result {
         let name = format!("{}:{}", plain(short_session(&self.session)), self.turn);
         let heading = format!("turn {} of session {}", self.turn, plain(&self.session));

@@ -1,4 +1,4 @@
-//! Outcome of a command that saved a memory.
+//! Output of commands that save a memory.
 
 use std::io::Write;
 
@@ -13,25 +13,25 @@ use super::{path, plain};
 use crate::failure::Result;
 use crate::neighbours::NeighbourView;
 
-/// A memory that was saved, as `--json` prints it.
+/// A saved memory, as printed by `--json`.
 #[derive(Serialize)]
 struct SavedView<'a> {
     #[serde(flatten)]
     memory: MemoryView<'a>,
-    /// How many secret or personal values were taken out of it.
+    /// Number of secret or personal values redacted.
     redacted: usize,
-    /// Why it is held back, if it is, and what lets it out.
+    /// Reason why it is withheld, and how to release it; `None` if it is not.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
-    /// Where it looks like a credential, if it is held for that.
+    /// Places that resemble a credential, if it is pending for that reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     looks_like_credential: Option<String>,
-    /// Memories near it, where that was asked.
+    /// Memories near it, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     neighbours: Option<Vec<NeighbourView<'a>>>,
 }
 
-/// Prints a memory that was saved as JSON, with all that [`show`] says of it.
+/// Prints a saved memory as JSON, with all data that [`show`] prints.
 pub fn json(
     saved: &Saved,
     held: Option<&HeldBack>,
@@ -49,7 +49,7 @@ pub fn json(
     super::json(&view, out)
 }
 
-/// Says what became of a memory, without how many secrets it was saved, and why it is held back, if it is.
+/// Prints the result for a memory, the number of secrets redacted, and the reason if it is withheld.
 pub fn show(done: &str, saved: &Saved, held: Option<&HeldBack>, out: &mut dyn Write) -> Result {
     let Saved { stored, hidden, suspects, .. } = saved;
     let done = if suspects.is_empty() { done } else { "Held" };
@@ -71,7 +71,7 @@ pub fn show(done: &str, saved: &Saved, held: Option<&HeldBack>, out: &mut dyn Wr
     Ok(())
 }
 
-/// Says what became of a memory that was there before.
+/// Prints the result for an existing memory.
 pub fn show_changed(saved: &Saved, held: Option<&HeldBack>, out: &mut dyn Write) -> Result {
     let done = match saved.change {
         Change::Created | Change::Updated => "Changed",

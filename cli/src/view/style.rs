@@ -1,4 +1,4 @@
-//! The few colours we use. `anstream` leaves them out where nobody would see them.
+//! The colours of the output. `anstream` removes them where they are not supported.
 
 use anstyle::{AnsiColor, Style};
 
@@ -6,16 +6,16 @@ use anstyle::{AnsiColor, Style};
 pub const NAME: Style = AnsiColor::Cyan.on_default();
 /// Headings and titles.
 pub const STRONG: Style = Style::new().bold();
-/// Details that are seldom needed.
+/// Details of minor importance.
 pub const QUIET: Style = Style::new().dimmed();
-/// All is well.
+/// No problem.
 pub const GOOD: Style = AnsiColor::Green.on_default();
-/// Worth a look.
+/// A warning.
 pub const CARE: Style = AnsiColor::Yellow.on_default();
-/// Broken.
+/// An error.
 pub const BAD: Style = AnsiColor::Red.on_default().bold();
 
-/// The text in this style.
+/// Returns a text in a style.
 pub fn paint(style: Style, text: impl std::fmt::Display) -> String {
     format!("{style}{text}{style:#}")
 }

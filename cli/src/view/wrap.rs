@@ -1,41 +1,40 @@
-//! Breaking lines at words, where a terminal would break them anywhere. What goes elsewhere than to a terminal stays as
-//! it is.
+//! Word wrap for terminals, which would otherwise break lines anywhere. Other output is unchanged.
 
 use std::io::{self, Write};
 
 use dialoguer::console::{Term, measure_text_width, strip_ansi_codes, truncate_str};
 use textwrap::{Options, WordSeparator, WordSplitter, fill};
 
-/// Columns below which nothing is broken: there is no good place for it.
+/// Minimum columns for wrapping: narrower terminals have no good place for a break.
 const COLUMNS_MIN: usize = 30;
 
-/// Signs before a text, which its further lines stand behind.
+/// Signs before a text; continuation lines are indented after them.
 const SIGNS: [&str; 3] = ["! ", "- ", "-> "];
 
-/// How many columns a terminal has; `None` where it has none, or does not say.
+/// Returns the columns of a terminal; `None` if they are unknown.
 pub fn columns(terminal: &Term) -> Option<usize> {
     let (_, columns) = terminal.size_checked()?;
     Some(usize::from(columns)).filter(|columns| *columns >= COLUMNS_MIN)
 }
 
-/// Columns of what goes elsewhere than to a terminal, where a line has to be cut.
+/// Columns of truncated lines in other output.
 const COLUMNS_ELSEWHERE: usize = 80;
 
-/// How many columns there are for a line that is cut rather than broken.
+/// Returns the columns available for a truncated line.
 pub fn room() -> usize {
     columns(&Term::stdout()).unwrap_or(COLUMNS_ELSEWHERE)
 }
 
-/// A text in one line of so many columns.
+/// Returns a text as one line of at most `columns` columns.
 pub fn cut(text: &str, columns: usize) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     truncate_str(&text, columns, "...").into_owned()
 }
 
-/// A writer that breaks lines at words. JSON and blocks of code stay as they are.
+/// A writer that wraps lines at words, except JSON and code blocks.
 pub struct Wrapped<'a> {
     out: &'a mut dyn Write,
-    /// `None` to break nothing.
+    /// `None` disables wrapping.
     columns: Option<usize>,
     line: Vec<u8>,
     /// Whether a block of code is being written.
@@ -43,7 +42,7 @@ pub struct Wrapped<'a> {
 }
 
 impl<'a> Wrapped<'a> {
-    /// Breaks what is longer than so many columns.
+    /// Wraps lines that are longer than `columns`.
     pub fn new(out: &'a mut dyn Write, columns: Option<usize>) -> Self {
         Self { out, columns, line: Vec::new(), in_code: false }
     }
@@ -64,7 +63,7 @@ impl<'a> Wrapped<'a> {
 
 impl Write for Wrapped<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // An answer in JSON is nothing else.
+        // A JSON answer contains nothing else.
         if self.line.is_empty() && matches!(bytes.first(), Some(b'{' | b'[')) {
             self.columns = None;
         }
@@ -89,15 +88,15 @@ impl Write for Wrapped<'_> {
     }
 }
 
-/// A writer that passes on an answer in JSON, and nothing else.
+/// A writer that passes on a JSON answer and drops other output.
 pub struct JsonAlone<'a> {
     out: &'a mut dyn Write,
-    /// `None` before anything was written.
+    /// `None` before the first write.
     is_json: Option<bool>,
 }
 
 impl<'a> JsonAlone<'a> {
-    /// Waits for what is written first.
+    /// The first write decides whether the output is JSON.
     pub fn new(out: &'a mut dyn Write) -> Self {
         Self { out, is_json: None }
     }
@@ -117,7 +116,7 @@ impl Write for JsonAlone<'_> {
     }
 }
 
-/// Breaks a line at words; each further one begins where its text does. A word that is longer than the line stays whole.
+/// Wraps a line at words; continuation lines are indented like its text. A word longer than the line is not broken.
 pub fn broken(line: &str, columns: usize) -> String {
     let (text, end) = match line.strip_suffix('\n') {
         Some(text) => (text, "\n"),
@@ -135,8 +134,8 @@ pub fn broken(line: &str, columns: usize) -> String {
     fill(text, options) + end
 }
 
-/// The column in which the text of a line begins: behind what is set off by two spaces in its first half, and behind a
-/// sign.
+/// Returns the column in which the text of a line begins: after a part that two spaces separate in its first half, and
+/// after a sign.
 fn indent(line: &str, columns: usize) -> usize {
     let text = line.trim_start_matches(' ');
     let mut indent = line.len() - text.len();
@@ -169,16 +168,16 @@ mod tests {
         for (line, expected) in [
             ("short", "short"),
             ("one two three four\n", "one two three\nfour\n"),
-            // Behind a name, a sign, or columns.
+            // After a name, a sign, or columns.
             ("  name  one two three", "  name  one two\n        three"),
             ("  ! one two three four", "  ! one two\n    three four"),
             ("    -> one two three", "    -> one two\n       three"),
-            // Text that is set off far to the right is no column of names.
+            // Text separated far to the right is not a column of names.
             ("one two three  four", "one two three\nfour"),
             // A word is never broken.
             ("a/very/long/path/of/a/file one two", "a/very/long/path/of/a/file\none two"),
             ("one a/very/long/path/of/a/file", "one\na/very/long/path/of/a/file"),
-            // Colours take no room, and wide letters two columns.
+            // Colours take no space, and wide letters two columns.
             ("\u{1b}[1mone two\u{1b}[0m three", "\u{1b}[1mone two\u{1b}[0m three"),
             ("\u{1b}[1mone two\u{1b}[0m three four", "\u{1b}[1mone two\u{1b}[0m three\nfour"),
             (
@@ -195,7 +194,7 @@ mod tests {
         let written = |text: &str| {
             let mut out = Vec::new();
             let mut wrapped = Wrapped::new(&mut out, Some(8));
-            // However it comes.
+            // Written in pieces of one byte.
             text.bytes().for_each(|byte| wrapped.write_all(&[byte]).unwrap());
             wrapped.flush().unwrap();
             String::from_utf8(out).unwrap()

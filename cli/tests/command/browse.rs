@@ -1,14 +1,14 @@
-//! The full-screen browser at a terminal, and what other commands let a person choose in it.
+//! The full-screen browser at a terminal, and the choice of a memory for other commands.
 //!
-//! All keys are typed at once: they are taken one after the other, each when the one before is done with.
+//! All keys are typed at once: each is processed after the previous one has been completed.
 
 use crate::common::{Machine, strip};
 use crate::daily::learned;
 
-/// The mark by which a program gives the screen back.
+/// The sequence with which a program restores the screen.
 const LEFT: &str = "\u{1b}[?1049l";
 
-/// A machine with two memories, and their ids.
+/// Returns a machine with two memories, and their ids.
 fn bakery() -> (Machine, [String; 2]) {
     let machine = Machine::new();
     machine.ok(&["init", "--yes", "--no-register"]);
@@ -19,7 +19,7 @@ fn bakery() -> (Machine, [String; 2]) {
     (machine, ids)
 }
 
-/// Types keys in the browser once it is there; returns what the terminal showed.
+/// Types keys once the browser has started; returns the output of the terminal.
 fn browsed(machine: &Machine, keys: &str) -> String {
     let shown = machine.at_terminal(&["browse"], &[("leave", keys)]);
     assert!(shown.contains(LEFT), "{shown}");
@@ -35,7 +35,7 @@ fn a_memory_is_forgotten_after_one_question_and_comes_back() {
     let listed = machine.ok(&["list"]);
     assert!(!listed.contains(&bread) && listed.contains(&rolls), "{listed}");
     assert!(machine.ok(&["list", "--archived"]).contains(&bread));
-    // Put aside is the fifth filter of status.
+    // Archived memories are the fifth filter of status.
     browsed(&machine, "SSSSSrq");
     assert!(machine.ok(&["list"]).contains(&bread));
 }
@@ -59,7 +59,7 @@ fn a_memory_that_was_learned_is_kept_by_one_key() {
     assert_eq!(new(), before - 1);
 }
 
-/// The files of memories, with their bytes.
+/// Returns the files of memories with their bytes.
 pub fn memory_files(machine: &Machine) -> Vec<(std::path::PathBuf, Vec<u8>)> {
     let projects = machine.path("home/.local/share/throughline/projects");
     let private = std::fs::read_dir(projects).unwrap().next().unwrap().unwrap().path();
@@ -77,12 +77,12 @@ pub fn memory_files(machine: &Machine) -> Vec<(std::path::PathBuf, Vec<u8>)> {
     files
 }
 
-/// A machine whose only memories are held.
+/// Returns a machine with only pending memories.
 pub fn with_held() -> Machine {
     with_held_in(|_| {})
 }
 
-/// The same, in a project that was prepared before it was set up.
+/// Like [`with_held`], in a project that `prepare` changes before the setup.
 pub fn with_held_in(prepare: impl FnOnce(&Machine)) -> Machine {
     let machine = Machine::new();
     prepare(&machine);
@@ -101,7 +101,7 @@ fn a_held_memory_is_accepted_after_one_question_and_put_back_by_one_key() {
             .map_or(0, Iterator::count)
     };
     let before = memory_files(&machine);
-    // Keys that move, and no as an answer.
+    // Movement keys, and no as an answer.
     browsed(&machine, "kjkjkkjjanajq");
     assert_eq!((accepted(), memory_files(&machine)), (0, before.clone()));
     browsed(&machine, "ayuq");
@@ -126,7 +126,7 @@ fn the_last_decisions_are_undone_one_after_the_other() {
         "--json",
         machine.json(&["list", "--archived", "--json"])[0]["id"].as_str().unwrap(),
     ]);
-    // A run undoes its own decisions alone.
+    // A run only undoes its own decisions.
     let left = memory_files(&machine);
     browsed(&machine, "uuuq");
     assert_eq!(memory_files(&machine), left);
@@ -194,7 +194,7 @@ fn a_signal_ends_it_with_the_terminal_given_back() {
 #[test]
 fn it_ends_with_its_terminal() {
     let (machine, _) = bakery();
-    // It sees that it cannot write there, or that nobody is there any more.
+    // The program notices that it cannot write to the terminal, or that the terminal was closed.
     assert!(matches!(machine.left_alone(&["list", "--pick"], "leave"), Some(1 | 129)));
 }
 
@@ -203,7 +203,7 @@ fn sessions_and_injections_have_tabs_of_their_own() {
     let machine = learned();
     machine.receipt(&serde_json::json!({ "at": "2026-10-01T10:01:00Z", "event": "SessionStart",
         "session": "zeppelin", "tokens": 40, "memories": [] }));
-    // Each is typed once the tab before it is on the screen.
+    // Each is typed once the previous tab is on the screen.
     let keys = [("leave", "2"), ("11111111", "3"), ("zeppelin", "q")];
     let shown = machine.at_terminal(&["browse"], &keys);
     assert!(shown.contains("Sessions"), "{shown:?}");
@@ -233,10 +233,10 @@ fn without_a_terminal_it_is_a_listing_that_says_why() {
     let why = "Here is no terminal to browse in; this is what `throughline list` prints:\n";
     assert_eq!(machine.ok(&["browse"]), format!("{why}{listed}"));
     assert_eq!(machine.json(&["browse", "--json"]), machine.json(&["list", "--json"]));
-    // Somebody sits there, and reads it in a pipe.
+    // A user is at the terminal, and reads the output through a pipe.
     let (piped, _) = machine.piped_at_terminal(&["browse"], "");
     assert_eq!(piped, format!("{why}{listed}"));
-    // Nobody types.
+    // No user is at the terminal.
     assert!(strip(&machine.on_screen(&["browse"], 80)).contains("Here is no terminal"));
 }
 
@@ -253,7 +253,7 @@ fn commands_without_an_id_let_a_person_choose() {
     assert!(machine.ok(&["show", &bread]).starts_with("Bread is bought\n"));
     machine.at_terminal(&["forget"], &[("choose", "seeds\r")]);
     assert!(machine.ok(&["list", "--archived"]).contains(&rolls));
-    // For good only after a question.
+    // Permanently only after a question.
     machine.at_terminal(&["forget", "--delete"], &[("choose", "seeds\rn\u{3}")]);
     assert!(machine.ok(&["list", "--archived"]).contains(&rolls));
     machine.at_terminal(&["forget", "--delete"], &[("choose", "seeds\ry")]);

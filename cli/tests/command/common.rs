@@ -1,4 +1,4 @@
-//! A sealed environment for the command: its own home, folder of programs and clock.
+//! A sealed environment for the command: with its own home, folder of programs and clock.
 
 use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
@@ -12,7 +12,7 @@ use serde_json::json;
 /// The fixed time of all tests.
 pub const NOW: &str = "2026-10-02T09:30:00Z";
 
-/// The programs that `init` registers. Stand-ins: these tests are about the command.
+/// The programs that `init` registers, as stand-ins: these tests concern the command.
 const PROGRAMS: [&str; 6] = [
     "throughline-session-start",
     "throughline-user-prompt-submit",
@@ -41,7 +41,7 @@ impl Machine {
         for folder in ["home", "bin", "home/work/.git", "tmp"] {
             fs::create_dir_all(machine.path(folder)).unwrap();
         }
-        // A hard link where possible: the program finds its siblings beside its real path.
+        // A hard link if possible: the program searches other programs beside its real path.
         let exe = machine.path("bin/throughline");
         let built = env!("CARGO_BIN_EXE_throughline");
         if fs::hard_link(built, &exe).is_err() {
@@ -55,13 +55,13 @@ impl Machine {
         machine
     }
 
-    /// Adds a variable of the environment.
+    /// Adds an environment variable.
     pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.variables.push((name, value.into()));
         self
     }
 
-    /// Puts a shell script in the place of a program of ours.
+    /// Replaces one of our programs by a shell script.
     pub fn program(&self, name: &str, script: &str) {
         use std::os::unix::fs::PermissionsExt as _;
         let path = self.path("bin").join(name);
@@ -94,8 +94,8 @@ impl Machine {
         copy(&self.path("home"), &self.path("kept"));
     }
 
-    /// Puts the home back as it was kept, times of files included. The working tree and its `.git` stay the folders
-    /// that they are, because a project is known by them.
+    /// Restores the kept home, including modification times. The working tree and its `.git` stay the same folders,
+    /// because a project is identified by them.
     pub fn restore(&self) {
         for (folder, stays) in [("home", "work"), ("home/work", ".git"), ("home/work/.git", "")] {
             for entry in fs::read_dir(self.path(folder)).unwrap() {
@@ -110,7 +110,7 @@ impl Machine {
         copy(&self.path("kept"), &self.path("home"));
     }
 
-    /// Runs the command in the project, with nobody to ask.
+    /// Runs the command in the project, without a terminal.
     pub fn run(&self, args: &[&str]) -> Said {
         self.run_with(args, &[])
     }
@@ -121,14 +121,14 @@ impl Machine {
         self.said(&mut command)
     }
 
-    /// Runs it as Claude does in a tool call: below the client, in an environment that was emptied.
+    /// Runs the command as Claude does in a tool call: below the client, in an emptied environment.
     pub fn run_by_claude(&self, args: &[&str]) -> Said {
         let mut command = self.command(args);
         command.env(testutils::PROC_VARIABLE, self.claude_processes());
         self.said(&mut command)
     }
 
-    /// Returns a folder of processes in which the one above the command is Claude Code.
+    /// Returns a folder of processes in which the parent of the command is Claude Code.
     pub fn claude_processes(&self) -> PathBuf {
         let process = self.path("client").join(std::process::id().to_string());
         if !process.exists() {
@@ -140,7 +140,7 @@ impl Machine {
         self.path("client")
     }
 
-    /// Runs it with a text on stdin.
+    /// Runs the command with a text on stdin.
     pub fn run_on(&self, args: &[&str], stdin: &str) -> Said {
         self.write("stdin", stdin);
         let mut command = self.command(args);
@@ -148,7 +148,8 @@ impl Machine {
         self.said(&mut command)
     }
 
-    /// Runs it as a user whom the modes of files stop: all that is in `home` is this user's by then.
+    /// Runs the command as a user who is restricted by the modes of files: all files in `home` are changed to this
+    /// user.
     pub fn run_with_few_rights(&self, args: &[&str]) -> Said {
         use std::os::unix::fs::PermissionsExt as _;
         use std::os::unix::process::CommandExt as _;
@@ -166,7 +167,7 @@ impl Machine {
         self.said(&mut command)
     }
 
-    /// Changes the mode of what is below, and of all in it.
+    /// Changes the mode of a path and its contents.
     pub fn chmod(&self, mode: &str, below: &str) {
         let changed = Command::new("chmod").args(["-R", mode]).arg(self.path(below)).status();
         assert!(changed.unwrap().success());
@@ -178,7 +179,7 @@ impl Machine {
         Said { code: status.code().unwrap(), stdout: tidy(stdout), stderr: tidy(stderr) }
     }
 
-    /// Starts the command, with nobody to ask.
+    /// Starts the command, without a terminal.
     pub fn spawn(&self, args: &[&str], stdout: Stdio) -> Child {
         self.command(args).stdin(Stdio::null()).stdout(stdout).spawn().unwrap()
     }
@@ -193,21 +194,21 @@ impl Machine {
             .env("THROUGHLINE", "full")
             .env("THROUGHLINE_NOW", NOW)
             .env("TZ", "UTC")
-            // Nobody is there to leave a pager.
+            // There is no user to leave a pager.
             .env("PAGER", "cat")
-            // Nothing answers there.
+            // No service is running at this address.
             .env("OLLAMA_HOST", "127.0.0.1:9")
             .envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
     }
 
-    /// Runs the command at a terminal. Each answer is typed once the text before it was read; returns all
-    /// that the terminal showed.
+    /// Runs the command at a terminal. Each answer is typed once the text before it appears; returns the whole output
+    /// of the terminal.
     pub fn at_terminal(&self, args: &[&str], answers: &[(&str, &str)]) -> String {
         self.at_terminal_while(args, answers, &|| {})
     }
 
-    /// Answers questions, with something that happens just before each answer is typed.
+    /// Answers questions, and calls a function just before each answer is typed.
     pub fn at_terminal_while(
         &self,
         args: &[&str],
@@ -222,7 +223,7 @@ impl Machine {
         self.tidy(&shown)
     }
 
-    /// Answers questions at a terminal with so many columns.
+    /// Answers questions at a terminal with `columns` columns.
     pub fn at_terminal_of(&self, columns: u16, args: &[&str], answers: &[(&str, &str)]) -> String {
         let (terminal, program) = terminal_of(columns);
         let stdout = program.try_clone().unwrap();
@@ -232,8 +233,8 @@ impl Machine {
         self.tidy(&shown)
     }
 
-    /// Runs the command at a terminal where the answers are not what it takes to go on. Returns its exit code and all
-    /// that the terminal showed.
+    /// Runs the command at a terminal with answers that make it stop. Returns its exit code and the whole output of
+    /// the terminal.
     pub fn declined_at_terminal(
         &self,
         args: &[&str],
@@ -246,8 +247,8 @@ impl Machine {
         (child.wait().unwrap().code(), self.tidy(&shown))
     }
 
-    /// Runs the command at a terminal where `keys` were typed, with what it prints going elsewhere, as to a
-    /// pager. Returns that, and what the terminal showed.
+    /// Runs the command at a terminal where `keys` were typed, with its stdout piped, as to a pager. Returns stdout,
+    /// and the output of the terminal.
     pub fn piped_at_terminal(&self, args: &[&str], keys: &str) -> (String, String) {
         let (mut terminal, program) = terminal();
         terminal.write_all(keys.as_bytes()).unwrap();
@@ -258,11 +259,11 @@ impl Machine {
         (self.tidy(&String::from_utf8(output.stdout).unwrap()), self.tidy(&shown))
     }
 
-    /// Runs the command at a terminal with so many columns and nobody to answer; returns what it shows.
+    /// Runs the command at a terminal with `columns` columns, without answers; returns the output.
     pub fn on_screen(&self, args: &[&str], columns: u16) -> String {
         let (terminal, program) = terminal_of(columns);
         let stdout = program.try_clone().unwrap();
-        // The command holds the terminal open as long as it is there.
+        // The command keeps the terminal open while it exists.
         let spawn = |mut command: Command| command.spawn().unwrap();
         let mut command = self.command(args);
         command.env("TERM", "xterm").stdin(Stdio::null()).stdout(stdout).stderr(program);
@@ -272,7 +273,7 @@ impl Machine {
         self.tidy(&shown)
     }
 
-    /// Runs the command at a terminal that goes away once it shows `text`; returns the exit code.
+    /// Runs the command at a terminal that is closed once it shows `text`; returns the exit code.
     pub fn left_alone(&self, args: &[&str], text: &str) -> Option<i32> {
         let (mut terminal, program) = terminal_of(80);
         let mut child = self.seated(args, program).stdout(Stdio::null()).spawn().unwrap();
@@ -291,14 +292,14 @@ impl Machine {
         command
     }
 
-    /// Runs the command; it has to succeed.
+    /// Runs the command, which must succeed.
     pub fn ok(&self, args: &[&str]) -> String {
         let said = self.run(args);
         assert_eq!(said.code, 0, "{args:?}\n{}\n{}", said.stdout, said.stderr);
         said.stdout
     }
 
-    /// Runs a search that has to find nothing, and to say so by its exit code.
+    /// Runs a search that must find nothing, and return the exit code for that.
     pub fn finds_nothing(&self, args: &[&str]) {
         let said = self.run(args);
         assert_eq!(
@@ -313,18 +314,17 @@ impl Machine {
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{args:?}: {error}\n{text}"))
     }
 
-    /// Writes a transcript of this project's as Claude Code would: a wish, and an error that is
-    /// cured.
+    /// Writes a transcript of this project in Claude Code's format, with a wish and a fixed error.
     pub fn transcript(&self, below: &str, session: &str, day: &str) {
         self.write(below, &transcript(&self.work(), session, day));
     }
 
-    /// Writes a transcript of this project's with these steps, named by its session.
+    /// Writes a transcript of this project with these steps, named by its session.
     pub fn session(&self, session: &str, day: &str, steps: Vec<serde_json::Value>) {
         self.session_on("main", session, day, steps);
     }
 
-    /// Writes such a transcript of a session on a branch.
+    /// Writes a transcript of a session on a branch.
     pub fn session_on(
         &self,
         branch: &str,
@@ -336,7 +336,7 @@ impl Machine {
         self.write(&below, &in_order(&self.work(), session, (day, branch), steps));
     }
 
-    /// Writes the transcript of a subagent of a session.
+    /// Writes the transcript of a subagent.
     pub fn agent(
         &self,
         session: &str,
@@ -352,7 +352,7 @@ impl Machine {
         self.write(&below, &text.replace(&format!("\"{session}-"), &format!("\"{agent}-")));
     }
 
-    /// Leaves a receipt in the state of the only working tree, as a hook does.
+    /// Adds a receipt to the state of the only working tree, as a hook does.
     pub fn receipt(&self, line: &serde_json::Value) {
         let trees = self.path("home/.local/state/throughline/trees");
         let tree = fs::read_dir(trees).unwrap().next().unwrap().unwrap().path();
@@ -368,7 +368,7 @@ impl Machine {
     }
 }
 
-/// Copies what is in a folder, with times and modes.
+/// Copies the contents of a folder, with times and modes.
 fn copy(from: &Path, to: &Path) {
     let mut source = from.as_os_str().to_owned();
     source.push("/.");
@@ -377,13 +377,13 @@ fn copy(from: &Path, to: &Path) {
     assert!(copied.unwrap().success());
 }
 
-/// Types each answer once the text before it was read; returns all that the terminal showed.
+/// Types each answer once the text before it appears; returns the whole output of the terminal.
 fn answer(mut terminal: File, answers: &[(&str, &str)], happens: &dyn Fn()) -> String {
     let (mut shown, mut read) = (String::new(), 0);
     let mut answers = answers.iter();
     let mut next = answers.next();
     let mut bytes = [0; 4096];
-    // The terminal ends with the last program that has it.
+    // The terminal ends with the last program that uses it.
     while let Ok(count @ 1..) = terminal.read(&mut bytes) {
         shown.push_str(&String::from_utf8_lossy(&bytes[..count]));
         while let Some((text, keys)) = next
@@ -399,12 +399,12 @@ fn answer(mut terminal: File, answers: &[(&str, &str)], happens: &dyn Fn()) -> S
     shown
 }
 
-/// A terminal of our own: the side that a person would sit at, and a program's.
+/// Opens a terminal: returns the user's side, and the program's.
 fn terminal() -> (File, OwnedFd) {
     terminal_of(0)
 }
 
-/// Opens a terminal with so many columns; 0 for one that does not say.
+/// Opens a terminal with `columns` columns; 0 if it should not report them.
 fn terminal_of(columns: u16) -> (File, OwnedFd) {
     let (mut ours, mut theirs) = (0, 0);
     let size = libc::winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
@@ -412,22 +412,21 @@ fn terminal_of(columns: u16) -> (File, OwnedFd) {
     let opened =
         unsafe { libc::openpty(&mut ours, &mut theirs, null_mut(), null_mut(), &raw const size) };
     assert_eq!(opened, 0);
-    // The program must not hold the side of the person: its terminal would never go away.
-    // SAFETY: the descriptor was opened a moment ago.
+    // The program must not inherit the user's side, or its terminal would never close. SAFETY: the descriptor was just
+    // opened.
     assert_eq!(unsafe { libc::fcntl(ours, libc::F_SETFD, libc::FD_CLOEXEC) }, 0);
-    // SAFETY: both were opened a moment ago, and nobody else has them.
+    // SAFETY: both were just opened, and have no other owner.
     unsafe { (File::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs)) }
 }
 
 impl Said {
-    /// The whole answer, for a snapshot.
+    /// Returns the whole answer, for a snapshot.
     pub fn whole(&self) -> String {
         format!("code: {}\n{}---\n{}", self.code, self.stdout, self.stderr)
     }
 }
 
-/// A session in which the user states a wish, a command fails, a file is edited, and the same
-/// command passes.
+/// Returns a session in which the user states a wish, a command fails, a file is edited, and the same command passes.
 fn transcript(cwd: &Path, session: &str, day: &str) -> String {
     let file = cwd.join("src/price.rs");
     let steps = [
@@ -459,7 +458,7 @@ fn transcript(cwd: &Path, session: &str, day: &str) -> String {
     in_order(cwd, session, (day, "main"), steps)
 }
 
-/// The lines of a transcript with these steps, a minute each.
+/// Returns the lines of a transcript with these steps, one minute each.
 fn in_order(
     cwd: &Path,
     session: &str,
@@ -500,7 +499,7 @@ pub fn result(call: &str, text: &str, failed: bool) -> serde_json::Value {
     )
 }
 
-/// All files below a folder with their bytes, apart from Throughline's own.
+/// Returns all files below a folder with their bytes, apart from Throughline's own.
 pub fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -522,7 +521,7 @@ pub fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     found
 }
 
-/// A text without its colours.
+/// Returns a text without its colours.
 pub fn strip(text: &str) -> String {
     let mut plain = String::new();
     for (number, part) in text.split("\u{1b}[").enumerate() {

@@ -1,5 +1,5 @@
-//! docs/configuration.md tells each setting, its default, its range and who may set it. Its tables are made from the table
-//! by which settings files are read (`THROUGHLINE_WRITE_DOCS=1`), and compared with what `config` prints.
+//! docs/configuration.md lists each setting with its default, its range and its allowed files. Its tables are
+//! generated from the table used for parsing (`THROUGHLINE_WRITE_DOCS=1`), and compared with the output of `config`.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -13,7 +13,7 @@ fn page() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/configuration.md")
 }
 
-/// Returns a number as the page writes it: with commas, and whole units of bytes where it is about bytes.
+/// Formats a number for the page: with commas, and in whole units for bytes.
 fn number(name: &str, number: u64) -> String {
     if name.contains("bytes") {
         for (unit, bits) in [("PiB", 50), ("GiB", 30), ("MiB", 20), ("KiB", 10)] {
@@ -33,7 +33,7 @@ fn number(name: &str, number: u64) -> String {
     written
 }
 
-/// Returns the range of a form, as it stands behind the meaning.
+/// Formats the range of a form, which follows the meaning.
 fn range(name: &str, form: &Form) -> String {
     match form {
         Form::Whole { least, most: Some(most) } => {
@@ -47,7 +47,7 @@ fn range(name: &str, form: &Form) -> String {
     }
 }
 
-/// Returns a meaning with links to the pages that it names.
+/// Adds links to the pages named in a meaning.
 fn linked(meaning: &str) -> String {
     match meaning.rsplit_once("docs/").and_then(|(_, page)| page.strip_suffix(".md")) {
         Some(name) => meaning.replace(&format!("docs/{name}.md"), &format!("[{name}]({name}.md)")),
@@ -82,7 +82,7 @@ fn tables() -> Vec<(String, String)> {
     tables
 }
 
-/// Puts a table in the place of the first one behind a heading.
+/// Replaces the first table after a heading.
 fn with_table(page: &str, heading: &str, table: &str) -> Option<String> {
     let (before, section) = page.split_at(page.find(heading)?);
     let start = before.len() + section.find("\n| ")? + 1;

@@ -1,4 +1,4 @@
-//! Numbers of memories: every view prints the same ones.
+//! Numbers of memories: every view prints the same numbers.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::common::{Machine, strip};
 
 const SESSION: &str = "33333333-3333-4333-8333-333333333333";
 
-/// Numbers of the project below, which has memories of each state.
+/// Numbers of the project below, which contains memories in each state.
 const IN_REPOSITORY: u64 = 3;
 const USERS: u64 = 2;
 const REPLACED: u64 = 1;
@@ -18,7 +18,7 @@ fn add(machine: &Machine, args: &[&str]) -> String {
     added["short"].as_str().unwrap().to_owned()
 }
 
-/// A project with memories that are in force, held, replaced, expired and put aside, and with some of the user's own.
+/// Returns a project with active, pending, replaced, expired and archived memories, and some of the user's.
 fn project() -> Machine {
     let machine = Machine::new();
     machine.write("home/.config/throughline/config.toml", "review = true\n");
@@ -45,7 +45,7 @@ fn number(value: &Value, key: &str) -> u64 {
     value[key].as_u64().unwrap_or_else(|| panic!("{key}: {value:#}"))
 }
 
-/// The first number of the line that begins so.
+/// Returns the first number of the line with this beginning.
 fn told(text: &str, start: &str) -> u64 {
     let line = text.lines().find_map(|line| line.trim_start().strip_prefix(start));
     let line = line.unwrap_or_else(|| panic!("{start}: {text}"));
@@ -136,7 +136,7 @@ fn a_private_project_counts_its_own_folder() {
     assert!(text.contains("1 memory, private"), "{text}");
 }
 
-/// What a sync writes into another working tree is told as such.
+/// Memories that a sync writes into another working tree are counted separately.
 #[test]
 fn memories_of_another_working_tree_are_told_apart() {
     let machine = Machine::new();
@@ -158,7 +158,7 @@ fn memories_of_another_working_tree_are_told_apart() {
         let status = machine.json(&["-C", side, "status", "--json"]);
         (number(&status, "memories"), number(&status, "elsewhere_in_project"))
     };
-    // A linked working tree without a memory folder of its own has the memories of the main one.
+    // A linked working tree without a memory folder uses the memories of the main one.
     assert_eq!(counted(&machine), (1, 0));
     let text = machine.ok(&["-C", side, "sync", "--rebuild"]);
     assert!(text.starts_with("1 memory (0 new"), "{text}");
@@ -167,7 +167,7 @@ fn memories_of_another_working_tree_are_told_apart() {
         "---\nid: 01JZX3P4Q5R6S7T8V9WABCDEF7\nkind: fact\ncreated: 2026-09-01\n---\n\n# Tea is green here\n",
     );
     assert_eq!(counted(&machine), (2, 0));
-    // The main one does not have what is only there.
+    // The main one does not contain memories that exist only there.
     let here = machine.json(&["status", "--json"]);
     assert_eq!((number(&here, "memories"), number(&here, "elsewhere_in_project")), (1, 1));
     assert!(machine.ok(&["status"]).contains("besides: 1 in other working trees"));

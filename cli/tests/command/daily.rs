@@ -1,4 +1,4 @@
-//! Views that a person looks at every day: the overview, and views of what was learned, given and spent.
+//! Views for daily use: the overview, and views of learning, injections and costs.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ const SESSION: &str = "11111111-1111-4111-8111-111111111111";
 const TRANSCRIPT: &str =
     "home/.claude/projects/-home-work/11111111-1111-4111-8111-111111111111.jsonl";
 
-/// A machine on which a session of yesterday was learned from, with hooks.
+/// Returns a machine that learned from a session of yesterday, with hooks.
 pub fn learned() -> Machine {
     let machine = Machine::new();
     machine.transcript(TRANSCRIPT, SESSION, "2026-10-01");
@@ -16,7 +16,7 @@ pub fn learned() -> Machine {
     machine
 }
 
-/// A text with a word in the place of each id.
+/// Replaces each id in a text by a word.
 fn without_ids(machine: &Machine, text: &str) -> String {
     let all = machine.json(&["list", "--all", "--json"]);
     let ids = all.as_array().unwrap().iter().map(|one| one["short"].as_str().unwrap());
@@ -90,7 +90,7 @@ fn the_overview_fits_a_small_terminal_however_much_there_is() {
     machine.write("home/work/.throughline/memories/broken.md", "---\nid: [\n---\n");
     let shown = strip(&machine.on_screen(&[], 80));
     let lines: Vec<&str> = shown.lines().collect();
-    // The prompt of the shell takes a line, too.
+    // The prompt of the shell takes one line too.
     assert!(lines.len() < 24, "{shown}");
     assert_eq!(lines.iter().find(|line| line.chars().count() > 80), None, "{shown}");
 }
@@ -109,14 +109,14 @@ fn outside_of_a_project_three_lines_say_what_to_do() {
     assert_eq!(said.code, 4);
     let told: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
     assert_eq!(told["set_up"], false);
-    // Where a memory folder came with the repository, it is to be looked at first.
+    // If the repository contains a memory folder, it has to be reviewed first.
     machine.write("home/work/.throughline/memories/a.md", "");
     assert!(machine.run(&[]).stdout.contains("`throughline trust`"));
     assert_eq!(machine.run(&["--json", "status"]).code, 2);
 }
 
-/// A machine with a memory about a file, one about a command, one about neither, and receipts of a session that goes on
-/// to edit the file and to run the command.
+/// Returns a machine with a memory about a file, one about a command, one about neither, and receipts of a session
+/// that later edits the file and runs the command.
 fn given() -> (Machine, [serde_json::Value; 3]) {
     let machine = learned();
     let add = |args: &[&str]| machine.json(&[&["add"], args, &["--json"]].concat())["id"].clone();
@@ -133,7 +133,7 @@ fn given() -> (Machine, [serde_json::Value; 3]) {
     given(0, "SessionStart", 900, &[]);
     given(1, "UserPromptSubmit", 1100, &[0, 1, 2]);
     given(3, "UserPromptSubmit", 2100, &[0]);
-    // After the edit nothing touches the file.
+    // After the edit there is no access to the file.
     given(5, "PostToolUseFailure", 700, &[0]);
     (machine, ids)
 }
@@ -196,7 +196,7 @@ fn the_timeline_tells_what_came_and_went() {
     assert_eq!(machine.run_with(&["forget", gone.as_str().unwrap()], &later).code, 0);
     let text = without_ids(&machine, &machine.ok(&["timeline"]));
     let text = text.replace(gone.as_str().unwrap(), "[id]");
-    // Both wishes are of one record, and their ids differ from project to project.
+    // Both wishes are in one record, and their ids differ between projects.
     let mut lines: Vec<&str> = text.lines().collect();
     let first = lines.len() - 2;
     lines[first..].sort_unstable();
@@ -220,7 +220,7 @@ fn the_timeline_tells_what_came_and_went() {
     assert_eq!(days[0]["forgotten"][0]["reason"], "forgotten");
     let by = days[1]["replaced"][0]["by"].as_str().unwrap();
     assert!(by.ends_with(new.as_str().unwrap()), "{days:#}");
-    // Days are those of the user's zone.
+    // Days are in the user's zone.
     let west = machine.run_with(&["timeline"], &[("TZ", "<-11>11")]).stdout;
     assert!(west.contains("2026-09-30  1 session"), "{west}");
 }
@@ -300,7 +300,7 @@ fn fixes_tell_errors_and_their_cure() {
         all.as_array().unwrap().iter().any(|one| one["call"] == "`cargo test --quiet`"),
         "{all:#}"
     );
-    // A few words of the error find the cure that tool calls showed.
+    // A few words of the error find the fix in tool calls.
     let said = machine.ok(&["fixes", "mismatched types"]);
     assert!(said.contains("`cargo test --quiet` failed") && said.contains("price.rs"), "{said}");
     let said = machine.run(&["fixes", "zeppelin"]);
@@ -348,7 +348,7 @@ fn the_status_line_says_what_the_session_was_given() {
         .to_string()
     };
     let said = |payload: &str| {
-        // Claude Code may run it anywhere.
+        // Claude Code may run it in any folder.
         let said = machine.run_on(&["-C", "/", "statusline"], payload);
         assert_eq!((said.code, &*said.stderr), (0, ""), "{payload}");
         said.stdout
@@ -371,13 +371,13 @@ fn the_status_line_never_fails_and_waits_for_nobody() {
     }
     let homeless = machine.command(&["statusline"]).env_remove("HOME").output().unwrap();
     assert!(homeless.status.success() && homeless.stderr.is_empty(), "{homeless:?}");
-    // Nobody ever closes its stdin.
+    // Its stdin is never closed.
     let mut child =
         machine.command(&["statusline"]).stdin(std::process::Stdio::piped()).spawn().unwrap();
     let held = child.stdin.take();
     assert!(child.wait().unwrap().success());
     drop(held);
-    // Receipts that make no sense, or are none.
+    // Invalid receipts.
     let machine = learned();
     machine.receipt(&json!({ "at": "2026-10-02T09:00:00Z", "session": SESSION, "tokens": -7 }));
     let payload = json!({ "session_id": SESSION, "cwd": machine.work() }).to_string();

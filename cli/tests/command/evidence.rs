@@ -1,4 +1,4 @@
-//! Passages, titles, cures and commands of sessions, as `why`, `show`, `search`, `resume`, `fixes` and `timeline` show them.
+//! Passages, titles, fixes and commands of sessions in `why`, `show`, `search`, `resume`, `fixes` and `timeline`.
 
 use serde_json::{Value, json};
 
@@ -20,7 +20,8 @@ fn shell(id: &str, command: &str) -> Value {
     call(id, "Bash", &json!({ "command": command }))
 }
 
-/// A project with three sessions: one that asks and fixes, one that carries out a plan, and one that runs its tests.
+/// Returns a project with three sessions: one with a question and a fix, one that executes a plan, and one that runs
+/// its tests.
 fn machine() -> Machine {
     let machine = Machine::new();
     let file = machine.work().join("src/ledger.rs");
@@ -153,7 +154,7 @@ fn a_search_for_fixes_has_the_cures_of_sessions() {
         let found = hits(&machine, search);
         assert_eq!(found.len(), 1, "{search:?}: {found:#?}");
         assert_eq!((&found[0]["kind"], &found[0]["session"]), (&json!("fix"), &json!(ONE)));
-        // In the words of `fixes`.
+        // The text is the same as in `fixes`.
         for line in found[0]["text"].as_str().unwrap().lines() {
             assert!(listed.contains(line.trim_end_matches('.')), "{line}: {listed}");
         }
@@ -164,7 +165,7 @@ fn a_search_for_fixes_has_the_cures_of_sessions() {
             .all(|hit| hit["kind"] != "fix")
     );
     machine.finds_nothing(&["search", "kind:decision locked"]);
-    // Words of different errors: those that have most of them.
+    // Words of different errors: errors with most of them are found.
     assert!(machine.ok(&["fixes", "locked", "refused"]).contains("database is locked"));
 }
 

@@ -24,7 +24,7 @@ fn end(mut child: Child) -> std::process::ExitStatus {
     }
 }
 
-/// A machine with a memory, and the receipt of a time that it was given.
+/// Returns a machine with a memory, and a function that adds receipts of its injection.
 fn ready() -> (Machine, impl Fn(&Machine, &str, &str)) {
     let machine = Machine::new();
     machine.ok(&["init", "--yes", "--no-register"]);
@@ -62,11 +62,11 @@ fn each_injection_is_a_line_as_it_happens_until_it_is_interrupted() {
     assert_eq!(line(&mut lines), "09:01:00         prompt   second    40 tokens  Ports are even\n");
     give(&machine, "2026-10-02T09:02:03Z", "third");
     assert_eq!(line(&mut lines), "09:02:03         prompt   third    40 tokens  Ports are even\n");
-    // The next day has a file of its own.
+    // The next day has a separate file.
     give(&machine, "2026-10-03T00:00:01Z", "fourth");
     assert!(line(&mut lines).starts_with("00:00:01 "));
     let pid = i32::try_from(child.id()).unwrap();
-    // SAFETY: the process is our child, which nobody waited for yet.
+    // SAFETY: the process is our child, and has not been waited for.
     assert_eq!(unsafe { libc::kill(pid, libc::SIGINT) }, 0);
     assert_eq!(end(child).signal(), Some(libc::SIGINT));
 }

@@ -1,11 +1,11 @@
-//! A folder that nobody vouched for may have programs in it, by the names that ours looks for.
+//! An untrusted folder may contain programs with the names that our programs search for.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use crate::common::Machine;
 
-/// Programs that commands start, and those that scripts name in their first line.
+/// Programs started by commands, and those in the first line of scripts.
 const NAMES: [&str; 9] = [
     "git",
     "claude",
@@ -18,7 +18,7 @@ const NAMES: [&str; 9] = [
     "throughline-processor",
 ];
 
-/// A machine whose project has programs that leave a trace.
+/// Returns a machine whose project contains programs that leave a trace.
 fn hostile() -> Machine {
     let machine = Machine::new();
     for folder in ["home/work", "home/work/bin"] {
@@ -66,7 +66,7 @@ fn programs_of_a_project_are_not_started() {
 #[test]
 fn a_program_of_the_user_finds_no_other_in_a_project() {
     let machine = hostile();
-    // As npm installs the client.
+    // In the form in which npm installs the client.
     machine.program("claude", "#!/usr/bin/env node\n");
     let path = format!(".:{}:/usr/bin:/bin", machine.path("bin").display());
     machine.run_with(&["init", "--yes"], &[("PATH", &path)]);

@@ -1,4 +1,4 @@
-//! The guide for Claude comes when it is asked for and goes with `uninstall`; `share` and `mcp`.
+//! The guide for Claude is installed on request and removed by `uninstall`; `share` and `mcp`.
 
 use crate::common::{Machine, files};
 

@@ -1,15 +1,15 @@
-//! Habits of command-line tools: help, examples, colours, pager, settings one by one.
+//! Habits of command-line tools: help, examples, colours, pager, single settings.
 
 use std::path::Path;
 
 use crate::common::{Machine, strip};
 use crate::daily::learned;
 
-/// Lines and columns of a screen: half of one, as it is today, at the width that all have.
+/// Size of a screen: half the height of a present one, at the common width.
 const SCREEN_LINES: usize = 50;
 const SCREEN_COLUMNS: u16 = 80;
 
-/// Commands below others.
+/// Nested commands.
 const NESTED: [&str; 10] = [
     "config get",
     "config set",
@@ -22,10 +22,10 @@ const NESTED: [&str; 10] = [
     "config llm openai",
     "config llm claude",
 ];
-/// Commands that programs run.
+/// Commands run by programs.
 const HIDDEN: [&str; 2] = ["man", "merge-driver"];
 
-/// All commands, as `--help` lists them in two columns.
+/// Returns all commands listed in two columns by `--help`.
 fn commands(machine: &Machine) -> Vec<String> {
     let help = machine.ok(&["--help"]);
     let (_, listed) = help.split_once("Every day:\n").unwrap();
@@ -56,14 +56,14 @@ fn each_short_help_is_one_screen_and_the_full_one_has_every_option() {
     }
     let nested = machine.ok(&["config", "llm", "ollama", "--help"]);
     assert!(nested.contains("The model; without, you choose among those"), "{nested}");
-    // The rare ones are in the full help alone.
+    // Rarely used options are only in the full help.
     let rare = "--register-only";
     assert!(machine.ok(&["init", "--help"]).contains(rare));
     assert!(machine.ok(&["help", "init"]).contains(rare));
     assert!(!machine.ok(&["init", "-h"]).contains(rare));
 }
 
-/// Runs an example as a shell does; returns its exit code and what it said.
+/// Runs an example as in a shell; returns its exit code and output.
 fn example(machine: &Machine, line: &str) -> (i32, String) {
     let mut command = machine.command(&[]);
     let path = format!("{}:/usr/bin:/bin", machine.path("bin").display());
@@ -79,7 +79,7 @@ fn example(machine: &Machine, line: &str) -> (i32, String) {
     (output.status.code().unwrap(), said)
 }
 
-/// Commands whose examples change what the examples of others need.
+/// Commands whose examples change the state needed by other examples.
 const CHANGING: [&str; 9] =
     ["forget", "restore", "uninstall", "purge", "off", "init", "link", "trust", "edit"];
 
@@ -107,17 +107,17 @@ fn examples_run(name: &str, (machine, id): &(Machine, String)) {
         if name == "restore" {
             machine.ok(&["forget", id]);
         }
-        // It never ends by itself.
+        // The command never ends by itself.
         let watches = if name == "watch" { "timeout 1 " } else { "" };
         let line = format!("{watches}{}", line.replace("96tfds", id));
         let (code, said) = example(machine, &line);
         let expected: &[i32] = match name {
-            // No Ollama answers, and the client is a script.
+            // No Ollama is running, and the client is a script.
             "config llm ollama" | "config llm openai" | "config llm claude" => &[0, 1],
             "watch" => &[124],
             // These may find nothing here.
             "search" | "fixes" | "resume" => &[0, 1],
-            // The programs beside it are scripts here.
+            // The other programs are scripts here.
             "doctor" => &[0, 6],
             "selftest" => &[6],
             _ => &[0],
@@ -126,7 +126,7 @@ fn examples_run(name: &str, (machine, id): &(Machine, String)) {
     }
 }
 
-/// Runs the examples of each second command that changes nothing of the others.
+/// Runs the examples of every second command that changes nothing needed by others.
 fn every_second_example_runs(from: usize) {
     let stand = stand();
     let commands = commands(&stand.0);
@@ -258,14 +258,14 @@ fn long_output_goes_to_the_pager_of_the_user() {
     for number in 0..30 {
         machine.ok(&["add", &format!("Oven number {number} is hot"), "--both"]);
     }
-    // Where a pager got it, each line says so.
+    // Each line is marked if it was paged.
     let machine = machine.with("PAGER", "sed 's/^/PAGED /'");
     let paged = |args: &[&str]| strip(&machine.on_screen(args, 80)).contains("PAGED ");
     assert!(paged(&["list"]));
     assert!(!paged(&["list", "-n", "3"]), "it fits the screen");
     assert!(!paged(&["list", "--no-pager"]));
     assert!(!machine.ok(&["list"]).contains("PAGED"), "no terminal");
-    // Help as well.
+    // Help is paged too.
     assert!(paged(&["--help"]) && paged(&["help", "init"]));
     assert!(!paged(&["log", "--help"]), "it fits the screen");
     assert!(!paged(&["--help", "--no-pager"]) && !paged(&["--no-pager", "--help"]));
@@ -273,7 +273,7 @@ fn long_output_goes_to_the_pager_of_the_user() {
     assert_eq!(whole.matches("PAGED ").count(), whole.lines().count(), "{whole}");
     let machine = machine.with("NO_PAGER", "1");
     assert!(!strip(&machine.on_screen(&["list"], 80)).contains("PAGED "));
-    // One that is not there costs nothing.
+    // A missing pager is ignored.
     let machine = machine.with("NO_PAGER", "").with("PAGER", "no-such-pager");
     assert!(strip(&machine.on_screen(&["list"], 80)).contains("Oven number 7 is hot"));
 }
@@ -356,35 +356,35 @@ fn the_schema_knows_every_setting_and_no_value_of_the_user() {
     assert_ne!(properties["start_tokens"]["default"], 777);
 }
 
-/// How a command is run that shows a habit.
+/// Way of running a command for a habit.
 #[derive(Clone, Copy)]
 enum Way {
-    /// With what it prints going into a pipe.
+    /// With its output in a pipe.
     Piped,
-    /// At a terminal of so many columns.
+    /// At a terminal with this number of columns.
     Screen(u16),
     /// With a text on stdin.
     Stdin(&'static str),
-    /// With variables of the environment.
+    /// With environment variables.
     With(&'static [(&'static str, &'static str)]),
-    /// With nobody to read what it prints.
+    /// With a closed output.
     Unread,
-    /// After another command; the machine is put back.
+    /// After another command; the machine is restored.
     After(&'static [&'static str]),
-    /// With a session that was not read yet; the machine is put back.
+    /// With an unread session; the machine is restored.
     Fresh,
-    /// Not at all: it is not there yet.
+    /// Not run: it does not exist yet.
     Pending,
 }
 
-/// A habit, with the command that shows it.
+/// A habit, with a command that shows it.
 struct Habit {
     name: &'static str,
     way: Way,
-    /// `ID` stands for a memory.
+    /// `ID` is replaced by a memory's id.
     args: &'static [&'static str],
     code: i32,
-    /// A part of what it says.
+    /// A part of its output.
     part: &'static str,
 }
 
@@ -407,7 +407,7 @@ const fn pending(name: &'static str) -> Habit {
     habit(name, &[], 0, "").by(Way::Pending)
 }
 
-/// The forty habits that tools like uv, zoxide, atuin, gh and ripgrep have.
+/// Forty habits of tools such as uv, zoxide, atuin, gh and ripgrep.
 const HABITS: [Habit; 40] = [
     habit("Clean uninstall", &["uninstall"], 0, "Taken out of ").by(Way::After(&["status"])),
     habit("Help everywhere", &["timeline", "--help"], 0, "Usage: throughline timeline"),
@@ -471,7 +471,7 @@ const HABITS: [Habit; 40] = [
     habit("Local times, from now where recent", &["log"], 0, "yesterday 10:01"),
 ];
 
-/// Words that people know besides.
+/// Other familiar habits.
 const BESIDES: [Habit; 7] = [
     habit("A short help beside the full one", &["init", "-h"], 0, "see more with '--help'"),
     habit("One screen without a command", &[], 0, "Next  "),
@@ -482,7 +482,7 @@ const BESIDES: [Habit; 7] = [
     habit("An order for pre-commit", &["check"], 0, "checked: all good."),
 ];
 
-/// Habits that hold, at least.
+/// Minimum number of habits that are present.
 const HELD_MIN: usize = 38;
 
 /// Runs the command of a habit; returns its output as the error if exit code or output differ from the habit's.
@@ -513,7 +513,7 @@ fn hold(habit: &Habit, shared: &(Machine, String)) -> Result<(), String> {
             let shown = machine.on_screen(&args, columns);
             let plain = strip(&shown);
             let room = usize::from(columns);
-            // A word alone, with what it is called, may be longer.
+            // A single word, with its label, may be longer.
             let mut lines = plain.lines().filter(|line| line.chars().count() > room);
             let long = lines.find(|line| line.split_whitespace().count() > 2);
             assert_eq!(long, None, "{}\n{plain}", habit.name);
@@ -562,7 +562,7 @@ fn the_program_has_each_habit_that_is_not_pending() {
     assert!(held >= HELD_MIN, "{held}");
 }
 
-/// All files below a folder, with what they hold.
+/// Returns all files below a folder with their contents.
 fn files(folder: &Path) -> std::collections::BTreeMap<std::path::PathBuf, Vec<u8>> {
     let mut found = std::collections::BTreeMap::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -653,7 +653,7 @@ fn a_shell_completes_ids_kinds_and_settings() {
     assert!(!complete(&[""]).contains("merge-driver"), "git runs it, not people");
     machine.ok(&["forget", &id]);
     assert!(complete(&["restore", ""]).contains(&id) && !complete(&["show", ""]).contains(&id));
-    // Where nothing is set up there is nothing to offer.
+    // Without a setup there is nothing to complete.
     let nowhere = Machine::new();
     let said =
         nowhere.run_with(&["--", "throughline", "show", ""], &[("THROUGHLINE_COMPLETE", "fish")]);

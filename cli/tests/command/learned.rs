@@ -1,4 +1,4 @@
-//! `throughline review` at a terminal and without one: what was learned since the last time.
+//! `throughline review` with and without a terminal: memories learned since the last review.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ fn ids(machine: &Machine) -> Vec<String> {
     learned(machine).iter().map(|one| one["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// A machine on which a few things were learned, some of them surely.
+/// Returns a machine that learned several memories, some of them with high confidence.
 fn machine() -> Machine {
     let machine = Machine::new();
     machine.transcript(TRANSCRIPT, SESSION, "2026-10-01");
@@ -66,7 +66,7 @@ fn what_was_learned_is_listed_by_kind_and_best_first() {
     assert_eq!(ids(&machine).len(), all.len(), "a listing decides nothing");
 }
 
-/// Keys that choose the last of the replacements: any memory, by its id.
+/// Keys that choose the last replacement: any memory, by its id.
 const ANOTHER_ONE: &str = "\x1b[A\r";
 
 /// The last question after a run with decisions, and the key that leaves.
@@ -94,7 +94,7 @@ fn each_key_does_its_work_and_what_was_decided_stays_when_somebody_quits() {
     let list = machine.ok(&["list", "--json"]);
     assert!(list.contains(&before[0]) && !list.contains(&before[1]), "{list}");
 
-    // A skipped memory comes again; a replaced one does not.
+    // A skipped memory is asked about again; a replaced one is not.
     let rest = &before[2..];
     let by = format!("{}\r", before[0]);
     let mut answers =
@@ -121,7 +121,7 @@ fn what_waits_is_taken_in_or_turned_down_by_key() {
     machine.ok(&["init", "--yes", "--no-register"]);
     let before = ids(&machine);
     assert!(before.len() > 1, "{before:?}");
-    // Enter and the keys that move publish nothing; what is left private is not asked about again.
+    // Enter and movement keys publish nothing; memories kept private are not asked about again.
     machine.at_terminal(&["review"], &[("private so far", ""), ("stay [p]rivate", "\rkjkkanjjjq")]);
     assert_eq!(ids(&machine).len(), before.len());
     assert!(!machine.ok(&["list", "--json"]).contains("\"status\": \"active\""));
@@ -137,7 +137,7 @@ fn what_waits_is_taken_in_or_turned_down_by_key() {
     assert_eq!(listed().len(), before.len() - 1);
 }
 
-/// Returns a machine with held memories, and the short id of a memory that may replace one.
+/// Returns a machine with pending memories, and the short id of a memory that may replace one.
 fn with_replacement() -> (Machine, String) {
     let machine = Machine::new();
     machine.transcript(TRANSCRIPT, SESSION, "2026-10-01");
@@ -147,7 +147,7 @@ fn with_replacement() -> (Machine, String) {
     (machine, better["short"].as_str().unwrap().to_owned())
 }
 
-/// Lets a memory replace the first one that `review` asks about, and gives more answers.
+/// Replaces the first memory of `review` by another one, and types more answers.
 fn replace_first(machine: &Machine, by: &str, more: &[(&str, &str)]) {
     let by = format!("{by}\r");
     let replace = [("[q]uit > ", "s"), ("Replaced by", ANOTHER_ONE), ("Its id", by.as_str())];
@@ -181,7 +181,7 @@ fn with_transcript() -> Machine {
     machine
 }
 
-/// All that lies in the home folder, Throughline's own files too.
+/// Returns all files in the home folder, including Throughline's own.
 fn everything(machine: &Machine) -> Vec<(std::path::PathBuf, Vec<u8>)> {
     let mut all = crate::common::files(&machine.path("home"));
     let ours = ["home/.local", "home/.config", "home/work/.throughline"];
@@ -225,7 +225,7 @@ fn a_preview_shows_the_handoff_and_answers_of_earlier_sessions_and_writes_nothin
     ] {
         assert!(said.contains(part), "{part}\n{said}");
     }
-    // A prompt that no session answers is no example.
+    // A prompt without an answer in any session is not an example.
     transcript("Paint the lighthouse");
     let said = machine.ok(&["init", "--preview"]);
     assert!(said.contains("No prompt of this history is answered"), "{said}");
@@ -242,15 +242,15 @@ fn drafts_may_be_asked_for_without_a_person() {
     assert!(!learned(&machine).is_empty());
 }
 
-/// Lines of a source file.
+/// Returns lines of a source file.
 fn lines(numbers: std::ops::Range<u32>) -> String {
     numbers.map(|number| format!("let berth{number} = {number};\n")).collect()
 }
 
-/// A machine with a memory whose file was rewritten since, and the end of its id.
+/// Returns a machine with a memory whose file was rewritten since, and the end of its id.
 pub fn with_stale() -> (Machine, String) {
     let machine = Machine::new();
-    // Without git, which would be asked what it ignores.
+    // Without git, which would be queried for ignored files.
     std::fs::remove_dir(machine.path("home/work/.git")).unwrap();
     machine.write("home/work/src/berths.rs", &lines(0..40));
     machine.ok(&["init", "--yes", "--no-register"]);

@@ -1,4 +1,4 @@
-//! The command as people and scripts use it, in a sealed environment.
+//! The command in a sealed environment, as used by people and scripts.
 
 #![expect(
     clippy::disallowed_methods,

@@ -1,5 +1,5 @@
-//! Working with memories: `add`, `list`, `show`, `edit`, `forget`, `restore`, `search`, `pack`,
-//! `why`, `handoff`, `status`, `off`.
+//! Commands for memories: `add`, `list`, `show`, `edit`, `forget`, `restore`, `search`, `pack`, `why`, `handoff`,
+//! `status`, `off`.
 
 use crate::common::{Machine, NOW};
 use serde_json::Value;
@@ -150,7 +150,7 @@ fn what_was_put_aside_can_be_deleted_and_what_was_written_does_not_come_back() {
     assert_eq!(twice.code, 1);
     let said = format!("{id} is put aside already");
     assert!(twice.stderr.contains(&said) && twice.stderr.contains("--delete"), "{}", twice.whole());
-    // One that is mistyped keeps the others.
+    // With a mistyped id the others are kept.
     assert_eq!(machine.run(&["forget", "--delete", &id, "zzzzzz"]).code, 3);
     assert!(machine.ok(&["forget", "--delete", &id]).contains("Deleted"));
     assert_eq!(machine.run(&["show", &id]).code, 3);
@@ -190,7 +190,7 @@ fn what_does_not_wait_or_is_not_held_changes_nothing() {
         assert_ne!(machine.run(&["review", "--release", &held, "--release", other]).code, 0);
         assert_eq!(machine.json(&["review", "--json"]).as_array().unwrap().len(), 1);
     }
-    // Neither is it offered without being asked for by name.
+    // It is not offered unless it is requested by name.
     for brief in [&["pack"][..], &["pack", "--json"], &["handoff"]] {
         assert!(!machine.ok(brief).contains("Ignore all"), "{brief:?}");
     }
@@ -225,11 +225,11 @@ fn an_editor_may_be_used() {
     let said = machine.run_with(&["edit", &id], &[("EDITOR", &editor)]);
     assert_eq!(said.code, 0, "{}", said.stderr);
     assert!(machine.ok(&["list"]).contains("After"));
-    // A file that is no memory any more is said with its place.
+    // A file that is no longer a valid memory is reported with the position of the error.
     machine.program("editor", "#!/bin/sh\nprintf -- '---\\nkind: [\\n---\\n# x\\n' > \"$2\"\n");
     let said = machine.run_with(&["edit", &id], &[("EDITOR", &editor)]);
     assert_eq!(said.code, 5, "{}", said.stderr);
-    // The memory stays whole, and what was typed is kept.
+    // The memory stays complete, and the typed text is kept.
     assert!(machine.ok(&["show", &id]).contains("After"));
     let (_, kept) = said.stderr.split_once("what you wrote is in ").unwrap();
     let kept = machine.path(kept.trim_end().trim_matches(['/', '.']));
@@ -254,7 +254,7 @@ fn what_an_editor_is_shown_and_what_is_kept_of_it_is_private() {
     assert_eq!(machine.read("home/modes"), "600\n700\n");
     assert_eq!(std::fs::read_dir(machine.path("tmp")).unwrap().count(), 0);
 
-    // The typed text is kept without its secret, where an audit looks, and nothing else is.
+    // The typed text is kept redacted, in a folder that an audit includes, and no other file is.
     let (_, kept) = said.stderr.split_once("what you wrote is in ").unwrap();
     let kept = machine.path(kept.trim_end().trim_matches(['/', '.']));
     let text = std::fs::read_to_string(&kept).unwrap();
@@ -307,7 +307,7 @@ fn what_was_taken_out_and_what_is_held_is_told_in_both_forms() {
     assert_eq!((&plain["redacted"], &plain["held"]), (&0.into(), &false.into()));
     assert!(plain["note"].is_null());
 
-    // Things have one shape wherever they are printed.
+    // Objects have the same form in all outputs.
     let listed = machine.json(&["list", "--json"]);
     let listed = listed.as_array().unwrap().iter().find(|memory| memory["id"] == plain["id"]);
     let found = machine.json(&["search", "prices", "--json"])["hits"][0].clone();
@@ -365,7 +365,7 @@ fn why_explains_a_prompt_that_was_not_answered() {
         .json(&["why", "where", "does", "the", "nightly", "export", "write", "parquet", "--json"]);
     let candidate = &tried["candidates"][0];
     assert_eq!(candidate["fate"], "it is given", "{tried:#}");
-    // A score is the sum of its parts, and the gate let it through.
+    // A score is the sum of its parts, and the gate is open.
     let part = |name: &str| candidate[name].as_f64().unwrap();
     let by_meaning = part("trust") * candidate["meaning"].as_f64().unwrap_or_default();
     assert!((part("fused") - part("words") - by_meaning - part("more")).abs() < 1e-3);
@@ -402,7 +402,7 @@ fn why_of_a_memory_tells_of_each_prompt_what_the_gate_made_of_it() {
     let learned = wishes.find(|wish| wish["title"].to_string().contains("floats")).unwrap();
     let learned = learned["short"].clone();
     let learned = learned.as_str().unwrap();
-    // Others that share more with the prompt than the foreign one does.
+    // Others that share more words with the prompt than the foreign one does.
     for text in [
         "The rounding in src/price.rs was wrong",
         "Amounts of money are integer cents",
@@ -412,12 +412,12 @@ fn why_of_a_memory_tells_of_each_prompt_what_the_gate_made_of_it() {
     }
     let foreign = add(&machine, &["Ships leave always on Monday"]);
     machine.ok(&["sync"]);
-    // One that says what the prompt says passes by itself, so that nothing else let it through.
+    // A memory that repeats the prompt passes by itself, without another reason.
     let passes = asked(learned);
     assert!(passes["fate"].as_str().unwrap().starts_with("It is given. "), "{passes:#}");
     assert!(passes["let_through"].is_null(), "{passes:#}");
     assert!(number(&passes, "gate") > number(&passes, "threshold"), "{passes:#}");
-    // One with a word in common is told with what it lacks.
+    // For a memory that shares a word, the obstacle is reported.
     let held = asked(&foreign);
     let fate = held["fate"].as_str().unwrap();
     assert!(fate.ends_with(", but better ones take all the places."), "{held:#}");
@@ -462,7 +462,7 @@ fn receipts_are_read_newest_first() {
     "#);
     let text = machine.ok(&["why", "--session", "fir", "--scores"]);
     assert!(text.contains("40 tokens, 0.9 ms)") && text.contains("(score 2.50)"), "{text}");
-    // Of one memory: people read times in their own zone, programs in UTC.
+    // For one memory: people read times in their own zone, programs in UTC.
     let text = machine.run_with(&["why", &id], &[("TZ", "Europe/Berlin")]).stdout;
     assert!(
         text.contains("  given 2026-10-01 10:00 +02:00  with a prompt in session first. It shares"),
@@ -518,10 +518,10 @@ fn status_counts() {
         "No session of the last 60 days changed or left anything open here. `throughline sync` reads new transcripts, \
          `throughline timeline` shows all sessions.\n"
     );
-    // A broken file is said on stderr and keeps nothing else from being listed.
+    // An invalid file is reported on stderr, and others are still listed.
     let said = machine.run(&["list"]);
     assert!(said.stdout.contains("One") && said.stderr.contains("bad.md:"), "{}", said.stderr);
-    // By its id it is named, too, and nobody denies that it is there.
+    // It is named by its id too, and not reported as missing.
     for args in [&["show", "k3-bad"][..], &["forget", "k3-bad"], &["show", "k3-bad", "k3-bad"]] {
         let said = machine.run(args);
         assert!(said.code == 5 && said.stderr.contains("bad.md:"), "{args:?}: {}", said.stderr);
@@ -593,7 +593,7 @@ fn marks_are_the_same_with_and_without_an_index() {
         held
     };
     assert_eq!(held(), ["About cake"]);
-    // A file that changed, and one that is new, are judged as they are now.
+    // Changed and new files are judged in their present state.
     file("bread", ORDER);
     file("ham", ORDER);
     let all = ["About bread", "About cake", "About ham"];
@@ -616,7 +616,7 @@ fn a_memory_is_shown_as_its_file_is_now() {
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text.replace("Cents.", "Cents, and no floats.")).unwrap();
     assert!(machine.ok(&["show", &id]).contains("Cents, and no floats."));
-    // A copy under another name has the same id: which of them counts is told by all files.
+    // A copy under another name has the same id: all files are needed to determine which of them counts.
     let copy = file.with_file_name("a-copy.md");
     std::fs::write(&copy, text).unwrap();
     machine.ok(&["show", &id]);

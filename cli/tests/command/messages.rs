@@ -1,4 +1,4 @@
-//! Messages of commands: true, with what was meant by name, and with what to do.
+//! Messages of commands: correct, with the names of things, and with a remedy.
 
 use std::fs;
 use std::path::PathBuf;
@@ -38,7 +38,7 @@ fn a_purge_says_how_many_sessions_go_and_how_it_goes_on() {
     assert!(told.contains("before 2026-12-01, of 1 session."), "{told}");
     let shown = strip(&machine.on_screen(&["purge", "--everything", "--dry-run"], 80));
     assert!(shown.contains("archive of 1 session"), "{shown}");
-    // A file of ours that nobody knows keeps what was said.
+    // An unknown file in our folder still contains the text.
     let wish = "From now on, never use floats for money: always keep amounts as integer cents.";
     fs::write(
         project(&machine).join("left.txt"),

@@ -1,10 +1,10 @@
-//! Formats of stores and of what `init` registered: `doctor --migrations`, and the upgrade by `sync` and `init`.
+//! Formats of stores and of registrations by `init`: `doctor --migrations`, and the upgrade by `sync` and `init`.
 
 use testutils::golden::{COMMITTED, GoldenHome};
 
 use crate::common::Machine;
 
-/// A machine with the stores of version 0.1.0, whose programs lay in a folder that is gone.
+/// Returns a machine with the stores of version 0.1.0, whose programs were in a folder that no longer exists.
 fn upgraded() -> Machine {
     let machine = Machine::new();
     let programs = machine.path("old/bin");
@@ -33,7 +33,7 @@ fn the_report_names_formats_steps_log_and_the_way_back() {
     ] {
         assert!(before.contains(part), "{part}\n{before}");
     }
-    // Looking changes nothing, and a command that writes brings the stores up to date before.
+    // Reading changes nothing, and a command that writes migrates the stores before.
     assert!(!before.contains("Backups"));
     let root = machine.path(COMMITTED);
     let said = machine.run(&["-C", root.to_str().unwrap(), "add", "A new fact", "--kind", "fact"]);

@@ -1,4 +1,4 @@
-//! What somebody meets who has just installed it.
+//! Behaviour directly after an installation.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::common::{Machine, strip};
 
-/// A proxy on this machine, which is asked for what is elsewhere: it answers as an Ollama with one model, and counts.
+/// Starts a proxy on this machine for requests to other machines: it answers like an Ollama with one model, and
+/// counts.
 fn proxy() -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -46,7 +47,7 @@ fn where_no_model_is_installed_the_commands_that_get_one_are_named() {
         let said = machine.run(&["config", "llm", "ollama"]);
         assert_eq!(said.code, 1, "{}", said.whole());
         assert!(said.stderr.contains(why), "{}", said.whole());
-        // How many depends on this machine's memory.
+        // The number of models depends on this machine's memory.
         assert!(said.stderr.contains("`ollama pull "), "{}", said.whole());
     }
 }
@@ -71,7 +72,7 @@ fn another_machine_is_not_asked_before_the_user_agreed() {
     assert_eq!(said.code, 1, "{}", said.whole());
     assert_eq!(count(), 0);
 
-    // Named, but not agreed to.
+    // Configured, but without the user's consent.
     machine.write(
         "home/.config/throughline/config.toml",
         "[llm]\nprovider = \"ollama\"\nmodel = \"tiny\"\n",
@@ -87,7 +88,7 @@ fn another_machine_is_not_asked_before_the_user_agreed() {
     assert_eq!(count(), 2);
 }
 
-/// Arguments that each command is tried with; `ID` stands for the id of a memory.
+/// Arguments for each command; `ID` is replaced by the id of a memory.
 const READING: [&[&str]; 47] = [
     &["diff"],
     &["diff", "main..feature"],
@@ -120,7 +121,7 @@ const READING: [&[&str]; 47] = [
     &["list", "--archived"],
     &["list", "--pick"],
     &["browse"],
-    // Nobody is there to choose.
+    // There is no terminal for a choice.
     &["show"],
     &["forget"],
     &["edit"],
@@ -138,7 +139,7 @@ const READING: [&[&str]; 47] = [
     &["doctor"],
     &["selftest"],
 ];
-/// Arguments of commands that change something.
+/// Arguments of commands that make changes.
 const CHANGING: [&[&str]; 24] = [
     &["init", "--yes", "--no-register"],
     &["init", "--yes", "--no-sync"],
@@ -166,10 +167,10 @@ const CHANGING: [&[&str]; 24] = [
     &["audit"],
 ];
 
-/// Commands that print no answer: what they watch, a program for a shell, a protocol.
+/// Commands without an answer: their output is a watch, a script for a shell, or a protocol.
 const WITHOUT_JSON: [&str; 3] = ["watch", "completions", "mcp"];
 
-/// A project with a memory, and its id; without one, a folder that is not set up.
+/// Returns a project with a memory, and its id; without `is_set_up`, a folder that is not set up.
 fn stand(is_set_up: bool) -> (Machine, String) {
     let machine = Machine::new();
     machine.write("home/work/src/bread.rs", "");
@@ -181,12 +182,12 @@ fn stand(is_set_up: bool) -> (Machine, String) {
     (machine, id.as_str().unwrap().to_owned())
 }
 
-/// Runs a command plainly and with JSON, in the same state; says so where only the one works.
+/// Runs a command with and without JSON, in the same state; fails if only one of them works.
 fn compare(args: &[&str], (machine, id): &(Machine, String)) {
     let run = |more: &[&str]| {
         let args = args.iter().map(|&arg| if arg == "ID" { id } else { arg });
         let said = machine.run(&args.chain(more.iter().copied()).collect::<Vec<_>>());
-        // A hint repeats what was typed.
+        // A hint repeats the command line.
         let stderr = said.stderr.replace(id, "ID").replace(" --json --yes`", " --yes`");
         (said.code, said.stdout, stderr)
     };
@@ -213,7 +214,7 @@ fn every_command_is_tried_with_json_or_has_none() {
     let (_, commands) = help.split_once("Every day:\n").unwrap();
     let (commands, _) = commands.split_once("\n\n").unwrap();
     let lines = commands.lines().filter(|line| line.starts_with("  "));
-    // Two columns, each a name and what it is for.
+    // Two columns, each with a name and a description.
     let names = lines.flat_map(|line| [line.get(2..14), line.get(40..52)]);
     let names = names.flatten().map(str::trim).filter(|name| !name.is_empty());
     for name in names {
@@ -291,7 +292,7 @@ fn exit_codes_are_what_help_and_docs_say() {
 
 #[test]
 fn people_read_times_in_their_zone_and_programs_in_utc() {
-    // Without names of zones, which not every machine has: nine hours and a half before Greenwich.
+    // A zone without a name, since not every machine has zone files: 9.5 hours west of Greenwich.
     let machine = Machine::new().with("TZ", "<+0930>-9:30");
     machine.ok(&["init", "--yes"]);
     let added = machine.json(&["add", "Bread is baked at night", "--json"]);
@@ -323,7 +324,7 @@ fn a_word_that_is_no_command_brings_none_that_deletes() {
     assert!(said.code == 2 && !said.stderr.contains("--purge"), "{}", said.whole());
 }
 
-/// Copies the project elsewhere, as to another disk, and removes it.
+/// Copies the project to another path, as to another disk, and removes it.
 fn project_copied(machine: &Machine) {
     let copy = machine.path("home/elsewhere/work");
     std::fs::create_dir_all(copy.parent().unwrap()).unwrap();
@@ -350,7 +351,7 @@ fn a_private_store_whose_project_was_copied_is_found() {
     let told = "/home/work, which is gone: if it is this one, `throughline link ";
     assert!(said.contains(told), "{said}");
     assert!(said.contains("brings its history and its private memory"), "{said}");
-    // Who sets it up anew is told, and sees what to do about the store that looks empty.
+    // A new setup reports it, and the remedy for the apparently empty store.
     let (_, said) = run(&["init", "--yes", "--private"]);
     assert!(said.contains(told), "{said}");
     let (_, said) = run(&["status"]);
@@ -379,7 +380,7 @@ fn private_memories_that_are_gone_are_missed() {
     std::fs::rename(machine.path("home/aside"), project.join("memories")).unwrap();
     assert!(!machine.ok(&["status"]).contains("is gone"));
 
-    // All of it, as with another XDG_DATA_HOME.
+    // With all data elsewhere, as with another XDG_DATA_HOME.
     let data = [("XDG_DATA_HOME", machine.path("home/data"))];
     let data = data.each_ref().map(|(name, path)| (*name, path.to_str().unwrap()));
     let said = machine.run_with(&["list"], &data);
@@ -398,7 +399,7 @@ fn history_under_another_path_is_named_and_can_be_taken() {
     let here = machine.work();
     let moved = text.replace(here.to_str().unwrap(), "/home/ada/old/work");
     machine.write(&format!("{FOLDER}/{session}.jsonl"), &moved);
-    // Another project's, by its name.
+    // Another project's, according to its name.
     let other = text.replace(here.to_str().unwrap(), "/home/ada/bakery");
     machine.write("home/.claude/projects/-home-ada-bakery/2.jsonl", &other);
 
@@ -427,7 +428,7 @@ fn lines_are_broken_at_words_on_a_terminal_and_nowhere_else() {
         let piped = machine.run(args);
         let shown = machine.on_screen(args, 80);
         let plain = strip(&shown);
-        // Only a word alone may be longer.
+        // Only a single word may be longer.
         let long =
             plain.lines().find(|line| line.chars().count() > 80 && line.trim().contains(' '));
         assert_eq!(long, None, "{args:?}\n{plain}");

@@ -1,4 +1,4 @@
-//! The page that `throughline report` writes: its data, where it lies, and that no memory becomes part of its markup.
+//! The page written by `throughline report`: its data, its location, and that no memory becomes markup.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -10,7 +10,7 @@ use crate::learned::with_stale;
 
 const SESSION: &str = "11111111-1111-4111-8111-111111111111";
 
-/// Texts that would run something if a page took them for markup, style, address or script. Each says `owned`.
+/// Texts that would be executed if a page treated them as markup, style, address or script. Each contains `owned`.
 const HOSTILE: [&str; 30] = [
     "<script>owned=1</script>",
     "</script><script>owned=1</script>",
@@ -44,7 +44,7 @@ const HOSTILE: [&str; 30] = [
     "\\u003cscript\\u003eowned=1\\u003c/script\\u003e \u{2028}owned=1\u{2029}",
 ];
 
-/// A machine with every hostile text as a title, a body, a path and a tag.
+/// Returns a machine with every hostile text as a title, a body, a path and a tag.
 fn hostile() -> Machine {
     let machine = learned();
     for (number, text) in HOSTILE.iter().enumerate() {
@@ -67,13 +67,13 @@ fn page(machine: &Machine) -> String {
     machine.read("report.html")
 }
 
-/// The data that the page's script reads.
+/// Returns the data of the page's script.
 fn embedded(page: &str) -> Value {
     let (_, data) = page.split_once("<script type=\"application/json\" id=\"data\">").unwrap();
     serde_json::from_str(data.split_once("</script>").unwrap().0).unwrap()
 }
 
-/// The tags of a page, without its style and scripts.
+/// Returns the tags of a page, without its style and scripts.
 fn tags(page: &str) -> Vec<String> {
     let (before, rest) = page.split_once("<style>").unwrap();
     let (_, rest) = rest.split_once("</style>").unwrap();
@@ -96,7 +96,7 @@ fn the_file_is_private_says_where_it_lies_and_is_replaced() {
     machine.ok(&["add", "Berths are numbered from the north pier"]);
     machine.ok(&["report"]);
     assert!(std::fs::read_to_string(&file).unwrap().contains("numbered from the north pier"));
-    // It tells of sessions, so it goes with one that is purged.
+    // The report contains sessions, so it is removed with a purged one.
     machine.ok(&["purge", "--session", SESSION, "--yes"]);
     assert!(!file.exists());
 }
@@ -133,7 +133,7 @@ fn it_is_passed_to_the_browser() {
     let said = run(&["report", "--open"]);
     assert_eq!(said.code, 1, "{}", said.whole());
     assert!(said.stderr.contains("Open it in a browser yourself"), "{}", said.whole());
-    // It is written all the same.
+    // It is written anyway.
     assert!(said.stdout.starts_with("Wrote "), "{}", said.whole());
 }
 
@@ -156,7 +156,7 @@ fn the_data_is_what_stores_receipts_and_archive_say() {
     assert_eq!(told["sessions"], 1);
     assert_eq!(told["numbers"]["memories"], 4);
     assert_eq!(told["numbers"]["injections"]["tokens"], 120);
-    // The session edited the file after the first of the three, and did nothing after the others.
+    // The session edited the file after the first of the three injections, and did nothing after the others.
     let given = &told["given"][0];
     assert_eq!((&given["id"], &given["times"]), (&json!(id), &json!(3)));
     assert_eq!(
@@ -193,7 +193,7 @@ fn the_data_is_what_stores_receipts_and_archive_say() {
     let of = |id: &str| memories.iter().find(|memory| memory["id"] == id).unwrap();
     assert_eq!((&of(&id)["given"], &of(&id)["followed"]), (&json!(3), &json!(1)));
     assert_eq!(of(&never)["given"], 0);
-    // The page has the same, and can be read without a script.
+    // The page contains the same data, and can be read without a script.
     let page = page(&machine);
     assert_eq!(embedded(&page)["memories"], told["memories"]);
     assert_eq!(embedded(&page)["graph"], told["graph"]);
@@ -260,11 +260,11 @@ fn no_hostile_memory_becomes_markup() {
     let tags = tags(&page);
     let known = names(&plain);
     let more: Vec<_> = names(&tags).difference(&known).cloned().collect();
-    // Elements that a report without these memories has no occasion for.
+    // Elements that a report without these memories does not need.
     let expected = ["span", "/span", "rect", "path"];
     assert!(more.iter().all(|name| expected.contains(&name.as_str())), "{more:?}");
     for tag in &tags {
-        // Within a tag text is only the value of an attribute, in double quotes.
+        // In a tag, text occurs only in the value of an attribute, in double quotes.
         let outside: String = tag.split('"').step_by(2).collect();
         assert_eq!(tag.matches('"').count() % 2, 0, "{tag}");
         assert!(!outside.contains("owned") && !outside.contains(" on"), "{tag}");
@@ -273,7 +273,7 @@ fn no_hostile_memory_becomes_markup() {
     assert_eq!(page.matches("<script").count(), 2, "the data and the script");
     assert_eq!(page.matches("</script").count(), 2);
     assert!(page.contains("default-src 'none'"));
-    // Every one of them is there, as text.
+    // Each text is included, as text.
     let data = embedded(&page);
     let titles: Vec<&str> = data["memories"]
         .as_array()

@@ -1,4 +1,4 @@
-//! `throughline resume`: past sessions by what was said in them.
+//! `throughline resume`: finds past sessions by their text.
 
 use crate::common::{Machine, strip};
 
@@ -6,7 +6,7 @@ const BAKED: &str = "11111111-1111-4111-8111-111111111111";
 const SAILED: &str = "22222222-2222-4222-8222-222222222222";
 const FOLDER: &str = "home/.claude/projects/-home-work";
 
-/// A project with two sessions, one of them started in a folder below.
+/// Returns a project with two sessions, one of them started in a subfolder.
 fn machine() -> Machine {
     let machine = Machine::new();
     machine.transcript(&format!("{FOLDER}/{BAKED}.jsonl"), BAKED, "2026-10-01");
@@ -20,7 +20,7 @@ fn machine() -> Machine {
         .replace("never use floats for money", "number the berths from the north pier")
         .replace("always keep amounts as integer cents", "and paint them in yellow");
     machine.write(&format!("{FOLDER}/{SAILED}.jsonl"), &text);
-    // Says how it was started.
+    // Prints its arguments.
     machine.program("claude", "#!/bin/sh\necho \"claude in $PWD: $*\"\n");
     machine.ok(&["init", "--yes"]);
     let bin = machine.path("bin");
@@ -42,12 +42,12 @@ fn sessions_are_found_by_what_was_said() {
         (Some(1), Some("2026-09-20T10:08:00Z")),
         "{found:#}"
     );
-    // Without words, the last ones.
+    // Without words, the last sessions are listed.
     let last = machine.json(&["resume", "--json"]);
     let ids: Vec<_> = last.as_array().unwrap().iter().map(|one| one["session"].clone()).collect();
     assert_eq!(ids, [BAKED, SAILED]);
     assert_eq!(last[0]["command"], format!("claude --resume {BAKED}"));
-    // Filters as with `search`.
+    // Filters are those of `search`.
     let filtered = machine.json(&["resume", "before:2026-09-25", "--json"]);
     assert_eq!(filtered.as_array().unwrap().len(), 1);
     assert_eq!(machine.run(&["resume", "kind:nonsense"]).code, 2);

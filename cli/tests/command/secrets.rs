@@ -1,5 +1,5 @@
-//! Hiding and finding secrets: `redact`, `audit`. Values are made up, and put together at run time so
-//! that no scanner takes this file for a leak.
+//! Redacting and finding secrets: `redact`, `audit`. Values are invented, and assembled at run time so that scanners
+//! do not report this file.
 
 use std::path::PathBuf;
 
@@ -61,13 +61,13 @@ fn what_a_person_adds_is_redacted_too() {
     assert!(!machine.ok(&["list", "--json"]).contains(&token()));
 }
 
-/// The only file in the memory folder.
+/// Returns the only file in the memory folder.
 fn memory_file(machine: &Machine) -> PathBuf {
     let folder = machine.work().join(".throughline/memories");
     std::fs::read_dir(folder).unwrap().next().unwrap().unwrap().path()
 }
 
-/// The files of this machine that hold a text.
+/// Returns the files of this machine that contain a text.
 fn holding(machine: &Machine, text: &str) -> Vec<PathBuf> {
     let mut folders = vec![machine.path("home")];
     let mut found = Vec::new();
@@ -84,7 +84,7 @@ fn holding(machine: &Machine, text: &str) -> Vec<PathBuf> {
     found
 }
 
-/// A project with one memory that holds no secret.
+/// Returns a project with one memory without a secret.
 fn with_a_memory() -> Machine {
     let machine = Machine::new();
     machine.ok(&["init", "--yes", "--no-register"]);
@@ -184,7 +184,7 @@ fn an_audit_finds_what_is_stored_and_in_history_and_cleans_the_files() {
     machine.ok(&["init", "--yes", "--no-register"]);
     machine.ok(&["add", "The deploy key is kept in the vault"]);
     assert_eq!(machine.json(&["audit", "--json"])["found"], serde_json::json!([]));
-    // Somebody wrote a secret into the file with an editor, and committed it.
+    // A user wrote a secret into the file with an editor, and committed it.
     let file = memory_file(&machine);
     let text = std::fs::read_to_string(&file).unwrap().replace("the vault", &token());
     std::fs::write(&file, text).unwrap();
@@ -205,7 +205,7 @@ fn an_audit_finds_what_is_stored_and_in_history_and_cleans_the_files() {
     assert!(!std::fs::read_to_string(&file).unwrap().contains(&token()));
 }
 
-/// The page of `throughline report`, after a project has memories whose texts end where a secret could begin.
+/// Returns the page of `throughline report`, for a project with memories whose texts end where a secret could begin.
 fn reported(machine: &Machine) -> PathBuf {
     machine.ok(&["init", "--yes", "--no-register"]);
     for title in [
@@ -248,7 +248,7 @@ fn a_secret_in_a_report_is_found_wherever_it_is_and_taken_out() {
     let token = token();
     let password = "password: Amber#slate204xQ";
     for (from, to) in [
-        // A text, an attribute, data, a script, a style, a line of its own, a comment.
+        // A text, an attribute, data, a script, a style, a separate line, a comment.
         (">PASSWORD=<", format!(">{password}<")),
         ("<main", format!("<main title=\"{token}\"")),
         ("\"title\":\"passphrase\"", format!("\"title\":\"{password}\"")),
@@ -256,7 +256,7 @@ fn a_secret_in_a_report_is_found_wherever_it_is_and_taken_out() {
         ("<style>", format!("<style>/* {token} */")),
         ("</html>", format!("</html>\n{password}\n")),
         ("<body>", format!("<!-- {token} --><body>")),
-        // Characters that a page writes in another way.
+        // Characters that are escaped in a page.
         (">passphrase<", ">password: Amber&amp;slate&lt;204xQ<".to_owned()),
     ] {
         assert!(before.contains(from), "{from}");
@@ -275,7 +275,7 @@ fn what_an_audit_cannot_clean_or_read_is_said_with_what_to_do() {
     let machine = Machine::new();
     machine.ok(&["init", "--yes", "--no-register"]);
     machine.write("home/work/.throughline/notes.txt", &token());
-    // A name that a stranger chose shows itself, and nothing else.
+    // A name chosen by another person is printed safely, and as one line.
     machine.write("home/work/.throughline/a\u{1b}[2J\nNo secret was found.txt", &token());
     let said = machine.run(&["audit"]);
     let lines = said.stdout.lines().filter(|line| line.contains("github-token"));

@@ -1,4 +1,4 @@
-//! Setting up and taking out again: `init`, `uninstall`, `trust`, `link`, `doctor`, `config`.
+//! Setup and removal: `init`, `uninstall`, `trust`, `link`, `doctor`, `config`.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -125,7 +125,7 @@ fn a_second_clone_joins_by_name_and_leaves_private_what_is_private() {
     machine.ok(&["sync"]);
     in_copy(&["sync"]);
     assert_eq!((committed("home/work"), committed("home/copy")), (0, 0));
-    // Set up again it is not news, and stays as it is.
+    // A second setup prints nothing about it, and changes nothing.
     assert!(!in_copy(&["init", "--yes", "--no-register"]).contains("joins"));
 
     let said = in_copy(&["init", "--yes", "--committed", "--no-register"]);
@@ -158,7 +158,7 @@ fn a_folder_that_took_the_place_of_another_is_not_read_until_a_person_says_what_
     machine.ok(&["link", &link]);
     assert!(machine.ok(&["list"]).contains("moss"));
 
-    // A folder that is back where it was is what it was.
+    // A folder that is moved back is the same project again.
     fs::rename(&work, machine.path("home/other")).unwrap();
     fs::rename(&aside, &work).unwrap();
     assert!(machine.ok(&["list"]).contains("No memories"));
@@ -215,7 +215,7 @@ fn nobody_vouches_for_a_memory_folder_that_leads_elsewhere() {
     machine.ok(&["init", "--yes", "--private"]);
 }
 
-/// The text of a file, read twice: a second `init` must not have touched it.
+/// Returns the text of a file after a second `init`, which must not have changed it.
 fn serde_json_text(machine: &Machine, below: &str) -> String {
     machine.ok(&["init", "--yes", "--no-sync"]);
     machine.read(below)
@@ -351,7 +351,7 @@ fn the_home_folder_is_no_project() {
     "#);
 }
 
-/// `scripts/install` puts the embedder's files beside what is private.
+/// `scripts/install` puts the embedder's files beside private ones.
 #[test]
 fn a_folder_that_an_installer_made_is_closed_to_others() {
     let machine = Machine::new();
@@ -483,14 +483,14 @@ fn doctor_tells_how_to_install_again_by_how_it_was_installed() {
     };
     assert_eq!(remedy(), "Run `scripts/install` again, in the folder of the sources.");
     machine.write("share/throughline/ORIGIN", "--base-url https://example.com/it\n");
-    // The machine's folder, which is the prefix, is left out of what is compared.
+    // The machine's folder, which is the prefix, is removed before the comparison.
     assert_eq!(
         remedy(),
         "Install the archive again: `sh /share/throughline-release/get --base-url https://example.com/it --prefix `."
     );
     machine.write("share/throughline/ORIGIN", "source /src/it\n");
     assert_eq!(remedy(), "Run `cd /src/it && scripts/install --bin-dir /bin`.");
-    // Several are told in one line.
+    // Several programs are reported in one line.
     fs::remove_file(machine.path("bin/throughline-stop")).unwrap();
     let doctor = machine.run(&["doctor"]).stdout;
     assert!(doctor.contains("/bin: throughline-stop, throughline-mcp\n"), "{doctor}");
@@ -588,7 +588,7 @@ fn what_cannot_be_set_up_is_not_said_to_be() {
     machine.chmod("u+w", "home/work");
     assert_eq!(machine.run_with_few_rights(&["init", "--yes", "--no-register"]).code, 0);
 
-    // As somebody else committed the folder.
+    // As if another person had committed the folder.
     let machine = Machine::new();
     machine.write("home/work/.throughline/memories/.keep", "");
     machine.chmod("a-w", "home/work/.throughline/memories");
@@ -647,7 +647,7 @@ fn config_chooses_a_model_and_says_where_settings_come_from() {
 #[test]
 fn who_reads_sessions_is_chosen_and_what_it_costs_is_told() {
     let machine = Machine::new();
-    // Nobody can be asked, so that no model reads; and there is no Claude Code on this machine.
+    // There is no terminal, so no model reads; and there is no Claude Code on this machine.
     assert!(machine.ok(&["init", "--yes"]).contains("read by     nobody"));
     let said = machine.run(&["config", "llm", "claude"]);
     assert!(said.stderr.contains("Claude Code is not installed"), "{}", said.stderr);
@@ -709,7 +709,7 @@ fn purging_leaves_nothing_but_what_is_in_the_repository() {
     machine.ok(&["init", "--yes"]);
     machine.ok(&["add", "Stays in the repository"]);
     machine.ok(&["add", "--user", "Goes with the rest"]);
-    // Nobody can be asked, so it is not done.
+    // There is no terminal for the question, so nothing is done.
     let before = files(&machine.path("home"));
     let said = machine.run(&["uninstall", "--purge"]);
     assert_eq!(said.code, 2);
@@ -731,7 +731,7 @@ fn purging_leaves_nothing_but_what_is_in_the_repository() {
 fn purging_leaves_the_programs_own_files() {
     let machine = Machine::new();
     machine.ok(&["init", "--yes"]);
-    // As `scripts/install` puts them beside ~/.local/bin.
+    // As installed by `scripts/install` beside ~/.local/bin.
     let share = machine.path("home/.local/share/throughline");
     for name in ["MODEL", "NOTICE", "table-v1-00.bin"] {
         fs::write(share.join(name), "x").unwrap();
@@ -765,7 +765,7 @@ fn uninstall_takes_all_out_that_it_can_and_tells_each_failure() {
     let machine = Machine::new();
     machine.write("home/work/.mcp.json", "{ damaged by somebody, and none of ours\n");
     machine.ok(&["init", "--yes", "--no-sync", "--with", "skill,agents"]);
-    // Both are ours, and cannot be read as text.
+    // Both files are ours, but are not valid text.
     let skill = "home/.claude/skills/throughline/SKILL.md";
     for file in [skill, "home/work/AGENTS.md"] {
         let mut bytes = fs::read(machine.path(file)).unwrap();
@@ -782,7 +782,7 @@ fn uninstall_takes_all_out_that_it_can_and_tells_each_failure() {
     }
     assert!(!machine.path(SETTINGS).exists(), "hooks go whatever else fails");
     assert!(machine.path("home/.local/share/throughline/projects").exists());
-    // A file that is not UTF-8 and was never ours needs no repair.
+    // A file that is not UTF-8 and contains nothing of ours needs no repair.
     fs::write(machine.path("home/work/AGENTS.md"), b"R\xe8gles\n").unwrap();
     let said = machine.run(&["uninstall", "--json"]);
     assert_eq!(said.code, 5, "{}", said.whole());
@@ -809,7 +809,7 @@ fn settings_that_were_damaged_meanwhile_are_restored_once_they_are_mended() {
     machine.write(SETTINGS, &ours);
     machine.ok(&["uninstall"]);
     assert_eq!(machine.read(SETTINGS), before, "what is known of it outlived the failure");
-    // A dry run tells of each file that the real one would fail at.
+    // A dry run reports each file at which the real one would fail.
     machine.ok(&["init", "--yes", "--no-sync", "--with", "agents"]);
     let paragraph = machine.read("home/work/AGENTS.md");
     let damaged = [b"R\xe8gles\n".as_slice(), paragraph.as_bytes()].concat();
@@ -821,7 +821,7 @@ fn settings_that_were_damaged_meanwhile_are_restored_once_they_are_mended() {
     }
 }
 
-/// All that lies in the home, with modes.
+/// Returns all files in the home, with modes.
 fn whole_home(machine: &Machine) -> Vec<(std::path::PathBuf, u32, Vec<u8>)> {
     let mut found = Vec::new();
     let mut folders = vec![machine.path("home")];
@@ -885,7 +885,7 @@ fn commands_that_ask_change_nothing_without_an_answer() {
         &["purge", "--session", "3333"],
         &["purge", "--before", "2026-12-01"],
         &["purge", "--everything"],
-        // It was set up otherwise.
+        // It was set up differently.
         &["init", "--private"],
         // No memory is named.
         &["forget"],

@@ -1,6 +1,6 @@
-//! Settings files in the styles that there are.
+//! Settings files in various styles.
 
-/// Files as people and programs write them.
+/// Files as written by people and programs.
 pub const STYLES: [(&str, &str); 16] = [
     ("empty object", "{}"),
     ("empty object, newline", "{}\n"),

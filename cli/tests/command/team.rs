@@ -1,4 +1,4 @@
-//! Memory files in a team: what a branch changes, what may be committed, and how git merges them. With real git.
+//! Memory files in a team: changes on a branch, checks before a commit, and merges by git. With real git.
 
 use std::fs;
 use std::process::{Command, Output};
@@ -7,7 +7,7 @@ use crate::common::Machine;
 
 const FOLDER: &str = "home/work/.throughline/memories";
 
-/// A machine whose project is a real repository with two memories in its first commit, and no processor.
+/// Returns a machine whose project is a real repository with two memories in its first commit, without a processor.
 fn team() -> Machine {
     let machine = Machine::new();
     repository(&machine);
@@ -20,19 +20,19 @@ fn team() -> Machine {
         "Bread is baked in the oven",
     );
     memory(&machine, "rolls", "01JZX3P4Q5R6S7T8V9WABCDEF1", "fact", "Rolls are baked at noon");
-    // With the note, which a memory of the program's own would have brought.
+    // With the README, which the program would have added with the first memory.
     machine.ok(&["init", "--yes", "--no-register", "--no-sync"]);
     commit(&machine, "first");
     machine
 }
 
-/// Makes a real repository of the project.
+/// Makes the project a real repository.
 pub fn repository(machine: &Machine) {
     fs::remove_dir_all(machine.path("home/work/.git")).unwrap();
     git(machine, &["init", "-q", "-b", "main"]);
 }
 
-/// Makes a repository of the project, with a branch `feature` beside `main`.
+/// Makes the project a repository, with a branch `feature` beside `main`.
 pub fn branches(machine: &Machine) {
     repository(machine);
     commit(machine, "first");
@@ -86,7 +86,7 @@ pub fn commit(machine: &Machine, message: &str) {
     git(machine, &["commit", "-q", "-m", message]);
 }
 
-/// A token of the shape that is found, which is nobody's.
+/// Returns an invented token in a form that is detected.
 fn token() -> String {
     format!("ghp_{}", "A7b2Kq9ZxW3mN8vL5rT1cY6pD4sF0gH2jQ7u")
 }
@@ -139,7 +139,7 @@ fn diff_tells_what_a_branch_and_the_working_tree_change() {
         "1 memory added, 1 changed, 1 removed from the commit where it left main to feature\n"
     ));
     assert!(said.contains("  In feature: .throughline/memories/broken.md:"), "{said}");
-    // It says so before it was committed, too, and with two dots what main has besides is missing.
+    // The working tree is included before the commit too; with two dots, memories only on main are missing.
     assert!(
         working.contains(&body) && working.contains("from HEAD to the working tree"),
         "{working}"
@@ -216,7 +216,7 @@ fn check_names_what_should_not_be_committed_and_changes_nothing() {
     assert!(said.stderr.contains("5 of 5 memory files not ready"), "{}", said.whole());
     assert_eq!(machine.read(&format!("{FOLDER}/oven.md")), before);
 
-    // One file alone, from a subfolder; what is no memory file is left out.
+    // A single file, from a subfolder; files that are not memory files are skipped.
     let json = machine.run(&[
         "check",
         "--json",
@@ -243,7 +243,7 @@ fn check_knows_no_secret_of_a_name_either() {
     memory(&machine, &secret, "01JZX3P4Q5R6S7T8V9WABCDEF5", "fact", "Named");
     let said = machine.run(&["check"]);
     assert!(said.code == 7 && !said.whole().contains(&secret), "{}", said.whole());
-    // Nor of a field that is quoted where it is not understood.
+    // The quoted value of an invalid field is not printed either.
     fs::remove_file(machine.path(&format!("{FOLDER}/{secret}.md"))).unwrap();
     change(&machine, "oven", "kind: decision", &format!("kind: {secret}"));
     let said = machine.run(&["check"]);
@@ -260,13 +260,13 @@ fn a_pre_commit_hook_reads_what_is_staged_and_not_the_working_tree() {
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     fs::set_permissions(hook, mode).unwrap();
 
-    // A secret that is only in the working tree is not committed.
+    // A secret that is only in the working tree is not part of the commit.
     change(&machine, "rolls", "The first line.", "Another first line.");
     git(&machine, &["add", "-A"]);
     let secret = token();
     change(&machine, "rolls", "Another first line.", &format!("It is {secret} here."));
     git(&machine, &["commit", "-q", "-m", "clean"]);
-    // Staged, and gone from the working tree.
+    // Staged, and removed from the working tree.
     git(&machine, &["add", "-A"]);
     change(&machine, "rolls", &secret, "nothing");
     let output = run_git(&machine, &["commit", "-q", "-m", "secret"]);
@@ -275,7 +275,7 @@ fn a_pre_commit_hook_reads_what_is_staged_and_not_the_working_tree() {
     assert!(!told.contains(&secret), "{told}");
     git(&machine, &["add", "-A"]);
     git(&machine, &["commit", "-q", "-m", "clean again"]);
-    // With `-a` git has an index of its own.
+    // With `-a` git uses a separate index.
     change(&machine, "rolls", "nothing", &secret);
     let output = run_git(&machine, &["commit", "-q", "-a", "-m", "secret"]);
     assert!(
@@ -284,7 +284,7 @@ fn a_pre_commit_hook_reads_what_is_staged_and_not_the_working_tree() {
         said(&output)
     );
     git(&machine, &["checkout", "-q", "--", "."]);
-    // Files that were committed before are not looked at again, but their ids are.
+    // Files committed before are not checked again, but their ids are.
     memory(&machine, "copy", "01JZX3P4Q5R6S7T8V9WABCDEF0", "fact", "A copy");
     git(&machine, &["add", "-A"]);
     let output = run_git(&machine, &["commit", "-q", "-m", "copy"]);
@@ -297,7 +297,7 @@ fn a_pre_commit_hook_reads_what_is_staged_and_not_the_working_tree() {
     );
 }
 
-/// A repository with the driver, on whose branches `ours` and `theirs` were done; on `main` again.
+/// Returns a repository with the driver, with the changes `ours` and `theirs` on branches; `main` is checked out.
 fn parted(ours: &dyn Fn(&Machine), theirs: &dyn Fn(&Machine)) -> Machine {
     let machine = team();
     machine.ok(&["init", "--yes", "--no-sync", "--with", "merge-driver"]);
@@ -371,7 +371,7 @@ fn conflicts_are_left_as_git_leaves_them_and_keep_a_commit_away() {
         staged.whole()
     );
     git(&machine, &["merge", "--abort"]);
-    // Another memory of the same name is no version of this one: the files are merged as text.
+    // Another memory of the same name is not a version of this one: the files are merged as text.
     let other = parted(
         &|machine| memory(machine, "new", "01JZX3P4Q5R6S7T8V9WABCDEF6", "fact", "One"),
         &|machine| memory(machine, "new", "01JZX3P4Q5R6S7T8V9WABCDEF7", "fact", "Another"),
@@ -439,12 +439,12 @@ fn the_merge_driver_is_registered_on_request_and_taken_out_without_a_trace() {
     assert!(said.contains("Taken out of /home/work/.gitattributes\n"), "{said}");
     assert!(said.contains("Taken out of /home/work/.git/config\n"), "{said}");
     assert_eq!((machine.read(config), machine.read(attributes)), before);
-    // A teammate has the line, and not the driver.
+    // A teammate has the line, but not the driver.
     machine.write(attributes, &format!("{line}\n"));
     assert!(doctor(&machine).contains("care  merge driver not registered on this machine"));
     machine.ok(&["uninstall"]);
     assert!(!machine.path(attributes).exists(), "nothing else was in it");
-    // Somebody's own driver of that name stays.
+    // Another user's driver of that name is kept.
     git(&machine, &["config", "merge.throughline.driver", "true"]);
     machine.ok(&["uninstall"]);
     assert_eq!(git(&machine, &["config", "merge.throughline.driver"]), "true\n");
@@ -464,7 +464,7 @@ fn two_people_set_up_a_project_before_either_has_pulled() {
     let init = ["init", "--yes", "--no-register", "--no-sync"];
     machine.ok(&init);
     machine.ok(&[&init[..], &["-C", copy.to_str().unwrap()]].concat());
-    // Nothing of ours is in git's way, for either of them.
+    // No file of ours prevents git operations for either of them.
     assert_eq!(git(&machine, &["status", "--short"]), "");
     assert_eq!(git(&machine, &["-C", "../copy", "status", "--short"]), "");
     machine.ok(&["add", "Bread is baked at night"]);
@@ -499,7 +499,7 @@ fn the_folder_explains_itself_and_the_note_is_nobodys_memory() {
     fs::remove_file(machine.path(readme)).unwrap();
     assert!(doctor(&machine).contains("README.md is not there"));
     machine.ok(&["init", "--yes", "--no-register", "--no-sync"]);
-    // Memories stay, and the note with them.
+    // Memories are kept, with the README.
     machine.ok(&["uninstall", "--purge", "--yes"]);
     assert_eq!(machine.read(readme), text);
     assert!(machine.path(&format!("{FOLDER}/oven.md")).exists());
@@ -508,7 +508,7 @@ fn the_folder_explains_itself_and_the_note_is_nobodys_memory() {
     repository(&empty);
     empty.ok(&["init", "--yes", "--no-register", "--no-sync"]);
     assert!(!empty.path("home/work/.throughline").exists());
-    // As an earlier version set it up.
+    // As set up by an earlier version.
     empty.write(readme, &text);
     let said = empty.ok(&["uninstall", "--purge", "--yes"]);
     assert!(said.contains("Deleted /home/work/.throughline, which held no memory"), "{said}");

@@ -1,4 +1,4 @@
-//! `throughline uninstall` gives back what people had before, in all projects, and names what is theirs to delete.
+//! `throughline uninstall` restores all projects, and names the lines and files that the user has to delete.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,7 +19,7 @@ fn git(folder: &Path, home: &Path, args: &[&str]) {
     assert!(done.unwrap().success(), "{args:?}");
 }
 
-/// All files of the home but those of our own folders and git's objects, with what they hold.
+/// Returns all files of the home with their contents, except our own folders and git's objects.
 fn everything(machine: &Machine) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![machine.path("home")];
@@ -40,7 +40,7 @@ fn everything(machine: &Machine) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// Tells which files differ.
+/// Returns the files that differ.
 fn differing(one: &BTreeMap<PathBuf, Vec<u8>>, other: &BTreeMap<PathBuf, Vec<u8>>) -> Vec<String> {
     let names = one.keys().chain(other.keys());
     let mut differing: Vec<String> = names
@@ -56,7 +56,7 @@ fn differing(one: &BTreeMap<PathBuf, Vec<u8>>, other: &BTreeMap<PathBuf, Vec<u8>
     differing
 }
 
-/// A machine with two projects in git that have files of their own wherever ours go.
+/// Returns a machine with two git projects that already have files wherever ours are inserted.
 fn two_projects() -> Machine {
     let machine = Machine::new();
     fs::remove_dir_all(machine.path("home/work/.git")).unwrap();
@@ -80,13 +80,13 @@ fn two_projects() -> Machine {
     machine
 }
 
-/// Adds a text at the end of a file.
+/// Appends a text to a file.
 fn append(machine: &Machine, below: &str, text: &str) {
     let before = fs::read_to_string(machine.path(below)).unwrap_or_default();
     machine.write(below, &format!("{before}{text}"));
 }
 
-/// Sets a key of a JSON file, in its own layout.
+/// Sets a key of a JSON file, keeping its layout.
 fn set(machine: &Machine, below: &str, key: &str, value: &str) {
     let text = machine.read(below);
     let (head, _) = text.rsplit_once('}').unwrap();
@@ -95,7 +95,7 @@ fn set(machine: &Machine, below: &str, key: &str, value: &str) {
     machine.write(below, &format!("{head}{comma}\n  \"{key}\": {value}\n}}\n"));
 }
 
-/// Does in both projects what `init` offers, and what the documentation tells a person to do.
+/// Runs everything that `init` offers in both projects, and follows the instructions of the documentation.
 fn set_up(machine: &Machine) {
     for (project, scope) in [("home/work", "user"), (OTHER, "local")] {
         let folder = machine.path(project);
@@ -103,7 +103,7 @@ fn set_up(machine: &Machine) {
         let init = ["init", "--yes", "--no-sync", "--settings", scope, "--with", EXTRAS];
         machine.ok(&[&init[..], &place].concat());
         machine.ok(&[&["add", "Bread is baked at night"][..], &place].concat());
-        // A paragraph that somebody copied.
+        // A paragraph copied by a user.
         let agents = machine.read(&format!("{project}/AGENTS.md"));
         let (_, paragraph) = agents.split_once("Be kind.\n").unwrap();
         append(machine, &format!("{project}/CLAUDE.md"), paragraph);
@@ -119,7 +119,7 @@ fn set_up(machine: &Machine) {
             "    - repo: local\n      hooks:\n        - id: throughline\n          name: memory files\n          entry: \
              throughline check --staged\n          language: system\n          files: ^\\.throughline/memories/\n",
         );
-        // docs/install.md, as the client writes it.
+        // docs/install.md, in the client's format.
         let settings = format!("{project}/.claude/settings.json");
         set(machine, &settings, "enabledPlugins", "{\"throughline@throughline\": true}");
     }
@@ -139,7 +139,7 @@ fn set_up(machine: &Machine) {
     machine.ok(&["man", man.to_str().unwrap()]);
 }
 
-/// Parts, as the dry run tells them.
+/// Parts as listed by the dry run.
 const PARTS: [&str; 19] = [
     "take the hooks out of /home/.claude/settings.json",
     "take the rules out of /home/.claude/settings.json",
@@ -178,14 +178,14 @@ fn all_projects_are_as_they_were() {
     let said = machine.ok(&["uninstall"]);
     assert!(said.contains("Taken out of /home/other/.git/config\n"), "{said}");
     let mut after = everything(&machine);
-    // The client's file was written anew by its own program meanwhile.
+    // The client's file was rewritten by its own program in the meantime.
     let state = machine.path("home/.claude.json");
     let value = |files: &BTreeMap<PathBuf, Vec<u8>>| -> serde_json::Value {
         serde_json::from_slice(&files[&state]).unwrap()
     };
     assert_eq!(value(&after), value(&before));
     after.insert(state.clone(), before[&state].clone());
-    // Settings that a person went on with keep what that person wrote, and the layout of it.
+    // Settings that a user edited afterwards keep those edits, with their layout.
     let settings: Vec<PathBuf> =
         after.keys().filter(|path| path.ends_with(".claude/settings.json")).cloned().collect();
     for path in settings {
@@ -195,7 +195,7 @@ fn all_projects_are_as_they_were() {
     }
     after.retain(|path, _| !path.to_string_lossy().contains(".backup."));
     assert_eq!(differing(&before, &after), Vec::<String>::new());
-    // Memories stay.
+    // Memories are kept.
     assert!(machine.path("home/other/.throughline/memories").is_dir());
     let again = machine.json(&["uninstall", "--dry-run", "--json"]);
     assert_eq!(again["would"], serde_json::json!([]));

@@ -10,7 +10,7 @@ use crate::common::Machine;
 const SESSION: &str = "11111111-1111-4111-8111-111111111111";
 const UNIT: &str = "home/.config/systemd/user/throughline-watch.service";
 
-/// A machine whose processor notes that it was called and with what.
+/// Returns a machine whose processor records its calls with their arguments.
 fn machine() -> Machine {
     let machine = Machine::new();
     machine.ok(&["init", "--yes", "--no-register"]);
@@ -22,7 +22,7 @@ fn machine() -> Machine {
     machine
 }
 
-/// Waits until something is so; far longer than it takes.
+/// Waits for a condition, with a generous time limit.
 fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !holds() {
@@ -31,7 +31,7 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Starts to watch; returns once it said where.
+/// Starts to watch; returns once the path is printed.
 fn watch(machine: &Machine) -> (Child, BufReader<std::process::ChildStdout>) {
     let mut child = machine.spawn(&["watch"], Stdio::piped());
     let mut stdout = BufReader::new(child.stdout.take().unwrap());

@@ -1,4 +1,4 @@
-//! Finds a memory by its id: in index and journal, and of all memory files only its own is read.
+//! Finds a memory by its id, using index and journal: of all memory files only its own is read.
 
 use memory_store::Error;
 use std::path::{Path, PathBuf};
@@ -22,8 +22,7 @@ pub(super) struct FoundMemory {
 }
 
 impl Local {
-    /// Finds a memory by its id, or the end of it, in the project's store or the user's own; `None` where there is
-    /// none.
+    /// Finds a memory by its id, or the end of it, in the project's store or the user's; `None` if there is none.
     pub(super) fn find_by_id(
         &self,
         id: &str,
@@ -50,7 +49,7 @@ impl Local {
                 found.len()
             )));
         }
-        // It came, or moved, since the last sync; or there is no index.
+        // It was added or moved since the last sync, or there is no index.
         for (scope, (store, trust)) in [(Scope::Project, project()?), (Scope::User, user()?)] {
             let mut named = store.named_by(id);
             if let (Some(stored), true) = (named.pop(), named.is_empty()) {
@@ -67,7 +66,7 @@ impl Local {
         Ok(None)
     }
 
-    /// Finds a memory that must be there.
+    /// Finds an existing memory; fails if there is none.
     pub(super) fn find(
         &self,
         id: &str,
@@ -86,7 +85,8 @@ pub(super) fn no_such_id(id: &str) -> ToolError {
     ))
 }
 
-/// A memory's file in this working tree: where it has no index of its own, that of the main tree names the files.
+/// Returns the path of a memory's file in this working tree: without an index of the tree, the index of the main tree
+/// contains its path.
 pub(super) fn in_tree(file: &Path, tree: &Tree) -> PathBuf {
     match file.strip_prefix(&tree.main_root) {
         // A worktree may lie inside the main tree.

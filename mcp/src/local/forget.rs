@@ -1,4 +1,4 @@
-//! Puts a memory aside.
+//! Archives a memory.
 
 use memory_store::MemoryId;
 use memory_store::index::journal;
@@ -12,7 +12,7 @@ use super::remember::ProjectStore;
 use super::{ANSWER_TOKENS_MAX, HELD_TITLE, Local};
 use crate::backend::{ForgetResponse, ToolError};
 
-/// Stands for the title of what was put aside before: it may have been held back for what it says.
+/// Placeholder for the title of a memory archived before, which may have been quarantined for its text.
 const TITLE_BEFORE: &str = "(put aside before)";
 
 impl Local {
@@ -42,7 +42,7 @@ impl Local {
             return Ok(asked_to_forget(&short, &stored.memory.title, hit));
         }
         store.forget_one(&stored.path, stored.memory.id, &redactor, self.now())?;
-        // The file is gone, so that no hook prints it even if the journal cannot be written.
+        // The file is removed, so that no hook prints it even if the journal cannot be written.
         let gone = journal::Change::Gone(stored.memory.id);
         drop(journal::note(&self.environment.dirs, tree, scope, gone));
         let hold_again = self.hold_again(&stored.memory, &project);
@@ -121,7 +121,7 @@ impl FoundMemory {
     }
 }
 
-/// Answers that a memory of the user's stays until the user agrees.
+/// Answers that a memory of the user's stays active until the user agrees.
 fn asked_to_forget(short: &str, title: &str, hit: Option<Hit>) -> ForgetResponse {
     let undo = format!(
         "It stays in force until the user agrees. They are asked at the next start of a session, and decide with `throughline review`, or at once with \

@@ -1,8 +1,8 @@
-//! Record of what is given over MCP: memories and turns are in the session's file, so that no hook gives them
-//! again, and each answer leaves a receipt, by which `throughline why`, `status` and the worth of a memory know of it.
+//! Records what MCP answers contain: memories and turns are added to the session's file, so that no hook injects them
+//! again. Each answer leaves a receipt for `throughline why`, `status` and the worth of a memory.
 //!
-//! Both files belong to the hooks, which append to them without a lock; so does this (`hooks::session` has the
-//! format of the lines).
+//! Both files belong to the hooks, which append to them without a lock, like this module (`hooks::session` describes
+//! the format of the lines).
 
 use std::fmt::Write as _;
 use std::io;
@@ -18,20 +18,20 @@ use serde_json::json;
 
 use super::{ANSWER_TOKENS_MAX, Local};
 
-/// Characters of a memory that are given again after a compaction.
+/// Maximum characters of a memory that are injected again after a compaction.
 const AGAIN_CHARS_MAX: usize = 700;
 
 /// An answer that has memories, or what was said in sessions, in it.
 pub(super) struct GivenAnswer<'a> {
     pub tree: &'a Tree,
-    /// The tool, or the prompt.
+    /// The tool or the prompt.
     pub event: &'a str,
     pub query: Option<&'a str>,
     pub hits: &'a [Hit],
     pub rendered: &'a render::Rendered,
-    /// Whether anything was given.
+    /// Whether it contains any.
     pub found: bool,
-    /// When the call began.
+    /// Start of the call.
     pub started: Instant,
 }
 
@@ -47,7 +47,7 @@ impl Local {
         drop(self.leave_receipt(told));
     }
 
-    /// Counts a memory that this session saved as given to it. What cannot be noted costs nothing but that.
+    /// Records a memory that this session saved as known to it. Errors are ignored.
     pub(super) fn knows(&self, id: MemoryId, tree: &Tree) {
         if self.environment.session.is_none() {
             return;
@@ -65,7 +65,7 @@ impl Local {
         let mut random = [0; 8];
         getrandom::fill(&mut random).map_err(io::Error::other)?;
         let claimant = u64::from_le_bytes(random);
-        // A line that a full disk left half written must not become part of ours.
+        // A line truncated by a full disk must not become part of ours.
         let mut lines = String::new();
         if !before.is_empty() && !before.ends_with('\n') {
             lines.push('\n');
@@ -124,7 +124,7 @@ impl Local {
     }
 }
 
-/// The lines that count: those after the last `/clear`.
+/// Returns the lines after the last `/clear`.
 fn since_clear(text: &str) -> impl Iterator<Item = &str> {
     let start = text.rfind("\nx\n").map_or(0, |at| at + 3);
     text.get(start..).unwrap_or_default().lines()

@@ -1,4 +1,4 @@
-//! Where the work was left, and which memories a person should look at: what the prompts of the server begin with.
+//! The last handoff, and the memories that a person should review, for the prompts of the server.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -22,13 +22,13 @@ use super::Local;
 use super::given::GivenAnswer;
 use crate::backend::ToolError;
 
-/// Memories of which duplicates are looked for, the latest first: each is compared with each.
+/// Maximum memories compared with each other to find duplicates, latest first.
 const COMPARED_MAX: usize = 400;
-/// Memories that are named for one reason.
+/// Maximum memories named for one reason.
 const NAMED_MAX: usize = 8;
-/// Days after which a memory that was never given counts as unused.
+/// Days after which a memory that was never injected counts as unused.
 const UNUSED_DAYS: i64 = 90;
-/// Days of receipts that are read, the latest first.
+/// Maximum days of receipts read, latest first.
 const DAYS_MAX: usize = 60;
 
 impl Local {
@@ -93,7 +93,7 @@ impl Local {
         Ok((!text.is_empty()).then(|| render::wrap(&format!("{lead}\n{}", text.trim_end()))))
     }
 
-    /// Memories that no receipt names and that are old.
+    /// Returns old memories that no receipt contains.
     fn unused(&self, memories: &[(Hit, bool)], tree: &Tree) -> Vec<String> {
         let given = self.given_lately(tree);
         let old = memories.iter().rev().filter(|(hit, pinned)| {
@@ -122,7 +122,7 @@ impl Local {
     }
 }
 
-/// Fields of a receipt that count here.
+/// Fields of a receipt needed here.
 #[derive(Deserialize)]
 struct SessionReceipt {
     #[serde(default)]
@@ -134,7 +134,7 @@ struct GivenReceipt {
     id: MemoryId,
 }
 
-/// A memory in a line, with whose words it is in: that tells how it may be changed.
+/// Formats a memory as a line with its author, which determines how it may be changed.
 fn line(hit: &Hit) -> String {
     let words = match (hit.said_by, hit.collection) {
         _ if hit.from_repository => "the repository's words",
@@ -146,7 +146,7 @@ fn line(hit: &Hit) -> String {
     format!("{} ({words})", render::labelled_title(hit))
 }
 
-/// Undecided pairs, read from the index.
+/// Returns the undecided pairs from the index.
 fn contradicting(recall: &Recall, memories: &[(Hit, bool)]) -> Vec<String> {
     let pairs =
         memories.iter().flat_map(|(newer, _)| newer.undecided.iter().map(move |it| (newer, it.0)));
@@ -156,7 +156,7 @@ fn contradicting(recall: &Recall, memories: &[(Hit, bool)]) -> Vec<String> {
     lines.take(NAMED_MAX).collect()
 }
 
-/// Pairs of which one says what the other says, or has its kind and title, and that no person settled.
+/// Returns pairs in which one memory repeats the other, or has its kind and title, and that no person settled.
 fn duplicates(memories: &[(Hit, bool)], reviewed: &Reviewed) -> Vec<String> {
     let statements: Vec<(Statement, String, &Hit)> = memories
         .iter()

@@ -1,4 +1,4 @@
-//! Other projects of this user: what the user shares of them.
+//! Memories of the user's other projects, as far as the user shares them.
 
 use std::time::Instant;
 
@@ -13,11 +13,11 @@ use super::recall::FoundHits;
 use super::{ANSWER_TOKENS_MAX, Local};
 use crate::backend::{Page, RecallRequest};
 
-/// Projects that are looked through.
+/// Maximum projects searched.
 const PROJECTS_MAX: usize = 16;
-/// Memories of each of them.
+/// Maximum memories of each project.
 const HITS_MAX: usize = 4;
-/// Tokens of what each of them tells.
+/// Maximum tokens of each project's text.
 const TOKENS_MAX: u32 = 800;
 
 /// Memories of another project.
@@ -29,14 +29,14 @@ pub(super) struct Other {
 }
 
 impl Other {
-    /// Keeps of the hits those that are in the text.
+    /// Keeps only the hits that the text contains.
     fn new(name: String, tree: Tree, mut hits: Vec<Hit>, rendered: Rendered) -> Self {
         hits.retain(|hit| rendered.pieces.iter().any(|piece| piece.id == hit.id));
         Self { name, tree, hits, rendered }
     }
 }
 
-/// Returns a text with what other projects tell behind it.
+/// Appends the text of other projects to a text.
 pub(super) fn with_others(own: String, own_is_empty: bool, others: &[Other]) -> String {
     if others.is_empty() {
         return own;
@@ -48,15 +48,15 @@ pub(super) fn with_others(own: String, own_is_empty: bool, others: &[Other]) -> 
     std::iter::once(own).chain(told).collect::<Vec<_>>().join("\n")
 }
 
-/// The hits of a project: the user's own memories were found at home.
+/// Returns the project's own hits: the user's memories are found in the current project.
 fn of_project(mut hits: Vec<Hit>) -> Vec<Hit> {
     hits.retain(|hit| hit.collection != Collection::User);
     hits
 }
 
 impl Local {
-    /// Asks the other projects that the user shares, each of which is named, with the filters of the request. `held_back`
-    /// is set where something was.
+    /// Searches the other shared projects with the filters of the request, and returns the hits by project. Sets
+    /// `held_back` if a memory was withheld.
     pub(super) fn of_other_projects(
         &self,
         request: &RecallRequest,
@@ -92,7 +92,7 @@ impl Local {
             ..request.clone()
         };
         let (mut others, mut room, mut left_out) = (Vec::new(), ANSWER_TOKENS_MAX, Vec::new());
-        // In all as many as the page of this project may have.
+        // In total at most as many as on a page of this project.
         let mut hits_left = request.page.limit;
         for tree in shared {
             let name = name(&tree);
@@ -125,8 +125,8 @@ impl Local {
         others
     }
 
-    /// Finds memories of the other projects that the user shares by their ids, with their whole texts; `missing` keeps
-    /// the ids that are found nowhere.
+    /// Finds memories of other shared projects by id, with their whole texts; `missing` keeps the ids that were not
+    /// found.
     pub(super) fn of_other_projects_by_id(
         &self,
         missing: &mut Vec<&str>,
@@ -156,7 +156,7 @@ impl Local {
         others
     }
 
-    /// Leaves a receipt of what other projects told with each of them.
+    /// Writes a receipt in each project whose memories were returned.
     pub(super) fn gave_of_others(&self, others: &[Other], started: Instant) {
         for Other { tree, hits, rendered, .. } in others {
             if !self.may_note(tree) {

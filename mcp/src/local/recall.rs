@@ -1,4 +1,4 @@
-//! Finds memories: by words, by ids, or for the files of a task.
+//! Finds memories by words, by ids, or for the files of a task.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -25,14 +25,14 @@ use crate::backend::{MemoryHit, Page, RecallRequest, RecallResponse, Rest, ToolE
 use crate::printed::ids_in;
 use crate::request::{Projects, unused};
 
-/// Characters of a memory's text in JSON.
+/// Maximum characters of a memory's text in JSON.
 pub(super) const TEXT_CHARS_MAX: usize = 1_500;
-/// Answer to who paged through all that can be.
+/// Note for a caller that reached the last possible page.
 const NO_MORE_PAGES: &str =
     "There is more than pages lead to: ask for less, by time, kind or other words.";
-/// Memories of each kind in a brief.
+/// Maximum memories of each kind in a brief.
 const BRIEF_OF_KIND_MAX: usize = 4;
-/// The kinds that matter for a task, in the order of a brief.
+/// Kinds in a brief, in their order.
 const BRIEF_KINDS: [Kind; 8] = [
     Kind::Convention,
     Kind::Preference,
@@ -44,7 +44,7 @@ const BRIEF_KINDS: [Kind; 8] = [
     Kind::Task,
 ];
 
-/// Hits before a page is cut from them.
+/// Hits of a request before they are divided into pages.
 #[derive(Default)]
 pub(super) struct FoundHits {
     pub recalled: Recalled,
@@ -64,7 +64,7 @@ impl Local {
         let ids = match &request.query {
             None => request.ids.clone(),
             Some(query) if request.ids.is_empty() => ids_in(query),
-            // Ids say exactly what is meant.
+            // Ids are exact, so no search is needed.
             Some(_) => request.ids.clone(),
         };
         let asked_as_words = request.ids.is_empty();
@@ -87,7 +87,7 @@ impl Local {
         self.answer(request, found, &tree, started)
     }
 
-    /// Opens what is known in a tree as a request looks at it, and returns the time as of which it does.
+    /// Opens the index of a tree for a request; also returns the time as of which the request is answered.
     pub(super) fn recall_for(
         &self,
         request: &RecallRequest,
@@ -109,7 +109,7 @@ impl Local {
         Ok((recall, now))
     }
 
-    /// Finds what answers a question in words, memories about its files first.
+    /// Searches by words; memories about the requested files come first.
     pub(super) fn by_words(
         &self,
         request: &RecallRequest,
@@ -120,7 +120,7 @@ impl Local {
     ) -> Result<FoundHits, ToolError> {
         let TimeSpan { since, until } =
             self.span(request.since.as_deref(), request.before.as_deref())?;
-        // Passages have no validity: those of later days are left out.
+        // Passages have no validity, so later ones are excluded.
         let until = match request.as_of {
             Some(_) => Some(until.map_or(now, |until| until.min(now))),
             None => until,
@@ -164,8 +164,8 @@ impl Local {
         Ok(FoundHits { recalled, notes, sessions: Vec::new() })
     }
 
-    /// Returns a brief for a task in some files: of each kind that says how things are done or go wrong, memories about
-    /// these files, and after that what holds everywhere.
+    /// Returns a brief for a task in some files: memories of each relevant kind about these files, then those that
+    /// apply everywhere.
     fn brief(
         &self,
         request: &RecallRequest,
@@ -180,7 +180,7 @@ impl Local {
         let mut paths: Vec<String> =
             request.paths.iter().map(|path| relative(path, tree)).collect();
         let mut found = FoundHits::default();
-        // A task in the whole project is about every file of it.
+        // A task in the whole project concerns every file.
         if paths.iter().any(String::is_empty) {
             paths.clear();
         }
@@ -224,7 +224,7 @@ impl Local {
         let named = named.keys().map(|file| in_tree(Path::new(file), tree)).collect();
         let mut memories = store.unlisted(&named);
         memories.retain(|stored| stored.memory.is_expired(self.now()));
-        // Of several files with one id, one of this machine that is not held counts.
+        // Of several files with one id, one of this machine that is not withheld takes precedence.
         memories
             .sort_by_cached_key(|stored| (stored.memory.id, trust.gives_way(stored, &redactor)));
         memories.dedup_by_key(|stored| stored.memory.id);
@@ -240,8 +240,8 @@ impl Local {
         Ok(documents.collect())
     }
 
-    /// Gives whole texts; `None` where words only look like ids. What is not of this project is looked for in those that
-    /// the user shares.
+    /// Returns memories by id with their whole texts; `None` if the words only resemble ids. Ids unknown in this
+    /// project are looked up in the projects that the user shares.
     fn by_ids(
         &self,
         ids: &[String],
@@ -333,7 +333,7 @@ impl Local {
         Ok(Some(RecallResponse { hits, rest, text, ..RecallResponse::default() }))
     }
 
-    /// Returns the memories of other projects, each with the name of its project.
+    /// Returns the hits of other projects, each with the name of its project.
     fn hits_of(&self, others: &[Other], chars_max: usize) -> Vec<MemoryHit> {
         let hits = others.iter().flat_map(|other| {
             other.hits.iter().map(|hit| MemoryHit {
@@ -344,7 +344,7 @@ impl Local {
         hits.collect()
     }
 
-    /// A hit with the whole text of its file, of which an index holds the beginning.
+    /// Returns a hit with the whole text of its file; the index contains only its beginning.
     fn whole(&self, hit: Hit, tree: &Tree) -> Hit {
         if hit.text.len() + 4 < MEMORY_BYTES_MAX {
             return hit;
@@ -367,7 +367,7 @@ impl Local {
         }
     }
 
-    /// Cuts a page from what was found, and says what else there is.
+    /// Cuts a page from the hits and adds notes about the rest.
     fn answer(
         &self,
         request: &RecallRequest,
@@ -376,7 +376,7 @@ impl Local {
         started: Instant,
     ) -> Result<RecallResponse, ToolError> {
         let FoundHits { mut recalled, mut notes, sessions } = found;
-        // They are told of on the first page.
+        // Other projects are queried only for the first page.
         let others = match (request.projects == Some(Projects::All)) && request.page.skip == 0 {
             true => self.of_other_projects(request, tree, &mut notes, &mut recalled.held_back),
             false => Vec::new(),
@@ -408,7 +408,7 @@ impl Local {
             found: shown > 0,
             started,
         };
-        // A title alone does not count as given.
+        // A title alone does not count as an injection.
         if !request.titles() {
             self.gave(&told);
             self.gave_of_others(&others, started);
@@ -465,7 +465,7 @@ impl Local {
     }
 }
 
-/// Returns the passages, and the memories, among the hits that a text contains.
+/// Returns the passages and the memories among the hits that a text contains.
 pub(super) fn shown_hits<'h>(hits: &'h [Hit], rendered: &Rendered) -> (Vec<&'h Hit>, Vec<&'h Hit>) {
     let is_shown = |hit: &&Hit| rendered.pieces.iter().any(|piece| piece.id == hit.id);
     let is_turn =
@@ -473,7 +473,7 @@ pub(super) fn shown_hits<'h>(hits: &'h [Hit], rendered: &Rendered) -> (Vec<&'h H
     hits.iter().filter(is_shown).partition(is_turn)
 }
 
-/// Returns in whose name a memory is told, if in anybody's.
+/// Returns the speaker to which a memory is attributed, if any.
 pub(super) fn said_by(hit: &Hit) -> Option<&'static str> {
     match (render::is_noted(hit), hit.said_by, hit.from_repository) {
         (true, ..) => Some("Claude"),
@@ -482,7 +482,7 @@ pub(super) fn said_by(hit: &Hit) -> Option<&'static str> {
     }
 }
 
-/// Puts lines behind the memories of a text, between our delimiters: what is said of a session are a user's words, too.
+/// Inserts lines after the memories of a text, inside our delimiters: session summaries contain users' words too.
 fn inside(text: String, lines: &[String]) -> String {
     if lines.is_empty() {
         return text;
@@ -497,26 +497,26 @@ fn inside(text: String, lines: &[String]) -> String {
 }
 
 impl Page {
-    /// How many hits to look for: those of this page and of the ones before it, and one that says there is more.
+    /// Returns the number of hits to request: this page, the pages before it, and one to detect further pages.
     pub(super) fn wanted(&self) -> usize {
-        // Only a later page has something to find again.
+        // Only a later page has to be located in the list again.
         let slack = if self.skip == 0 { 0 } else { PAGE_SLACK };
         self.skip + self.limit + 1 + slack
     }
 
-    /// Cuts the page from a list that begins with what earlier pages gave, and says whether there is more.
+    /// Cuts the page from a list that begins with the hits of earlier pages; also returns whether there are more.
     pub(super) fn cut(&self, hits: Vec<Hit>) -> (Vec<Hit>, bool) {
         let is_last = |hit: &Hit| Some(hit.id.to_string()) == self.last;
         let start = match hits.iter().position(is_last) {
             Some(last) => last + 1,
-            // It is gone, and with it the place of one: a hit that is told twice is better than one that is never told.
+            // The last hit was removed, which shifts the list by one: a repeated hit is better than a missing one.
             None => self.skip.saturating_sub(1),
         };
         let more = hits.len() > start + self.limit;
         (hits.into_iter().skip(start).take(self.limit).collect(), more)
     }
 
-    /// Returns the position after the hits that were shown of this page; `last` names the last of them.
+    /// Returns the position after the hits of this page; `last` is the id of the last one shown.
     pub(super) fn rest(
         &self,
         truncated: bool,

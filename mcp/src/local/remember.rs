@@ -1,4 +1,4 @@
-//! Saves what the model chose to remember, and says what is near it.
+//! Saves or changes a memory at the model's request, and reports the memories near it.
 
 use std::path::{Component, Path};
 
@@ -23,12 +23,12 @@ use super::{ANSWER_TOKENS_MAX, Local, relative};
 use crate::backend::{NeighbourHit, RememberRequest, RememberResponse, ToolError};
 use crate::request::Reach;
 
-/// How sure we are of what a model chose to remember.
+/// Confidence of a memory that a model chose to save.
 const CONFIDENCE: f32 = 0.9;
-/// Bytes of a file that are read to know later whether it changed.
+/// Maximum bytes of a file that are hashed, to detect later changes.
 const HASHED_BYTES_MAX: usize = 4 << 20;
 
-/// Answer to a call that asks for every project of the user: what holds there the user says.
+/// Answer to a request to save for all projects: only the user can do that.
 const OF_THIS_PROJECT: &str = "It is kept for this project only, as a note by Claude: what holds in every \
                                project the user says, with `throughline add --user`.";
 
@@ -50,7 +50,7 @@ struct WrittenFile<'a> {
     asked: &'a [FoundMemory],
     near: Vec<Neighbour>,
     both_hold: bool,
-    /// Whether its text came with the call, so that no hook needs to give it in this session.
+    /// Whether the call itself contained the text, so that no hook needs to inject it in this session.
     is_told: bool,
 }
 
@@ -60,9 +60,9 @@ struct MemoryEdit<'a> {
     paths: Vec<PathRef>,
     until: Option<Timestamp>,
     replaced: Vec<MemoryId>,
-    /// When it says something else than before, if it does.
+    /// Time of the change, if the text of the memory changes.
     said: Option<Timestamp>,
-    /// Its links, where they are made anew.
+    /// New relations, if they are recomputed.
     relations: Option<Vec<Relation>>,
 }
 
@@ -117,7 +117,7 @@ impl Local {
         Ok(self.response(saved, &project, &near, &notes))
     }
 
-    /// Changes one memory, by its id.
+    /// Changes the memory with an id.
     pub(super) fn change(
         &self,
         id: &str,
@@ -133,7 +133,7 @@ impl Local {
         }
         let mut replaces = request.supersedes.clone();
         if let Some(by) = before.superseded_by.filter(|_| !replaces.is_empty()) {
-            // It holds again, in the place of what had replaced it, too.
+            // This memory becomes active again and replaces the one that had superseded it.
             replaces.push(by.to_string());
         }
         let replaced = self.replaced(&replaces, &project)?;
@@ -153,7 +153,7 @@ impl Local {
         let mut edit =
             MemoryEdit { request, paths, until, replaced: replaces, said, relations: None };
         let both_hold = request.both_hold;
-        // A text in other words is compared again; one that both hold is asked for by name.
+        // A changed text is compared with its neighbours again; `both_hold` requests the comparison explicitly.
         let mut near = Vec::new();
         if says || both_hold {
             let mut after = before.clone();
@@ -206,7 +206,7 @@ impl Local {
         Ok(ProjectStore { tree, settings, recall })
     }
 
-    /// Notes that a memory was looked at and is still true, and which others hold beside it.
+    /// Records that a memory was reviewed and is still true, and which memories are valid beside it.
     fn note_reviewed(
         &self,
         memory: &Memory,
@@ -220,8 +220,8 @@ impl Local {
         if request.still_true || !beside.is_empty() {
             let now = self.now();
             Reviewed::change(&self.environment.dirs.project(tree.project), |reviewed| {
-                // The date of what was said stays, and its files are compared with what they are now. The memory does not
-                // become one that a person kept.
+                // The date of the statement does not change; its files are compared with their present state from now
+                // on. The memory does not count as kept by a person.
                 if request.still_true {
                     reviewed.confirmed.insert(memory.id, now);
                 }
@@ -234,7 +234,7 @@ impl Local {
         Ok(())
     }
 
-    /// Tells the index of a memory that was written, marks what it replaces, and returns the neighbours to tell of.
+    /// Adds a written memory to the index, marks the memories that it replaces, and returns the neighbours to report.
     fn finish(
         &self,
         written: WrittenFile<'_>,
@@ -279,8 +279,8 @@ impl Local {
         } else if waits {
             notes.push("It waits for the user's `throughline review`.".to_owned());
         }
-        // A withheld memory must not take the place of a given one. A draft only keeps the link, which
-        // goes with it when it is turned down.
+        // A withheld memory must not take the place of an active one. A draft only stores the link, which is deleted
+        // with the draft if it is rejected.
         if judgement.held.is_none() && !waits {
             for older in replaced {
                 let id = older.stored.memory.id;
@@ -309,8 +309,8 @@ impl Local {
         self.settle(near, saved, replaced, both_hold, project, notes)
     }
 
-    /// Returns the neighbours that are left to tell of, and asks about those that need a word. Where both hold, that is
-    /// noted as `throughline review` notes it, and nothing is asked again.
+    /// Returns the neighbours still to be reported, and adds questions about those that need a decision. With
+    /// `both_hold`, the pairs are recorded as in `throughline review`, and no question is added.
     fn settle(
         &self,
         near: Vec<Neighbour>,
@@ -329,7 +329,7 @@ impl Local {
             .collect();
         let title = folded_title(&memory.title);
         for near in &mut near {
-            // One that was not updated, such as the user's, says something else under the same title.
+            // A memory of the same kind and title that was not updated, such as the user's, has a different text.
             if near.kind == memory.kind && folded_title(&near.title) == title && !near.asks() {
                 near.verdict = Verdict::Contradiction;
             }
@@ -352,7 +352,7 @@ impl Local {
             let named: Vec<String> = asking.iter().map(|near| near.id.short()).collect();
             notes.push(format!("It is noted that it holds beside {}.", named.join(", ")));
         }
-        // A settled pair is no contradiction any more.
+        // A settled pair is no longer a contradiction.
         Ok(near.into_iter().filter(|near| !(both_hold && near.asks())).collect())
     }
 
@@ -425,8 +425,8 @@ impl Local {
         Ok(replaced)
     }
 
-    /// Finds the memories near one that is to be saved, but for those that hold beside it, or beside the `same`, by
-    /// somebody's word, unless `both_hold` asks for them again.
+    /// Finds the memories near one that is to be saved. Pairs recorded as both valid, with this memory or with `same`,
+    /// are omitted unless `both_hold` is set.
     fn near(
         &self,
         memory: &Memory,
@@ -445,8 +445,8 @@ impl Local {
         near
     }
 
-    /// Returns the neighbours of which a new memory contains everything, so that it replaces them: all but those that the
-    /// user said, wrote or kept, and the `same` one, which is updated.
+    /// Returns the neighbours that a new memory covers completely and therefore replaces. Excludes memories that the
+    /// user stated, wrote or kept, and `same`, which is updated.
     fn united(
         &self,
         near: &[Neighbour],
@@ -469,7 +469,7 @@ impl Local {
         Ok(united)
     }
 
-    /// Marks a memory as replaced by another one, or by none any more.
+    /// Marks a memory as replaced by another one; `None` removes the mark.
     pub(super) fn mark_replaced(
         &self,
         older: &FoundMemory,
@@ -479,12 +479,12 @@ impl Local {
         let FoundMemory { store, trust, stored, scope } = older;
         let redactor = store.redactor_for_writing(&project.settings)?;
         let saved = store.supersede(&stored.path, stored.memory.id, by, &redactor)?;
-        // The newer memory has the link, too, so that the index has it either way.
+        // The newer memory has the link too, so the index contains it in any case.
         self.note_again(&saved.stored, (trust, &redactor), *scope, &project.tree);
         Ok(())
     }
 
-    /// Writes a memory to the journal as it is now. Where that fails, the next sync does it.
+    /// Writes the current state of a memory to the journal. If that fails, the next sync does it.
     fn note_again(
         &self,
         stored: &Stored,
@@ -507,7 +507,7 @@ impl Local {
         self.note_again(&stored, (&trust, &store.redactor(settings)), scope, tree);
     }
 
-    /// Makes the memory that is to be saved, secrets and all.
+    /// Builds the memory to be saved, before redaction.
     fn memory(
         &self,
         request: RememberRequest,
@@ -576,19 +576,19 @@ impl MemoryEdit<'_> {
     }
 }
 
-/// Returns whether a text is given, and is not the one that is there.
+/// Returns whether a text is given and differs from the present one.
 fn is_other(old: &str, new: &str) -> bool {
     !new.is_empty() && new.trim() != old.trim()
 }
 
-/// Returns whether a change makes a memory say something else.
+/// Returns whether a request changes the statement of a memory.
 fn says_other(before: &Memory, request: &RememberRequest) -> bool {
     is_other(&before.title, &request.title)
         || is_other(&before.body, &request.text)
         || request.kind.is_some_and(|kind| kind != before.kind)
 }
 
-/// Refuses to change what is the user's, but for a pin and links.
+/// Refuses changes to the user's memories, except for pins and links.
 fn check_persons(
     memory: &Memory,
     scope: Scope,
@@ -620,7 +620,8 @@ fn check_persons(
     }
 }
 
-/// Refuses to change what is from the repository, but for links between memories: a changed file is this machine's.
+/// Refuses changes to memories from the repository, except for links between memories: a changed file would count as
+/// this machine's.
 fn check_repositorys_words(
     memory: &Memory,
     request: &RememberRequest,
@@ -650,8 +651,8 @@ fn relations(before: &Memory, near: &[Neighbour], edit: &MemoryEdit<'_>) -> Vec<
     relations
 }
 
-/// Takes the memories that the user said, or wrote, out of those that a memory is to replace. `own` is that memory, if it
-/// is there already.
+/// Separates the memories that the user stated or wrote from the others to be replaced. `own` is the id of the
+/// replacing memory, if it exists already.
 fn users_words(
     replaced: Vec<FoundMemory>,
     own: Option<MemoryId>,
@@ -669,7 +670,7 @@ fn ids(found: &[FoundMemory]) -> Vec<MemoryId> {
     found.iter().map(|found| found.stored.memory.id).collect()
 }
 
-/// Returns the paths of a request that lie in the project, and remarks about the request.
+/// Returns the paths of a request that are in the project, and notes about the request.
 fn read_paths(
     request: &RememberRequest,
     until: Option<Timestamp>,
@@ -692,7 +693,7 @@ fn read_paths(
 /// Returns the end of the last day on which it holds.
 fn valid_until(request: &RememberRequest) -> Result<Option<Timestamp>, ToolError> {
     let Some(words) = &request.valid_until else { return Ok(None) };
-    // Times that words name are of the past; a day to come is written as one.
+    // Relative dates refer to the past, so a future day must be written as a date.
     match Timestamp::parse(words) {
         Some(at) if words.contains(':') => Ok(Some(at)),
         Some(at) => Ok(Some(Timestamp(at.0 + DAY_MS - 1))),
@@ -702,7 +703,7 @@ fn valid_until(request: &RememberRequest) -> Result<Option<Timestamp>, ToolError
     }
 }
 
-/// Says which tags were not saved.
+/// Names the tags that were not saved.
 fn left_out_of(asked: &[String], saved: &Saved) -> Option<String> {
     let tags = &saved.stored.memory.tags;
     let missing: Vec<String> = asked
@@ -713,7 +714,7 @@ fn left_out_of(asked: &[String], saved: &Saved) -> Option<String> {
     (!missing.is_empty()).then(|| format!("These tags were not kept: {}.", missing.join(", ")))
 }
 
-/// Asks the model to say how two memories relate.
+/// Asks the model how two memories relate.
 fn question(near: &Neighbour, own: MemoryId, is_users: bool) -> String {
     let (id, own) = (near.id.short(), own.short());
     if is_users {
@@ -730,7 +731,7 @@ fn question(near: &Neighbour, own: MemoryId, is_users: bool) -> String {
     )
 }
 
-/// Says so where the last day on which it holds has passed.
+/// Returns a note if the last day of validity has passed.
 fn is_over(until: Option<Timestamp>, now: Timestamp) -> Option<String> {
     let until = until.filter(|until| *until < now)?;
     Some(format!(
@@ -739,7 +740,7 @@ fn is_over(until: Option<Timestamp>, now: Timestamp) -> Option<String> {
     ))
 }
 
-/// The path relative to the project's root, if it lies inside; with the content it has now.
+/// Returns a path relative to the project's root with the present hash of its content, if it is inside the project.
 fn path_ref(path: &str, tree: &Tree) -> Option<PathRef> {
     let path = relative(path, tree);
     let inside = Path::new(&path)
@@ -749,8 +750,7 @@ fn path_ref(path: &str, tree: &Tree) -> Option<PathRef> {
         .then(|| PathRef { seen: content_hash(&tree.root, &tree.root.join(&path)), path })
 }
 
-/// The first digits of a file's hash, so that it can be seen later whether it changed. What a
-/// repository's links lead to is nothing to tell of.
+/// Returns the first digits of a file's hash, to detect later changes. Links in a repository are not followed.
 fn content_hash(root: &Path, path: &Path) -> Option<String> {
     let (bytes, _) = read_below(root, path, HASHED_BYTES_MAX).ok()?;
     Some(blake3::hash(&bytes).to_hex()[..16].to_owned())

@@ -1,4 +1,4 @@
-//! Earlier sessions: finds what was said in them, reads turns of one, and lists them by time, branch and file.
+//! Earlier sessions: searches them, reads turns, and lists them by time, branch and file.
 
 use std::cmp::Reverse;
 use std::time::Instant;
@@ -17,19 +17,19 @@ use crate::backend::{Rest, SessionHit, SessionsRequest, SessionsResponse, ToolEr
 use crate::processor::{self, PrintedSession};
 use crate::request::unused;
 
-/// Characters of a turn that is read.
+/// Maximum characters of a turn.
 const TURN_CHARS_MAX: usize = 4_000;
-/// Characters of a line of an outline.
+/// Maximum characters of a line of an outline.
 const OUTLINE_CHARS_MAX: usize = 140;
-/// Turns of an outline.
+/// Maximum turns of an outline.
 const OUTLINE_TURNS_MAX: u32 = 200;
-/// Turns that are read at once.
+/// Maximum turns read at once.
 const READ_TURNS_MAX: u32 = 50;
-/// Sessions that a search may be limited to.
+/// Maximum sessions to which a search may be limited.
 const SEARCHED_SESSIONS_MAX: usize = 2_000;
-/// Things done, files and memories that a list names of each session.
+/// Maximum steps, files and memories listed for each session.
 const NAMED_MAX: usize = 5;
-/// Sessions that a brief names.
+/// Maximum sessions in a brief.
 const BRIEF_SESSIONS_MAX: usize = 2;
 
 impl Local {
@@ -67,8 +67,8 @@ impl Local {
         Ok(response)
     }
 
-    /// Returns the sessions on a branch, or that changed one of some files; the latest come first. `None` where neither is
-    /// asked for.
+    /// Returns the sessions on a branch, or that changed one of the given files, latest first. `None` if the request
+    /// contains neither.
     fn sessions_of(
         &self,
         request: &SessionsRequest,
@@ -127,7 +127,7 @@ impl Local {
         };
         self.check(&search)?;
         if request.thinking && self.may_note(tree) {
-            // The next sync makes the index, and the answer says so; without a mark it makes none.
+            // The next sync builds the index, and the answer mentions it; without this mark it would not.
             let _ = thinking::want(&self.environment.dirs.tree(&tree.root));
         }
         let mut recalled = recall.search(&search, self.now());
@@ -151,7 +151,7 @@ impl Local {
         let turns = turns.into_iter().map(turn_hit).collect();
         let memories = memories.into_iter().map(|hit| self.memory_hit(hit, tree, TEXT_CHARS_MAX));
         let memories = memories.collect();
-        // A thought has the name of its turn, which was not given.
+        // A piece of thinking has the id of its turn, which was not injected.
         let pieces = if request.thinking { Vec::new() } else { rendered.pieces };
         let given = GivenTurns { pieces, hits };
         Ok((
@@ -169,7 +169,7 @@ impl Local {
             since.is_none_or(|since| session.last >= since)
                 && until.is_none_or(|until| session.first <= until)
         });
-        // The list may have changed since the page before this one: it goes on behind the session that was named last.
+        // The list may have changed since the previous page, so it continues after the last session shown.
         let start = match request.page.last.as_deref().and_then(placed) {
             Some(last) => listed.partition_point(|session| place(session) <= last),
             None => request.page.skip,
@@ -212,14 +212,14 @@ impl Local {
         Ok(SessionsResponse { sessions, rest, text, ..SessionsResponse::default() })
     }
 
-    /// A line for each of the last sessions that changed these files.
+    /// Returns a line for each of the last sessions that changed these files.
     pub(super) fn last_sessions_of(
         &self,
         paths: &[String],
         span: TimeSpan,
         tree: &Tree,
     ) -> Vec<String> {
-        // A brief is useful without them.
+        // A brief is useful without sessions.
         let Ok(mut listed) = processor::sessions(tree.project) else { return Vec::new() };
         listed.retain(|session| {
             span.since.is_none_or(|since| session.last >= since)
@@ -238,7 +238,7 @@ impl Local {
     }
 }
 
-/// Turns and memories that an answer contains, and their places in its text.
+/// Turns and memories in an answer, with their positions in its text.
 #[derive(Default)]
 struct GivenTurns {
     hits: Vec<Hit>,
@@ -250,13 +250,13 @@ fn place(session: &PrintedSession) -> (Reverse<Timestamp>, &str) {
     (Reverse(session.last), &session.session)
 }
 
-/// Returns the place that a cursor names.
+/// Parses the sort key in a cursor.
 fn placed(last: &str) -> Option<(Reverse<Timestamp>, &str)> {
     let (at, session) = last.split_once('~')?;
     Some((Reverse(Timestamp(at.parse().ok()?)), session))
 }
 
-/// Answers a search among sessions of which there are none.
+/// Answers a search that is limited to sessions of which there are none.
 fn no_sessions(request: &SessionsRequest) -> SessionsResponse {
     let mut asked: Vec<String> = Vec::new();
     asked.extend(request.branch.as_ref().map(|branch| format!("on the branch {branch}")));
@@ -306,10 +306,10 @@ fn read(
         render::OPEN,
         render::clean(&session)
     );
-    // Of a turn that is read by itself a cursor leads to what was cut off.
+    // For a single turn the cursor continues with the truncated part.
     let is_alone = !outlines && first == asked;
     if is_alone && let [turn] = turns.as_mut_slice() {
-        // The index has its passages. Where nothing answers, these are given.
+        // The index contains the turn's passages, which are used if the processor returns no text.
         let whole = processor::turn(tree.project, &session, turn.date).ok().flatten();
         turn.text = whole.unwrap_or_else(|| std::mem::take(&mut turn.text));
     }
@@ -339,7 +339,7 @@ fn read(
         if !hits.is_empty() && render::tokens(&text) + render::tokens(&line) > ANSWER_TOKENS_MAX {
             break;
         }
-        // A line of an outline is not the turn.
+        // A line of an outline does not count as the turn.
         if !outlines {
             pieces.push(RenderedPiece { id: turn.id, range: text.len()..text.len() + line.len() });
         }
@@ -350,7 +350,7 @@ fn read(
     text.push_str(render::CLOSE);
     let next = match turns.get(hits.len()) {
         Some(turn) => Some(turn.turn + 1),
-        // From there on other turns may be left that were asked for.
+        // After the end of this turn, other requested turns may be left.
         None => (last < asked && recall.goes_on_at(&session, last)).then_some(last + 1),
     };
     let note = match next {
@@ -396,7 +396,7 @@ fn session_hit<'h>(
     let some =
         |texts: &[String]| texts.iter().take(NAMED_MAX).map(|text| render::clean(text)).collect();
     let mut files = session.files.clone();
-    // That it changed these has been asked.
+    // The request already contains these files.
     files.retain(|path| !asked.contains(path));
     SessionHit {
         session: render::clean(&session.session),
@@ -454,7 +454,7 @@ pub(super) fn turn_hit(hit: &Hit) -> TurnHit {
     }
 }
 
-/// Text line by line, each without what could deceive.
+/// Cleans a text line by line of characters that could deceive.
 fn lines(text: &str) -> String {
     let lines: Vec<String> =
         text.lines().map(render::clean).filter(|line| !line.is_empty()).collect();

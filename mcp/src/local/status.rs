@@ -1,4 +1,4 @@
-//! Says what there is and how it is, from index, journal and the processor's notes.
+//! Counts and health of the stores, from the index, the journal and the processor's notes.
 
 use memory_store::background::has_unprocessed;
 use memory_store::index::health::{Depth, Health, inspect};
@@ -11,9 +11,9 @@ use memory_store::{Kind, format_version, settings_file};
 use super::Local;
 use crate::backend::{KindCount, StatusResponse, ToolError};
 
-/// Broken files that a status names.
+/// Maximum invalid files named in a status.
 const BROKEN_MAX: usize = 10;
-/// Files that are looked at: in a larger store that takes longer than an answer may.
+/// Maximum files checked: a larger store would exceed the time limit of an answer.
 const LOOKED_AT_MAX: usize = 1_500;
 
 impl Local {
@@ -23,9 +23,9 @@ impl Local {
         let recall = self.indexed(&tree);
         let counts = recall.counts();
         let store = Store::open(dirs, &tree)?;
-        // Without an index there are few files, or somebody should know that they are read.
+        // Without an index there are few files, or the status should show that all files are read.
         let broken = match recall.has_index() {
-            // That there are too many is seen before any of them is looked up.
+            // Too large a number is detected before any file is looked up.
             true if counts.kinds.iter().sum::<usize>() > LOOKED_AT_MAX => None,
             true => recall
                 .files(&[Collection::Memories], LOOKED_AT_MAX)

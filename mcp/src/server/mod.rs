@@ -1,4 +1,4 @@
-//! The protocol. Only this module knows the MCP library.
+//! The protocol. Only this module uses the MCP library.
 
 mod transport;
 
@@ -34,18 +34,18 @@ use crate::workers::{REST_AFTER, Unanswered, Workers};
 
 use transport::Patient;
 
-/// The name clients know the server by; its tools become `mcp__throughline__<tool>`.
+/// Name of the server in clients; its tools become `mcp__throughline__<tool>`.
 const NAME: &str = "throughline";
 
-/// Bytes of one message; a longer one is refused and the next one read. The largest that makes sense, a
-/// text to remember, has a hundredth of it.
+/// Maximum bytes of a message; a longer one is rejected, and the next one is read. The largest useful message, a text
+/// to remember, has a hundredth of this size.
 const MESSAGE_BYTES_MAX: usize = 16 << 20;
 
-/// How long a client may keep a list: it is the same as long as this program runs.
+/// Time for which a client may cache a list: lists do not change while this program runs.
 const LISTS_HOLD_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// Description of the server for a model. The first lines say when to search, because with tool search they are all that
-/// a model sees at first. Below 2 KB: clients cut what is longer.
+/// Description of the server for a model. The first lines describe when to search, since with tool search a model sees
+/// only them at first. Below 2 KB, since clients truncate longer text.
 const INSTRUCTIONS: &str = "\
 Project memory across sessions: decisions with reasons, conventions, user preferences, verified \
 commands, fixes, gotchas, failed approaches, open tasks.
@@ -228,7 +228,7 @@ impl ServerHandler for McpServer {
         Ok(ReadResourceResult::new(vec![ResourceContents::text(text, request.uri)]).into())
     }
 
-    /// Answers a request that the library could not read: its method is known, but the parameters do not fit.
+    /// Answers a request that the library could not parse: the method is known, but the parameters are invalid.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
@@ -254,7 +254,7 @@ impl ServerHandler for McpServer {
     }
 }
 
-/// Answer to a call that came when too many were waiting.
+/// Answer to a call that exceeds the limit of waiting calls.
 const BUSY: &str = "Too many calls are waiting already; this one was not begun. Ask again when some were answered.";
 
 /// Returns what a prompt or a resource tells, or an error of the protocol: these have no other kind.
@@ -328,7 +328,7 @@ fn take_format(arguments: &mut Map<String, Value>) -> Result<bool, ToolError> {
     }
 }
 
-/// Returns a response as JSON, or its text.
+/// Returns a response as JSON or as text.
 fn answer(response: &impl Serialize, as_json: bool, text: &str) -> Value {
     match as_json {
         true => serde_json::json!(response),
@@ -389,10 +389,10 @@ fn explain(failure: &ToolError) -> String {
     }
 }
 
-/// Serves `backend` over stdin and stdout until stdin ends.
+/// Serves `backend` over stdin and stdout until stdin is closed.
 ///
 /// # Errors
-/// When the client does not keep to the protocol from its first message on.
+/// Returns an error if the client violates the protocol in its first message.
 pub async fn serve(backend: Arc<dyn Backend>, rest_after: Option<Duration>) -> Result<(), String> {
     let (input, output) = rmcp::transport::io::stdio();
     let (faults, told) = unbounded_channel();
@@ -407,12 +407,12 @@ pub async fn serve(backend: Arc<dyn Backend>, rest_after: Option<Duration>) -> R
     };
     let served = match (McpServer { backend, workers }).serve(Patient::new(transport, told)).await {
         Ok(running) => running.waiting().await.map(drop).map_err(|error| error.to_string()),
-        // The client went away before it said anything.
+        // The client disconnected before its first message.
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {
             Ok(())
         }
         Err(ServerInitializeError::InitializeFailed(error)) => Err(error.message.into_owned()),
-        // The library's words have the whole message in them, as its own types.
+        // The library's message contains the whole request in its internal types.
         Err(_) => {
             Err("the client does not begin as the protocol says, or cannot be written to"
                 .to_owned())
@@ -436,7 +436,7 @@ mod tests {
         }
     }
 
-    /// Counts the tokens, of four characters each, that a model reads of a tool.
+    /// Counts the tokens, of four characters each, of a tool's description for a model.
     fn tokens(tool: Tool) -> usize {
         let schema = Value::Object(tool.schema()).to_string();
         (tool.name().len() + tool.description().len() + schema.len()).div_ceil(4)

@@ -1,5 +1,5 @@
-//! Answers lines that are no messages, and filters messages before the handshake. Before it the library ends at any
-//! message but a request, while a client that was started again may still send notifications about its former life.
+//! Answers faulty lines, and filters messages before the handshake. Until then the library ends at any message other
+//! than a request, but a restarted client may still send notifications about its previous session.
 
 use rmcp::RoleServer;
 use rmcp::model::{ErrorData, JsonRpcMessage, ServerJsonRpcMessage, ServerResult};
@@ -10,7 +10,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use super::MESSAGE_BYTES_MAX;
 use crate::input::InputFault;
 
-/// A transport that answers what is no message, and passes over what is no request until a client has begun.
+/// A transport that answers faulty lines, and skips messages other than requests until the client has begun.
 pub struct Patient<T> {
     inner: T,
     has_begun: bool,
@@ -32,7 +32,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Patient<T> {
         item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
         if let JsonRpcMessage::Response(response) = &item {
-            // Answers to `ping` and `server/discover` leave open how the client goes on; an error does, too.
+            // After answers to `ping` and `server/discover`, and after errors, the handshake is still to come.
             self.has_begun |= !matches!(
                 response.result,
                 ServerResult::EmptyResult(_) | ServerResult::DiscoverResult(_)
@@ -45,7 +45,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Patient<T> {
         loop {
             let message = tokio::select! {
                 biased;
-                // Being read is not interrupted by an answer, so the answer is not waited for.
+                // Sent in a separate task, since reading must not wait for the answer.
                 Some(fault) = self.faults.recv() => {
                     tokio::spawn(self.inner.send(answer(fault)));
                     continue;

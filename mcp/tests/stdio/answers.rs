@@ -1,4 +1,4 @@
-//! Content of answers: text for the model alone, and all of it.
+//! Contents of answers: text for the model only, and in full.
 
 use super::*;
 
@@ -96,7 +96,7 @@ fn an_id_brings_the_whole_text_of_its_file(search: SearchMode) {
     }
     let (text, ..) = server.call("recall", json!({"ids": ["qqqqqq", short]}));
     assert!(text.contains("no memory `qqqqqq`") && text.contains("zygote"), "{text}");
-    // A word of prose is no id.
+    // A word of prose is not an id.
     let (text, ..) = server.call("recall", json!({"query": "parser"}));
     assert!(!text.contains("no memory"), "{text}");
     assert_eq!(server.end(), Some(0));
@@ -111,7 +111,7 @@ fn a_page_goes_on_after_the_last_hit_whatever_came_meanwhile(search: SearchMode)
     let mut server = world.connect(&[]);
     let query = json!({"query": "workshop", "limit": 2});
     let (_, first, _) = server.call("recall", query.clone());
-    // One that comes first from now on.
+    // A memory that comes first from now on.
     remember(&mut server, "fact", "The workshop", "workshop workshop workshop");
     let mut next = query.clone();
     next["cursor"] = first["next_cursor"].clone();
@@ -149,10 +149,10 @@ fn what_was_given_is_in_the_sessions_file_and_leaves_a_receipt(search: SearchMod
     assert_eq!(receipts[0]["event"], "mcp recall");
     assert_eq!(receipts[0]["memories"][0]["id"], MemoryId([1; 16]).to_string());
     assert!(receipts[0]["query"]["hash"].is_string() && receipts[0]["tokens"].as_u64() > Some(5));
-    // A call takes longer than to write down that it was answered.
+    // A call takes longer than writing its receipt.
     assert!(receipts[0]["micros"].as_u64() >= Some(100), "{receipts:#?}");
     assert_eq!(server.end(), Some(0));
-    // Where nothing may be written, nothing is.
+    // Where writing is not allowed, nothing is written.
     fs::remove_dir_all(&tree.sessions).unwrap();
     let mut server = world.connect(&[("CLAUDE_CODE_SESSION_ID", "s-1"), ("THROUGHLINE", "read")]);
     server.text("recall", &json!({"query": "probe pool"}));
@@ -172,7 +172,7 @@ fn what_was_asked_for_by_kind_or_file_is_not_told_as_near_in_meaning(search: Sea
 fn an_id_is_taken_as_answers_print_it(search: SearchMode) {
     let world = World::searched(search);
     let said = |number, title: &str| by(SaidBy::Assistant, fact(number, title, "It is so."));
-    // The short id of this one has no digit.
+    // The short id of this memory contains no digit.
     save(&world, said(85, "The probe pool has five places"));
     save(&world, said(3, "The lathe is blue"));
     world.publish(Vec::new());
@@ -217,7 +217,7 @@ fn history_reads_only_the_files_that_the_index_does_not_name(search: SearchMode)
         save(&world, fact(number, &format!("The probe pool has place {number}"), "It is so."));
     }
     world.publish(Vec::new());
-    // A reader finds another thing there now than the index has.
+    // The present files differ from those in the index.
     for entry in fs::read_dir(&world.store().folder).unwrap() {
         let path = entry.unwrap().path();
         if !path.to_string_lossy().contains("frozen") {

@@ -1,11 +1,11 @@
-//! Calls as models write them, and what they are answered: the table in docs/mcp.md is made here.
-//! `THROUGHLINE_ACCEPT=1` writes it anew.
+//! Calls as models write them, with their answers, from which the table in docs/mcp.md is generated.
+//! `THROUGHLINE_ACCEPT=1` updates it.
 
 use memory_store::memory::{PathRef, SaidBy, Scope, Source};
 
 use super::*;
 
-/// A project with some memories of fixed ids, an index and two sessions.
+/// Returns a project with some memories of fixed ids, an index and two sessions.
 fn shop() -> World {
     let world = World::trusted();
     let day = |day: &str| Timestamp::parse(day).unwrap();
@@ -200,7 +200,7 @@ const CALLS: &[(&str, &str)] = &[
     ("status", r#"{"detail": "full"}"#),
 ];
 
-/// Answers all calls; the home is written as `~`.
+/// Answers all calls; the home is replaced by `~`.
 fn answered(world: &World) -> Vec<(&'static str, &'static str, String, bool)> {
     let no_models = world.home.path().join("no-models");
     let listed = json!([{
@@ -234,7 +234,7 @@ fn answered(world: &World) -> Vec<(&'static str, &'static str, String, bool)> {
     answers
 }
 
-/// JSON with its keys in order, whatever the features of the library that wrote it.
+/// Formats JSON with sorted keys, independent of the features of the library that wrote it.
 fn in_order(value: &Value) -> String {
     match value {
         Value::Object(object) => {

@@ -1,4 +1,4 @@
-//! Changing one memory by its id, and saving beside what an index does not know yet.
+//! Changing a memory by its id, and saving beside memories that the index does not contain yet.
 
 use memory_store::memory::PathRef;
 use memory_store::reviewed::Reviewed;
@@ -76,7 +76,7 @@ fn what_the_user_said_stays_in_force_until_the_user_agrees(search: SearchMode) {
     assert!(!said.contains("marked as replaced"), "{said}");
     assert!(is_given(&mut server));
     assert!(before.iter().all(|known| files().any(|file| file == *known)));
-    // A change of the note asks again, and replaces nothing, either.
+    // A change of the note asks again, and replaces nothing either.
     let change = json!({"id": saved["id"], "supersedes": [id]});
     let (said, _, failed) = server.call("remember", change);
     assert!(!failed && said.contains("until the user agrees"), "{said}");
@@ -124,7 +124,7 @@ fn what_is_asked_about_one_memory_reads_no_other_file() {
         save(&world, by(SaidBy::Assistant, fact));
     }
     world.publish(Vec::new());
-    // A reader finds no memory now.
+    // The files are no longer valid memories.
     for entry in fs::read_dir(&world.store().folder).unwrap() {
         let path = entry.unwrap().path();
         if !path.to_string_lossy().contains("fact-7-of") {
@@ -133,7 +133,7 @@ fn what_is_asked_about_one_memory_reads_no_other_file() {
     }
     let mut server = world.connect(&[]);
     let (status, counts, failed) = server.call("status", json!({}));
-    // That one tells what became of them, and counts what the index has.
+    // The status reports these files, and counts the memories of the index.
     assert!(!failed && counts["memories"] == 39 && counts["broken_count"] == 38, "{status}");
     let saved = remember(&mut server, "fact", "Fact 40 of the shop", "It is so.");
     assert_eq!(saved["change"], "created");
@@ -175,7 +175,7 @@ fn what_is_still_true_keeps_its_date_and_its_file(search: SearchMode) {
     let tree = world.tree();
     let reviewed = Reviewed::read(&world.dirs.project(tree.project));
     assert_eq!(reviewed.confirmed.get(&MemoryId([3; 16])).copied(), Some(now()));
-    // A last day is no other word, either.
+    // The same last day is not another text either.
     save(
         &world,
         Memory {
@@ -205,7 +205,7 @@ fn that_both_hold_is_kept_and_not_asked_again() {
         let text = tidy(&mut server);
         assert!(text.contains("Only one of each pair can be true"), "{text}");
         let settled = match by_id {
-            // The other side of the pair may be named as well.
+            // The other memory of the pair may be named too.
             true => json!({"id": helm["id"], "both_hold": true}),
             false => {
                 json!({"kind": "decision", "title": "We deploy with Kustomize", "both_hold": true})
@@ -220,7 +220,7 @@ fn that_both_hold_is_kept_and_not_asked_again() {
         assert!(reviewed.hold_both(stored[0], stored[1]));
         let text = tidy(&mut server);
         assert!(text.contains("nothing to tidy up") && !text.contains("one by one"), "{text}");
-        // Neither does the next call ask.
+        // The next call does not ask either.
         for again in
             [other, json!({"id": helm["id"], "text": "The cluster team keeps the charts."})]
         {
@@ -254,7 +254,7 @@ fn what_is_said_in_other_words_by_id_is_compared_and_takes_another_kind() {
     let replaces = json!({"id": notes["id"], "supersedes": [helm["id"]]});
     let (said, _, failed) = server.call("remember", replaces);
     assert!(!failed && said.contains("is marked as replaced"), "{said}");
-    // The user's words keep their kind.
+    // The user's memory keeps its kind.
     save(&world, by(SaidBy::User, fact(3, "Ask before a release", "Each time.")));
     let asked = json!({"id": MemoryId([3; 16]).short(), "kind": "preference"});
     let (said, _, failed) = server.call("remember", asked);
@@ -299,7 +299,7 @@ fn a_full_stop_makes_no_other_title() {
     }
 }
 
-/// Saves three decisions, each in the place of the one before, and returns their ids.
+/// Saves three decisions, each replacing the previous one, and returns their ids.
 fn three_decisions(server: &mut Server) -> [Value; 3] {
     let helm = remember(server, "decision", "We deploy with Helm", "");
     let mut replace = |title: &str, older: &Value| {
@@ -430,7 +430,7 @@ fn a_note_that_a_person_kept_stays_in_force_until_the_user_agrees() {
     let note = json!({"kind": "gotcha", "title": "The queue needs two workers", "text": "Else it stalls."});
     let (_, saved, _) = server.call("remember", note);
     let id = saved["id"].clone();
-    // Until then it is Claude's, also once it said that the note is still true.
+    // Until then it is Claude's, even after Claude confirmed that the note is still true.
     for change in [json!({"id": id, "still_true": true}), json!({"id": id, "text": "Or it waits."})]
     {
         let (said, _, failed) = server.call("remember", change);

@@ -1,4 +1,4 @@
-//! A store that a later version of the program has written: it is read, and never changed.
+//! A store that a later version of the program has written is read, but never changed.
 
 use memory_store::format_version::{self, StoreFormat, StoreKind};
 
@@ -30,7 +30,7 @@ fn what_a_later_version_wrote_is_recalled_and_not_changed() {
             assert!(failed && text.contains("9.9.0") && text.contains("Install"), "{text}");
         }
         if kind == StoreKind::Project {
-            // No receipt either.
+            // No receipt is written either.
             server.call("recall", json!({"query": "deploy with Helm"}));
             let (text, ..) = server.call("status", json!({}));
             assert!(text.contains("9.9.0"), "{text}");

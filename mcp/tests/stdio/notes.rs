@@ -1,4 +1,4 @@
-//! Notes of Claude: what it chose to save is told as its own, and is no word of the user's.
+//! Claude's notes: memories that Claude saved are attributed to Claude, not to the user.
 
 use memory_store::memory::{SaidBy, Scope, Source};
 
@@ -54,7 +54,7 @@ fn claude_changes_nothing_that_the_user_said(search: SearchMode) {
     let mut server = world.connect(&[]);
     remember(&mut server, "preference", "Ask before a release", "Not needed on Fridays.");
     assert_eq!(fs::read_to_string(&wish.path).unwrap().matches("Each time.").count(), 1);
-    // Without an index nobody knows whose wish it is.
+    // Without an index the origin of the wish is unknown.
     world.publish(Vec::new());
     let (text, ..) = server.call("recall", json!({"query": "ask before a release"}));
     assert!(text.contains("asked on 2026-10-02: Ask before a release. Each time."), "{text}");
@@ -101,11 +101,11 @@ fn only_the_user_rearranges_and_puts_aside_what_the_user_said_everywhere(search:
         assert!(failed && said.contains("only the user changes it"), "{change}: {said}");
         assert!(!said.contains("supersedes"), "{said}");
     }
-    // Looked at and found true is no change.
+    // Confirming a memory is not a change.
     let (said, _, failed) = server.call("remember", json!({"id": own, "still_true": true}));
     assert!(!failed && said.contains("still holds"), "{said}");
     assert_eq!(texts(), before);
-    // No answer proposes what is refused.
+    // No answer suggests an action that would be rejected.
     let other = json!({"kind": "fact", "title": "Never answers in German"});
     let (said, note, _) = server.call("remember", other);
     assert!(said.contains(&format!("{own}, which is the user's for every project")), "{said}");
@@ -133,7 +133,7 @@ fn a_note_with_the_title_of_the_users_wish_asks_how_they_relate() {
     };
     let text = tidy(&mut server);
     assert!(text.contains("They say the same") && text.contains(&wish), "{text}");
-    // The note itself is updated, and is no neighbour of its own.
+    // The note itself is updated, and is not its own neighbour.
     let mut again = note;
     again["both_hold"] = true.into();
     let (said, again, _) = server.call("remember", again);

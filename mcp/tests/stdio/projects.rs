@@ -1,8 +1,8 @@
-//! Other projects of the user, as far as the user shares them.
+//! The user's other projects, if the user shares them.
 
 use super::*;
 
-/// Another project, with memories of its own.
+/// Creates another project, with these memories.
 fn stock(world: &World, memories: Vec<Memory>) -> Tree {
     let other = world.root.parent().unwrap().join("stock");
     fs::create_dir_all(&other).unwrap();
@@ -74,7 +74,7 @@ fn other_projects_are_asked_with_the_filters_of_the_call() {
     let (found, text) = titles(json!({"query": query, "detail": "titles"}));
     assert!(found == [day] && !text.contains("grease"), "{text}");
     assert!(text.starts_with("Nothing found in this project.\nOf the project stock:"), "{text}");
-    // Without words they are asked by what else limits the search, and otherwise told why not.
+    // Without words they are searched by the other filters; if that is impossible, the answer contains the reason.
     assert_eq!(titles(json!({"kinds": ["fact"]})).0, [day]);
     let (found, text) = titles(json!({"paths": ["src/money.rs"]}));
     assert!(found.is_empty() && text.contains("were not asked"), "{text}");
@@ -98,7 +98,7 @@ fn a_memory_of_another_project_is_opened_by_its_id() {
         assert_eq!(found["hits"][0]["project"], "stock", "{found}");
         assert!(!text.contains("There is no memory"), "{text}");
     }
-    // The receipt lies with the project that told it.
+    // The receipt is in the project of the memory.
     let receipts = fs::read_to_string(world.dirs.tree(&tree.root).receipts("2026-10-02")).unwrap();
     assert!(receipts.contains("mcp recall"), "{receipts}");
     assert_eq!(server.end(), Some(0));

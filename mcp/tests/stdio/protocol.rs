@@ -1,4 +1,4 @@
-//! The protocol at its edges: what comes too early, what does not fit, prompts and resources, and locks of others.
+//! Edge cases of the protocol: early and invalid messages, prompts and resources, and locks of other programs.
 
 use super::*;
 
@@ -221,7 +221,7 @@ fn a_ping_is_answered_while_calls_wait_for_a_lock() {
         let request = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": call});
         server.send(&request.to_string());
     }
-    // It overtakes all of them.
+    // It is answered before all of them.
     server.send(r#"{"jsonrpc":"2.0","id":1000,"method":"ping"}"#);
     assert_eq!(server.receive()["id"], 1000);
     drop(lock);

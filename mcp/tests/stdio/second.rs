@@ -1,4 +1,4 @@
-//! Vectors of the second space, for which the processor is asked.
+//! Vectors of the second space, which the processor computes.
 
 use memory_store::custom_embedder::{Direction, Given, TextHash, encode};
 use memory_store::settings::Embedder;
@@ -35,7 +35,7 @@ fn the_processor_is_asked_for_vectors_of_the_second_space() {
     };
     let asked = world.home.path().join("asked");
     let note = format!("echo \"$@ $(cat)\" > {}", asked.display());
-    // No memory has the word: what the model says is like it is found.
+    // No memory contains the word: the most similar one by the model is found.
     let found = recalled(&format!("{note}; echo '{{\"vector\": [0.1, 1.0]}}'"));
     assert!(found.contains("The parser keeps comments"), "{found}");
     let asked = fs::read_to_string(asked).unwrap();
@@ -46,7 +46,7 @@ fn the_processor_is_asked_for_vectors_of_the_second_space() {
     ] {
         let found = recalled(script);
         assert!(found.contains("without the second space") && found.contains(told), "{found}");
-        // The built-in vectors, where there are any, find it near, and not near enough.
+        // The built-in vectors, if there are any, find it similar, but not enough.
         let weak = found.contains("Nothing known answers this well");
         assert!(weak || !found.contains("parser keeps"), "{found}");
     }

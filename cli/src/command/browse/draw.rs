@@ -1,4 +1,4 @@
-//! The state of the browser as a frame.
+//! Draws the state of the browser as a frame.
 
 use dialoguer::console::{measure_text_width, truncate_str};
 use memory_store::Kind;
@@ -15,22 +15,22 @@ use super::styled::FrameStyle;
 use crate::view::style::{CARE, NAME, QUIET, STRONG};
 use crate::view::wrap;
 
-/// Columns from which on the preview is beside the list.
+/// Minimum columns for a preview beside the list.
 const WIDE_COLUMNS: u16 = 120;
-/// Rows of the list where the preview is below it, in percent.
+/// Rows of the list in percent, if the preview is below it.
 const LIST_PERCENT: u16 = 45;
-/// Rows below which there is no preview.
+/// Minimum rows for a preview.
 const PREVIEW_ROWS_MIN: u16 = 12;
-/// Columns before a row, for the mark of the selected one.
+/// Mark of the selected row; other rows are indented by its width.
 const MARK: &str = "> ";
 /// Columns of a key in the help.
 const KEY_COLUMNS: usize = 12;
-/// Columns of one of the two columns of the help.
+/// Width of each of the two columns of the help.
 const HELP_COLUMN: usize = 39;
 /// Columns and rows of the help, with its border.
 const HELP_SIZE: (u16, u16) = (80, 17);
 
-/// Draws a frame; returns the sizes by which keys scroll.
+/// Draws a frame; returns the sizes needed for scrolling.
 pub fn draw(frame: &mut Frame<'_>, state: &BrowseState, look: FrameStyle) -> FrameSizes {
     let rows =
         [Constraint::Length(1), Constraint::Length(1), Constraint::Min(0), Constraint::Length(1)];
@@ -52,7 +52,7 @@ pub fn draw(frame: &mut Frame<'_>, state: &BrowseState, look: FrameStyle) -> Fra
     seen
 }
 
-/// Divides the middle between list and preview; either may be empty.
+/// Divides the middle area into list and preview; either may be empty.
 fn split(middle: Rect, is_zoomed: bool) -> (Rect, Rect) {
     let nothing = Rect { height: 0, ..middle };
     if is_zoomed {
@@ -85,7 +85,7 @@ fn tabs_line(state: &BrowseState, look: FrameStyle, columns: u16) -> Line<'stati
     for (number, tab) in Tab::ALL.into_iter().enumerate() {
         let count = state.count(tab).map(|count| format!(" {count}")).unwrap_or_default();
         let text = format!("{} {}{count}", number + 1, tab.name());
-        // Brackets say it where no colours do.
+        // Brackets mark the tab without colours.
         let (text, style) = match tab == state.tab {
             true => (format!("[{text}]"), look.style(STRONG)),
             false => (format!(" {text} "), look.style(QUIET)),
@@ -105,7 +105,7 @@ fn tabs_line(state: &BrowseState, look: FrameStyle, columns: u16) -> Line<'stati
     Line::from(spans)
 }
 
-/// Names the filters that are on.
+/// Names the active filters.
 fn filters_text(filters: &Filters) -> String {
     let Filters { kind, status, scope, path } = filters;
     let status = Some(*status).filter(|status| *status != StatusFilter::default());
@@ -130,7 +130,7 @@ fn draw_search(frame: &mut Frame<'_>, state: &BrowseState, look: FrameStyle, are
             return;
         }
     };
-    // The end of a long text is where it is typed.
+    // If a text is too long, its end is shown, where typing continues.
     let room = usize::from(area.width).saturating_sub(label.len() + 1);
     let mut start = 0;
     while measure_text_width(&text[start..]) > room {
@@ -168,7 +168,7 @@ fn draw_list(frame: &mut Frame<'_>, state: &BrowseState, look: FrameStyle, area:
         if is_selected {
             let gap = usize::from(area.width).saturating_sub(line.width());
             line.spans.push(Span::raw(" ".repeat(gap)));
-            // Colours that are reversed cannot be read in some terminals.
+            // Reversed colours are unreadable in some terminals.
             let reversed = Style::new().add_modifier(Modifier::REVERSED);
             line.spans.iter_mut().for_each(|span| span.style = reversed);
         }
@@ -185,7 +185,7 @@ const fn empty(tab: Tab) -> &'static str {
     }
 }
 
-/// Draws the preview; returns its rows and the lines of its text.
+/// Draws the preview; returns its rows and the number of lines in its text.
 fn draw_preview(
     frame: &mut Frame<'_>,
     state: &BrowseState,

@@ -1,4 +1,4 @@
-//! Work of the browser: reading its rows and previews, and what other commands do to one memory.
+//! Effects of the browser: reading rows and previews, and running commands on a memory.
 
 use dialoguer::console::strip_ansi_codes;
 use memory_store::MemoryId;
@@ -27,16 +27,16 @@ use crate::view::style::{CARE, NAME, QUIET, paint};
 use crate::view::{self, clock, plain, plural};
 use crate::world::World;
 
-/// Injections that are listed.
+/// Maximum injections in the list.
 const INJECTIONS_MAX: usize = 500;
-/// Columns of a line about an injection; the frame cuts it.
+/// Columns of a line about an injection; the frame truncates it.
 const LINE_COLUMNS: usize = 400;
-/// Columns of how many prompts there were.
+/// Columns of the number of prompts.
 const PROMPTS_COLUMNS: usize = 11;
 /// Columns of a time.
 const TIME_COLUMNS: usize = 15;
 
-/// Stores and index that the rows are read from, and what was read of them.
+/// Stores and index from which rows are read, with the data read.
 pub struct BrowseSource {
     stores: Stores,
     known: MemoryFacts,
@@ -62,7 +62,7 @@ impl BrowseSource {
         })
     }
 
-    /// Reads the rows of a tab, and tells what cannot be read.
+    /// Reads the rows of a tab; also returns a message about unreadable data.
     pub fn rows(&mut self, tab: Tab) -> Result<(Vec<BrowseRow>, Option<String>)> {
         match tab {
             Tab::Memories => self.memory_rows(),
@@ -72,7 +72,7 @@ impl BrowseSource {
     }
 
     fn memory_rows(&mut self) -> Result<(Vec<BrowseRow>, Option<String>)> {
-        // Opened anew, so that what others did meanwhile is seen.
+        // Opened again, so that changes by other programs are included.
         self.stores = Stores::open(&self.stores.world)?;
         self.known = MemoryFacts::open(&self.stores);
         let listed = ListFilter::every(false).read(&self.stores)?;
@@ -164,7 +164,7 @@ impl BrowseSource {
         Ok(rows.collect())
     }
 
-    /// Returns the text of a row's preview: that of `show`, of a session, or of `why`.
+    /// Returns the preview of a row: the output of `show`, a session, or the output of `why`.
     pub fn preview(&self, key: &RowKey) -> String {
         let mut text = Vec::new();
         let done = match key {
@@ -192,12 +192,12 @@ impl BrowseSource {
         }
     }
 
-    /// Finds memories by a text.
+    /// Searches memories.
     pub fn find(&self, text: &str) -> Result<Vec<MemoryId>> {
         search::as_typed(text, &self.known.recall, self.stores.world.now)
     }
 
-    /// Does what a key asked for; returns what was done, in a sentence.
+    /// Executes an effect; returns a sentence about it.
     pub fn run(&mut self, effect: &Effect) -> Result<String> {
         let mut out = Vec::new();
         let mut decisions = std::mem::take(&mut self.decisions);
@@ -216,7 +216,7 @@ impl BrowseSource {
         Ok(said.filter(|_| text.is_empty()).unwrap_or(text))
     }
 
-    /// Undoes the last decision; returns what was undone, in a sentence, and the memory that it was about.
+    /// Undoes the last decision; returns a sentence about it, and the memory concerned.
     pub fn undo(&mut self) -> Result<(String, Option<MemoryId>)> {
         let mut out = Vec::new();
         let about = self.decisions.undo(&self.stores, &mut out)?;
@@ -247,7 +247,7 @@ impl BrowseSource {
         }
     }
 
-    /// Does something with one memory as its file is now. What is returned is said where the command says nothing.
+    /// Runs a command on the present file of a memory. Returns a message if the command prints none.
     fn act(&self, act: Act, id: MemoryId, out: &mut Vec<u8>) -> Result<Option<String>> {
         let name = id.to_string();
         match act {
@@ -256,7 +256,7 @@ impl BrowseSource {
             Act::Edit => self.decide(&name, LearnedWord::Edit, out)?,
             Act::Restore => restore::one(&self.stores.world, &name, out)?,
             Act::Release => {
-                // As it was shown: what came into its file since stays held.
+                // Releases the text as it was shown: later changes of its file stay withheld.
                 let shown = self.memories.iter().find(|stored| stored.memory.id == id);
                 let release = shown.and_then(|stored| self.marks.release(stored));
                 let release = release.unwrap_or(&name).to_owned();
@@ -289,13 +289,13 @@ impl BrowseSource {
     }
 }
 
-/// Returns what a command printed as one line.
+/// Returns the output of a command as one line.
 fn in_a_line(printed: &[u8]) -> String {
     let text = String::from_utf8_lossy(printed);
     strip_ansi_codes(&text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Tells a failure in one line.
+/// Formats a failure as one line.
 pub fn told(failure: &Failure) -> String {
     match &failure.hint {
         Some(hint) => format!("{failure}. {hint}"),

@@ -3,53 +3,53 @@
 use memory_store::Kind;
 use memory_store::memory::Scope;
 
-/// Place of a memory between draft and grave.
+/// State of a memory in its life cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StandingFilter {
-    /// It is given.
+    /// It is active.
     Active,
-    /// It waits for review.
+    /// It is pending.
     Waits,
-    /// Another one replaces it, a person turned it down, or its time is over.
+    /// It was superseded or rejected, or has expired.
     Replaced,
-    /// It was put aside.
+    /// It is archived.
     Aside,
 }
 
-/// Properties of a memory, by which it is filtered.
+/// Properties of a memory for filters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Traits {
     /// Its kind.
     pub kind: Kind,
-    /// Its place between draft and grave.
+    /// Its state.
     pub standing: StandingFilter,
-    /// Where it applies.
+    /// Its scope.
     pub scope: Scope,
-    /// Files that it is about.
+    /// Files that it concerns.
     pub paths: Vec<String>,
-    /// Whether it is held back.
+    /// Whether it is withheld.
     pub is_held: bool,
-    /// Whether it may be out of date.
+    /// Whether it may be stale.
     pub is_stale: bool,
 }
 
 /// Filter by status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StatusFilter {
-    /// Memories that `throughline list` has.
+    /// Memories listed by `throughline list`.
     #[default]
     Current,
-    /// Memories that wait for review.
+    /// Pending memories.
     Waits,
-    /// Memories that are held back.
+    /// Withheld memories.
     Held,
-    /// Memories that may be out of date.
+    /// Memories that may be stale.
     Stale,
-    /// Memories that were replaced or turned down, or expired.
+    /// Memories that were superseded or rejected, or have expired.
     Replaced,
-    /// Memories that were put aside.
+    /// Archived memories.
     Aside,
-    /// Every memory.
+    /// All memories.
     Every,
 }
 
@@ -64,12 +64,12 @@ impl StatusFilter {
         Self::Every,
     ];
 
-    /// Returns the filter that follows in the round.
+    /// Returns the next filter, cyclically.
     pub fn next(self) -> Self {
         after(&Self::ALL, &self).unwrap_or_default()
     }
 
-    /// Words for a person.
+    /// Returns the label.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Current => "current",
@@ -96,26 +96,26 @@ impl StatusFilter {
     }
 }
 
-/// All filters; a memory has to pass each.
+/// All filters; a memory must pass each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filters {
-    /// Only this kind.
+    /// Only memories of this kind.
     pub kind: Option<Kind>,
-    /// Only with this status.
+    /// Only memories with this status.
     pub status: StatusFilter,
-    /// Only with this scope.
+    /// Only memories with this scope.
     pub scope: Option<Scope>,
-    /// Only about files that start so.
+    /// Only memories about files with this prefix.
     pub path: String,
 }
 
 impl Filters {
-    /// Lets all memories pass that have a status.
+    /// Returns filters that only check the status.
     pub fn of(status: StatusFilter) -> Self {
         Self { status, ..Self::default() }
     }
 
-    /// Tells whether a memory passes all of them.
+    /// Returns whether a memory passes all filters.
     pub fn let_pass(&self, traits: &Traits) -> bool {
         self.kind.is_none_or(|kind| kind == traits.kind)
             && self.status.lets_pass(traits)
@@ -123,7 +123,7 @@ impl Filters {
             && (self.path.is_empty() || traits.paths.iter().any(|it| it.starts_with(&self.path)))
     }
 
-    /// Goes on to the next of these kinds, and behind the last one to all.
+    /// Selects the next of these kinds; after the last one, all kinds.
     pub fn next_kind(&mut self, kinds: Vec<Kind>) {
         self.kind = match self.kind {
             None => kinds.first().copied(),
@@ -131,7 +131,7 @@ impl Filters {
         };
     }
 
-    /// Goes on to the next scope, and behind the last one to all.
+    /// Selects the next scope; after the last one, all scopes.
     pub fn next_scope(&mut self) {
         const ALL: [Scope; 3] = [Scope::Project, Scope::Paths, Scope::User];
         self.scope = match self.scope {

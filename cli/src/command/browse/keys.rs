@@ -1,11 +1,11 @@
-//! Keys of the browser, as the help and the last line show them.
+//! Keys of the browser, for the help and the last line.
 
 use super::state::{Tab, Task};
 
-/// A key and what it does.
+/// A key and its action.
 pub type KeyHelp = (&'static str, &'static str);
 
-/// Keys of every tab.
+/// Keys in every tab.
 pub const EVERYWHERE: [KeyHelp; 15] = [
     ("Tab, 1 2 3", "the next tab, or that one"),
     ("k j, Up Down", "select another row"),
@@ -24,7 +24,7 @@ pub const EVERYWHERE: [KeyHelp; 15] = [
     ("", "any key closes this"),
 ];
 
-/// Keys of the tab of memories.
+/// Keys in the tab of memories.
 pub const OF_MEMORIES: [KeyHelp; 15] = [
     ("a", "accept what is held (asks)"),
     ("y", "yes, it holds"),

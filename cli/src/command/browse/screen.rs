@@ -1,5 +1,5 @@
-//! The terminal of the browser. Frames go to stderr, as questions do, so that an answer can be piped. However the
-//! program ends, the terminal is as it was before: by a guard, a panic hook, and a watch for signals.
+//! The terminal of the browser. Frames are printed to stderr, like questions, so that the answer can be piped. The
+//! terminal is restored however the program ends: by a guard, a panic hook, and a watch for signals.
 
 use std::io::{IsTerminal as _, Stderr, Write as _, stderr};
 use std::sync::Arc;
@@ -24,37 +24,37 @@ use signal_hook::{flag, low_level};
 use super::styled::FrameStyle;
 use crate::failure::{Failure, Result};
 
-/// Time between two looks whether the terminal is still there.
+/// Interval of the check that the terminal still exists.
 const WATCH_EACH: Duration = Duration::from_secs(1);
-/// Exit code of a program whose terminal went away, as shells tell a hangup.
+/// Exit code of a program whose terminal was closed, as in shells.
 const HUNG_UP: i32 = 128 + SIGHUP;
-/// Wait for a key before signals and the size are looked at.
+/// Longest wait for a key before signals and the size are checked.
 const TICK: Duration = Duration::from_millis(100);
-/// Columns and rows of a terminal that does not say.
+/// Columns and rows of a terminal that does not report them.
 const USUAL_SIZE: (u16, u16) = (80, 24);
 /// Signals that end a program and can be caught.
 const ENDING: [i32; 4] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
 
-/// Whether the terminal is ours; a panic in any thread asks.
+/// Whether the program controls the terminal; read by the panic hook of every thread.
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 static PANIC_HOOK: Once = Once::new();
 static WATCH: Once = Once::new();
 
-/// The terminal, as long as the browser has it.
+/// The terminal while the browser uses it.
 pub struct Screen {
     terminal: Terminal<CrosstermBackend<Stderr>>,
     size: (u16, u16),
-    /// The last signal that asked for an end; 0 for none.
+    /// The last signal that requested termination; 0 for none.
     signal: Arc<AtomicUsize>,
     /// Whether frames have colours.
     pub look: FrameStyle,
 }
 
 impl Screen {
-    /// Takes the terminal.
+    /// Takes control of the terminal.
     pub fn enter() -> Result<Self> {
         let has_colours = anstream::AutoStream::choice(&stderr()) != anstream::ColorChoice::Never;
-        // It looks at NO_COLOR by itself, and `--color always` comes first.
+        // The library reads NO_COLOR, but `--color always` takes precedence.
         style::force_color_output(has_colours);
         PANIC_HOOK.call_once(|| {
             let before = std::panic::take_hook();
@@ -74,7 +74,7 @@ impl Screen {
         Ok(Self { terminal: terminal(size)?, size, signal, look: FrameStyle { has_colours } })
     }
 
-    /// Draws a frame, of the size that the terminal has now.
+    /// Draws a frame with the present size of the terminal.
     pub fn draw<T>(&mut self, draw: impl FnOnce(&mut Frame<'_>) -> T) -> Result<T> {
         let size = size();
         if size != self.size {
@@ -85,7 +85,7 @@ impl Screen {
         drawn.ok_or_else(|| Failure::new("the terminal shows nothing"))
     }
 
-    /// Waits for what is typed; `None` where the terminal has another size. A failure says that a signal ends it.
+    /// Waits for input; `None` if the size of the terminal changed. Fails if a signal terminates the program.
     pub fn wait(&mut self) -> Result<Option<Event>> {
         loop {
             if self.signal.load(Ordering::Relaxed) != 0 {
@@ -100,7 +100,7 @@ impl Screen {
         }
     }
 
-    /// Returns what was typed meanwhile, without waiting.
+    /// Returns pending input without waiting.
     pub fn next(&self) -> Result<Option<Event>> {
         match event::poll(Duration::ZERO).map_err(failed)? {
             true => event::read().map(Some).map_err(failed),
@@ -108,7 +108,7 @@ impl Screen {
         }
     }
 
-    /// Gives the terminal to another program, and takes it again after that.
+    /// Gives the terminal to another program, and takes it back afterwards.
     pub fn lend<T>(&mut self, run: impl FnOnce() -> T) -> Result<T> {
         give_back();
         let done = run();
@@ -126,19 +126,19 @@ impl Screen {
         self.lend(|| low_level::raise(SIGTSTP))?.map_err(failed)
     }
 
-    /// Gives the terminal back; a signal that came does what it does to every program.
+    /// Restores the terminal; a received signal then has its default effect.
     pub fn leave(self) {
         let signal = self.signal.load(Ordering::Relaxed);
         drop(self);
         if let Ok(signal @ 1..) = i32::try_from(signal) {
-            // Where it cannot be done, the failure that follows says so.
+            // If this fails, the following failure reports the signal.
             let _ = low_level::emulate_default_handler(signal);
         }
     }
 }
 
-/// Ends the process once its terminal is gone. A program that a terminal started gets a signal then; for any other,
-/// waiting for keys never ends: the reader of keys takes the end of input for nothing, and asks again at once.
+/// Ends the process once its terminal is closed. A program started by the terminal receives a signal; for others,
+/// waiting for keys would never end, since the key reader ignores the end of input and polls again.
 fn watch() {
     std::thread::spawn(|| {
         while stderr().is_terminal() {
@@ -160,11 +160,11 @@ fn take() -> std::io::Result<()> {
     execute!(stderr(), EnterAlternateScreen, EnableBracketedPaste)
 }
 
-/// Gives the terminal back, once. Nothing can be done where it is gone.
+/// Restores the terminal once. Errors are ignored, since the terminal may be closed.
 fn give_back() {
     if IS_TAKEN.swap(false, Ordering::SeqCst) {
-        // Cleared, with the cursor in the last row as other programs leave it: some terminals move what is left there
-        // to the usual screen when the size has changed.
+        // Cleared, with the cursor in the last row as in other programs: some terminals move remaining text to the
+        // main screen after a change of size.
         let last = MoveTo(0, size().1.saturating_sub(1));
         let clear = Clear(ClearType::All);
         let _ = execute!(stderr(), clear, last, DisableBracketedPaste, LeaveAlternateScreen, Show);
@@ -173,16 +173,16 @@ fn give_back() {
     }
 }
 
-/// Opens a terminal whose cells are not known: the first frame draws all of them.
+/// Opens a terminal with unknown cells, so that the first frame draws all of them.
 fn terminal((width, height): (u16, u16)) -> Result<Terminal<CrosstermBackend<Stderr>>> {
     execute!(stderr(), Clear(ClearType::All)).map_err(failed)?;
-    // Fixed, because the size is asked of the terminal that stderr is, and not of the one that started the session.
+    // Fixed, since the size is that of the terminal on stderr, not of the one that started the session.
     let viewport = Viewport::Fixed(Rect { x: 0, y: 0, width, height });
     Terminal::with_options(CrosstermBackend::new(stderr()), TerminalOptions { viewport })
         .map_err(failed)
 }
 
-/// Columns and rows.
+/// Returns the columns and rows.
 fn size() -> (u16, u16) {
     match Term::stderr().size_checked() {
         Some((rows @ 1.., columns @ 1..)) => (columns, rows),

@@ -1,4 +1,4 @@
-//! One session as the preview shows it: what it was about, what was asked, learned and given in it.
+//! A session in the preview: its subject, prompts, memories and injections.
 
 use std::io::Write;
 
@@ -16,11 +16,11 @@ use crate::view::given::GivenItems;
 use crate::view::style::{CARE, NAME, QUIET, STRONG, paint};
 use crate::view::{self, clock, plain, wrap};
 
-/// Prompts that are shown.
+/// Maximum prompts shown.
 const PROMPTS_MAX: usize = 40;
 /// Columns of a prompt.
 const PROMPT_COLUMNS: usize = 200;
-/// Injections that are shown.
+/// Maximum injections shown.
 const INJECTIONS_MAX: usize = 20;
 
 /// Prints a session.
@@ -93,7 +93,7 @@ pub fn show(id: &str, stores: &Stores, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Prints a heading where something follows.
+/// Prints a heading unless its section is empty.
 fn heading(name: &str, count: usize, out: &mut dyn Write) -> Result {
     if count > 0 {
         writeln!(out, "\n{}", paint(QUIET, format_args!("{name} ({count})")))?;

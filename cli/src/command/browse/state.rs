@@ -1,4 +1,4 @@
-//! The state of the browser: a key changes it and may ask for an effect. Nothing here touches a terminal or a disk.
+//! The state of the browser: a key changes it and may return an effect. This module uses neither terminal nor disk.
 
 use memory_store::memory::Scope;
 use memory_store::{Kind, MemoryId};
@@ -11,17 +11,17 @@ use super::filters::{Filters, StandingFilter, Traits};
 pub enum Tab {
     /// Memories of the project and of the user.
     Memories,
-    /// Past sessions, as the archive keeps them.
+    /// Past sessions from the archive.
     Sessions,
-    /// Injections, as receipts tell them.
+    /// Injections from receipts.
     Injections,
 }
 
 impl Tab {
-    /// All of them, from left to right.
+    /// All tabs, from left to right.
     pub const ALL: [Self; 3] = [Self::Memories, Self::Sessions, Self::Injections];
 
-    /// Title of the list.
+    /// Returns the title of the list.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Memories => "Memories",
@@ -35,105 +35,105 @@ impl Tab {
     }
 }
 
-/// Name of a row within its list.
+/// Identifies a row within its list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RowKey {
     /// A memory.
     Memory(MemoryId),
     /// A session, by its id.
     Session(String),
-    /// An injection, by its place among those that were read.
+    /// An injection, by its index in the receipts read.
     Injection(usize),
 }
 
 /// One line of a list.
 #[derive(Clone, Debug)]
 pub struct BrowseRow {
-    /// Its name.
+    /// Its key.
     pub key: RowKey,
-    /// Text, with the colours that a listing has.
+    /// Text with the colours of a listing.
     pub line: String,
-    /// Title, for questions about it.
+    /// Title, for questions.
     pub title: String,
-    /// Lower-case text in which words are looked for.
+    /// Lower-case text for searches.
     pub words: String,
-    /// Properties of a memory, by which it is filtered.
+    /// Properties of a memory for filters.
     pub traits: Option<Traits>,
 }
 
-/// Rows of a tab, and which of them are shown.
+/// Rows of a tab, and the visible ones.
 #[derive(Debug, Default)]
 struct TabRows {
     /// `None` until the tab is opened.
     all: Option<Vec<BrowseRow>>,
-    /// Places in `all` of the rows that are shown, in their order.
+    /// Indexes in `all` of the visible rows, in order.
     shown: Vec<usize>,
-    /// Place in `shown` of the row that is selected.
+    /// Index in `shown` of the selected row.
     selected: usize,
-    /// Text that is searched for.
+    /// Query.
     query: String,
 }
 
 /// Purpose of the browser.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Task {
-    /// Looking around, and changing memories.
+    /// Browse and change memories.
     Browse,
-    /// Choosing one memory for another command.
+    /// Choose one memory for another command.
     Choose {
-        /// Action on it, as in `show`.
+        /// The command's action, such as `show`.
         verb: &'static str,
-        /// Whether that has to be confirmed.
+        /// Whether the action must be confirmed.
         asks: bool,
     },
-    /// Choosing the memory that replaces this one.
+    /// Choose the memory that replaces this one.
     Replace {
-        /// The memory that is replaced.
+        /// The replaced memory.
         older: MemoryId,
     },
 }
 
-/// A line that a person types.
+/// A line of text input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TypedField {
-    /// Text to search for.
+    /// Query.
     Search,
-    /// Path that memories must be about.
+    /// Path that memories must concern.
     Path,
 }
 
 /// A command on one memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
-    /// Takes it into the repository, where it is held.
+    /// Accepts it into the repository if it is pending.
     Accept,
-    /// Notes that it holds.
+    /// Records that it is valid.
     Keep,
-    /// Lets it out where it is held back.
+    /// Releases it if it is withheld.
     Release,
-    /// Brings it back where it was put aside.
+    /// Restores it if it is archived.
     Restore,
-    /// Opens a copy in the editor, which is checked before it is taken over.
+    /// Opens a copy in the editor, which is checked before it is saved.
     Edit,
-    /// Opens its file itself in the editor.
+    /// Opens its file in the editor.
     Open,
-    /// Puts it aside.
+    /// Archives it.
     Forget,
 }
 
 impl Act {
-    /// Tells whether another program needs the terminal for it.
+    /// Returns whether another program needs the terminal for it.
     pub const fn takes_terminal(self) -> bool {
         matches!(self, Self::Edit | Self::Open)
     }
 }
 
-/// Work that a key asks for.
+/// Work requested by a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Leave.
     Quit,
-    /// Stop the process, as Ctrl-Z does elsewhere.
+    /// Stop the process, as Ctrl-Z usually does.
     Suspend,
     /// Leave with this memory.
     Chosen(MemoryId),
@@ -141,13 +141,13 @@ pub enum Effect {
     Load(Tab),
     /// Search memories.
     Find(String),
-    /// Do something with a memory.
+    /// Run a command on a memory.
     Act(Act, MemoryId),
-    /// Undo the last of these.
+    /// Undo the last command.
     Undo,
-    /// Let one memory replace another.
+    /// Replace one memory by another.
     Supersede {
-        /// The memory that is replaced.
+        /// The replaced memory.
         older: MemoryId,
         /// The memory that replaces it.
         newer: MemoryId,
@@ -155,7 +155,7 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// Returns the memories that it changes.
+    /// Returns the memories that the effect changes.
     pub fn memories(&self) -> Vec<MemoryId> {
         match self {
             Self::Act(_, id) => vec![*id],
@@ -170,16 +170,16 @@ impl Effect {
     }
 }
 
-/// A line about what was done, or why not.
+/// Message about an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScreenNote {
     /// Its text.
     pub text: String,
-    /// Whether something went wrong.
+    /// Whether it reports a problem.
     pub is_problem: bool,
 }
 
-/// Sizes of the last frame, by which keys scroll.
+/// Sizes of the last frame, used for scrolling.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FrameSizes {
     /// Rows of the list.
@@ -190,38 +190,38 @@ pub struct FrameSizes {
     pub preview_lines: usize,
 }
 
-/// Everything that a frame is drawn from.
+/// Everything needed to draw a frame.
 #[derive(Debug)]
 pub struct BrowseState {
     /// Purpose of the browser.
     pub task: Task,
-    /// The tab that is open.
+    /// The open tab.
     pub tab: Tab,
     rows: [TabRows; 3],
     /// Filters of memories.
     pub filters: Filters,
-    /// Memories that the search found, best first; `None` without a search.
+    /// Memories that match the query, best first; `None` without a query.
     found: Option<Vec<MemoryId>>,
-    /// The line that is being typed.
+    /// The line being typed.
     pub field: Option<TypedField>,
-    /// Work that waits for a yes.
+    /// Effect that awaits confirmation.
     pub asked: Option<Effect>,
-    /// Whether the keys are shown.
+    /// Whether the list of keys is shown.
     pub is_help: bool,
-    /// Whether the preview has the whole screen.
+    /// Whether the preview fills the screen.
     pub is_zoomed: bool,
-    /// First line of the preview that is shown.
+    /// First visible line of the preview.
     pub scroll: usize,
-    /// The row that the preview is of, and its text.
+    /// The row of the preview, and the text.
     pub preview: Option<(RowKey, String)>,
-    /// Last action.
+    /// Message about the last action.
     pub note: Option<ScreenNote>,
     /// Sizes of the last frame.
     pub seen: FrameSizes,
 }
 
 impl BrowseState {
-    /// Starts with the tab of memories, whose rows are not there yet.
+    /// Starts with the tab of memories; its rows are not loaded yet.
     pub fn new(task: Task, filters: Filters) -> Self {
         let field = (task != Task::Browse).then_some(TypedField::Search);
         Self {
@@ -241,30 +241,30 @@ impl BrowseState {
         }
     }
 
-    /// Returns the rows that are shown, in their order.
+    /// Returns the visible rows in order.
     pub fn shown(&self) -> impl ExactSizeIterator<Item = &BrowseRow> {
         let rows = self.current();
         let all = rows.all.as_deref().unwrap_or_default();
         rows.shown.iter().map(move |at| &all[*at])
     }
 
-    /// Returns the place of the selected row among those that are shown.
+    /// Returns the index of the selected row among the visible ones.
     pub fn selected_at(&self) -> usize {
         self.current().selected
     }
 
-    /// Returns the row that is selected.
+    /// Returns the selected row.
     pub fn selected(&self) -> Option<&BrowseRow> {
         self.shown().nth(self.current().selected)
     }
 
-    /// Returns how many rows a tab has that the filters let pass, whatever is searched for; `None` before it was opened.
+    /// Counts the rows of a tab that pass the filters, ignoring the query; `None` before it was opened.
     pub fn count(&self, tab: Tab) -> Option<usize> {
         let rows = self.rows[tab.at()].all.as_ref()?;
         Some(rows.iter().filter(|row| self.passes(row)).count())
     }
 
-    /// Returns whether a tab has any row, whatever the filters are.
+    /// Returns whether a tab has any row, ignoring the filters.
     pub fn has_rows(&self, tab: Tab) -> bool {
         self.rows[tab.at()].all.as_ref().is_some_and(|rows| !rows.is_empty())
     }
@@ -273,12 +273,12 @@ impl BrowseState {
         row.traits.as_ref().is_none_or(|it| self.filters.let_pass(it))
     }
 
-    /// Returns the text that is searched for in the open tab.
+    /// Returns the query of the open tab.
     pub fn query(&self) -> &str {
         &self.current().query
     }
 
-    /// Takes the rows of a tab, and keeps the selection where its row still is.
+    /// Stores the rows of a tab, and keeps the selection if its row still exists.
     pub fn loaded(&mut self, tab: Tab, rows: Vec<BrowseRow>) {
         let selected = match tab == self.tab {
             true => self.selected_key(),
@@ -293,7 +293,7 @@ impl BrowseState {
         }
     }
 
-    /// Takes what a search found, unless the text is another one by now.
+    /// Stores the results of a search, unless the query has changed since.
     pub fn found(&mut self, text: &str, found: Vec<MemoryId>) {
         if self.rows[Tab::Memories.at()].query == text {
             self.found = Some(found);
@@ -306,7 +306,7 @@ impl BrowseState {
         self.selected().map(|row| row.key.clone())
     }
 
-    /// Selects the row with a key again, where it is still shown.
+    /// Selects the row with a key again, if it is still visible.
     pub fn select_again(&mut self, key: &RowKey) {
         let at = self.shown().position(|row| row.key == *key);
         if let Some(at) = at {
@@ -314,7 +314,7 @@ impl BrowseState {
         }
     }
 
-    /// Takes the text of the preview of a row.
+    /// Stores the text of a row's preview.
     pub fn previewed(&mut self, key: RowKey, text: String) {
         let is_other = self.preview.as_ref().is_none_or(|(known, _)| *known != key);
         if is_other {
@@ -323,16 +323,16 @@ impl BrowseState {
         self.preview = Some((key, text));
     }
 
-    /// Says what was done, or why not.
+    /// Shows a message about an action or a problem.
     pub fn tell(&mut self, text: impl Into<String>, is_problem: bool) {
         self.note = Some(ScreenNote { text: text.into(), is_problem });
     }
 
-    /// Takes a key; returns the work that it asks for.
+    /// Processes a key; returns the requested effect.
     pub fn press(&mut self, mut key: KeyEvent) -> Option<Effect> {
         self.note = None;
         if key == KeyEvent::new(KeyCode::Char('j'), KeyModifiers::CONTROL) {
-            // A line feed, which is what Enter was before the terminal was ours.
+            // A line feed, which Enter sent before raw mode was enabled.
             key = KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE);
         }
         let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
@@ -362,14 +362,14 @@ impl BrowseState {
         }
     }
 
-    /// Takes a text that was pasted.
+    /// Processes a pasted text.
     pub fn paste(&mut self, text: &str) -> Option<Effect> {
         let field = self.field?;
         self.text_mut(field).extend(text.chars().filter(|c| !c.is_control()));
         self.changed(field)
     }
 
-    /// Moves the selection or the preview; tells whether the key does that.
+    /// Moves the selection or the preview; returns whether the key does that.
     fn moved(&mut self, key: KeyCode, is_control: bool) -> bool {
         let page = self.seen.list_rows.max(2) - 1;
         let half = self.seen.preview_rows / 2;
@@ -378,7 +378,7 @@ impl BrowseState {
             KeyCode::Char('u') if is_control && self.field.is_none() => self.scroll_by(half, false),
             KeyCode::Down if self.is_zoomed => self.scroll_by(1, true),
             KeyCode::Up if self.is_zoomed => self.scroll_by(1, false),
-            // As in other programs with lists. What is typed is a text, and with Control other keys.
+            // As in other programs with lists. In text input they are letters, and with Control other keys.
             KeyCode::Char('j') if self.field.is_none() && !is_control => {
                 return self.moved(KeyCode::Down, false);
             }
@@ -400,7 +400,7 @@ impl BrowseState {
         true
     }
 
-    /// Takes a key while a line is typed.
+    /// Processes a key in text input.
     fn typed(&mut self, field: TypedField, key: KeyCode, is_control: bool) -> Option<Effect> {
         match key {
             KeyCode::Enter => return self.entered(),
@@ -413,7 +413,7 @@ impl BrowseState {
         self.changed(field)
     }
 
-    /// Ends a line; where a memory is chosen, that is the selected one.
+    /// Completes text input; if a memory is being chosen, the selected one is the result.
     fn entered(&mut self) -> Option<Effect> {
         let chosen = self.selected_memory();
         match self.task {
@@ -438,7 +438,7 @@ impl BrowseState {
         None
     }
 
-    /// Leaves a line without its text.
+    /// Cancels text input.
     fn left(&mut self, field: TypedField) -> Option<Effect> {
         match self.task {
             Task::Choose { .. } => return Some(Effect::Quit),
@@ -462,12 +462,12 @@ impl BrowseState {
         self.changed(TypedField::Search);
     }
 
-    /// Takes a key with Control in the list.
+    /// Processes a key with Control in the list.
     fn with_control(&mut self, key: KeyCode) -> Option<Effect> {
         (key == KeyCode::Char('r')).then_some(Effect::Load(self.tab))
     }
 
-    /// Takes a key in the list.
+    /// Processes a key in the list.
     fn pressed(&mut self, key: KeyCode) -> Option<Effect> {
         match key {
             KeyCode::Esc if self.is_zoomed => self.is_zoomed = false,
@@ -487,7 +487,7 @@ impl BrowseState {
         None
     }
 
-    /// Takes a key that is about memories.
+    /// Processes a key that concerns the list of memories.
     fn pressed_memory(&mut self, key: char) -> Option<Effect> {
         match key {
             'K' => self.filters.next_kind(self.kinds()),
@@ -502,7 +502,7 @@ impl BrowseState {
         None
     }
 
-    /// Takes a key that is about the selected memory.
+    /// Processes a key that concerns the selected memory.
     fn asked_of_memory(&mut self, key: char) -> Option<Effect> {
         let act = match key {
             'u' => return Some(Effect::Undo),
@@ -540,7 +540,7 @@ impl BrowseState {
         None
     }
 
-    /// Lets the person choose what replaces the selected memory.
+    /// Starts choosing the memory that replaces the selected one.
     fn start_replace(&mut self) -> Option<Effect> {
         let older = self.selected_memory()?;
         if self.selected()?.traits.as_ref()?.standing == StandingFilter::Aside {
@@ -596,7 +596,7 @@ impl BrowseState {
         }
     }
 
-    /// Shows what fits a text that was changed; memories are searched for by the store.
+    /// Updates the rows after a change of text; memories are searched in the store.
     fn changed(&mut self, field: TypedField) -> Option<Effect> {
         let query = self.query().to_owned();
         let is_search = field == TypedField::Search && self.tab == Tab::Memories;
@@ -608,7 +608,7 @@ impl BrowseState {
         (is_search && !query.trim().is_empty()).then_some(Effect::Find(query))
     }
 
-    /// Decides anew which rows are shown: what the search found, then what has the words.
+    /// Determines the visible rows: search results first, then rows that contain the words.
     fn filter(&mut self, tab: Tab) {
         let rows = &mut self.rows[tab.at()];
         let all = rows.all.as_deref().unwrap_or_default();
@@ -630,7 +630,7 @@ impl BrowseState {
         rows.shown = shown;
     }
 
-    /// Returns the kinds that there are.
+    /// Returns the kinds of the loaded memories.
     fn kinds(&self) -> Vec<Kind> {
         let all = self.rows[Tab::Memories.at()].all.as_deref().unwrap_or_default();
         let is_there = |kind: &Kind| {
@@ -640,7 +640,7 @@ impl BrowseState {
     }
 }
 
-/// Returns the name of a scope, as memory files have it.
+/// Returns the name of a scope as in memory files.
 pub const fn scope_name(scope: Scope) -> &'static str {
     match scope {
         Scope::Project => "project",

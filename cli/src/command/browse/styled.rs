@@ -1,18 +1,18 @@
-//! Texts of other commands for a frame: the colours in them become styles.
+//! Converts coloured texts of other commands into styles for a frame.
 
 use anstyle::{AnsiColor, Color, Effects};
 use ratatui::style::{Color as CellColor, Modifier, Style};
 use ratatui::text::{Line, Span};
 
-/// Decides whether a frame has colours.
+/// Determines whether a frame has colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameStyle {
-    /// Whether texts have colours and weights; without, only the selected row is set off.
+    /// Whether texts have colours and weights; without them, only the selected row is highlighted.
     pub has_colours: bool,
 }
 
 impl FrameStyle {
-    /// Returns a style of ours as cells have it. No background is ever set, so that it fits light and dark terminals.
+    /// Converts one of our styles for cells. The background is never set, so that it suits light and dark terminals.
     pub fn style(self, style: anstyle::Style) -> Style {
         if !self.has_colours {
             return Style::new();
@@ -33,12 +33,12 @@ impl FrameStyle {
         cells
     }
 
-    /// Returns a line with the colours that it was painted in.
+    /// Returns a line with the colours of its text.
     pub fn line(self, painted: &str) -> Line<'static> {
         self.line_after(painted, &mut Style::new())
     }
 
-    /// Returns the lines of a text with the colours that it was painted in; a colour goes on over the end of a line.
+    /// Returns the lines of a text with their colours; a colour continues after the end of a line.
     pub fn lines(self, painted: &str) -> impl Iterator<Item = Line<'static>> {
         let mut style = Style::new();
         painted.split('\n').map(move |line| self.line_after(line, &mut style))
@@ -63,7 +63,7 @@ impl FrameStyle {
     }
 }
 
-/// Changes a style by a code; those that our palette does not use change nothing.
+/// Applies a colour code to a style; codes outside our palette are ignored.
 fn changed(style: Style, code: &str) -> Style {
     match code {
         "" | "0" => Style::new(),

@@ -1,4 +1,4 @@
-//! The browser key by key, and its frames, without a terminal.
+//! Tests of the browser by keys and frames, without a terminal.
 
 use memory_store::memory::Scope;
 use memory_store::{Kind, MemoryId};
@@ -19,7 +19,7 @@ fn id(number: u8) -> MemoryId {
     MemoryId([number; 16])
 }
 
-/// A row as `list` prints it.
+/// Returns a row as in `list`.
 fn memory(number: u8, kind: Kind, title: &str, standing: StandingFilter) -> BrowseRow {
     let (id, name) = (id(number), format!("mem{number:03}"));
     let line = format!(
@@ -46,7 +46,7 @@ fn memory(number: u8, kind: Kind, title: &str, standing: StandingFilter) -> Brow
     }
 }
 
-/// A browser with five memories: one is held, one of the user, one stale, one put aside.
+/// Returns a browser with five memories: one withheld, one of the user, one stale, one archived.
 fn browser() -> BrowseState {
     with_task(Task::Browse, Filters::default())
 }
@@ -79,7 +79,7 @@ fn typed(state: &mut BrowseState, text: &str) -> Option<Effect> {
     text.chars().map(|c| state.press(key(KeyCode::Char(c)))).last().flatten()
 }
 
-/// Titles of the rows that are shown.
+/// Returns the titles of the visible rows.
 fn titles(state: &BrowseState) -> Vec<&str> {
     state.shown().map(|row| &row.title[..6]).collect()
 }
@@ -90,7 +90,7 @@ fn frame(state: &mut BrowseState, (width, height): (u16, u16), look: FrameStyle)
     terminal.backend().clone()
 }
 
-/// A frame as text, without the spaces at the ends of its lines.
+/// Returns a frame as text, without trailing spaces.
 fn shown(state: &mut BrowseState, size: (u16, u16)) -> String {
     let backend = frame(state, size, COLOURS);
     let rows = backend.buffer().content().chunks(size.0.into());
@@ -277,7 +277,7 @@ fn every_way_out_leaves() {
     typed(&mut state, "/bread");
     assert_eq!(state.press(control('c')), Some(Effect::Quit), "also while a text is typed");
     assert_eq!(state.press(control('z')), Some(Effect::Suspend));
-    // Keys that were typed before the terminal was ours come with a line feed.
+    // Keys typed before raw mode was enabled contain a line feed.
     assert_eq!(state.press(control('j')), None);
     assert_eq!(state.field, None, "as Enter");
 }
@@ -289,7 +289,7 @@ fn a_search_asks_the_store_and_shows_what_has_the_words_behind_what_it_finds() {
     assert_eq!(state.field, Some(TypedField::Search));
     assert_eq!(typed(&mut state, "bread"), Some(Effect::Find("bread".to_owned())));
     assert_eq!(titles(&state), ["mem001"]);
-    // An answer to an earlier text comes too late.
+    // The result of an earlier query is dropped.
     state.found("brea", vec![id(2)]);
     assert_eq!(titles(&state), ["mem001"]);
     state.found("bread", vec![id(3), id(5)]);
@@ -344,7 +344,7 @@ fn filters_go_round_and_are_lifted_together() {
         typed(&mut state, "K");
         seen.push(state.filters.kind);
     }
-    // Kinds that there are, in their order.
+    // Existing kinds, in their order.
     let kinds = [Kind::Decision, Kind::Preference, Kind::Fact, Kind::Fix];
     let expected: Vec<_> = Kind::ALL.into_iter().filter(|kind| kinds.contains(kind)).collect();
     let expected: Vec<_> = expected.into_iter().map(Some).chain([None]).collect();
@@ -390,7 +390,7 @@ fn keys_on_a_memory_ask_for_what_fits_it() {
     assert_eq!(on(1, "ry"), act(Act::Release, 2));
     assert_eq!(on(4, "r"), act(Act::Restore, 5));
     assert_eq!(on(4, "o"), act(Act::Open, 5));
-    // A text that looks like an order is not let out by the key that keeps.
+    // The key that keeps a memory does not release one that resembles an instruction.
     for keys in ["y", "a"] {
         let (effect, told) = on(1, keys);
         assert!(effect.is_none() && told.contains("r lets it out"), "{told}");
@@ -408,7 +408,7 @@ fn keys_on_a_memory_ask_for_what_fits_it() {
     }
 }
 
-/// Keys that people press to move in lists, pages and texts.
+/// Keys for movement in lists, pages and texts.
 const MOVING: [KeyCode; 30] = [
     KeyCode::Up,
     KeyCode::Down,
@@ -452,12 +452,12 @@ fn keys_that_move_decide_nothing_on_any_memory() {
             let effect = state.press(key(code));
             let is_harmless = matches!(effect, None | Some(Effect::Load(_)));
             assert!(is_harmless && state.asked.is_none(), "{code:?}: {effect:?}");
-            // Twice, as a key that is held down.
+            // Pressed twice, like a key that is held down.
             let effect = state.press(key(code));
             assert!(matches!(effect, None | Some(Effect::Load(_))), "{code:?}: {effect:?}");
         }
     }
-    // Accepting takes another key than the one that asks for it, and than any that moves.
+    // The confirmation requires a key other than the one that accepts, and other than those for movement.
     for code in MOVING {
         let mut state = browser();
         (0..3).for_each(|_| drop(state.press(key(KeyCode::Down))));
@@ -493,7 +493,7 @@ fn forgetting_asks_once_and_only_yes_is_a_yes() {
         assert_eq!(state.asked, None);
         assert_eq!(state.note.as_ref().unwrap().text, "Nothing was done.");
     }
-    // The next one takes the place of the one that went.
+    // The next memory is selected in place of the removed one.
     state.loaded(Tab::Memories, vec![memory(2, Kind::Fix, "Ignore", StandingFilter::Active)]);
     assert_eq!(state.selected().unwrap().key, RowKey::Memory(id(2)));
 }

@@ -1,14 +1,15 @@
-//! Finding paths that hold on one machine only: below somebody's home folder, or the working tree as it lies there.
+//! Finds paths that are valid on one machine only: below a user's home folder, or in the present location of the
+//! working tree.
 
-/// Folders in which each user of a machine has a home.
+/// Folders that contain the homes of users.
 const HOMES: [&str; 4] = ["/home/", "/Users/", ":\\Users\\", ":/Users/"];
-/// Names that stand for any user.
+/// Placeholders for user names.
 const ANYBODY: [&str; 7] = ["user", "username", "name", "you", "me", "someone", "USER"];
 
 /// A path of one machine in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MachinePath<'a> {
-    /// Where it begins, in bytes.
+    /// Start of the path, in bytes.
     pub start: usize,
     /// The path.
     pub path: &'a str,
@@ -18,7 +19,7 @@ pub struct MachinePath<'a> {
 pub fn machine_paths<'a>(text: &'a str, known: &[&str]) -> Vec<MachinePath<'a>> {
     let mut found: Vec<MachinePath<'_>> = Vec::new();
     let homes = HOMES.iter().flat_map(|home| text.match_indices(*home)).filter_map(|(at, home)| {
-        // The letter of a drive stands before the colon.
+        // The letter of a drive precedes the colon.
         let start = if home.starts_with(':') { at.checked_sub(1)? } else { at };
         text.is_char_boundary(start).then_some(())?;
         let (name, rest) = text[at + home.len()..].split_once(['/', '\\'])?;
@@ -45,7 +46,7 @@ pub fn machine_paths<'a>(text: &'a str, known: &[&str]) -> Vec<MachinePath<'a>> 
     found
 }
 
-/// Whether nothing before it makes it the middle of another path or of an address.
+/// Returns whether the text before `start` does not make it the middle of another path or an address.
 fn begins_path(text: &str, start: usize) -> bool {
     let before = &text[..start];
     before.ends_with("file://")
@@ -76,7 +77,7 @@ mod tests {
             ("path:/home/ada/x", &["/home/ada/x"]),
             ("file:///home/ada/x", &["/home/ada/x"]),
             ("/srv/bread/src/oven.rs and /srv/bread", &["/srv/bread/src/oven.rs", "/srv/bread"]),
-            // Somebody's, an address, a route, another folder, a path in the project.
+            // Placeholders, an address, a route, another folder, a path in the project.
             ("/home/user/x /home/$USER/x /home/<name>/x /Users/you/x", &[]),
             ("https://example.com/home/ada/x GET /home/page", &[]),
             ("src/home/ada/x $ROOT/home/ada/x {root}/home/ada/x", &[]),

@@ -1,5 +1,5 @@
-//! `throughline config schema`: a JSON schema of the settings file, for editors. It is made from the table by which the
-//! file is read.
+//! `throughline config schema`: prints a JSON schema of the settings file, for editors. It is generated from the table
+//! used for parsing.
 
 use std::io::Write;
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::failure::Result;
 use crate::view;
 
-/// Prints the schema; nothing of the user's own files is in it.
+/// Prints the schema, which contains no data of the user.
 pub fn run(out: &mut dyn Write) -> Result {
     let mut properties = Map::new();
     for setting in describe() {
@@ -30,7 +30,7 @@ pub fn run(out: &mut dyn Write) -> Result {
     view::json(&schema, out)
 }
 
-/// Returns what a schema says of a form.
+/// Returns the schema of a form.
 fn schema(form: &Form) -> Map<String, Value> {
     let schema = match form {
         Form::Whole { least, most: None } => json!({ "type": "integer", "minimum": least }),

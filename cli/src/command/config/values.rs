@@ -1,4 +1,4 @@
-//! `throughline config get`, `set`, `unset` and `edit`: single settings of the user's own file.
+//! `throughline config get`, `set`, `unset` and `edit`: single settings in the user's file.
 
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -16,8 +16,8 @@ use crate::setup::settings;
 use crate::view;
 use crate::world::World;
 
-/// Prints the value in effect: a text as it is, anything else as JSON. A setting without one ends with the code of a
-/// search that found nothing.
+/// Prints the value in effect: strings as they are, other values as JSON. For an unset setting the exit code is that
+/// of a search without results.
 pub fn get(key: &str, json: bool, world: &World, out: &mut dyn Write) -> Result {
     let tree = Tree::find(&world.dirs, &world.cwd);
     let value = find(key, &settings_file::explain(&world.dirs, tree.as_ref()))?;
@@ -32,7 +32,7 @@ pub fn get(key: &str, json: bool, world: &World, out: &mut dyn Write) -> Result 
     Ok(())
 }
 
-/// Finds a setting by its name, or what is within one, as in `redact.paths`.
+/// Finds a setting by its name, or a value within one, as in `redact.paths`.
 fn find(key: &str, all: &[Explained]) -> Result<Value> {
     let mut names = key.split('.');
     let first = names.next().unwrap_or_default();
@@ -49,9 +49,9 @@ fn find(key: &str, all: &[Explained]) -> Result<Value> {
     Ok(value.clone())
 }
 
-/// Sets a value, unless the settings would not take it.
+/// Sets a value, if it is valid.
 pub fn set(key: &str, text: &str, dry_run: bool, world: &World, out: &mut dyn Write) -> Result {
-    // A value that is no TOML is a text without its quotes.
+    // A value that is not TOML is a string without quotes.
     let value = text.parse().unwrap_or_else(|_| toml_edit::Value::from(text));
     change(key, world, dry_run, |place, name| {
         place.insert(name, Item::Value(value));
@@ -71,7 +71,7 @@ pub fn set(key: &str, text: &str, dry_run: bool, world: &World, out: &mut dyn Wr
     Ok(())
 }
 
-/// Takes a value out of the user's file: then the default holds, or what the repository says.
+/// Removes a value from the user's file; the repository's value or the default then applies.
 pub fn unset(key: &str, dry_run: bool, world: &World, out: &mut dyn Write) -> Result {
     let file = view::path(world.dirs.config_file());
     match change(key, world, dry_run, |place, name| place.remove(name).is_some())? {
@@ -82,8 +82,8 @@ pub fn unset(key: &str, dry_run: bool, world: &World, out: &mut dyn Write) -> Re
     Ok(())
 }
 
-/// Changes the place of a key, in a copy first: what the settings refuse is not written. Returns what `change` does:
-/// whether it changed anything.
+/// Changes a key in a copy first, so that invalid settings are not written. Returns the result of `change`: whether it
+/// changed anything.
 fn change(
     key: &str,
     world: &World,
@@ -123,7 +123,7 @@ fn change(
     Ok(true)
 }
 
-/// Returns the problem of a settings file of the user that holds this text.
+/// Returns the problems of a user's settings file with this text.
 fn problems(text: &str, world: &World) -> Result<Vec<String>> {
     let folder = tempfile::tempdir().map_err(|error| {
         Failure::new(format!("no temporary folder: {error}"))
@@ -136,7 +136,7 @@ fn problems(text: &str, world: &World) -> Result<Vec<String>> {
     Ok(warnings
         .into_iter()
         .map(|Warning { key, message, .. }| {
-            // The rest says what holds once it is in the file.
+            // The rest describes the consequences once it is in the file.
             let ends = ["; it is ignored", "; until it is mended"].map(|end| message.find(end));
             let end = ends.into_iter().flatten().min().unwrap_or(message.len());
             format!("{key}: {}", &message[..end])
@@ -144,7 +144,7 @@ fn problems(text: &str, world: &World) -> Result<Vec<String>> {
         .collect())
 }
 
-/// Opens the user's file in an editor, and says what is wrong in it afterwards.
+/// Opens the user's file in an editor, and reports its errors afterwards.
 pub fn edit(world: &World, out: &mut dyn Write) -> Result {
     let path = world.dirs.config_file();
     let editor = editor().ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! Drawings of a report, as SVG whose colours the style decides.
+//! Charts of a report, as SVG with colours from the style sheet.
 
 use super::data::{AGES, Week};
 use super::graph::{Network, NetworkNode, Sort};
@@ -7,22 +7,22 @@ use super::markup::Html;
 use super::timings::Timing;
 use crate::inspect::stats::Outcomes;
 
-/// Width of drawings over the whole page.
+/// Width of charts that fill the page.
 const PAGE: f64 = 1_000.0;
 /// Height of the bars of one row.
 const ROW: f64 = 64.0;
-/// From one row to the next, with its title.
+/// Distance between rows, including the title.
 const ROW_STEP: f64 = 104.0;
 /// Height of the histogram's bars.
 const TALL: f64 = 170.0;
-/// Characters of a node's name in the drawing; its details have all of it.
+/// Maximum characters of a node's label in the drawing; its details contain the whole name.
 const NAME_CHARS_MAX: usize = 30;
 /// Width of a date.
 const TICK: f64 = 78.0;
-/// The least width of a bar that is not nothing, in percent.
+/// Minimum width of a bar with a value above zero, in percent.
 const THIN: f64 = 0.6;
 
-/// A bar of so many parts, as wide as its share of the most.
+/// Returns a bar with a part for each count, whose width is its share of `most`.
 pub fn ages(counts: &[usize; AGES.len()], most: usize) -> Html {
     let mut html = Html::default();
     html.tag("<svg class=\"bar\" aria-hidden=\"true\" focusable=\"false\">");
@@ -37,7 +37,7 @@ pub fn ages(counts: &[usize; AGES.len()], most: usize) -> Html {
     html
 }
 
-/// A bar as wide as its share of the most.
+/// Returns a bar whose width is its share of `most`.
 pub fn bar(count: usize, most: usize) -> Html {
     let mut html = Html::default();
     html.tag("<svg class=\"bar\" aria-hidden=\"true\" focusable=\"false\"><rect class=\"age-1\" width=\"")
@@ -46,7 +46,7 @@ pub fn bar(count: usize, most: usize) -> Html {
     html
 }
 
-/// Percent of the most.
+/// Returns the percentage of `most`.
 fn share(count: usize, most: usize) -> f64 {
     if count == 0 { 0.0 } else { (count as f64 * 100.0 / most.max(1) as f64).max(THIN) }
 }
@@ -55,7 +55,7 @@ fn percent(share: f64) -> String {
     format!("{share:.2}%")
 }
 
-/// Draws the actions of sessions after memories were given.
+/// Draws the outcomes of injections.
 pub fn outcome(outcome: &Outcomes) -> Html {
     let parts = [
         (outcome.followed, "followed", "touched its file or ran its command"),
@@ -80,7 +80,7 @@ pub fn outcome(outcome: &Outcomes) -> Html {
     html
 }
 
-/// Three rows of bars, a bar a week.
+/// Draws three rows of bars, one bar for each week.
 pub fn weeks(weeks: &[Week]) -> Html {
     type Count = fn(&Week) -> usize;
     let rows: [(&str, &str, Count); 3] = [
@@ -116,7 +116,7 @@ pub fn weeks(weeks: &[Week]) -> Html {
         html.tag("\" y2=\"").text(top + ROW).tag("\"/>\n");
     }
     let bottom = ROW_STEP * rows.len() as f64 + 10.0;
-    // As many dates as fit, the last one among them, each ending where its bar does.
+    // As many dates as fit, including the last one, each aligned to the end of its bar.
     let every = weeks.len().div_ceil(9).max(1);
     for (at, week) in weeks.iter().enumerate().rev().step_by(every) {
         let right = at as f64 * step + (step - 3.0).min(60.0);
@@ -130,12 +130,12 @@ pub fn weeks(weeks: &[Week]) -> Html {
     html
 }
 
-/// To a tenth.
+/// Rounds to a tenth.
 fn round(number: f64) -> f64 {
     (number * 10.0).round() / 10.0
 }
 
-/// A histogram of how long hooks took.
+/// Draws a histogram of the durations of hooks.
 pub fn timings(timings: &[Timing]) -> Html {
     let most = timings.iter().map(|timing| timing.count).max().unwrap_or(0).max(1);
     let step = PAGE / timings.len().max(1) as f64;
@@ -175,7 +175,7 @@ pub fn timings(timings: &[Timing]) -> Html {
     html
 }
 
-/// Links and nodes of a graph. A script makes them walkable.
+/// Draws links and nodes of a graph. A script adds keyboard navigation.
 pub fn network(network: &Network) -> Html {
     let mut html = Html::default();
     html.tag("<g aria-hidden=\"true\">");

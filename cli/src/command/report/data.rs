@@ -23,61 +23,61 @@ use crate::stores::{StoreSurvey, Stores};
 use crate::view::given::GivenItems;
 use crate::view::{self, clock, plain};
 
-/// Characters of a memory's text; `throughline show` has the rest.
+/// Maximum characters of a memory's text; `throughline show` prints all.
 const BODY_CHARS_MAX: usize = 2_000;
-/// Characters of what a session was about.
+/// Maximum characters of a session's subject.
 const WISH_CHARS_MAX: usize = 120;
-/// Weeks that are shown.
+/// Maximum weeks shown.
 const WEEKS_MAX: i64 = 52;
-/// Weeks that are shown however little there is.
+/// Minimum weeks shown, even without data.
 const WEEKS_MIN: usize = 8;
-/// Memories and turns that were given most.
+/// Maximum memories and turns listed by number of injections.
 const GIVEN_MAX: usize = 50;
-/// Files about which most is known.
+/// Maximum files listed by number of memories.
 const FILES_MAX: usize = 50;
 
 /// Ages of memories in days, the last one open.
 pub const AGES: [(i64, &str); 5] =
     [(7, "7 days"), (30, "30 days"), (90, "90 days"), (365, "1 year"), (i64::MAX, "older")];
 
-/// Everything that a report shows.
+/// All contents of a report.
 #[derive(Serialize)]
 pub struct Overall {
-    /// When it was made.
+    /// Time of the report.
     pub made: Timestamp,
     /// The program's version.
     pub version: &'static str,
     /// The working tree.
     pub root: String,
-    /// Where memories are kept: `committed` or `private`.
+    /// Storage of memories: `committed` or `private`.
     pub mode: &'static str,
-    /// Figures of `throughline stats`.
+    /// Numbers of `throughline status --stats`.
     pub numbers: Numbers,
-    /// Sessions of the archive.
+    /// Number of archived sessions.
     pub sessions: usize,
-    /// Memories that are held back.
+    /// Number of withheld memories.
     pub held: usize,
-    /// Memories that wait to be taken in.
+    /// Number of pending memories.
     pub waiting: usize,
-    /// Files that are no valid memories.
+    /// Number of files that are not valid memories.
     pub broken: usize,
     /// Memories by kind and age.
     pub ages: Vec<KindAges>,
     /// The last weeks, oldest first.
     pub weeks: Vec<Week>,
-    /// Memories and turns that were given most.
+    /// Memories and turns with the most injections.
     pub given: Vec<GivenMost>,
-    /// Memories and turns that were given at all.
+    /// Number of memories and turns with an injection.
     pub given_count: usize,
-    /// Pairs of which most likely only one holds.
+    /// Pairs of which most likely only one memory is valid.
     pub contradictions: Vec<Sides>,
-    /// Files about which most is known.
+    /// Files named by the most memories.
     pub files: Vec<KnownFile>,
-    /// Files about which something is known.
+    /// Number of files with memories or sessions.
     pub file_count: usize,
-    /// How long hooks took.
+    /// Durations of hooks.
     pub timings: Vec<Timing>,
-    /// Memories, files and sessions, and how they belong together.
+    /// Graph of memories, files and sessions.
     pub graph: Network,
     /// All memories, newest first.
     pub memories: Vec<ReportEntry>,
@@ -88,35 +88,35 @@ pub struct Overall {
 pub struct KindAges {
     /// The kind.
     pub kind: Kind,
-    /// How many of each age.
+    /// Number of memories of each age.
     pub counts: [usize; AGES.len()],
 }
 
 /// Events in a week of the user's zone.
 #[derive(Clone, Default, Serialize)]
 pub struct Week {
-    /// The Monday.
+    /// Date of its Monday.
     pub week: String,
-    /// Sessions that ended.
+    /// Number of sessions that ended.
     pub sessions: usize,
-    /// Memories that were learned.
+    /// Number of memories learned.
     pub learned: usize,
-    /// Injections.
+    /// Number of injections.
     pub injections: usize,
 }
 
-/// A memory or turn that was given, and what sessions did then.
+/// An injected memory or turn, with later actions of sessions.
 #[derive(Serialize)]
 pub struct GivenMost {
     /// Its id.
     pub id: MemoryId,
     /// Its name.
     pub title: String,
-    /// How often it was given.
+    /// Number of injections.
     pub times: usize,
-    /// When last.
+    /// Time of the last injection.
     pub last: Timestamp,
-    /// Actions of the archive's sessions after that.
+    /// Later actions of archived sessions.
     pub outcome: Outcomes,
 }
 
@@ -129,22 +129,22 @@ pub struct Sides {
     pub older: MemoryId,
 }
 
-/// A file about which something is known.
+/// A file with memories or sessions.
 #[derive(Serialize)]
 pub struct KnownFile {
-    /// Its path or glob, as memories name it.
+    /// Its path or glob, as in memories.
     pub path: String,
-    /// Memories that name it.
+    /// Number of memories that name it.
     pub memories: usize,
-    /// Sessions that read or edited it.
+    /// Number of sessions that read or edited it.
     pub sessions: usize,
-    /// Edits.
+    /// Number of edits.
     pub edits: usize,
-    /// Reads.
+    /// Number of reads.
     pub reads: usize,
 }
 
-/// A memory as a report shows it. Its texts are safe to show: control characters and marks of direction are gone.
+/// A memory in a report. Its texts are safe to display, without control characters and direction marks.
 #[derive(Serialize)]
 pub struct ReportEntry {
     /// Its id.
@@ -155,54 +155,54 @@ pub struct ReportEntry {
     pub kind: Kind,
     /// Its title.
     pub title: String,
-    /// Its text, perhaps cut.
+    /// Its text, possibly truncated.
     pub body: String,
-    /// Whether the text is cut.
+    /// Whether the text is truncated.
     pub cut: bool,
-    /// When it was written.
+    /// Time of its creation.
     pub created: Timestamp,
-    /// How sure we are, 0 to 1.
+    /// Confidence, 0 to 1.
     pub confidence: f32,
-    /// The files it is about.
+    /// Files that it concerns.
     pub paths: Vec<String>,
     /// Search words.
     pub tags: Vec<String>,
     /// A quote of the evidence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quote: Option<String>,
-    /// The session it was learned in.
+    /// The session in which it was learned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// The file it lies in.
+    /// Its file.
     pub file: String,
     /// Words about its state, such as `pinned` or `stale`.
     pub marks: Vec<&'static str>,
-    /// Why it may be true no longer.
+    /// Reason why it may be stale.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stale: Option<String>,
-    /// Memories that it contradicts, or that contradict it.
+    /// Memories in contradiction to it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub contradicts: Vec<MemoryId>,
-    /// The memory that replaced it.
+    /// The memory that superseded it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub superseded_by: Option<MemoryId>,
-    /// How often it was given.
+    /// Number of injections.
     pub given: usize,
-    /// How often the session touched its files or ran its command then.
+    /// Number of injections after which the session used its files or command.
     pub followed: usize,
 }
 
-/// A session, and the files that it touched: how often it edited and read each.
+/// A session with its accesses to files.
 pub struct Touching {
     /// The session.
     pub session: PastSession,
-    /// Edits and reads by file, as memories name it.
+    /// Numbers of edits and reads by file, with paths as in memories.
     pub files: BTreeMap<String, (usize, usize)>,
 }
 
-/// Everything read at one time.
+/// Snapshot of all sources.
 pub struct ReportSources {
-    /// Memories that count, whatever their state.
+    /// Memories that count, in any state.
     pub memories: Vec<Stored>,
     /// Sessions, newest first.
     pub sessions: Vec<Touching>,
@@ -211,7 +211,7 @@ pub struct ReportSources {
 }
 
 impl Overall {
-    /// Reads everything once.
+    /// Reads all sources once.
     pub fn gather(stores: &Stores) -> Result<Self> {
         let survey = stores.survey()?;
         view::warn_broken(&survey.project.broken);
@@ -259,18 +259,18 @@ impl Overall {
         })
     }
 
-    /// The memories that may be true no longer.
+    /// Returns the memories that may be stale.
     pub fn stale(&self) -> impl Iterator<Item = &ReportEntry> {
         self.memories.iter().filter(|entry| entry.stale.is_some())
     }
 
-    /// The memory with this id.
+    /// Returns the memory with an id.
     pub fn find(&self, id: MemoryId) -> Option<&ReportEntry> {
         self.memories.iter().find(|entry| entry.id == id)
     }
 }
 
-/// Ids of memories in a state that a report marks.
+/// Ids of memories in marked states.
 struct Marked {
     held: BTreeSet<std::path::PathBuf>,
     held_ids: BTreeSet<MemoryId>,
@@ -293,7 +293,7 @@ impl Marked {
     }
 }
 
-/// How often each memory was given, and when last.
+/// Number of injections of each memory, and time of the last one.
 struct GivenCounts(BTreeMap<MemoryId, (usize, Timestamp)>);
 
 impl GivenCounts {
@@ -383,7 +383,7 @@ fn entries(
     sources.memories.iter().map(entry).collect()
 }
 
-/// The beginning of a text without what a page should not show, and whether there is more.
+/// Returns the beginning of a text without unsafe characters, and whether it was truncated.
 fn shortened(text: &str, chars_max: usize) -> (String, bool) {
     let text = text.trim();
     let end = text.char_indices().nth(chars_max).map(|(end, _)| end);
@@ -446,12 +446,12 @@ fn weeks(sources: &ReportSources, now: Timestamp) -> Vec<Week> {
     weeks[skipped..].to_vec()
 }
 
-/// Whether a memory stands: it is neither replaced nor turned down.
+/// Returns whether a memory is neither superseded nor rejected.
 pub fn stands(memory: &Memory) -> bool {
     memory.superseded_by.is_none()
 }
 
-/// The files about which most is known, and how many there are.
+/// Returns the files named by the most memories, and the number of all files.
 fn known_files(sources: &ReportSources) -> (Vec<KnownFile>, usize) {
     let mut by_path: BTreeMap<&str, BTreeSet<MemoryId>> = BTreeMap::new();
     let standing = sources.memories.iter().map(|stored| &stored.memory);

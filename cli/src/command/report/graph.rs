@@ -1,4 +1,5 @@
-//! Memories, files and sessions, and how they belong together. Of many the best connected are kept.
+//! The graph of memories, files and sessions with their relations. If there are too many, only the best connected are
+//! kept.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -11,25 +12,25 @@ use super::data::{ReportSources, stands, wish};
 use super::layout::{self, Point};
 use crate::view::plain;
 
-/// Nodes of each sort that are kept.
+/// Maximum nodes of each sort.
 const MEMORIES_MAX: usize = 60;
 const FILES_MAX: usize = 30;
 const SESSIONS_MAX: usize = 30;
 
-/// A sort of node.
+/// Sort of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sort {
-    /// A file that memories name.
+    /// A file named by memories.
     File,
-    /// A session of the archive.
+    /// An archived session.
     Session,
     /// A memory.
     Memory,
 }
 
 impl Sort {
-    /// All of them.
+    /// All sorts.
     pub const ALL: [Self; 3] = [Self::Memory, Self::File, Self::Session];
 
     /// Its name.
@@ -57,50 +58,50 @@ pub struct NetworkNode {
     pub sort: Sort,
     /// Its name.
     pub label: String,
-    /// Of a memory: its id.
+    /// The id, for memories.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryId>,
-    /// All its links, those that are not shown included.
+    /// Number of all its links, including those not shown.
     pub links: usize,
-    /// Where it is drawn.
+    /// Position in the drawing.
     #[serde(flatten)]
     pub at: Point,
 }
 
-/// A link between two nodes, by their positions in the list.
+/// A link between two nodes, by their indexes in the list.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct Edge {
-    /// One node.
+    /// First node.
     pub from: usize,
-    /// The other.
+    /// Second node.
     pub to: usize,
-    /// Relation between them.
+    /// Relations between them.
     pub what: Vec<String>,
 }
 
-/// How many nodes there are of a sort, and how many of them are kept.
+/// Number of nodes of a sort, and how many of them are kept.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct KeptNodes {
     /// The sort.
     pub sort: Sort,
-    /// Kept.
+    /// Number of kept nodes.
     pub kept: usize,
-    /// There are.
+    /// Number of all nodes.
     pub of: usize,
 }
 
-/// The graph, with the best connected nodes first.
+/// The graph.
 #[derive(Debug, Default, Serialize)]
 pub struct Network {
-    /// Nodes, the best connected first.
+    /// Nodes, best connected first.
     pub nodes: Vec<NetworkNode>,
     /// Links between them.
     pub edges: Vec<Edge>,
-    /// Nodes that were left out, counted.
+    /// Numbers of omitted nodes.
     pub cut: Vec<KeptNodes>,
 }
 
-/// A node by what it stands for.
+/// Identity of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum NodeKey<'a> {
     File(&'a str),
@@ -118,7 +119,7 @@ impl NodeKey<'_> {
     }
 }
 
-/// The whole graph: the neighbours of each node, and what links them.
+/// The whole graph: the neighbours of each node, and the relations between them.
 #[derive(Default)]
 struct Whole<'a> {
     links: BTreeMap<(NodeKey<'a>, NodeKey<'a>), BTreeSet<String>>,
@@ -172,7 +173,7 @@ impl<'a> Whole<'a> {
                 );
             }
         }
-        // To whom memories were given is left out: a memory that is given often would be linked to everything.
+        // Injections are omitted: a memory that is injected often would be linked to everything.
         whole
     }
 
@@ -180,8 +181,8 @@ impl<'a> Whole<'a> {
         self.near.get(key).map_or(0, BTreeSet::len)
     }
 
-    /// The best connected nodes of each sort: files and sessions by all their links, memories first by those to what
-    /// is kept of these.
+    /// Returns the best connected nodes of each sort: files and sessions by all their links, memories first by their
+    /// links to the kept files and sessions.
     fn best(&self) -> Vec<NodeKey<'a>> {
         let mut kept: BTreeSet<NodeKey<'a>> = BTreeSet::new();
         for sort in [Sort::File, Sort::Session, Sort::Memory] {
@@ -200,7 +201,7 @@ impl<'a> Whole<'a> {
             of_sort.truncate(sort.nodes_max());
             kept.extend(of_sort);
         }
-        // One that is linked to nothing that is kept tells nothing.
+        // A node without links to kept nodes is useless.
         let mut best: Vec<NodeKey<'a>> =
             kept.iter().filter(|key| !self.near[key].is_disjoint(&kept)).copied().collect();
         best.sort_by_key(|key| (Reverse(self.degree(key)), *key));
@@ -209,7 +210,7 @@ impl<'a> Whole<'a> {
 }
 
 impl Network {
-    /// Links everything, keeps the best connected and places them.
+    /// Builds the whole graph, keeps the best connected nodes and places them.
     pub fn of(sources: &ReportSources) -> Self {
         let whole = Whole::of(sources);
         let best = whole.best();
@@ -319,7 +320,7 @@ mod tests {
                 "src/a.rs - s: edited",
             ]
         );
-        // A memory without links is no node.
+        // A memory without links is not included.
         assert_eq!(graph.nodes.len(), 5);
         assert_eq!(label(0), "memory 1", "the best connected is first");
     }

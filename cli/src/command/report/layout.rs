@@ -1,5 +1,5 @@
-//! Where the nodes of a graph are drawn: linked ones near each other, all others apart, as if links were springs and
-//! nodes pushed each other away (Fruchterman and Reingold 1991). The same graph is always drawn in the same way.
+//! Layout of the graph: linked nodes are near each other and others apart, with links as springs and repelling nodes
+//! (Fruchterman and Reingold 1991). The layout of a graph is deterministic.
 
 use serde::Serialize;
 
@@ -7,30 +7,30 @@ use serde::Serialize;
 pub const WIDTH: f64 = 1_000.0;
 /// See [`WIDTH`].
 pub const HEIGHT: f64 = 680.0;
-/// Room at the edges, for what is written beside a node.
+/// Margin for labels of nodes.
 const MARGIN: f64 = 46.0;
-/// Steps, each smaller than the one before.
+/// Number of steps of decreasing size.
 const STEPS: usize = 400;
-/// The angle between one node of the first spiral and the next, which fills the plane evenly.
+/// Angle between successive nodes of the initial spiral, which fills the plane evenly.
 const GOLDEN_ANGLE: f64 = 2.399_963;
-/// How strongly all are drawn to the middle, so that parts without a link stay near.
+/// Attraction to the centre, which keeps unlinked parts near.
 const GRAVITY: f64 = 0.06;
-/// The least distance of two nodes.
+/// Minimum distance between two nodes.
 const APART: f64 = 26.0;
 
-/// A place of the drawing.
+/// A position in the drawing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Point {
-    /// From the left.
+    /// Distance from the left edge.
     pub x: f64,
-    /// From the top.
+    /// Distance from the top edge.
     pub y: f64,
 }
 
-/// Places so many nodes with these links between them.
+/// Places `count` nodes with links between them.
 pub fn place(count: usize, links: &[(usize, usize)]) -> Vec<Point> {
     let mut points: Vec<Point> = (0..count).map(|at| spiral(at, count)).collect();
-    // A node with many links would pull everything onto itself: each of them pulls the less.
+    // Links of a node with many of them attract less; otherwise it would gather all nodes.
     let mut degrees = vec![0_usize; count];
     for (one, other) in links {
         degrees[*one] += 1;
@@ -94,7 +94,7 @@ fn forces(points: &[Point], links: &[(usize, usize)], weights: &[f64], ideal: f6
     forces
 }
 
-/// Fills the drawing with them.
+/// Scales positions to the size of the drawing.
 fn fit(points: &mut [Point]) {
     type Coordinate = fn(&mut Point) -> &mut f64;
     let both: [(Coordinate, f64); 2] =
@@ -111,7 +111,7 @@ fn fit(points: &mut [Point]) {
     }
 }
 
-/// Moves nodes that lie on each other a little apart.
+/// Separates overlapping nodes.
 fn part(points: &mut [Point]) {
     for one in 0..points.len() {
         for other in 0..one {
@@ -130,25 +130,25 @@ fn part(points: &mut [Point]) {
     }
 }
 
-/// The side of a node on which its name stands, and whether it has room there.
+/// Position of a node's label, and whether there is room for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Naming {
-    /// Whether it stands to the left.
+    /// Whether the label is to the left.
     pub is_left: bool,
-    /// Whether nothing else is in its way.
+    /// Whether nothing overlaps it.
     pub has_room: bool,
 }
 
-/// Half the height of a name, and the width of one of its characters.
+/// Half the height of a label, and the width of one of its characters.
 const NAME_HALF: f64 = 9.0;
 const CHAR_WIDTH: f64 = 6.6;
-/// From the middle of a node to its name, and to what must stay clear of other names.
+/// Distance from the centre of a node to its label, and half the width kept free for a node.
 const NAME_GAP: f64 = 11.0;
 const NODE_HALF: f64 = 9.0;
 
-/// Finds room for the names of nodes with so many characters, those of the first ones before the others.
+/// Places the labels of nodes, given their lengths in characters; earlier nodes take precedence.
 pub fn name(points: &[Point], chars: &[usize]) -> Vec<Naming> {
-    // Left, right and the middle between top and bottom.
+    // Left, right and vertical centre of each occupied area.
     let mut taken: Vec<(f64, f64, f64)> = Vec::new();
     let namings = points.iter().zip(chars).enumerate().map(|(own, (point, chars))| {
         let width = *chars as f64 * CHAR_WIDTH;
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn linked_nodes_lie_nearer_than_others_and_all_within_the_drawing() {
-        // Two crowds of ten, each linked within itself.
+        // Two clusters of ten, each fully linked.
         let links: Vec<(usize, usize)> = (0..20)
             .flat_map(|one| (0..one).map(move |other| (one, other)))
             .filter(|(one, other)| one / 10 == other / 10)
@@ -210,7 +210,7 @@ mod tests {
     fn a_name_stands_where_nothing_is_in_its_way() {
         let at = |x: f64, y: f64| Point { x, y };
         let naming = |is_left, has_room| Naming { is_left, has_room };
-        // The second is in the way of the first to the right, and has no room of its own on either side.
+        // The second overlaps the first to the right, and has no room on either side.
         let points = [at(500.0, 300.0), at(540.0, 300.0), at(980.0, 300.0), at(700.0, 320.0)];
         assert_eq!(
             name(&points, &[10, 100, 5, 10]),

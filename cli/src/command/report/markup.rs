@@ -1,5 +1,4 @@
-//! HTML that is put together so that no text becomes markup: markup is part of the program, everything else is
-//! escaped.
+//! HTML builder that escapes all text: only constants of the program are markup.
 
 use std::fmt::{self, Display, Write as _};
 
@@ -8,7 +7,7 @@ use std::fmt::{self, Display, Write as _};
 pub struct Html(String);
 
 impl Html {
-    /// Appends markup, which nothing but the program's own text can be.
+    /// Appends markup, which must be a constant of the program.
     pub fn tag(&mut self, markup: &'static str) -> &mut Self {
         self.0.push_str(markup);
         self
@@ -21,13 +20,13 @@ impl Html {
         self
     }
 
-    /// Appends other pieces.
+    /// Appends another piece.
     pub fn piece(&mut self, piece: Self) -> &mut Self {
         self.0.push_str(&piece.0);
         self
     }
 
-    /// Appends a script's data: JSON, in which no character is left that ends the element or begins a comment.
+    /// Appends JSON data of a script, without characters that could end the element or begin a comment.
     pub fn data(&mut self, json: &str) -> &mut Self {
         for part in json.split_inclusive(['<', '>', '&', '\u{2028}', '\u{2029}']) {
             let mut chars = part.chars();
@@ -48,7 +47,7 @@ impl Html {
         self
     }
 
-    /// Returns the text of it all.
+    /// Returns the HTML as text.
     pub fn into_string(self) -> String {
         self.0
     }

@@ -1,4 +1,4 @@
-//! `throughline report`: one HTML file about a project, which needs no network and no other file.
+//! `throughline report`: writes one HTML file about a project, which needs neither network nor other files.
 
 mod charts;
 mod data;
@@ -26,12 +26,12 @@ use crate::view;
 use crate::world::World;
 use data::Overall;
 
-/// Programs that show a file, the first one that is there.
+/// Programs that open a file; the first one available is used.
 const OPENERS: [&str; 2] = ["xdg-open", "open"];
 
-/// How long it is waited whether such a program fails.
+/// Longest wait for a failure of such a program.
 const OPEN_MAX: Duration = Duration::from_secs(3);
-/// How often it is looked at meanwhile.
+/// Interval of checks whether it has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Writes one HTML file about the project: memories by kind and age, sessions over time, what was given and what came
@@ -80,7 +80,7 @@ pub fn run(args: &ReportArgs, world: &World, out: &mut dyn Write) -> Result {
     if args.open { show(&file, world) } else { Ok(()) }
 }
 
-/// The file that a person named, which may be missing or an earlier report: anything else is not overwritten.
+/// Checks the given output file: it may be missing or an earlier report, but other files are not overwritten.
 fn named_file(file: &Path) -> Result<PathBuf> {
     if let Some(folder) = file.parent().filter(|folder| !folder.is_dir()) {
         return Err(Failure::new(format!("{} is no folder", folder.display()))
@@ -101,7 +101,7 @@ fn named_file(file: &Path) -> Result<PathBuf> {
         .hint("Nothing was written. Name another file, or remove that one first."))
 }
 
-/// Passes the file to the user's browser.
+/// Opens the file in the user's browser.
 fn show(file: &Path, world: &World) -> Result {
     let failure = |why: String| {
         Failure::new(format!("{} cannot be shown: {why}", file.display()))
@@ -125,6 +125,6 @@ fn show(file: &Path, world: &World) -> Result {
             None => std::thread::sleep(LOOK_EVERY),
         }
     }
-    // It became the browser, which is the user's.
+    // The program has become the browser, which belongs to the user.
     Ok(())
 }

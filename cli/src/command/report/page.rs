@@ -1,4 +1,4 @@
-//! The HTML file: its head with what may run in it, and the data that its script reads.
+//! The HTML file: its head with the content security policy, and the data of its script.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,15 +11,15 @@ use super::markup::Html;
 use super::sections;
 use crate::failure::{Failure, Result};
 
-/// The beginning of every report, by which it is known again.
+/// The beginning of every report, by which reports are recognised.
 pub use memory_store::redact::texts::PAGE_START as START;
 
-/// Looks of the page.
+/// The style sheet.
 const STYLE: &str = include_str!("report.css");
-/// Search and pages of the list, and walking the graph.
+/// The script for search, pages of the list, and navigation in the graph.
 const SCRIPT: &str = include_str!("report.js");
 
-/// Writes the page. One style and one script run in it, known by their hashes; nothing is loaded or sent.
+/// Renders the page. One style and one script are allowed by their hashes; nothing is loaded or sent.
 pub fn render(overall: &Overall) -> Result<String> {
     let mut html = Html::default();
     html.tag(START).tag("<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
@@ -42,7 +42,7 @@ pub fn render(overall: &Overall) -> Result<String> {
     Ok(html.into_string())
 }
 
-/// Writes what the script reads, a memory a line: whoever looks into the file finds lines that an editor shows.
+/// Writes the data of the script, one memory per line, so that editors can display the file.
 fn data(memories: &[ReportEntry], graph: &Network, html: &mut Html) -> Result {
     html.tag("{\"memories\": [");
     for (number, memory) in memories.iter().enumerate() {
@@ -56,7 +56,7 @@ fn json(value: &impl Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(|error| Failure::new(format!("JSON: {error}")))
 }
 
-/// The source expression of a policy that lets this text alone run.
+/// Returns the source expression of a policy that allows only this text.
 fn hash(text: &str) -> String {
     format!("sha256-{}", STANDARD.encode(Sha256::digest(text)))
 }
@@ -79,7 +79,7 @@ mod tests {
         for text in [STYLE, SCRIPT] {
             let lower = text.to_lowercase();
             assert!(["</style", "</script", "<!--"].iter().all(|end| !lower.contains(end)));
-            // Functions that load something, or make markup of text, have no place here.
+            // Functions that load resources, or convert text to markup, are not allowed.
             for word in ["http:", "https:", "url(", "@import", "innerhtml", "outerhtml", "eval("] {
                 assert!(!lower.contains(word), "{word}");
             }

@@ -9,11 +9,11 @@ use crate::command::log::occasion;
 use crate::view::given::GONE;
 use crate::view::{clock, counted, plain, plural};
 
-/// Memories that are listed without a script; with one all are.
+/// Maximum memories listed without a script; with one, all are listed.
 const LISTED_MAX: usize = 200;
-/// Rows of the other tables; `--json` has more.
+/// Maximum rows of the other tables; `--json` contains all.
 const ROWS_MAX: usize = 25;
-/// Rows of the memories to look at.
+/// Maximum rows of the memories to review.
 const CHECKED_MAX: usize = 100;
 
 /// Sections by their anchors.
@@ -28,12 +28,12 @@ const SECTIONS: [(&str, &str); 8] = [
     ("memories", "Memories"),
 ];
 
-/// The name of the project: that of its folder.
+/// Returns the name of the project, which is that of its folder.
 pub fn name(overall: &Overall) -> &str {
     overall.root.rsplit('/').find(|part| !part.is_empty()).unwrap_or(&overall.root)
 }
 
-/// All sections, with what stands before and after them.
+/// Returns all sections, with header and footer.
 pub fn all(overall: &Overall) -> Html {
     let mut html = Html::default();
     html.tag("<a class=\"skip\" href=\"#memories\">Skip to the list of memories</a>\n");
@@ -81,7 +81,7 @@ fn header(overall: &Overall) -> Html {
     html
 }
 
-/// A number with commas between thousands.
+/// Formats a number with commas between thousands.
 fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -144,7 +144,7 @@ fn ended(html: &mut Html) -> Html {
     std::mem::take(html)
 }
 
-/// A cell with a number; zeros stay in the background.
+/// Writes a cell with a number; zeros are dimmed.
 fn number(count: usize, html: &mut Html) {
     html.tag(if count == 0 { "<td class=\"number none\">" } else { "<td class=\"number\">" });
     html.text(grouped(count)).tag("</td>");
@@ -203,7 +203,7 @@ fn given(overall: &Overall) -> Html {
     ended(&mut html)
 }
 
-/// Says how much of it is shown.
+/// Writes how many of the rows are shown.
 fn more(shown: usize, all: usize, html: &mut Html) {
     if shown < all {
         html.tag("<p class=\"note\">The first ").text(shown).tag(" of ").text(grouped(all));

@@ -1,23 +1,23 @@
-//! How long hooks took, from receipts: a histogram.
+//! Histogram of the durations of hooks, from receipts.
 
 use serde::Serialize;
 
 use crate::receipts::InjectionReceipt;
 
-/// The longest time of each bar in microseconds; the last bar is open.
+/// Upper bound of each bar in microseconds; the last bar is open.
 const BOUNDS: [u64; 10] = [250, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000];
 
-/// Injections whose hook took about as long.
+/// Injections whose hooks had similar durations.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct Timing {
-    /// The longest time in microseconds; the last bar has none.
+    /// Upper bound in microseconds; `None` for the last bar.
     pub micros_max: Option<u64>,
-    /// Injections.
+    /// Number of injections.
     pub count: usize,
 }
 
 impl Timing {
-    /// The longest time in milliseconds, for people.
+    /// Returns the upper bound in milliseconds, for people.
     pub fn label(&self) -> String {
         match self.micros_max {
             Some(micros) => format!("{}", micros as f64 / 1e3),
@@ -26,7 +26,7 @@ impl Timing {
     }
 }
 
-/// Sorts receipts into bars; none where nothing was measured.
+/// Sorts receipts into bars; empty without receipts.
 pub fn of(receipts: &[InjectionReceipt]) -> Vec<Timing> {
     if receipts.is_empty() {
         return Vec::new();

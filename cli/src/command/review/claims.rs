@@ -1,5 +1,5 @@
-//! Decisions about what Claude did to memories: files that a tool call wrote, and what Claude asked to forget or to
-//! replace. What the user said stays in force until the user decides here.
+//! Decisions about Claude's changes: files written by tool calls, and requests by Claude to forget or replace
+//! memories. The user's memories stay active until the user decides here.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -15,31 +15,31 @@ use crate::stores::Stores;
 use crate::view;
 use crate::view::style::{CARE, NAME, paint};
 
-/// Decision of a person about a change by Claude.
+/// A person's decision about a change by Claude.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeVerdict {
-    /// The change holds: what Claude wrote is the person's from now on, and what it asked for is done.
+    /// Accept the change: Claude's text becomes the person's, and requests are executed.
     Agree,
-    /// What the person said holds: what Claude wrote goes.
+    /// Reject the change: the person's memory stays, and Claude's text is dropped.
     Refuse,
 }
 
-/// A change by Claude that waits for the person.
+/// A change by Claude that awaits a decision.
 pub struct ClaudeChange<'s> {
     store: &'s Store,
     change: PendingChange,
     stored: Stored,
-    /// Note that is to replace the person's memory.
+    /// The note that is to replace the person's memory.
     newer: Option<Stored>,
 }
 
 impl ClaudeChange<'_> {
-    /// Returns the memory: as a tool call wrote it, or as the person said it.
+    /// Returns the memory: as a tool call wrote it, or as the person stated it.
     pub const fn stored(&self) -> &Stored {
         &self.stored
     }
 
-    /// Explains what Claude did, or asked for.
+    /// Explains the change or the request by Claude.
     pub fn why(&self) -> String {
         let why = match self.change.change {
             Asked::Add | Asked::Save => {
@@ -65,7 +65,7 @@ impl ClaudeChange<'_> {
         }
     }
 
-    /// Names what becomes of it by either decision.
+    /// Returns labels for both decisions.
     const fn words(&self) -> [&'static str; 2] {
         match self.change.change {
             Asked::Add | Asked::Save => ["Keep it as my own", "Drop it"],
@@ -76,7 +76,7 @@ impl ClaudeChange<'_> {
     }
 }
 
-/// Returns the changes by Claude that wait for the person.
+/// Returns the changes by Claude that await a decision.
 pub fn all(stores: &Stores) -> Result<Vec<ClaudeChange<'_>>> {
     let mut all = Vec::new();
     for store in stores.both() {
@@ -89,14 +89,14 @@ pub fn all(stores: &Stores) -> Result<Vec<ClaudeChange<'_>>> {
     Ok(all)
 }
 
-/// Returns the memories that are asked about here, and so not elsewhere.
+/// Returns the memories that are in these questions and therefore in no others.
 pub fn ids(claims: &[ClaudeChange<'_>]) -> BTreeSet<MemoryId> {
     let newer = claims.iter().filter_map(|claim| claim.newer.as_ref());
     let all = claims.iter().map(ClaudeChange::stored).chain(newer);
     all.map(|stored| stored.memory.id).collect()
 }
 
-/// Lists them.
+/// Lists the changes.
 pub fn list(stores: &Stores, claims: &[ClaudeChange<'_>], out: &mut dyn Write) -> Result {
     if claims.is_empty() {
         return Ok(());
@@ -116,7 +116,7 @@ pub fn list(stores: &Stores, claims: &[ClaudeChange<'_>], out: &mut dyn Write) -
     Ok(())
 }
 
-/// Asks about each; returns whether the person goes on.
+/// Asks about each change; returns whether the person continues.
 pub fn go_through(
     stores: &Stores,
     claims: &[ClaudeChange<'_>],
@@ -133,7 +133,7 @@ pub fn go_through(
     })
 }
 
-/// Decides about the change to the memory with this id, or the end of it.
+/// Decides about the change to a memory, given its id or the end of it.
 pub fn decide_by_id(
     stores: &Stores,
     id: MemoryId,

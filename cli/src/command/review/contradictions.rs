@@ -1,5 +1,5 @@
-//! Undecided pairs: memories that differ, of which sessions are given the newer one, and memories that repeat each
-//! other. All are kept until a person decides.
+//! Undecided pairs: memories that contradict each other, of which the newer one is injected, and memories that repeat
+//! each other. All are kept until a person decides.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -15,7 +15,7 @@ use crate::neighbours;
 use crate::stores::Stores;
 use crate::view;
 
-/// Pairs of a plain listing.
+/// Maximum pairs of a plain listing.
 const LISTED_MAX: usize = 20;
 
 /// Two memories of which most likely only one is needed.
@@ -28,23 +28,23 @@ pub struct UndecidedPair {
     pub verdict: Verdict,
 }
 
-/// Says which side of a pair holds.
+/// Decision about a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PairVerdict {
-    /// Both do.
+    /// Both are valid.
     Both,
-    /// The newer one alone.
+    /// Only the newer one is valid.
     Newer,
-    /// The older one alone.
+    /// Only the older one is valid.
     Older,
 }
 
-/// Returns the pairs that nobody settled yet. What is held back is not among them.
+/// Returns the undecided pairs, without withheld memories.
 pub fn pairs(stores: &Stores, held: &BTreeSet<MemoryId>) -> Result<Vec<UndecidedPair>> {
     Ok(pairs_among(&stores.list()?.memories, stores, held, stores.world.now))
 }
 
-/// Finds them among memories that were read already.
+/// Finds undecided pairs among memories that were already read.
 pub fn pairs_among(
     all: &[Stored],
     stores: &Stores,
@@ -63,7 +63,7 @@ pub fn pairs_among(
     pairs.collect()
 }
 
-/// Settles all pairs that have this memory on one side: it alone holds, or both do.
+/// Settles all pairs with this memory: either only it is valid, or both are.
 pub fn settle_all(
     stores: &Stores,
     id: MemoryId,
@@ -113,7 +113,7 @@ pub fn settle(
     learned::supersede(stores, loser, waits, winner.memory.id, out)
 }
 
-/// Lists the pairs for those who cannot be asked.
+/// Lists the pairs, for use without a terminal.
 pub fn list(pairs: &[UndecidedPair], out: &mut dyn Write) -> Result {
     if pairs.is_empty() {
         return Ok(());

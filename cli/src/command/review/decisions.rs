@@ -1,5 +1,5 @@
-//! The decisions of a run about memories, so that the last ones can be undone. They are carried out at once: a run that is
-//! killed keeps them, and loses only the way back.
+//! The decisions of a run about memories, so that the last ones can be undone. They are executed at once: a killed run
+//! keeps them, but they can no longer be undone.
 
 use std::io::Write;
 
@@ -11,10 +11,10 @@ use super::in_git;
 use crate::failure::Result;
 use crate::stores::Stores;
 
-/// Decisions that are remembered; the oldest go.
+/// Maximum decisions that can be undone.
 const DECISIONS_MAX: usize = 100;
 
-/// Decisions, each with the place in a view that it was made at.
+/// Decisions, each with its position in a view.
 #[derive(Debug)]
 pub struct Decisions<P> {
     done: Vec<UndoableDecision<P>>,
@@ -36,10 +36,10 @@ impl<P> Default for Decisions<P> {
 }
 
 impl<P> Decisions<P> {
-    /// Carries out a decision about these memories, and remembers how to undo it, also where it fails halfway.
+    /// Executes a decision about these memories, and records how to undo it, even if it fails halfway.
     ///
     /// # Errors
-    /// Those of the decision, or of reading the memories before it.
+    /// Returns the error of the decision, or of reading the memories before it.
     pub fn make<T>(
         &mut self,
         stores: &Stores,
@@ -67,10 +67,10 @@ impl<P> Decisions<P> {
         self.done.is_empty()
     }
 
-    /// Undoes the last decision and says so; returns its place. One that cannot be undone is passed over from then on.
+    /// Undoes the last decision and prints that; returns its position. A decision that cannot be undone is dropped.
     ///
     /// # Errors
-    /// When a file was changed since the decision, or git has what it let into the repository.
+    /// Returns an error if a file changed after the decision, or if git contains a memory that the decision published.
     pub fn undo(&mut self, stores: &Stores, out: &mut dyn Write) -> Result<Option<P>> {
         let Some(UndoableDecision { place, about, states }) = self.done.pop() else {
             writeln!(out, "Nothing is left to undo.")?;

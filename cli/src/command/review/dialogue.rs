@@ -1,5 +1,6 @@
-//! The dialogue of `throughline review` at a terminal: one question after the other, each answered by a key. It goes back
-//! as well as on, and undoes the last decisions. Nothing comes into the repository, or out of quarantine, by one key alone.
+//! The dialogue of `throughline review` at a terminal: one question after another, each answered by a key. The user
+//! can go back, and undo the last decisions. No single key publishes a memory to the repository or releases it from
+//! quarantine.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -19,17 +20,17 @@ use crate::stores::{HeldFile, Stores};
 use crate::view::style::{CARE, GOOD, QUIET, STRONG, paint};
 use crate::view::{self, plain};
 
-/// A question to a person.
+/// A question to the user.
 pub enum ReviewQuestion {
-    /// About a memory that is held back.
+    /// About a withheld memory.
     Held(Box<HeldFile>),
     /// About two memories that contradict each other.
     Pair(Box<UndecidedPair>),
-    /// About a memory that is new, held or out of date.
+    /// About a memory that is new, pending or stale.
     Learned(Box<LearnedItem>),
 }
 
-/// A decision about what a question is about.
+/// A decision in answer to a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ReviewWord {
     Release,
@@ -39,7 +40,7 @@ enum ReviewWord {
     Supersede,
 }
 
-/// A key, as this dialogue takes it.
+/// A key of the dialogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ReviewReply {
     Next,
@@ -50,7 +51,7 @@ enum ReviewReply {
 }
 
 impl ReviewQuestion {
-    /// Returns the memories that it is about, the one that names it first.
+    /// Returns the memories in question; of a pair, the newer one comes first.
     fn ids(&self) -> Vec<MemoryId> {
         match self {
             Self::Held(held) => vec![held.stored.memory.id],
@@ -59,7 +60,7 @@ impl ReviewQuestion {
         }
     }
 
-    /// Describes it, for a line about what was undone.
+    /// Describes the question, for a line about an undone decision.
     fn about(&self) -> String {
         let memory = match self {
             Self::Held(held) => &held.stored.memory,
@@ -81,7 +82,7 @@ impl ReviewQuestion {
         }
     }
 
-    /// Returns the decision that a key is for.
+    /// Returns the decision of a key.
     fn word(&self, key: char) -> Option<ReviewWord> {
         Some(match (self, key) {
             (Self::Held(_), 'r') => ReviewWord::Release,
@@ -99,7 +100,7 @@ impl ReviewQuestion {
         })
     }
 
-    /// Returns what is asked before a decision is carried out that gives a memory to others or to sessions.
+    /// Returns the confirmation question for a decision that publishes a memory or injects it into sessions.
     fn confirmation(&self, word: ReviewWord) -> Option<&'static str> {
         match (self, word) {
             (Self::Held(_), ReviewWord::Release) => Some("Give it to sessions?"),
@@ -111,17 +112,17 @@ impl ReviewQuestion {
     }
 }
 
-/// Questions and the decisions so far.
+/// The questions, and the decisions so far.
 struct Dialogue<'a> {
     stores: &'a Stores,
     recall: Recall,
     questions: Vec<ReviewQuestion>,
-    /// Questions that were decided, by their place.
+    /// Decided questions, by their index.
     decided: BTreeMap<usize, &'static str>,
     decisions: Decisions<usize>,
 }
 
-/// Asks each question. All decisions so far are carried out whenever the person leaves, or the program ends.
+/// Asks each question. Each decision is executed at once, so it is kept if the user leaves or the program ends.
 pub fn run(stores: &Stores, questions: Vec<ReviewQuestion>, out: &mut dyn Write) -> Result {
     let recall = stores.recall();
     let (decided, decisions) = Default::default();
@@ -155,7 +156,7 @@ pub fn run(stores: &Stores, questions: Vec<ReviewQuestion>, out: &mut dyn Write)
 }
 
 impl Dialogue<'_> {
-    /// Returns the first question from a place on that is still one, or was decided in this run.
+    /// Returns the first question from an index on that is still open, or was decided in this run.
     fn open_from(&mut self, from: usize) -> Result<Option<usize>> {
         for at in from..self.questions.len() {
             if self.decided.contains_key(&at) || self.is_open(at)? {
@@ -165,14 +166,15 @@ impl Dialogue<'_> {
         Ok(None)
     }
 
-    /// Returns the place of the question before this one.
+    /// Returns the index of the previous question.
     fn before(&mut self, at: usize) -> Option<usize> {
         (0..at).rev().find(|&earlier| {
             self.decided.contains_key(&earlier) || self.is_open(earlier).unwrap_or_default()
         })
     }
 
-    /// Reads a question's memories anew; returns whether it still is one: another decision may have answered it.
+    /// Reads a question's memories again; returns whether it is still open, since another decision may have answered
+    /// it.
     fn is_open(&mut self, at: usize) -> Result<bool> {
         let find = |stored: &mut Stored| -> Result<bool> {
             let id = stored.memory.id.to_string();
@@ -233,7 +235,7 @@ impl Dialogue<'_> {
         near.iter().filter(|near| near.asks()).try_for_each(|near| neighbours::line(near, out))
     }
 
-    /// Waits for a key that means something.
+    /// Waits for a valid key.
     fn ask(&self, at: usize) -> Result<ReviewReply> {
         let question = &self.questions[at];
         let is_decided = self.decided.contains_key(&at);
@@ -252,12 +254,12 @@ impl Dialogue<'_> {
         }
     }
 
-    /// Carries out a decision; returns whether the question is answered by it.
+    /// Executes a decision; returns whether it answers the question.
     fn decide(&mut self, at: usize, word: ReviewWord, out: &mut dyn Write) -> Result<bool> {
         let stores = self.stores;
         let question = &self.questions[at];
         let mut ids = question.ids();
-        // The replacement changes as well: it is known before the state to which an undo leads back is read.
+        // The replacement changes too, so it is determined before the state for an undo is read.
         let newer = match (question, word) {
             (ReviewQuestion::Learned(item), ReviewWord::Supersede) => {
                 match learned::replacement(stores, &item.stored.memory) {
@@ -302,7 +304,7 @@ impl Dialogue<'_> {
         }
     }
 
-    /// Undoes the last decision; returns the place of its question.
+    /// Undoes the last decision; returns the index of its question.
     fn undo(&mut self, out: &mut dyn Write) -> Result<Option<usize>> {
         match self.decisions.undo(self.stores, out) {
             Ok(Some(at)) => {
@@ -314,7 +316,7 @@ impl Dialogue<'_> {
         }
     }
 
-    /// Says that nothing is left, and where something was decided, waits for a last key. Returns whether it is to go back.
+    /// Prints that no question is left, and waits for a last key if there were decisions. Returns whether to go back.
     fn is_over(&self, out: &mut dyn Write) -> Result<bool> {
         writeln!(out, "That was all.")?;
         out.flush()?;
@@ -326,7 +328,7 @@ impl Dialogue<'_> {
 }
 
 impl ReviewWord {
-    /// Returns what was done, in words.
+    /// Describes an executed decision.
     const fn done(self) -> &'static str {
         match self {
             Self::Release => "released",
@@ -351,7 +353,7 @@ fn tell(failure: &Failure, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Waits for a key of the dialogue, or one that `word` takes. Keys that people press to move mean nothing else.
+/// Waits for a key of the dialogue, or one that `word` accepts. Movement keys have no other meaning.
 fn reply(keys: &str, word: impl Fn(char) -> Option<ReviewReply>) -> Result<ReviewReply> {
     let terminal = Term::stderr();
     let failed = |error: std::io::Error| Failure::new(format!("the terminal: {error}"));
@@ -375,7 +377,7 @@ fn reply(keys: &str, word: impl Fn(char) -> Option<ReviewReply>) -> Result<Revie
     }
 }
 
-/// Asks once more; only `y` is a yes.
+/// Asks for confirmation; only `y` counts as yes.
 fn confirm(question: &str) -> Result<bool> {
     let terminal = Term::stderr();
     let failed = |error: std::io::Error| Failure::new(format!("the terminal: {error}"));

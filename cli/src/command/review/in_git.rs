@@ -9,7 +9,7 @@ use crate::view;
 /// Refuses to remove a memory file that git contains. `about` names the memory.
 ///
 /// # Errors
-/// When a commit, the index, another branch or a stash contains the file.
+/// Returns an error if a commit, the index, another branch or a stash contains the file.
 pub fn refuse(root: &Path, file: &Path, about: &str) -> Result {
     let Ok(name) = file.strip_prefix(root) else { return Ok(()) };
     let state = processor::git::state(root, None);

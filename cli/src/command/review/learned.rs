@@ -1,5 +1,5 @@
-//! Memories that are new since a person last looked or may be true no longer, grouped by kind and best first, with
-//! one key for each.
+//! Memories that are new since the last review or may be outdated, grouped by kind, best first, with one key for each
+//! decision.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -20,12 +20,12 @@ use crate::stores::Stores;
 use crate::view;
 use crate::view::style::{CARE, NAME, STRONG, paint};
 
-/// Lines of a plain listing.
+/// Maximum lines of a plain listing.
 const LISTED_MAX: usize = 50;
 
-/// Changes the record of what a person decided about.
+/// Updates the record of reviewed memories.
 pub fn note(project: &Store, change: impl FnOnce(&mut Reviewed)) -> Result {
-    // A memory that is gone needs no note: it cannot come back under its id as something new.
+    // The ids of deleted memories are dropped: no new memory can have the same id.
     let there = project.list()?.memories.into_iter().map(|stored| stored.memory.id).collect();
     Reviewed::change(&project.home, |reviewed| {
         let before = reviewed.clone();
@@ -37,8 +37,8 @@ pub fn note(project: &Store, change: impl FnOnce(&mut Reviewed)) -> Result {
     Ok(())
 }
 
-/// Notes that a memory still holds although its files changed or a name is gone, and takes its mark away. The next sync
-/// compares with the files as they are now.
+/// Records that a memory is still valid although its files changed or a name no longer exists, and removes its mark.
+/// The next sync compares it with the present files.
 pub fn confirm(stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
     note(&stores.project, |reviewed| reviewed.confirm(stored.memory.id, stores.world.now))?;
     stores.store_of(stored).keep_unfound(stored.memory.id)?;
@@ -48,20 +48,20 @@ pub fn confirm(stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result 
     Ok(())
 }
 
-/// One memory to look at.
+/// A memory to review.
 pub struct LearnedItem {
     /// The memory.
     pub stored: Stored,
-    /// Whether it waits to be taken in, and stands nowhere yet.
+    /// Whether it is pending, and so not yet active anywhere.
     pub waits: bool,
-    /// Whether nobody looked at it yet.
+    /// Whether it was never reviewed.
     pub new: bool,
-    /// Change of its files since it was learned, where that is much.
+    /// Changes to its files since it was learned, if they are large.
     pub stale: Option<Staleness>,
 }
 
-/// The memories that were learned since a person last looked, those that may be out of date,
-/// and at the end those that wait, by kind and best first. What is held back is not among them.
+/// Returns the memories learned since the last review and those that may be outdated, followed by pending ones, by
+/// kind, best first. Withheld memories are excluded.
 pub fn items(
     stores: &Stores,
     waiting: &[Stored],
@@ -72,7 +72,7 @@ pub fn items(
     let unfound = stores.project.unfound()?;
     let item = |stored: Stored, waits: bool| {
         let memory = &stored.memory;
-        // A memory that a person wrote needs no look.
+        // Memories that a person wrote need no review.
         let is_learned = memory.source.is_learned();
         let new = is_learned && !seen.ids.contains(&memory.id);
         let is_unfound = || unfound.contains(&memory.id);
@@ -87,7 +87,7 @@ pub fn items(
     });
     let standing = standing.map(|stored| item(stored, false));
     let standing = standing.filter(|item| item.new || item.stale.is_some());
-    // One that a person left private is not asked about again.
+    // Memories that a person decided to keep private are not asked about again.
     let waiting = waiting.iter().filter(|stored| !seen.ids.contains(&stored.memory.id));
     let waiting = waiting.map(|stored| item(stored.clone(), true));
     let mut items: Vec<LearnedItem> = waiting.chain(standing).collect();
@@ -106,7 +106,7 @@ fn rank(kind: Kind) -> usize {
     Kind::ALL.iter().position(|one| *one == kind).unwrap_or(Kind::ALL.len())
 }
 
-/// Lists what was learned and stands already, for those who cannot be asked.
+/// Lists active learned memories, for use without a terminal.
 pub fn list(items: &[LearnedItem], out: &mut dyn Write) -> Result {
     list_stale(items, out)?;
     let learned: Vec<&Memory> = items
@@ -138,7 +138,7 @@ pub fn list(items: &[LearnedItem], out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Lists the memories that may be out of date.
+/// Lists memories that may be outdated.
 fn list_stale(items: &[LearnedItem], out: &mut dyn Write) -> Result {
     let stale: Vec<(&Memory, &Staleness)> = items
         .iter()
@@ -164,20 +164,20 @@ fn list_stale(items: &[LearnedItem], out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Says what was decided about one memory.
+/// Decision about a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LearnedWord {
-    /// It holds.
+    /// Keep it as it is.
     Keep,
-    /// It is changed in the editor.
+    /// Edit it.
     Edit,
-    /// It goes.
+    /// Delete it.
     Drop,
-    /// It stays private, and is not asked about again.
+    /// Keep it private, and do not ask again.
     Leave,
 }
 
-/// Does what was decided; tells whether the memory is done with.
+/// Executes a decision; returns whether the memory needs no further question.
 pub fn decide(
     stores: &Stores,
     stored: &Stored,
@@ -205,7 +205,7 @@ pub fn decide(
     Ok(true)
 }
 
-/// Asks which memory replaces this one: one of those near it, or any by its id. Enter alone replaces nothing.
+/// Asks for the memory that replaces this one: one of its neighbours, or any by its id. Enter alone selects none.
 pub fn replacement(stores: &Stores, memory: &Memory) -> Result<Option<MemoryId>> {
     let near = neighbours::near(&stores.recall(), &stores.world, memory);
     let mut choices = vec!["None".to_owned()];
@@ -230,7 +230,7 @@ pub fn replacement(stores: &Stores, memory: &Memory) -> Result<Option<MemoryId>>
     }
 }
 
-/// Lets another memory stand for this one. Both say so; of a draft, which goes, only the other one does.
+/// Replaces a memory by another one. Both files contain the link; a draft is deleted, so only the other file does.
 pub fn supersede(
     stores: &Stores,
     older: &Stored,

@@ -1,5 +1,5 @@
-//! Memories that rules of earlier versions wrote and that stay in the repository because git has them: `review` lists
-//! them together, and one option puts them all aside.
+//! Memories that rules of earlier versions wrote, and that stay in the repository because git contains them: `review`
+//! lists them together, and one option archives them all.
 
 use std::io::Write;
 
@@ -13,7 +13,7 @@ use crate::failure::Result;
 use crate::stores::Stores;
 use crate::view;
 
-/// Memories that are listed.
+/// Maximum memories listed.
 const LISTED_MAX: usize = 10;
 
 /// Returns whether rules of an earlier version wrote a memory.
@@ -21,7 +21,7 @@ pub fn is_one(memory: &Memory) -> bool {
     memory.source.extractor.as_deref().is_some_and(Source::is_retired)
 }
 
-/// Returns the memories that rules of earlier versions wrote and no person decided about.
+/// Returns the memories that rules of earlier versions wrote, and that no person decided about.
 pub fn all(stores: &Stores) -> Result<Vec<Stored>> {
     let seen = Reviewed::read(&stores.project.home);
     let undecided = stores.project.undecided()?;
@@ -35,7 +35,7 @@ pub fn all(stores: &Stores) -> Result<Vec<Stored>> {
     Ok(memories)
 }
 
-/// Lists them.
+/// Lists the memories.
 pub fn list(memories: &[Stored], out: &mut dyn Write) -> Result {
     if memories.is_empty() {
         return Ok(());
@@ -55,7 +55,7 @@ pub fn list(memories: &[Stored], out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Puts them aside, once a person at a terminal confirmed it.
+/// Archives the memories; at a terminal only after a confirmation.
 pub fn drop_all(stores: &Stores, out: &mut dyn Write) -> Result {
     let memories = all(stores)?;
     if memories.is_empty() {

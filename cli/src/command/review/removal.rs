@@ -1,4 +1,4 @@
-//! Taking a memory out of recall, as `forget`, `review` and the browser do it.
+//! Archiving or deleting a memory, for `forget`, `review` and the browser.
 
 use std::io::Write;
 
@@ -11,14 +11,14 @@ use crate::stores::Stores;
 use crate::view::plain;
 use crate::view::style::{NAME, paint};
 
-/// Says that a memory is gone for good.
+/// Prints that a memory was deleted.
 pub fn tell_deleted(stored: &Stored, out: &mut dyn Write) -> Result {
     let memory = &stored.memory;
     writeln!(out, "Deleted {} {}.", paint(NAME, memory.id.short()), plain(&memory.title))?;
     Ok(())
 }
 
-/// Takes one memory out of recall, and says so.
+/// Archives or deletes one memory, and prints that.
 pub fn put_aside(
     stores: &Stores,
     store: &Store,

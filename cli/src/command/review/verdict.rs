@@ -14,7 +14,7 @@ use crate::stores::Stores;
 use crate::view::style::{NAME, paint};
 use crate::view::{self, plain};
 
-/// Finds a memory that is held back by its id, or by `ID@MARK`: as it was when that was told.
+/// Finds a withheld memory by its id, or by `ID@MARK`, which fails if its text no longer has this mark.
 pub fn held_by_id(stores: &Stores, asked: &str) -> Result<Stored> {
     let id = asked.split_once('@').map_or(asked, |(id, _)| id);
     let (_, stored) = stores.find(id)?;
@@ -27,12 +27,12 @@ pub fn held_by_id(stores: &Stores, asked: &str) -> Result<Stored> {
     Ok(stored)
 }
 
-/// Lets out a memory that is held back, by its id or by `ID@MARK`.
+/// Releases a withheld memory, given its id or `ID@MARK`.
 pub fn release_by_id(stores: &Stores, asked: &str, out: &mut dyn Write) -> Result {
     release(stores, &held_by_id(stores, asked)?, out)
 }
 
-/// Lets out a memory as `stored` has it: what came into its file since stays held.
+/// Releases the text in `stored`: later changes of its file stay withheld.
 pub fn release(stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
     let store = stores.store_of(stored);
     let redactor = store.redactor(&stores.settings);
@@ -53,12 +53,12 @@ pub fn not_held(stored: &Stored) -> Failure {
     ))
 }
 
-/// Takes a held memory into the memory folder.
+/// Moves a pending memory into the memory folder.
 pub fn accept(stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
     accept_seen(stores, stored, false, out)
 }
 
-/// Takes a held memory in with all others; one that needs a look of its own stays.
+/// Accepts a pending memory together with others; one that needs a separate review stays pending.
 pub fn accept_or_leave(stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
     let redactor = stores.redactor_for_writing(&stores.project)?;
     let mut memory = redactor.redacted(&stored.memory);
@@ -83,7 +83,7 @@ pub fn accept_seen(stores: &Stores, stored: &Stored, seen: bool, out: &mut dyn W
     let promoted = credentials::promote(stores, stored, seen, &redactor)?;
     stores.note_saved(&stores.project, &promoted, &redactor)?;
     for older in &promoted.memory.supersedes {
-        // It may be gone by now, or be replaced by something else.
+        // It may have been removed or replaced by another memory.
         if let Ok((_, older)) = stores.find(&older.to_string())
             && older.memory.superseded_by.is_none()
         {
@@ -98,7 +98,7 @@ pub fn accept_seen(stores: &Stores, stored: &Stored, seen: bool, out: &mut dyn W
     Ok(())
 }
 
-/// Turns a draft down: it is not learned again.
+/// Rejects a draft, so that it is not learned again.
 pub fn reject(stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
     let memory = &stored.memory;
     let redactor = stores.project.redactor(&stores.settings);
@@ -111,7 +111,7 @@ pub fn reject(stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
 /// Finds an accepted memory by its id.
 ///
 /// # Errors
-/// When it is held already, is the user's own, or git has its file.
+/// Returns an error if it is already pending, belongs to the user, or if git contains its file.
 pub fn accepted_by_id(stores: &Stores, id: &str) -> Result<Stored> {
     let (store, stored) = stores.find(id)?;
     let short = stored.memory.id.short();
@@ -129,7 +129,7 @@ pub fn accepted_by_id(stores: &Stores, id: &str) -> Result<Stored> {
     Ok(stored)
 }
 
-/// Puts an accepted memory back to held.
+/// Makes an accepted memory pending again.
 pub fn hold(stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
     let project = &stores.project;
     let held = project.hold(stored.memory.id)?;
@@ -145,6 +145,6 @@ pub fn hold(stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
         "Held again: {} {title}. It is private until `throughline review --accept {id}`.",
         paint(NAME, &id)
     )?;
-    // What it replaced is alone in the repository now.
+    // The memory that it had replaced is now the only one in the repository.
     neighbours::hold_again(stores, &held.memory, out)
 }

@@ -1,5 +1,5 @@
-//! Why a memory was given, or was not: its receipts, and what became of it with the last prompts, as
-//! recall answers them now.
+//! Explains why a memory was injected or not: its receipts, and its result for the last prompts with the present
+//! index.
 
 use std::io::Write;
 
@@ -17,11 +17,11 @@ use crate::stores::Stores;
 use crate::view::style::{NAME, QUIET, STRONG, paint};
 use crate::view::{self, clock, plain, wrap};
 
-/// Sessions whose prompts are looked at, the last ones.
+/// Maximum sessions whose prompts are tried, the latest ones.
 const SESSIONS_MAX: usize = 8;
-/// Receipts that are looked through.
+/// Maximum receipts that are read.
 const RECEIPTS_MAX: usize = 2_000;
-/// Columns of a prompt that are shown.
+/// Maximum columns of a prompt.
 const PROMPT_COLUMNS_MAX: usize = 70;
 
 #[derive(Serialize)]
@@ -32,7 +32,7 @@ struct WhyMemoryView {
     prompts: Vec<TriedPrompt>,
 }
 
-/// A time that it was given.
+/// An injection of the memory.
 #[derive(Serialize)]
 struct GivenAt {
     at: Timestamp,
@@ -42,12 +42,12 @@ struct GivenAt {
     score: f32,
 }
 
-/// A prompt and what became of the memory.
+/// A prompt with the result for the memory.
 #[derive(Serialize)]
 struct TriedPrompt {
     at: Timestamp,
     prompt: String,
-    /// Sentence on what becomes of the memory.
+    /// Sentence about the result.
     fate: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     score: Option<f32>,
@@ -55,13 +55,13 @@ struct TriedPrompt {
     gate: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     threshold: Option<f32>,
-    /// Reason for which it is given though its gate is below the threshold.
+    /// Reason for its injection if its gate is below the threshold.
     #[serde(skip_serializing_if = "Option::is_none")]
     let_through: Option<&'static str>,
 }
 
 impl TriedPrompt {
-    /// Returns its score in words: what the gate asked for, and what else opened it.
+    /// Returns its scores in words: the gate, the threshold, and other reasons that opened the gate.
     fn scores(&self) -> String {
         match (self.score, self.gate, self.threshold) {
             (Some(score), Some(gate), Some(threshold)) => {
@@ -77,7 +77,7 @@ impl TriedPrompt {
     }
 }
 
-/// Reports the last times that a memory was given and its fate with the last prompts, `detail.others` of each.
+/// Prints the last injections of a memory, and its results for the last prompts, `detail.others` of each.
 pub fn run(
     stored: &Stored,
     detail: TraceDetail,
@@ -125,13 +125,13 @@ fn asked(
         fate,
         score: traced.map(|traced| traced.fused),
         gate: traced.map(|traced| traced.gate),
-        // JSON knows no infinity.
+        // JSON cannot represent infinity.
         threshold: traced.map(|traced| traced.threshold).filter(|it| it.is_finite()),
         let_through: traced.and_then(trace::let_through),
     }
 }
 
-/// Returns the sentence on a candidate: why it is given, or why it is not.
+/// Returns the sentence about a candidate: why it is injected or not.
 fn fate(traced: &Traced, prompt: &str) -> String {
     let occasion = InjectionOccasion::Prompt;
     let instead = traced.instead.map(|id| id.short());
@@ -210,7 +210,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns what is told of a candidate with a gate, a threshold, and a name in the prompt or none.
+    /// Returns the text about a candidate with a gate and a threshold, named in the prompt or not.
     fn told(gate: f32, threshold: f32, named: bool, outcome: CandidateOutcome) -> String {
         let traced = Traced {
             id: MemoryId([1; 16]),

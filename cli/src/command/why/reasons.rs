@@ -1,9 +1,9 @@
-//! Sentences on why a memory is given, and why another is not.
+//! Sentences that explain why a memory is injected or not.
 
 use memory_store::recall::CandidateOutcome;
 use memory_store::text::{each_term, each_word};
 
-/// Occasion on which something is given.
+/// Occasion of an injection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InjectionOccasion {
     /// A session begins.
@@ -58,14 +58,14 @@ impl InjectionOccasion {
     }
 }
 
-/// Returns the sentence for a reason as receipts and recall have it. Reasons name the stems of words: `text`, the question
-/// or the memory, has them as they are written.
+/// Returns the sentence for a reason in a receipt or a result of recall. Reasons contain the stems of words; `text`,
+/// the query or the memory, contains their written forms.
 pub fn given(why: &str, occasion: InjectionOccasion, text: &str) -> String {
     format!("{}.", clause(why, occasion, text))
 }
 
-/// Returns the sentence on something that fits for this reason and is not given all the same. `instead` is the short id
-/// of what is given in its place.
+/// Returns the sentence for a match that is not injected. `instead` is the short id of the memory injected in its
+/// place.
 pub fn left_out(
     why: &str,
     occasion: InjectionOccasion,
@@ -79,7 +79,7 @@ pub fn left_out(
     format!("{}, but {but}.", clause(why, occasion, text))
 }
 
-/// Returns what keeps a candidate from being given, as a clause; of what is given, that.
+/// Returns the obstacle to an injection as a clause, or a clause for an injected candidate.
 pub const fn obstacle(outcome: CandidateOutcome) -> &'static str {
     match outcome {
         CandidateOutcome::Hit => "it is given",
@@ -96,7 +96,7 @@ pub const fn obstacle(outcome: CandidateOutcome) -> &'static str {
     }
 }
 
-/// Returns a reason as a clause with a capital letter. A reason of another version stays as it is.
+/// Returns a reason as a clause with a capital letter. A reason of another version is unchanged.
 fn clause(why: &str, occasion: InjectionOccasion, text: &str) -> String {
     let query = occasion.query();
     let fixed = match why {
@@ -140,7 +140,7 @@ fn clause(why: &str, occasion: InjectionOccasion, text: &str) -> String {
     format!("Reason: {why}")
 }
 
-/// Returns the clause on words in common; `words` is a list of stems with commas, perhaps with the mark of an earlier
+/// Returns the clause about shared words; `words` is a list of stems with commas, possibly with the mark of an earlier
 /// prompt.
 fn shared(words: &str, query: &str, text: &str) -> String {
     const BEFORE: &str = ", and the prompt before";
@@ -164,7 +164,7 @@ fn shared(words: &str, query: &str, text: &str) -> String {
     }
 }
 
-/// Returns the shortest word of a text that has this stem, in small letters.
+/// Returns the shortest word of a text with this stem, in lower case.
 fn as_written(stem: &str, text: &str) -> Option<String> {
     let mut found: Option<String> = None;
     each_word(text, &mut |word, _| {
@@ -232,7 +232,7 @@ mod tests {
             told("The Database of two_writers is busy"),
             "It shares the words \"database\", \"busy\" and \"two_writers\" with the error."
         );
-        // A memory's title has some of them alone.
+        // A memory's title contains only some of them.
         assert_eq!(
             told("Databases are locked"),
             "It shares the word \"databases\" with the error."

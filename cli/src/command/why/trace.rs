@@ -1,5 +1,4 @@
-//! Trace of a prompt, a file or an error: what it would bring, and what became of everything else; the answer to
-//! "why not that one".
+//! Trace of a prompt, a file or an error: what would be injected, and why other candidates would not.
 
 use std::io::Write;
 
@@ -59,14 +58,14 @@ fn obstacle<S: Serializer>(
     to.serialize_str(reasons::obstacle(*outcome))
 }
 
-/// Question that is tried.
+/// Kind of trial.
 #[derive(Clone, Copy, Debug)]
 pub enum Trial {
-    /// The text as a prompt.
+    /// The text is a prompt.
     Prompt,
-    /// The text as the path of a file that is touched.
+    /// The text is the path of a file that is read or edited.
     File,
-    /// The text as the output of a command that failed.
+    /// The text is the output of a failed command.
     Error,
 }
 
@@ -80,16 +79,16 @@ impl Trial {
     }
 }
 
-/// Amount of detail that a person is shown.
+/// Amount of detail in the output.
 #[derive(Clone, Copy, Debug)]
 pub struct TraceDetail {
-    /// Memories that would not be given, at most.
+    /// Maximum memories shown that would not be injected.
     pub others: usize,
     /// Whether scores are shown.
     pub scores: bool,
 }
 
-/// Words about a candidate that the question names by its path, title or error.
+/// Text for a candidate that the query names by its path, title or error.
 const NAMED: &str = "named, so the gate is open";
 
 /// Tries a text without injecting anything.
@@ -195,7 +194,7 @@ fn show_scores(traced: &Traced, detail: TraceDetail, out: &mut dyn Write) -> Res
     Ok(())
 }
 
-/// A candidate's score and what it is the sum of, and what the gate made of it.
+/// Formats a candidate's score with its components, and the result of the gate.
 fn sums(traced: &Traced) -> String {
     let Traced { fused, words, trust, more, gate, threshold, .. } = traced;
     let mut text = format!("score {fused:.2} = words {words:.2}");
@@ -214,7 +213,7 @@ fn sums(traced: &Traced) -> String {
     text
 }
 
-/// Returns what let a hit through where its own gate did not.
+/// Returns the reason why a hit passed although its own gate was closed.
 pub fn let_through(traced: &Traced) -> Option<&'static str> {
     if traced.outcome != CandidateOutcome::Hit || traced.gate >= traced.threshold {
         return None;
@@ -225,7 +224,7 @@ pub fn let_through(traced: &Traced) -> Option<&'static str> {
     })
 }
 
-/// Returns whether a hit is given only because another one answers.
+/// Returns whether a hit is only injected together with another one that matches.
 pub fn is_beside(traced: &Traced) -> bool {
     !traced.named && let_through(traced).is_some()
 }

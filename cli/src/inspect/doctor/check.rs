@@ -1,52 +1,52 @@
-//! The outcome of a look at one link of the chain: how it is, what was seen, and what helps.
+//! Result of a check: state, observation and remedy.
 
 use serde::Serialize;
 
 use crate::failure::Failure;
 
-/// One link of the chain.
+/// A check of one link in the chain.
 #[derive(Debug, Serialize)]
 pub struct HealthCheck {
-    /// The link.
+    /// Name of the link.
     pub name: &'static str,
-    /// How it is.
+    /// Its state.
     pub state: CheckState,
     /// Observation.
     pub seen: String,
-    /// Remedy, where something is wrong.
+    /// Remedy, if there is a problem.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
 }
 
-/// How a link is.
+/// State of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CheckState {
-    /// As it should be.
+    /// No problem.
     Good,
-    /// It works, but somebody should know.
+    /// It works, with a warning.
     Care,
-    /// The chain is broken here.
+    /// It is broken.
     Bad,
 }
 
 impl HealthCheck {
-    /// A link that is as it should be.
+    /// Returns a check without a problem.
     pub fn good(name: &'static str, seen: impl Into<String>) -> Self {
         Self { name, state: CheckState::Good, seen: seen.into(), remedy: None }
     }
 
-    /// A link that works, with something to know.
+    /// Returns a check with a warning.
     pub fn care(name: &'static str, seen: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { name, state: CheckState::Care, seen: seen.into(), remedy: Some(remedy.into()) }
     }
 
-    /// A broken link.
+    /// Returns a check with an error.
     pub fn bad(name: &'static str, seen: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { name, state: CheckState::Bad, seen: seen.into(), remedy: Some(remedy.into()) }
     }
 
-    /// A link that could not be looked at; what helps is what the failure says, if it does.
+    /// Returns a check that could not be run; the remedy is the failure's hint, if any.
     pub fn failed(name: &'static str, failure: &Failure) -> Self {
         Self {
             name,

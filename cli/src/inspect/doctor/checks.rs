@@ -1,4 +1,4 @@
-//! The links of the chain from Claude Code to memories, in the order in which it runs.
+//! Checks of the chain from Claude Code to memories, in the order of processing.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -38,22 +38,22 @@ use crate::stores::Stores;
 use crate::view::{self, are, clock, plural};
 use crate::world::World;
 
-/// Claude Code deletes transcripts after this many days unless its settings say otherwise.
+/// Days after which Claude Code deletes transcripts by default.
 const CLEANUP_DAYS_DEFAULT: u64 = 30;
 
-/// A hook that takes longer than this with nothing to do is noticed by people.
+/// Longest run time of an idle hook that users do not notice.
 const HOOK_SLOW: Duration = Duration::from_millis(50);
 
-/// Memories whose files are compared with the index.
+/// Maximum memories whose files are compared with the index.
 const SEARCH_MAX: usize = 1_000;
 
 /// Remedy for an index that cannot be read.
 const REBUILD: &str = "Run `throughline sync`, which makes it again.";
 
-/// Longest time that notes of hooks may wait for the processor.
+/// Longest time that notes of hooks may await processing.
 const UNPROCESSED_MS_MAX: i64 = DAY_MS;
 
-/// Looks at all links.
+/// Runs all checks.
 pub fn all(world: &World, found: Result<Tree>) -> Vec<HealthCheck> {
     let tree = found.as_ref().ok();
     let root = tree.map_or_else(|| world.root(), |tree| tree.root.clone());
@@ -139,7 +139,7 @@ fn client(world: &World) -> HealthCheck {
     }
 }
 
-/// Without git a project works by its path.
+/// Checks git. Without it a project is identified only by its path.
 fn git() -> HealthCheck {
     const NAME: &str = "git";
     match processor::git::version::check() {
@@ -153,7 +153,7 @@ fn git() -> HealthCheck {
     }
 }
 
-/// Stores of the formats that this program reads and writes.
+/// Checks that the stores have formats that this program can read and write.
 fn formats(world: &World, tree: Option<&Tree>) -> HealthCheck {
     const NAME: &str = "formats";
     let sites = match tree {
@@ -181,7 +181,7 @@ fn formats(world: &World, tree: Option<&Tree>) -> HealthCheck {
     }
 }
 
-/// The note that explains the memory folder to teammates.
+/// Checks the README that explains the memory folder to teammates.
 fn readme(tree: &Tree) -> Option<HealthCheck> {
     const NAME: &str = "README";
     let memories = tree.store().join("memories");
@@ -228,12 +228,12 @@ fn installed(world: &World) -> Vec<HealthCheck> {
     faults
 }
 
-/// Says how to get the programs again.
+/// Describes how to install the programs again.
 fn again(world: &World) -> String {
     format!("{}.", Installation::find(world).again(&world.home))
 }
 
-/// Programs of different builds may not read one another's files.
+/// Checks that all programs are of the same build, since others may be unable to read their files.
 fn same_build(world: &World) -> HealthCheck {
     const NAME: &str = "programs";
     let ours = env!("CARGO_PKG_VERSION");
@@ -283,7 +283,7 @@ fn registered(world: &World, root: &Path, plugin: &Plugin) -> HealthCheck {
         .map(|file| file.path.display().to_string())
         .collect();
     if run_twice(&found) {
-        // Claude Code runs the same handler once; two that are written differently both run.
+        // Claude Code runs identical handlers once, but handlers that are written differently both run.
         let seen = format!("registered in {}: each hook runs twice", files.join(" and "));
         return HealthCheck::care(
             NAME,
@@ -304,8 +304,8 @@ fn registered(world: &World, root: &Path, plugin: &Plugin) -> HealthCheck {
     }
 }
 
-/// The events that are registered nowhere; `None` when no hook of ours is in a settings file. The plugin brings the
-/// events of each program that no settings file names.
+/// Returns the events without a registered hook; `None` if no settings file contains a hook of ours. The plugin
+/// registers the events of each program that no settings file contains.
 fn missing_events(found: &[FileRegistrations], plugin: &Plugin) -> Option<Vec<&'static str>> {
     let registered: Vec<&hooks::HookEvent> =
         found.iter().flat_map(|file| &file.hooks).flatten().map(|(hook, _)| *hook).collect();
@@ -321,7 +321,7 @@ fn missing_events(found: &[FileRegistrations], plugin: &Plugin) -> Option<Vec<&'
     Some(missing.map(|hook| hook.event).collect())
 }
 
-/// Whether an event has handlers of ours that differ.
+/// Returns whether an event has several of our handlers that differ.
 fn run_twice(found: &[FileRegistrations]) -> bool {
     let mut handlers: Vec<(&str, &serde_json::Value)> = found
         .iter()
@@ -339,7 +339,7 @@ fn program_paths(found: &[FileRegistrations]) -> impl Iterator<Item = PathBuf> {
     handlers.filter_map(|(_, handler)| hooks::program_path(handler))
 }
 
-/// How long transcripts stay, which is how long there is to read them.
+/// Checks how long transcripts are kept, which limits the time to read them.
 fn transcripts_kept(world: &World, root: &Path) -> HealthCheck {
     const NAME: &str = "clean-up";
     let found = register::find_hooks(world, root);
@@ -360,7 +360,7 @@ fn transcripts_kept(world: &World, root: &Path) -> HealthCheck {
     }
 }
 
-/// Runs each hook with an empty payload in a folder nobody vouched for: it must be silent.
+/// Runs each hook with an empty payload in an untrusted folder, where it must print nothing.
 fn fired(world: &World) -> Vec<HealthCheck> {
     const NAME: &str = "dry run";
     let mut slowest = None;
@@ -376,7 +376,7 @@ fn fired(world: &World) -> Vec<HealthCheck> {
             }
         }
     }
-    // None is there; that is told already.
+    // No hook program exists, which another check reports.
     let Some(slowest) = slowest else { return Vec::new() };
     let seen =
         format!("each hook ends by itself, in {:.1} ms at most", slowest.as_secs_f64() * 1e3);
@@ -391,7 +391,7 @@ fn fired(world: &World) -> Vec<HealthCheck> {
     }]
 }
 
-/// Returns a program that is registered as a hook and is not there.
+/// Returns a registered hook program that does not exist.
 pub fn gone_program(found: &[FileRegistrations]) -> Option<PathBuf> {
     program_paths(found).find(|path| !path.is_file())
 }
@@ -434,7 +434,7 @@ fn private_folders(world: &World) -> HealthCheck {
             return HealthCheck::bad(NAME, seen, "Give yourself the right to read and write it.");
         }
     }
-    // Folders within a closed one are out of reach; the command has closed the outer ones where it may.
+    // Folders within a closed one are inaccessible; the command has closed the outer ones where it may.
     let open = private_folders::open_to_others(&world.dirs);
     match open.first() {
         None => HealthCheck::good(NAME, format!("{data} is yours alone")),
@@ -538,7 +538,7 @@ fn store(stores: &Stores, now: Timestamp) -> Vec<HealthCheck> {
     checks
 }
 
-/// Tells of a rule by which git ignores memories that are meant to be committed.
+/// Reports a rule by which git ignores memories that are meant to be committed.
 fn ignored(world: &World, tree: &Tree) -> Option<HealthCheck> {
     let mode = identity::mode(&world.dirs, tree.project).ok()?;
     let rule = match mode {
@@ -549,7 +549,7 @@ fn ignored(world: &World, tree: &Tree) -> Option<HealthCheck> {
     Some(HealthCheck::care("sharing", rule.told(), remedy))
 }
 
-/// Tells of memories that are held back: that is no fault, but somebody has to look at them.
+/// Reports withheld memories: this is not an error, but the user has to review them.
 fn held(stores: &Stores) -> Option<HealthCheck> {
     const NAME: &str = "held back";
     match stores.held() {
@@ -577,7 +577,7 @@ fn index(world: &World, tree: &Tree) -> HealthCheck {
         Ok(None) => return HealthCheck::care(NAME, "there is none yet", "Run `throughline sync`."),
         Err(error) => return HealthCheck::bad(NAME, error.to_string(), REBUILD),
     };
-    // Every byte is read, so that nothing damaged passes.
+    // Every byte is read, so that all damage is found.
     if let Some(damage) = crate::inspect::damage::of_indexes(world, tree, Depth::Bytes) {
         return HealthCheck::bad(NAME, damage.to_string(), REBUILD);
     }

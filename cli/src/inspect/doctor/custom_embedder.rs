@@ -1,4 +1,4 @@
-//! Whether the second space serves: its model and its vectors.
+//! Checks of the second space: its model and its vectors.
 
 use memory_store::layout::Tree;
 use memory_store::settings::Embedder;
@@ -8,7 +8,7 @@ use super::check::HealthCheck;
 use super::ollama::Served;
 use crate::world::World;
 
-/// In one line: the model, how many memories have its vectors, and who asks it.
+/// Returns a line with the model, the number of memories with its vectors, and the program that uses it.
 pub fn shown(world: &World, tree: &Tree, embedder: &Embedder) -> String {
     told(standing(&world.dirs.tree(&tree.root), embedder), embedder)
 }
@@ -21,7 +21,7 @@ fn told(standing: Option<(usize, usize)>, embedder: &Embedder) -> String {
     format!("{} ({}), {have}", embedder.model, embedder.provider)
 }
 
-/// Whether the model answers and every memory has its vector.
+/// Checks that the model is available and every memory has a vector.
 pub fn check(world: &World, tree: Option<&Tree>, embedder: &Embedder) -> HealthCheck {
     const NAME: &str = "second space";
     let served = Served {

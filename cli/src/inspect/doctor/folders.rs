@@ -1,4 +1,4 @@
-//! Whether folders can be read and written, asked by trying: modes, owners and how a disk is mounted say too little.
+//! Checks whether folders can be read and written by trying it: modes, owners and mount options are insufficient.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::failure::{Failure, Result};
 
-/// Fails where what lies in a folder cannot be listed.
+/// Fails if the contents of a folder cannot be listed.
 pub fn check_readable(folder: &Path) -> Result {
     match fs::read_dir(folder) {
         Ok(_) => Ok(()),
@@ -15,7 +15,7 @@ pub fn check_readable(folder: &Path) -> Result {
     }
 }
 
-/// Fails where nothing can be put into a folder, or, if it is not there, where it could not be made. No trace is left.
+/// Fails if no file can be created in a folder, or if a missing folder could not be created. Leaves no trace.
 pub fn check_writable(folder: &Path) -> Result {
     let there = folder.ancestors().find(|above| match fs::metadata(above) {
         Ok(_) => true,
@@ -33,7 +33,7 @@ fn is_missing(error: &std::io::Error) -> bool {
 }
 
 fn failure(folder: &Path, what: &str, error: &std::io::Error) -> Failure {
-    // The library of temporary files names one in its message.
+    // The message of the library for temporary files contains a path.
     let why = match error.raw_os_error() {
         Some(code) => std::io::Error::from_raw_os_error(code).to_string(),
         None => error.kind().to_string(),
@@ -55,7 +55,7 @@ mod tests {
         check_readable(&deep).unwrap();
         check_writable(&deep).unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-        // Nobody, whatever their rights, makes a file there.
+        // No user can create a file there, regardless of permissions.
         let said = check_writable(Path::new("/proc/throughline")).unwrap_err();
         assert!(said.to_string().starts_with("/proc cannot be written: "), "{said}");
     }

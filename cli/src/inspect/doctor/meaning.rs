@@ -1,4 +1,4 @@
-//! Whether recall goes by meaning as well as by words.
+//! Checks whether recall uses meaning in addition to words.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ use crate::world::World;
 pub enum Meaning {
     /// Words and meaning.
     Both,
-    /// Words alone, for a reason.
+    /// Only words, with the reason.
     Words(String),
 }
 
@@ -29,7 +29,7 @@ impl fmt::Display for Meaning {
     }
 }
 
-/// Finds out what recall goes by in a working tree.
+/// Determines the basis of recall in a working tree.
 pub fn of(world: &World, tree: &Tree) -> Meaning {
     let table = match world.dirs.models.as_deref().map(Table::open) {
         Some(Ok(table)) => table,
@@ -42,7 +42,7 @@ pub fn of(world: &World, tree: &Tree) -> Meaning {
         Some(Ok(head)) if head.map(|head| head.space) != Some(table.space()) => {
             Meaning::Words("the index was made without this model: `throughline sync`".to_owned())
         }
-        // Without memories there is nothing to compare; damage is told elsewhere.
+        // Without memories there is nothing to compare; damage is reported by another check.
         Some(_) | None => Meaning::Both,
     }
 }
@@ -56,7 +56,7 @@ fn reason(error: &Error) -> String {
     }
 }
 
-/// The link of the chain that the embedder's files are.
+/// Checks the embedder's files.
 pub fn check(world: &World, tree: Option<&Tree>) -> HealthCheck {
     const NAME: &str = "model";
     let again = |until: &str| {

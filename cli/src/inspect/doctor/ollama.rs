@@ -1,4 +1,4 @@
-//! Whether a local Ollama answers, so that it can be offered.
+//! Checks for a local Ollama that could be used.
 
 use memory_store::settings::Llm;
 use processor::llm::local_models;
@@ -8,7 +8,7 @@ use crate::setup::settings;
 use crate::view;
 use crate::world::World;
 
-/// Says that a local Ollama could help, when one answers, or why that was not asked.
+/// Suggests a local Ollama if one is running, or returns the reason why it was not queried.
 pub fn offer(world: &World) -> Option<String> {
     let models = match models(world, "", &[]) {
         Ok(models) => models?,
@@ -27,7 +27,7 @@ pub fn offer(world: &World) -> Option<String> {
     })
 }
 
-/// Names models that fit into this machine's memory, with the commands that get them.
+/// Names models that fit into this machine's memory, with the commands to download them.
 pub fn models_to_get() -> String {
     let memory = local_models::memory_bytes();
     let proposed = memory.map(local_models::proposed).unwrap_or_default();
@@ -44,8 +44,8 @@ pub fn models_to_get() -> String {
     )
 }
 
-/// The models of the Ollama at `host`; of that in the usual place when it is empty. `Err` says why another machine is
-/// not asked.
+/// Returns the models of the Ollama at `host`, or at the default address if it is empty. `Err` contains the reason why
+/// another machine is not queried.
 pub fn models(
     world: &World,
     host: &str,
@@ -54,7 +54,7 @@ pub fn models(
     processor::llm::probe(host, world.ollama_host.as_deref(), consented_hosts)
 }
 
-/// Whether the configured model is there, or could be asked.
+/// Checks that the configured model is available, or could be used.
 pub fn check(world: &World, llm: &Llm) -> HealthCheck {
     if llm.provider != "ollama" {
         let name = format!("{} ({})", llm.model, llm.provider);
@@ -78,24 +78,24 @@ pub fn check(world: &World, llm: &Llm) -> HealthCheck {
     served.problem(world).unwrap_or_else(|| served.good())
 }
 
-/// A model that the settings name.
+/// A model in the settings.
 pub struct Served<'a> {
     /// The name of the check.
     pub check: &'static str,
     /// The table of the settings.
     pub table: &'static str,
-    /// Its host; empty for the usual place.
+    /// Its host; empty for the default address.
     pub host: &'a str,
-    /// The machines that the user agreed to.
+    /// The machines that the user has agreed to.
     pub consented_hosts: &'a [String],
     /// The model's name.
     pub model: &'a str,
-    /// Consequence of its absence.
+    /// Consequence of a missing model.
     pub without: &'static str,
 }
 
 impl Served<'_> {
-    /// Says what stands in its way; `None` when the model is there.
+    /// Returns the problem with the model; `None` if it is available.
     pub fn problem(&self, world: &World) -> Option<HealthCheck> {
         let Self { check, table, host, consented_hosts, model, without } = *self;
         let models = match models(world, host, consented_hosts) {
@@ -117,7 +117,7 @@ impl Served<'_> {
                 ));
             }
         };
-        // Ollama lists `name:latest` for what is called `name`.
+        // Ollama lists the model `name` as `name:latest`.
         let is_it = |listed: &String| listed == model || *listed == format!("{model}:latest");
         (!models.iter().any(is_it)).then(|| {
             let remedy = format!("Run `ollama pull {model}`.");
@@ -125,7 +125,7 @@ impl Served<'_> {
         })
     }
 
-    /// That the model is there.
+    /// Returns the check for an available model.
     pub fn good(&self) -> HealthCheck {
         HealthCheck::good(self.check, format!("{} answers", self.model))
     }

@@ -1,4 +1,4 @@
-//! Checks of `doctor` where Throughline's plugin of Claude Code brings hooks and MCP server.
+//! Checks of `doctor` for hooks and MCP server that are provided by the Claude Code plugin.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::setup::claude::plugin::{Plugin, program};
 use crate::setup::claude::{hooks, register, server};
 use crate::world::World;
 
-/// Says where the hooks come from when no settings file has them.
+/// Reports the source of the hooks if no settings file contains them.
 pub fn hooks(name: &'static str, plugin: &Plugin, world: &World, root: &Path) -> HealthCheck {
     match plugin {
         Plugin::On { name: plugin, .. } => {
@@ -28,7 +28,7 @@ pub fn hooks(name: &'static str, plugin: &Plugin, world: &World, root: &Path) ->
     }
 }
 
-/// Says where the MCP server comes from when no file of servers has it.
+/// Reports the source of the MCP server if no server file contains it.
 pub fn server(name: &'static str, plugin: &Plugin) -> HealthCheck {
     match plugin {
         Plugin::On { name: plugin, .. } => {
@@ -46,7 +46,7 @@ pub fn server(name: &'static str, plugin: &Plugin) -> HealthCheck {
     }
 }
 
-/// Looks whether the plugin's launcher finds the programs, and those of this installation; nothing where it is off.
+/// Checks that the plugin's launcher finds the programs, and those of this installation; `None` if the plugin is off.
 pub fn programs(world: &World, plugin: &Plugin) -> Option<HealthCheck> {
     const NAME: &str = "plugin";
     let Plugin::On { name, settings } = plugin else { return None };
@@ -68,7 +68,7 @@ pub fn programs(world: &World, plugin: &Plugin) -> Option<HealthCheck> {
     Some(HealthCheck::good(NAME, format!("{name} is on in {}", settings.display())))
 }
 
-/// Says that the plugin is on but not there, and what helps.
+/// Describes a plugin that is on but not installed, and the remedy.
 fn not_installed(plugin: &str, settings: &Path) -> (String, String) {
     let settings = settings.display();
     (

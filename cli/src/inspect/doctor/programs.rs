@@ -1,4 +1,4 @@
-//! Our programs beside this one: whether they are there, and whether they run.
+//! Checks of our programs installed beside this one: whether they exist and run.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -10,7 +10,7 @@ use memory_store::background;
 use crate::answer;
 use crate::setup::claude::{hooks, server};
 
-/// How long a program may take to answer a question.
+/// Longest time for an answer of a program.
 const ANSWER_MAX: Duration = Duration::from_secs(2);
 
 /// Our programs beside this one.
@@ -18,15 +18,15 @@ pub fn all() -> impl Iterator<Item = &'static str> {
     hooks::PROGRAMS.into_iter().chain([background::PROGRAM, server::PROGRAM])
 }
 
-/// Whether a program says `--version`, and which.
+/// Returns the version that a program prints for `--version`; `None` if it fails.
 pub fn version(path: &Path) -> Option<String> {
     let answer = answer::version(path, ANSWER_MAX)?;
     let version = answer.split_whitespace().last()?;
     version.starts_with(|c: char| c.is_ascii_digit()).then(|| version.to_owned())
 }
 
-/// Runs a hook with an empty payload, where nobody vouched for anything. Returns how long it took,
-/// or what is wrong: it must end by itself, with success, and say nothing.
+/// Runs a hook with an empty payload in an untrusted folder. Returns its duration, or the problem: it must end by
+/// itself, with success, and print nothing.
 pub fn dry_run(hook: &Path) -> Result<Duration, String> {
     let start = Instant::now();
     let mut child = Command::new(hook)
@@ -38,7 +38,7 @@ pub fn dry_run(hook: &Path) -> Result<Duration, String> {
         .spawn()
         .map_err(|error| error.to_string())?;
     if let Some(mut stdin) = child.stdin.take() {
-        // It may have ended before it read anything.
+        // The hook may end before it reads its input.
         let _ = stdin.write_all(b"{}");
     }
     let ended = answer::wait(&mut child, ANSWER_MAX).ok_or("does not end")?;

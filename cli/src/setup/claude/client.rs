@@ -1,4 +1,4 @@
-//! The installed Claude Code client: its version decides which events may be registered.
+//! The installed Claude Code client, whose version determines which events can be registered.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use processor::programs;
 use crate::answer;
 use crate::world::World;
 
-/// How long the client may take to say its version; a slow start is not worth waiting for.
+/// Time limit for the client's version; a slow start is not worth the wait.
 const ANSWER_MAX: Duration = Duration::from_secs(3);
 
 /// A version of Claude Code: major, minor, patch.
@@ -22,7 +22,7 @@ impl std::fmt::Display for ClaudeCodeVersion {
 }
 
 impl ClaudeCodeVersion {
-    /// Reads `2.1.330 (Claude Code)`.
+    /// Parses `2.1.330 (Claude Code)`.
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split_whitespace().next()?.split('.').map(|part| {
             let digits = part.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
@@ -32,13 +32,12 @@ impl ClaudeCodeVersion {
     }
 }
 
-/// The client in `PATH`.
+/// Returns the client found in `PATH`.
 pub fn find(world: &World) -> Option<PathBuf> {
     programs::find(world.path.as_deref(), "claude")
 }
 
-/// Asks the client for its version. `None` when it does not answer in time, or says something
-/// else: then nothing is known.
+/// Runs the client to determine its version; `None` if it exceeds the time limit, or the output is invalid.
 pub fn version(client: &Path) -> Option<ClaudeCodeVersion> {
     ClaudeCodeVersion::parse(&answer::version(client, ANSWER_MAX)?)
 }

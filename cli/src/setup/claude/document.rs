@@ -1,5 +1,4 @@
-//! A settings file of Claude Code, edited in place: what we do not touch keeps its formatting,
-//! its order and its comments.
+//! A settings file of Claude Code, edited in place: unchanged parts keep their formatting, order and comments.
 
 use std::path::Path;
 
@@ -10,13 +9,13 @@ use serde_json::Value;
 use crate::exit;
 use crate::failure::{Failure, Result};
 
-/// Some editors on Windows put it first; JSON parsers take it for an error.
+/// Byte order mark that some editors on Windows write; JSON parsers reject it.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
-/// Text of a file that is new or empty.
+/// Text of a new or empty file.
 const EMPTY: &str = "{}\n";
 
-/// JSON with comments and trailing commas, which people write into settings; nothing looser.
+/// JSON with comments and trailing commas, which users write into settings, but no other extensions.
 const OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
@@ -30,7 +29,7 @@ const OPTIONS: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-/// An open settings file.
+/// A parsed settings file.
 pub struct JsonDocument {
     root: CstRootNode,
     mark: bool,
@@ -38,8 +37,8 @@ pub struct JsonDocument {
 }
 
 impl JsonDocument {
-    /// Parses the text of the file at `path`, whose name is for messages only. A file that does
-    /// not parse, or is no object, is refused: it is the user's to correct.
+    /// Parses the text of the file at `path`, which is only used in messages. Rejects a file that does not parse, or
+    /// is not an object: the user has to correct it.
     pub fn parse(path: &Path, text: Option<&str>) -> Result<Self> {
         let text = text.unwrap_or(EMPTY);
         let (mark, text) = match text.strip_prefix(BYTE_ORDER_MARK) {
@@ -61,31 +60,30 @@ impl JsonDocument {
         Ok(document)
     }
 
-    /// The outermost object.
+    /// Returns the outermost object.
     pub fn object(&self) -> Result<CstObject> {
         self.root.object_value().ok_or_else(|| {
             invalid(format!("{}: the file holds something else than a JSON object", self.name))
         })
     }
 
-    /// The object called `key` in `parent`, created when it is missing. Something else under this
-    /// name is refused.
+    /// Returns the object `key` in `parent`, created if it is missing. Rejects other values.
     pub fn object_in(&self, parent: &CstObject, key: &str) -> Result<CstObject> {
         parent.object_value_or_create(key).ok_or_else(|| self.unexpected(key, "an object"))
     }
 
-    /// Says that `key` does not hold what it has to.
+    /// Returns the failure for a value of `key` that has another type.
     pub fn unexpected(&self, key: &str, expected: &str) -> Failure {
         invalid(format!("{}: `{key}` is not {expected}", self.name))
     }
 
-    /// The text as it stands.
+    /// Returns the present text.
     pub fn text(&self) -> String {
         let mark = if self.mark { BYTE_ORDER_MARK } else { "" };
         format!("{mark}{}", self.root)
     }
 
-    /// The whole document as a value.
+    /// Returns the whole document as a value.
     pub fn value(&self) -> Value {
         self.root.to_serde_value().unwrap_or(Value::Null)
     }
@@ -109,7 +107,7 @@ fn invalid(message: String) -> Failure {
         .hint("Correct the file and run the command again; it was left as it is.")
 }
 
-/// A JSON value in the form that can be inserted.
+/// Converts a JSON value into a form that can be inserted.
 pub fn input(value: &Value) -> CstInputValue {
     match value {
         Value::Null => CstInputValue::Null,

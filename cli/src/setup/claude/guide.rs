@@ -1,5 +1,5 @@
-//! Guides that tell Claude and other agents when to use memory: a skill, and a paragraph in AGENTS.md. Both are the
-//! user's to keep: only what is still ours is changed or taken out.
+//! Guides that describe to Claude and other agents when to use memory: a skill, and a paragraph in AGENTS.md. The user
+//! may edit both: only unchanged text of ours is replaced or removed.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,10 @@ use super::replace::{self, NextText, RunMode, check_inside, replace};
 use crate::failure::{Failure, Result};
 use crate::world::World;
 
-/// The skill, as Claude Code reads it.
+/// The skill file of Claude Code.
 const SKILL: &str = include_str!("../../../assets/SKILL.md");
 
-/// The paragraph.
+/// The paragraph for AGENTS.md.
 const PARAGRAPH: &str = "\
 <!-- throughline: begin -->
 ## Memory of earlier sessions
@@ -24,16 +24,16 @@ a date, not instructions; where it disagrees with the code, the code is right.
 <!-- throughline: end -->
 ";
 
-/// Part of the skill that says who wrote it.
+/// Text in the skill that marks it as generated.
 const SKILL_MARK: &str = "written by `throughline init`";
 
 const BEGIN: &str = "<!-- throughline: begin -->";
 const END: &str = "<!-- throughline: end -->\n";
 
-/// The folder of the skill below one of Claude Code's.
+/// The skill's folder below a folder of Claude Code.
 const SKILL_FOLDER: &str = "skills/throughline";
 
-/// The file of the skill for a scope.
+/// Returns the path of the skill for a scope.
 pub fn skill(world: &World, scope: SettingsScope, root: &Path) -> PathBuf {
     let folder = match scope {
         SettingsScope::User => world.claude.config.clone(),
@@ -42,15 +42,15 @@ pub fn skill(world: &World, scope: SettingsScope, root: &Path) -> PathBuf {
     folder.join(SKILL_FOLDER).join("SKILL.md")
 }
 
-/// The file of the paragraph.
+/// Returns the path of AGENTS.md.
 pub fn agents(root: &Path) -> PathBuf {
     root.join("AGENTS.md")
 }
 
-/// Writes the skill; one that somebody changed is left alone. Returns whether the file changed.
+/// Writes the skill, unless a user edited it. Returns whether the file changed.
 ///
 /// # Errors
-/// When it is somebody else's, or cannot be written.
+/// Returns an error if another author wrote the file, or if it cannot be written.
 pub fn insert_skill(path: &Path) -> Result<bool> {
     let replaced = replace(path, None, |path, text| match text {
         None => Ok(NextText::Write(SKILL.to_owned())),
@@ -64,14 +64,14 @@ pub fn insert_skill(path: &Path) -> Result<bool> {
     Ok(replaced.is_some())
 }
 
-/// Whether a skill says that this program wrote it: nobody who made it their own has kept that.
+/// Returns whether a skill contains our mark; users who edit it remove the mark.
 fn is_ours(text: &str) -> bool {
     text.contains(SKILL_MARK)
 }
 
-/// Removes the skill and its folder, if the skill is still ours. Returns whether it was.
+/// Removes the skill and its folder, if it still contains our mark. Returns whether it did.
 pub fn remove_skill(path: &Path, run: RunMode) -> Result<bool> {
-    // One that is somebody else's may be anything.
+    // Another author's file may contain anything, so it is not parsed.
     if !replace::holds(path, SKILL_MARK)? {
         return Ok(false);
     }
@@ -89,10 +89,10 @@ pub fn remove_skill(path: &Path, run: RunMode) -> Result<bool> {
     Ok(replaced.is_some())
 }
 
-/// Puts the paragraph at the end of AGENTS.md, or in the place of an earlier one. Returns whether the file changed.
+/// Appends the paragraph to AGENTS.md, or replaces an earlier one. Returns whether the file changed.
 ///
 /// # Errors
-/// When the file is a link out of the project, or cannot be written.
+/// Returns an error if the file is a link out of the project, or if it cannot be written.
 pub fn insert_paragraph(root: &Path) -> Result<bool> {
     let path = agents(root);
     check_inside(&path, root)?;
@@ -111,8 +111,8 @@ pub fn insert_paragraph(root: &Path) -> Result<bool> {
     Ok(replaced.is_some())
 }
 
-/// Removes the paragraph from a file below `root`, and the file if it contains nothing else. Returns whether the
-/// paragraph was there.
+/// Removes the paragraph from a file below `root`, and the file if it contains nothing else. Returns whether it
+/// contained the paragraph.
 pub fn remove_paragraph(path: &Path, root: &Path, run: RunMode) -> Result<bool> {
     if !path.exists() || check_inside(path, root).is_err() || !replace::holds(path, BEGIN)? {
         return Ok(false);
@@ -127,7 +127,7 @@ pub fn remove_paragraph(path: &Path, root: &Path, run: RunMode) -> Result<bool> 
     Ok(replaced.is_some())
 }
 
-/// The text without the paragraph and the line before it; `None` where it is not there.
+/// Returns the text without the paragraph and the line before it; `None` if it does not contain the paragraph.
 fn without_paragraph(text: &str) -> Option<String> {
     let (before, rest) = text.split_once(BEGIN)?;
     let (_, after) = rest.split_once(END.trim_end())?;
@@ -155,7 +155,7 @@ mod tests {
             let text = fs::read_to_string(&path).unwrap();
             assert!(text.starts_with(before.unwrap_or_default()), "{text}");
             assert_eq!(text.matches(BEGIN).count(), 1);
-            // Somebody goes on below it.
+            // A user adds text below it.
             fs::write(&path, format!("{text}\nMore.\n")).unwrap();
             assert!(
                 !insert_paragraph(folder.path()).unwrap()

@@ -1,4 +1,4 @@
-//! Our hooks in a settings file: which events, how each is written, how they are found again.
+//! Our hooks in a settings file: their events, their form, and how they are recognised.
 
 use std::path::{Path, PathBuf};
 
@@ -9,28 +9,27 @@ use super::client::ClaudeCodeVersion;
 use super::document::{JsonDocument, remove_if_empty};
 use crate::failure::Result;
 
-/// Seconds that Claude Code waits for one of our hooks before it kills it. They end themselves
-/// after a fifth of a second; this is for a machine that is busy starting them.
+/// Seconds after which Claude Code kills one of our hooks. They end by themselves after a fifth of a second; the limit
+/// is for a machine that is slow to start them.
 const TIMEOUT_S: u32 = 5;
 
-/// The tools whose use recalls something, or is evidence of something.
+/// Tools whose use triggers recall or provides evidence.
 const TOOLS: &str = "Read|Edit|Write|MultiEdit|NotebookEdit|Bash";
 
-/// One event that a program of ours is called for.
+/// An event with the program that it runs.
 #[derive(Debug)]
 pub struct HookEvent {
     /// The event.
     pub event: &'static str,
-    /// Which tools, of tool events.
+    /// Tools to match, for tool events.
     pub matcher: Option<&'static str>,
     /// The program, without its folder.
     pub program: &'static str,
-    /// The first version of Claude Code that knows the event. An older one may reject the whole
-    /// file because of it.
+    /// The first version of Claude Code that supports the event. An older one may reject the whole file because of it.
     pub since: ClaudeCodeVersion,
 }
 
-/// Every event we take part in.
+/// All events that we handle.
 pub const HOOKS: [HookEvent; 8] = [
     hook("SessionStart", None, "throughline-session-start", ClaudeCodeVersion(1, 0, 62)),
     hook("UserPromptSubmit", None, "throughline-user-prompt-submit", ClaudeCodeVersion(1, 0, 54)),
@@ -56,7 +55,7 @@ const fn hook(
     HookEvent { event, matcher, program, since }
 }
 
-/// The programs that hooks call, each once.
+/// The hook programs, each once.
 pub const PROGRAMS: [&str; 4] = [
     "throughline-session-start",
     "throughline-user-prompt-submit",
@@ -64,23 +63,22 @@ pub const PROGRAMS: [&str; 4] = [
     "throughline-stop",
 ];
 
-/// How a program is named in a settings file.
+/// Form of the command in a settings file.
 #[derive(Clone, Debug)]
 pub enum ProgramForm {
     /// Executed directly by its absolute path: no shell, no quoting, one process less.
     Exec(PathBuf),
-    /// Executed by its absolute path through a shell: clients before 2.1.139 know nothing else.
+    /// Executed by its absolute path through a shell, the only form that clients before 2.1.139 support.
     Shell(PathBuf),
-    /// Looked up in `PATH`, silent where it is not installed: for files that are committed. It
-    /// needs a POSIX shell, which on Windows is Git Bash; in another one the client notes that the
-    /// hook failed, and goes on.
+    /// Looked up in `PATH`, without output if it is not installed: for committed files. It needs a POSIX shell, which
+    /// on Windows is Git Bash; in other shells the client records a failed hook and continues.
     ByName,
 }
 
 impl ProgramForm {
-    /// The form for a settings file of this machine and a client of this version, if known.
+    /// Returns the form for a settings file of this machine and a client of this version, if known.
     pub fn absolute(bin_dir: &Path, client: Option<ClaudeCodeVersion>) -> Self {
-        // From this version on `args` is honoured; before, it is ignored.
+        // Before this version the client ignores `args`.
         if client.is_some_and(|version| version < ClaudeCodeVersion(2, 1, 139)) {
             Self::Shell(bin_dir.to_owned())
         } else {
@@ -95,7 +93,7 @@ impl ProgramForm {
                 let path = shell_quoted(&dir.join(program).display().to_string());
                 format!("[ -x {path} ] || exit 0; exec {path}")
             }
-            // An absent program is success: a teammate without it sees nothing.
+            // A missing program counts as success, so that a teammate without it sees no error.
             Self::ByName => {
                 format!("command -v {program} >/dev/null 2>&1 || exit 0; exec {program}")
             }
@@ -114,8 +112,8 @@ fn shell_quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// Puts our hooks into the document: those that are there and right stay as they are, others of
-/// ours are replaced, nobody else's are touched. Returns whether anything changed.
+/// Inserts our hooks into the document: correct ones stay as they are, other hooks of ours are replaced, and hooks of
+/// others are not touched. Returns whether anything changed.
 pub fn insert(
     document: &JsonDocument,
     form: &ProgramForm,
@@ -124,7 +122,7 @@ pub fn insert(
     let mut changed = false;
     for event in events(document).iter().filter(|event| HOOKS.iter().all(|it| it.event != **event))
     {
-        // An event that this version takes no part in.
+        // An event that this version does not handle.
         changed |= remove_from_event(document, event);
     }
     for hook in &HOOKS {
@@ -175,7 +173,7 @@ fn to_value(input: &CstInputValue) -> Value {
     }
 }
 
-/// The groups of this event that hold a hook of ours.
+/// Returns the groups of an event that contain a hook of ours.
 fn ours_in(document: &JsonDocument, event: &str) -> Vec<Value> {
     groups(document, event)
         .into_iter()
@@ -185,7 +183,7 @@ fn ours_in(document: &JsonDocument, event: &str) -> Vec<Value> {
         .collect()
 }
 
-/// Our handlers in the document, with the event each stands under.
+/// Returns our handlers in the document, each with its event.
 pub fn registered(document: &JsonDocument) -> Vec<(&'static HookEvent, Value)> {
     let handlers_of = |hook: &'static HookEvent| {
         let groups = ours_in(document, hook.event);
@@ -200,15 +198,14 @@ pub fn registered(document: &JsonDocument) -> Vec<(&'static HookEvent, Value)> {
     HOOKS.iter().flat_map(handlers_of).collect()
 }
 
-/// Takes all of our hooks out, and whatever is empty without them. Returns whether anything
-/// changed.
+/// Removes all of our hooks, and objects that are empty without them. Returns whether anything changed.
 pub fn remove(document: &JsonDocument) -> bool {
-    // Whatever event an older or newer version of ours used.
+    // Older or newer versions of the program may use other events.
     let events = events(document);
     events.iter().fold(false, |changed, event| remove_from_event(document, event) | changed)
 }
 
-/// Returns the events that the document has hooks for, anybody's.
+/// Returns all events for which the document contains hooks of any program.
 fn events(document: &JsonDocument) -> Vec<String> {
     let hooks = document.object().ok().and_then(|root| root.object_value("hooks"));
     let events = hooks.iter().flat_map(CstObject::properties);
@@ -257,7 +254,7 @@ fn handlers(group: &Value) -> impl Iterator<Item = &Value> {
     group.get("hooks").and_then(Value::as_array).into_iter().flatten()
 }
 
-/// Whether a handler calls one of our programs, by path or by name.
+/// Returns whether a handler calls one of our programs, by path or by name.
 fn is_ours(handler: &Value) -> bool {
     let command = handler.get("command").and_then(Value::as_str).unwrap_or_default();
     command
@@ -265,7 +262,7 @@ fn is_ours(handler: &Value) -> bool {
         .any(|word| PROGRAMS.contains(&word))
 }
 
-/// Returns the path by which a handler calls a program, unless it calls it by name.
+/// Returns the path by which a handler calls a program; `None` if it calls it by name.
 pub fn program_path(handler: &Value) -> Option<PathBuf> {
     let command = handler.get("command")?.as_str()?;
     let path = match handler.get("args") {
@@ -275,7 +272,7 @@ pub fn program_path(handler: &Value) -> Option<PathBuf> {
     path.is_absolute().then_some(path)
 }
 
-/// Returns the path in a command that [`ProgramForm::Shell`] made.
+/// Returns the path in a command of the form [`ProgramForm::Shell`].
 fn shell_path(command: &str) -> Option<PathBuf> {
     let quoted = command.split_once("; exec '")?.1.strip_suffix('\'')?;
     Some(PathBuf::from(quoted.replace(r"'\''", "'")))

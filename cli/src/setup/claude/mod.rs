@@ -1,5 +1,5 @@
-//! Claude Code's own files: where they are, and how our hooks and our MCP server get into them
-//! and out again without touching anything else.
+//! Claude Code's own files: their locations, and how our hooks and MCP server are inserted and removed without
+//! changing anything else.
 
 pub mod client;
 pub mod document;

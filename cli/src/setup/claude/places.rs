@@ -1,4 +1,4 @@
-//! Which of Claude Code's files hold hooks and MCP servers.
+//! Claude Code's files that contain hooks and MCP servers.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ pub enum SettingsScope {
 }
 
 impl SettingsScope {
-    /// All of them.
+    /// All scopes.
     pub const ALL: [Self; 3] = [Self::User, Self::Local, Self::Project];
 
     /// Returns its name on the command line.
@@ -30,7 +30,7 @@ impl SettingsScope {
         }
     }
 
-    /// Whether its files are committed, so that no path of this machine may stand in them.
+    /// Returns whether its files are committed, so that they must not contain a path of this machine.
     pub const fn committed(self) -> bool {
         match self {
             Self::Project => true,
@@ -39,7 +39,7 @@ impl SettingsScope {
     }
 }
 
-/// Claude Code's folders, as the environment names them.
+/// Claude Code's folders, according to the environment.
 #[derive(Clone, Debug)]
 pub struct ClaudeDirs {
     /// `$CLAUDE_CONFIG_DIR`, or `~/.claude`.
@@ -49,7 +49,7 @@ pub struct ClaudeDirs {
 }
 
 impl ClaudeDirs {
-    /// The settings file of a scope, for the project at `root`.
+    /// Returns the settings file of a scope, for the project at `root`.
     pub fn settings(&self, scope: SettingsScope, root: &Path) -> PathBuf {
         match scope {
             SettingsScope::User => self.config.join("settings.json"),
@@ -58,7 +58,7 @@ impl ClaudeDirs {
         }
     }
 
-    /// The file that holds the MCP servers of a scope.
+    /// Returns the file with the MCP servers of a scope.
     pub fn servers(&self, scope: SettingsScope, root: &Path) -> PathBuf {
         match scope {
             SettingsScope::User | SettingsScope::Local => self.state_file(),
@@ -66,8 +66,8 @@ impl ClaudeDirs {
         }
     }
 
-    /// Claude Code's state file. An old one inside the configuration folder takes precedence, as
-    /// it does for the client.
+    /// Returns Claude Code's state file. An old one inside the configuration folder takes precedence, as in the
+    /// client.
     pub fn state_file(&self) -> PathBuf {
         let old = self.config.join(".config.json");
         let used = std::fs::metadata(&old).is_ok_and(|found| found.is_file() && found.len() > 0);

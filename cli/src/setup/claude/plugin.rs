@@ -1,7 +1,7 @@
-//! Throughline's plugin of Claude Code: whether the client runs its hooks and its MCP server in a project.
+//! Throughline's Claude Code plugin: determines whether the client runs its hooks and its MCP server in a project.
 //!
-//! The client writes into `enabledPlugins` of a settings file which plugins are on, and keeps a list of those that it
-//! installed. A plugin that was given with `--plugin-dir` stands in neither.
+//! The client records in `enabledPlugins` of a settings file which plugins are on, and keeps a list of installed ones.
+//! A plugin given with `--plugin-dir` is in neither.
 
 use std::path::{Path, PathBuf};
 
@@ -13,21 +13,21 @@ use super::places::SettingsScope;
 use super::replace;
 use crate::world::World;
 
-/// The plugin's name; the marketplace that it comes from follows behind an `@`.
+/// The plugin's name; an `@` and the marketplace may follow it.
 const NAME: &str = "throughline";
 
-/// Settings files that say which plugins are on, the one that decides first.
+/// Settings files that turn plugins on, in order of precedence.
 const DECIDING: [SettingsScope; 3] =
     [SettingsScope::Local, SettingsScope::Project, SettingsScope::User];
 
 /// The client's list of installed plugins, below its configuration folder.
 const INSTALLED: &str = "plugins/installed_plugins.json";
 
-/// Keys of a settings file: plugins that are on or off, and marketplaces beside the client's own.
+/// Keys of a settings file: enabled or disabled plugins, and additional marketplaces.
 const ENABLED: &str = "enabledPlugins";
 const MARKETPLACES: &str = "extraKnownMarketplaces";
 
-/// Folders in which the plugin's launcher (`plugin/scripts/run`) looks for a program before it looks in `PATH`.
+/// Folders in which the plugin's launcher (`plugin/scripts/run`) searches for a program before `PATH`.
 const OF_HOME: [&str; 2] = [".local/bin", ".cargo/bin"];
 const OF_MACHINE: [&str; 2] = ["/usr/local/bin", "/opt/homebrew/bin"];
 
@@ -38,14 +38,14 @@ pub enum Plugin {
     Off,
     /// A settings file turns it on, but the client has not installed it.
     NotInstalled {
-        /// Its name with the marketplace's.
+        /// Its name with the marketplace.
         name: String,
         /// The settings file.
         settings: PathBuf,
     },
     /// The client runs it.
     On {
-        /// Its name with the marketplace's.
+        /// Its name with the marketplace.
         name: String,
         /// The settings file.
         settings: PathBuf,
@@ -53,11 +53,12 @@ pub enum Plugin {
 }
 
 impl Plugin {
-    /// Looks whether the plugin is on in the project at `root`. A settings file that cannot be read turns nothing on;
-    /// `doctor` names it.
+    /// Determines whether the plugin is on in the project at `root`. An unreadable settings file turns nothing on;
+    /// `doctor` reports it.
     pub fn find(world: &World, root: &Path) -> Self {
         let mut installed = None;
-        // A settings file decides about the names in it; two marketplaces may have a plugin of this name.
+        // Each settings file decides about the names that it contains; two marketplaces may have a plugin of this
+        // name.
         let mut decided: Vec<String> = Vec::new();
         let mut missing = Self::Off;
         for scope in DECIDING {
@@ -82,13 +83,14 @@ impl Plugin {
         missing
     }
 
-    /// Whether the client runs it.
+    /// Returns whether the client runs it.
     pub const fn is_on(&self) -> bool {
         matches!(self, Self::On { .. })
     }
 }
 
-/// Takes out of a settings file what turns the plugin on, and the marketplace of its name. Returns whether there was any.
+/// Removes the entries that turn the plugin on, and the marketplace of the same name, from a settings file. Returns
+/// whether there were any.
 pub fn remove(document: &JsonDocument) -> bool {
     let Ok(root) = document.object() else { return false };
     let mut any = false;
@@ -107,12 +109,12 @@ pub fn remove(document: &JsonDocument) -> bool {
     any
 }
 
-/// Whether a name is our plugin's, or our marketplace's.
+/// Returns whether a name is that of our plugin or marketplace.
 fn is_of_name(name: &str) -> bool {
     name.split('@').next() == Some(NAME)
 }
 
-/// The program that the plugin's launcher would start.
+/// Returns the program that the plugin's launcher would start.
 pub fn program(world: &World, name: &str) -> Option<PathBuf> {
     let of_home = OF_HOME.iter().map(|folder| world.home.join(folder));
     let of_machine = OF_MACHINE.iter().map(PathBuf::from);
@@ -121,7 +123,7 @@ pub fn program(world: &World, name: &str) -> Option<PathBuf> {
     programs::find(before_path.as_deref(), name).or_else(in_path)
 }
 
-/// The plugins of our name in a settings file, and whether each is on.
+/// Returns the plugins with our name in a settings file, and whether each is on.
 fn switches(settings: &Path) -> Vec<(String, bool)> {
     let value = value(settings).unwrap_or_default();
     let plugins = value.get(ENABLED).and_then(Value::as_object);
@@ -129,12 +131,13 @@ fn switches(settings: &Path) -> Vec<(String, bool)> {
     plugins.filter_map(|(name, is_on)| Some((name.clone(), is_on.as_bool()?))).collect()
 }
 
-/// Whether the client's list has an installation of this name for the user, or for this project, whose files are there.
+/// Returns whether the client's list contains an installation of this name for the user or this project, whose files
+/// exist.
 fn is_installed(list: &Value, name: &str, root: &Path) -> bool {
     let Some(entry) = list.get("plugins").and_then(|plugins| plugins.get(name)) else {
         return false;
     };
-    // Older clients list one installation, not several.
+    // Older clients list a single installation.
     let entries = entry.as_array().map_or_else(|| std::slice::from_ref(entry), Vec::as_slice);
     entries.iter().any(|entry| {
         let path = |key: &str| entry.get(key).and_then(Value::as_str).map(Path::new);

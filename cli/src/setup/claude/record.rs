@@ -1,4 +1,4 @@
-//! Record of our insertions into Claude Code's files, so that they can be taken out again exactly.
+//! Record of the entries inserted into Claude Code's files, so that they can be removed exactly.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::failure::{AtPath as _, Failure, Result};
 /// The version of this program.
 pub const PROGRAM: &str = env!("CARGO_PKG_VERSION");
 
-/// Part of every entry of ours.
+/// Text in each of our entries.
 pub const OURS: &str = "throughline";
 
 /// Kind of insertion.
@@ -31,15 +31,15 @@ pub enum Purpose {
     Server,
     /// Rules that allow our tools.
     Rules,
-    /// The status line, which a person adds by hand.
+    /// The status line, which the user adds manually.
     StatusLine,
-    /// The settings that turn the plugin on, which the client writes.
+    /// The settings that turn the plugin on, written by the client.
     Plugin,
-    /// Our MCP servers anywhere in the file: a person may have added one to any project.
+    /// All our MCP servers in the file: a user may have added one to any project.
     Servers,
 }
 
-/// Where something is inserted.
+/// Target of an insertion.
 #[derive(Clone, Copy, Debug)]
 pub struct InsertionPlace<'a> {
     /// The file.
@@ -53,7 +53,7 @@ pub struct InsertionPlace<'a> {
 }
 
 impl InsertionPlace<'_> {
-    /// The project that the insertion belongs to; what is in user settings belongs to none.
+    /// Returns the project of the insertion; user settings belong to none.
     fn project(&self) -> Option<PathBuf> {
         match self.scope {
             SettingsScope::User => None,
@@ -61,18 +61,18 @@ impl InsertionPlace<'_> {
         }
     }
 
-    /// The folder that the file may not leave through symbolic links. A repository brings its files
-    /// along, and could make them lead anywhere; the user's own links are the user's business.
+    /// Returns the folder that the file must not leave through symbolic links. A repository contains its files, and
+    /// could make them point anywhere; the user's own links are trusted.
     pub fn bound(&self) -> Option<&Path> {
         match (self.scope, self.purpose) {
-            // The servers of the local scope lie in the user's own file.
+            // The servers of the local scope are in the user's own file.
             (SettingsScope::Local, Purpose::Server | Purpose::Servers)
             | (SettingsScope::User, _) => None,
             (SettingsScope::Local | SettingsScope::Project, _) => Some(self.root),
         }
     }
 
-    /// Takes our entries out of a document. Returns whether there were any.
+    /// Removes our entries from a document. Returns whether there were any.
     pub fn clear(&self, document: &JsonDocument) -> bool {
         match self.purpose {
             Purpose::Hooks => hooks::remove(document),
@@ -84,34 +84,33 @@ impl InsertionPlace<'_> {
         }
     }
 
-    /// Whether a text is valid and holds no entry of ours.
+    /// Returns whether a text is valid and contains no entry of ours.
     fn is_clear(&self, text: &str) -> Result<bool> {
         Ok(!self.clear(&JsonDocument::parse(self.path, Some(text))?))
     }
 }
 
-/// One change that we made to a file of the user. It tells how to undo it without a copy of the
-/// file, which may hold secrets.
+/// One change to a file of the user. It can be undone without a copy of the file, which may contain secrets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Insertion {
-    /// The file, as it was named: it may be a symbolic link.
+    /// The file as it was named; may be a symbolic link.
     pub path: PathBuf,
     /// Kind of insertion.
     pub purpose: Purpose,
     /// Owner of the settings.
     pub scope: SettingsScope,
-    /// The project it was inserted for; user settings belong to none.
+    /// The project of the insertion; user settings belong to none.
     pub root: Option<PathBuf>,
     /// Whether the file existed before.
     pub existed: bool,
     /// Folders that were created for it.
     pub created: Vec<PathBuf>,
-    /// The copy beside it.
+    /// The backup beside the file.
     pub backup: Option<PathBuf>,
-    /// Version of the program that made or last compared the insertion; version 0.1.0 recorded none.
+    /// Version of the program that inserted or last compared the entries; version 0.1.0 recorded none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
-    /// The changed part of it.
+    /// The changed part of the file.
     #[serde(flatten)]
     pub change: TextChange,
 }
@@ -133,7 +132,7 @@ impl Insertion {
         }
     }
 
-    /// Returns the place of this insertion; `root` is used where it belongs to no project.
+    /// Returns the place of this insertion; `root` is used if it belongs to no project.
     pub fn place<'a>(&'a self, root: &'a Path) -> InsertionPlace<'a> {
         InsertionPlace {
             path: &self.path,
@@ -143,7 +142,7 @@ impl Insertion {
         }
     }
 
-    /// Returns whether a text contains our entries as they were inserted, and no other entries of ours.
+    /// Returns whether a text contains our entries unchanged, and no other entries of ours.
     pub fn is_whole(&self, text: &str, place: &InsertionPlace<'_>) -> bool {
         let undone = self.change.undo(text);
         undone.is_some_and(|undone| place.is_clear(&undone).unwrap_or(false))
@@ -157,13 +156,13 @@ impl Insertion {
 /// All insertions of this user.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct InsertionRecord {
-    /// In the order in which they were made.
+    /// Insertions in the order in which they were made.
     #[serde(default)]
     pub insertions: Vec<Insertion>,
 }
 
 impl Purpose {
-    /// Returns the name of the inserted part, for sentences.
+    /// Returns the name of the inserted part, for messages.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Hooks => "the hooks",
@@ -176,8 +175,8 @@ impl Purpose {
 }
 
 impl InsertionRecord {
-    /// Reads the record; a missing or damaged one is empty, and our entries are then recognised by
-    /// what they call.
+    /// Reads the record. A missing or damaged record is empty; our entries are then recognised by the programs that
+    /// they call.
     pub fn read(dirs: &UserDirs) -> Self {
         fs::read(file(dirs))
             .ok()
@@ -190,13 +189,13 @@ impl InsertionRecord {
         self.insertions.iter().find(|known| known.is_about(place))
     }
 
-    /// Replaces what was known about a place.
+    /// Replaces the record of a place.
     pub fn put(&mut self, place: &InsertionPlace<'_>, insertion: Insertion) {
         self.forget(place);
         self.insertions.push(insertion);
     }
 
-    /// Drops what is known about a place.
+    /// Removes the record of a place.
     pub fn forget(&mut self, place: &InsertionPlace<'_>) {
         self.insertions.retain(|known| !known.is_about(place));
     }
@@ -219,7 +218,7 @@ impl InsertionRecord {
         }
         let text = serde_json::to_string_pretty(self)
             .map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
-        // Private: it holds pieces of the user's settings.
+        // Private, since it contains parts of the user's settings.
         Ok(store::replace(&path, text.as_bytes(), Privacy::Private)?)
     }
 }
@@ -228,9 +227,9 @@ fn file(dirs: &UserDirs) -> PathBuf {
     dirs.data.join("installed.json")
 }
 
-/// Lets `insert` put our entries into the file of a place; it says whether the document changed.
-/// When the file holds entries that the record knows, they are first taken out exactly, so that the
-/// record goes on telling how the file was before us. Returns whether the file changed.
+/// Lets `insert` add our entries to the file of a place; it returns whether it changed the document. Recorded entries
+/// in the file are first removed exactly, so that the record still describes the file without our entries. Returns
+/// whether the file changed.
 pub fn put_in(
     record: &mut InsertionRecord,
     place: &InsertionPlace<'_>,
@@ -273,9 +272,9 @@ pub fn put_in(
     Ok(true)
 }
 
-/// Takes our entries out of the file of a place. With what the record knows the file becomes what
-/// it was, byte for byte; otherwise our entries are found by what they call. Returns whether the
-/// file changed. What is known about a place outlives a failure, so that the next attempt is as exact.
+/// Removes our entries from the file of a place. With a record the file is restored byte for byte; otherwise our
+/// entries are recognised by the programs that they call. Returns whether the file changed. The record is kept if this
+/// fails, so that the next attempt is as exact.
 pub fn take_out(
     record: &mut InsertionRecord,
     place: &InsertionPlace<'_>,
@@ -287,15 +286,15 @@ pub fn take_out(
 }
 
 fn take_out_of(known: Option<Insertion>, place: &InsertionPlace<'_>, run: RunMode) -> Result<bool> {
-    // Without the file there is nothing to take out, and nothing to lock.
+    // Without the file there is nothing to remove or to lock.
     if !place.path.exists() {
         return Ok(false);
     }
-    // Nor through a link out of the project: what we put in lay inside.
+    // Links out of the project are not followed, since our insertion was inside.
     if place.bound().is_some_and(|root| check_inside(place.path, root).is_err()) {
         return Ok(false);
     }
-    // A damaged file that was never ours needs no repair.
+    // A damaged file without our entries needs no repair.
     if place.path.is_file() && !replace::holds(place.path, OURS)? {
         return Ok(false);
     }
@@ -319,8 +318,7 @@ fn take_out_of(known: Option<Insertion>, place: &InsertionPlace<'_>, run: RunMod
     Ok(true)
 }
 
-/// Removes what only served the insertion: the backup, when the file is what it was, and folders
-/// that are empty again.
+/// Removes leftovers of the insertion: the backup if it equals the file, and folders that are empty again.
 fn tidy(known: &Insertion, replaced: &Replaced) {
     if let Some(backup) = &known.backup
         && fs::read(backup).ok().as_deref() == replaced.after.as_ref().map(String::as_bytes)

@@ -1,4 +1,4 @@
-//! Registering hooks and MCP server in the files of a scope, and taking them out of all files.
+//! Registers hooks and MCP server in the files of a scope, and removes them from all files.
 
 use std::path::{Path, PathBuf};
 
@@ -13,24 +13,24 @@ use crate::failure::{Failure, Result};
 use crate::inspect::doctor::folders;
 use crate::world::World;
 
-/// Registrations, with their places.
+/// Result of a registration.
 #[derive(Debug, serde::Serialize)]
 pub struct RegisterReport {
     /// The settings file with the hooks.
     pub settings: PathBuf,
     /// Whether it changed.
     pub settings_changed: bool,
-    /// A copy of it beside it, if one was made.
+    /// Its backup, if one was made.
     pub backup: Option<PathBuf>,
     /// The file with the MCP server.
     pub servers: PathBuf,
     /// Whether it changed.
     pub servers_changed: bool,
-    /// The installed client, if it told its version.
+    /// The version of the installed client, if known.
     pub client: Option<String>,
 }
 
-/// Registers hooks and server in the files of `scope`. The server is registered also where the hooks cannot be.
+/// Registers hooks and server in the files of `scope`. The server is registered even if the hooks cannot be.
 pub fn register(world: &World, scope: SettingsScope, root: &Path) -> Result<RegisterReport> {
     let client = client::find(world).and_then(|client| client::version(&client));
     let mut record = InsertionRecord::read(&world.dirs);
@@ -43,7 +43,7 @@ pub fn register(world: &World, scope: SettingsScope, root: &Path) -> Result<Regi
         None => put_in(&mut record, &place, world.now, |document| wanted.insert(document, &place)),
     };
     let backup = record.get(&place).and_then(|known| known.backup.clone());
-    // Written at once: whatever fails next, this can be undone.
+    // Written at once, so that the change can be undone if a later step fails.
     record.write(&world.dirs)?;
     let place = InsertionPlace { path: &servers, purpose: Purpose::Server, scope, root };
     let wanted = Registration::server(world, scope, &world.bin_dir);
@@ -55,8 +55,8 @@ pub fn register(world: &World, scope: SettingsScope, root: &Path) -> Result<Regi
     Ok(RegisterReport { settings, settings_changed, backup, servers, servers_changed, client })
 }
 
-/// Returns why the settings file of `scope` cannot be replaced, if so. Where a link leads into a folder that others
-/// manage, rights are no remedy, but another scope is.
+/// Returns the reason why the settings file of `scope` cannot be replaced, if any. If a link leads into a folder
+/// managed by others, the remedy is another scope, not a change of permissions.
 pub fn unwritable(world: &World, scope: SettingsScope, root: &Path) -> Option<Failure> {
     let settings = world.claude.settings(scope, root);
     let target = super::replace::resolve(&settings).ok()?;
@@ -72,7 +72,7 @@ pub fn unwritable(world: &World, scope: SettingsScope, root: &Path) -> Option<Fa
     )))
 }
 
-/// Fails where the files of `scope` could not be changed, before anything is.
+/// Fails if the files of `scope` cannot be changed; changes nothing.
 pub fn check(world: &World, scope: SettingsScope, root: &Path) -> Result {
     for path in [world.claude.settings(scope, root), world.claude.servers(scope, root)] {
         let text = super::replace::read(&path)?;
@@ -90,7 +90,7 @@ pub enum Registration {
 }
 
 impl Registration {
-    /// Returns the hooks by the programs in a folder.
+    /// Returns the hooks with the programs in a folder.
     pub fn hooks(scope: SettingsScope, folder: &Path, client: Option<ClaudeCodeVersion>) -> Self {
         let form = if scope.committed() {
             ProgramForm::ByName
@@ -100,7 +100,7 @@ impl Registration {
         Self::Hooks(form, client)
     }
 
-    /// Returns the server by the program in a folder.
+    /// Returns the server with the program in a folder.
     pub fn server(world: &World, scope: SettingsScope, folder: &Path) -> Self {
         let command = match scope.committed() {
             true => server::PROGRAM.to_owned(),
@@ -109,7 +109,7 @@ impl Registration {
         Self::Server(command, variables(world, scope))
     }
 
-    /// Puts the entries into a document. Returns whether anything changed.
+    /// Inserts the entries into a document. Returns whether anything changed.
     pub fn insert(&self, document: &JsonDocument, place: &InsertionPlace<'_>) -> Result<bool> {
         match self {
             Self::Hooks(form, client) => hooks::insert(document, form, *client),
@@ -120,7 +120,7 @@ impl Registration {
     }
 }
 
-/// Where our folders are, when they are not where everybody's are: the client may not pass that on.
+/// Returns the variables for folders that differ from the defaults, since the client may not pass its environment on.
 fn variables(world: &World, scope: SettingsScope) -> serde_json::Value {
     let mut variables = serde_json::Map::new();
     if !scope.committed() {
@@ -138,7 +138,7 @@ fn variables(world: &World, scope: SettingsScope) -> serde_json::Value {
     variables.into()
 }
 
-/// A part of ours in one of Claude Code's files.
+/// Entries of ours in one of Claude Code's files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemovedPart {
     /// The file.
@@ -147,8 +147,8 @@ pub struct RemovedPart {
     pub purpose: Purpose,
 }
 
-/// Takes all of ours out of every file that the record knows, of the user's own files, and of the files of the projects at
-/// `roots`. Returns the parts that were there, and why others could not be taken out.
+/// Removes our entries from every recorded file, from the user's files, and from the files of the projects at `roots`.
+/// Returns the parts found, and the failures of those that could not be removed.
 pub fn unregister(
     world: &World,
     roots: &[PathBuf],
@@ -164,13 +164,13 @@ pub fn unregister(
         };
         let part = RemovedPart { path: place.path.to_owned(), purpose };
         match take_out(record, place, run) {
-            // What the record has is met again where nothing is changed.
+            // In a dry run a recorded insertion is found a second time.
             Ok(true) if !parts.contains(&part) => parts.push(part),
             Ok(_) => {}
             Err(failure) => failures.push(failure),
         }
     };
-    // The last insertion first: each finds the file as it left it.
+    // In reverse order, so that each insertion finds the file as it left it.
     let known: Vec<_> = record.insertions.iter().rev().cloned().collect();
     for insertion in &known {
         take(&mut record, &insertion.place(home));
@@ -197,7 +197,7 @@ pub fn unregister(
     (parts, failures)
 }
 
-/// Returns each scope with the project that its files are of; those of the user come once.
+/// Returns each scope with the project of its files; the user's files are listed once.
 fn places(roots: &[PathBuf]) -> impl Iterator<Item = (SettingsScope, &Path)> {
     let of_project = roots.iter().flat_map(|root| {
         [SettingsScope::Local, SettingsScope::Project].map(|scope| (scope, root.as_path()))
@@ -210,15 +210,15 @@ fn places(roots: &[PathBuf]) -> impl Iterator<Item = (SettingsScope, &Path)> {
 pub struct FileRegistrations {
     /// The file.
     pub path: PathBuf,
-    /// The handlers of our hooks with the event of each, or why the file cannot be read.
+    /// The handlers of our hooks with their events, or the reason why the file cannot be read.
     pub hooks: Result<Vec<(&'static hooks::HookEvent, serde_json::Value)>>,
-    /// Whether all hooks are switched off in it.
+    /// Whether the file disables all hooks.
     pub disabled: bool,
-    /// Days after which Claude Code deletes transcripts, where the file says so.
+    /// Days after which Claude Code deletes transcripts, if the file sets them.
     pub cleanup_days: Option<u64>,
 }
 
-/// Looks for our hooks in the settings files of all scopes.
+/// Finds our hooks in the settings files of all scopes.
 pub fn find_hooks(world: &World, root: &Path) -> Vec<FileRegistrations> {
     let look = |scope| {
         let path = world.claude.settings(scope, root);
@@ -239,8 +239,8 @@ pub fn find_hooks(world: &World, root: &Path) -> Vec<FileRegistrations> {
     SettingsScope::ALL.into_iter().filter_map(look).collect()
 }
 
-/// Looks for our MCP server in the files of all scopes: the first one that has it, or what keeps a
-/// file from being read.
+/// Finds our MCP server in the files of all scopes: returns the first one that contains it, or the error of an
+/// unreadable file.
 pub fn find_server(world: &World, root: &Path) -> Result<Option<(PathBuf, serde_json::Value)>> {
     for scope in [SettingsScope::Local, SettingsScope::Project, SettingsScope::User] {
         let path = world.claude.servers(scope, root);

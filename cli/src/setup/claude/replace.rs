@@ -1,5 +1,5 @@
-//! Replacing a file that belongs to the user: under the client's own lock, read again just before,
-//! whole, by rename, with the same mode, through symbolic links, and with a backup beside it.
+//! Replaces a file of the user: under the client's own lock, after reading it again, as a whole by rename, with the
+//! same mode, through symbolic links, and with a backup beside it.
 
 use std::fs::{self, DirBuilder};
 use std::io::{ErrorKind, Read as _, Write as _};
@@ -12,50 +12,50 @@ use memory_store::fs::open_regular::{self, Links};
 
 use crate::failure::{AtPath as _, Failure, Result};
 
-/// Bytes of a settings file that are read; beyond that it is none.
+/// Maximum bytes of a settings file; larger files are rejected.
 const FILE_BYTES_MAX: u64 = 64 << 20;
 
-/// Symbolic links that are followed before they count as a loop.
+/// Maximum symbolic links that are followed before they count as a loop.
 const LINKS_MAX: usize = 16;
 
-/// How long another program may hold the lock.
+/// Longest wait for a lock held by another program.
 const LOCK_WAIT_MAX: Duration = Duration::from_secs(5);
 
-/// A lock this old was left by a program that died: the client renews its lock more often.
+/// Age at which a lock counts as left by a crashed program: the client renews its lock more often.
 const LOCK_STALE: Duration = Duration::from_secs(10);
 
 /// Next state of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub enum NextText {
-    /// It is right as it is.
+    /// It stays unchanged.
     Keep,
-    /// It gets this text.
+    /// It is replaced by this text.
     Write(String),
-    /// It is removed.
+    /// It is deleted.
     Remove,
 }
 
-/// Outcome of a replacement.
+/// Result of a replacement.
 #[derive(Debug)]
 pub struct Replaced {
-    /// Its text; `None` when it was removed.
+    /// New text of the file; `None` if it was deleted.
     pub after: Option<String>,
-    /// A copy of what it held.
+    /// Copy of its previous text.
     pub backup: Option<PathBuf>,
     /// Folders that had to be created, outermost first.
     pub created: Vec<PathBuf>,
 }
 
-/// Whether files are changed or only looked at.
+/// Whether files are changed or only examined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunMode {
     /// They are changed.
     Real,
-    /// They stay as they are.
+    /// They stay unchanged.
     Dry,
 }
 
-/// Does as [`replace`] does without a backup, or returns what it would do.
+/// Like [`replace`] without a backup; in a dry run only returns the result.
 pub fn change(
     path: &Path,
     run: RunMode,
@@ -75,8 +75,7 @@ pub fn change(
     Ok(Some(Replaced { after, backup: None, created: Vec::new() }))
 }
 
-/// Lets `decide` see the text of the file at `path` and does what it says. Nothing was done when
-/// it returns `None`.
+/// Calls `decide` with the text of the file at `path`, and applies its decision. Returns `None` if nothing was done.
 pub fn replace(
     path: &Path,
     backup_at: Option<Timestamp>,
@@ -117,7 +116,7 @@ fn replace_locked(
     Ok(Some(Replaced { after, backup, created: Vec::new() }))
 }
 
-/// The file that `path` leads to, which need not exist.
+/// Resolves the symbolic links of `path`; the target need not exist.
 pub fn resolve(path: &Path) -> Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..LINKS_MAX {
@@ -127,13 +126,13 @@ pub fn resolve(path: &Path) -> Result<PathBuf> {
     Err(Failure::new(format!("{}: too many symbolic links", path.display())))
 }
 
-/// Refuses a file that symbolic links lead out of the folder `root`.
+/// Rejects a file that is outside the folder `root` after resolving symbolic links.
 pub fn check_inside(path: &Path, root: &Path) -> Result {
     let target = resolve(path)?;
     let canonical = root.canonicalize().at(root)?;
     let there = target.ancestors().skip(1).find_map(|folder| folder.canonicalize().ok());
     let climbs = |path: &Path| path.components().any(|part| part == Component::ParentDir);
-    // A link's target may climb through folders that do not exist yet.
+    // The target of a link may contain `..` after folders that do not exist yet.
     let is_inside = there.is_some_and(|there| there.starts_with(&canonical))
         && (target.parent().is_some_and(Path::exists) || !climbs(&target));
     if is_inside {
@@ -143,7 +142,7 @@ pub fn check_inside(path: &Path, root: &Path) -> Result {
         .hint("Make it a file of the project, or use `--settings user`."))
 }
 
-/// Reads a file that people write; `None` when there is none.
+/// Reads a text file of the user; `None` if it does not exist.
 pub fn read(path: &Path) -> Result<Option<String>> {
     let Some(bytes) = read_bytes(path)? else { return Ok(None) };
     let text = String::from_utf8(bytes).map_err(|error| {
@@ -155,7 +154,7 @@ pub fn read(path: &Path) -> Result<Option<String>> {
     Ok(Some(text))
 }
 
-/// Returns whether a file holds `mark`, also where the rest of it is damaged. A folder in its place holds none.
+/// Returns whether a file contains `mark`, even if it is otherwise damaged. A folder contains none.
 pub fn holds(path: &Path, mark: &str) -> Result<bool> {
     if path.is_dir() {
         return Ok(false);
@@ -184,12 +183,12 @@ fn back_up(path: &Path, text: &str, now: Timestamp) -> Result<PathBuf> {
     Ok(backup)
 }
 
-/// Writes a file whole, with the mode of the file `like`.
+/// Writes a whole file, with the mode of the file `like`.
 fn write(path: &Path, like: &Path, text: &str) -> Result {
     let parent = path.parent().unwrap_or(Path::new("/"));
     let mut builder = tempfile::Builder::new();
     let permissions = fs::metadata(like).map(|found| found.permissions()).ok();
-    // A new file gets what the user's mask leaves, as from any editor.
+    // A new file gets the mode that the user's umask allows, as from any editor.
     let new = disk::permissions(0o666);
     builder.permissions(permissions.clone().unwrap_or(new));
     let mut file = builder.prefix(".throughline-").tempfile_in(parent).at(parent)?;
@@ -210,7 +209,7 @@ fn create_folders(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(missing)
 }
 
-/// Removes folders that we created, innermost first, as far as they are empty.
+/// Removes folders that we created, innermost first, if they are empty.
 pub fn remove_folders(created: &[PathBuf]) {
     for folder in created.iter().rev() {
         if fs::remove_dir(folder).is_err() {
@@ -219,8 +218,8 @@ pub fn remove_folders(created: &[PathBuf]) {
     }
 }
 
-/// The lock that Claude Code takes for its own files: a folder beside the file. It is held for
-/// milliseconds, and one that is ten seconds old may be taken over.
+/// The lock that Claude Code uses for its own files: a folder beside the file. It is held for milliseconds, and may be
+/// taken over after ten seconds.
 struct FileLock(PathBuf);
 
 impl FileLock {
@@ -243,7 +242,7 @@ impl FileLock {
                 Err(error) if error.kind() != ErrorKind::AlreadyExists => {
                     return Err(error).at(&lock);
                 }
-                // If it cannot be removed, such as a file in its place, it is waited for like any other.
+                // If it cannot be removed, for example because it is a file, this waits for it as for any other lock.
                 Err(_) if is_stale(&lock) && fs::remove_dir(&lock).is_ok() => {}
                 Err(_) if Instant::now() < deadline => {
                     std::thread::sleep(Duration::from_millis(20))

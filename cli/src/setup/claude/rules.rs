@@ -1,22 +1,22 @@
-//! Rules that let Claude use our tools that change nothing without asking each time.
+//! Rules that let Claude use our read-only tools without a question each time.
 
 use jsonc_parser::cst::CstNode;
 
 use super::document::{JsonDocument, input, remove_if_empty};
 use crate::failure::Result;
 
-/// Tools that change nothing: a rule allows each.
+/// Read-only tools with a rule for each.
 const TOOLS: [&str; 3] = ["recall", "search_sessions", "status"];
 
-/// Beginning of the names of our tools, from the server that `init` registers.
+/// Prefix of our tools in the server that `init` registers.
 pub const OF_SERVER: &str = "mcp__throughline__";
-/// Beginning of the names of our tools, from the plugin's server.
+/// Prefix of our tools in the plugin's server.
 pub const OF_PLUGIN: &str = "mcp__plugin_throughline_throughline__";
 
 const PERMISSIONS: &str = "permissions";
 const ALLOW: &str = "allow";
 
-/// Puts the rules for the tools of one server into the document, each once. Returns whether anything changed.
+/// Inserts the rules for the tools of one server into the document, each once. Returns whether anything changed.
 pub fn insert(document: &JsonDocument, prefix: &str) -> Result<bool> {
     let there = there(document);
     let rules = TOOLS.map(|tool| format!("{prefix}{tool}"));
@@ -35,7 +35,7 @@ pub fn insert(document: &JsonDocument, prefix: &str) -> Result<bool> {
     Ok(true)
 }
 
-/// Takes the rules out, and what is empty without them. Returns whether there were any.
+/// Removes the rules, and objects that are empty without them. Returns whether there were any.
 pub fn remove(document: &JsonDocument) -> bool {
     let Ok(root) = document.object() else { return false };
     let Some(permissions) = root.object_value(PERMISSIONS) else { return false };

@@ -1,4 +1,4 @@
-//! Our MCP server in the file where Claude Code keeps the servers of a scope.
+//! Our MCP server in Claude Code's file of servers for a scope.
 
 use std::path::Path;
 
@@ -18,7 +18,8 @@ pub const PROGRAM: &str = "throughline-mcp";
 const SERVERS: &str = "mcpServers";
 const PROJECTS: &str = "projects";
 
-/// Puts the server into the document, with variables that a client may not pass on by itself. Returns whether anything changed.
+/// Inserts the server into the document, with variables that a client may not pass on by itself. Returns whether
+/// anything changed.
 pub fn insert(
     document: &JsonDocument,
     scope: SettingsScope,
@@ -39,7 +40,7 @@ pub fn insert(
         }
     };
     let servers = document.object_in(&holder, SERVERS)?;
-    // In the order in which the client writes them.
+    // In the client's order.
     let entry = CstInputValue::Object(
         ["type", "command", "args", "env"]
             .into_iter()
@@ -53,7 +54,7 @@ pub fn insert(
     Ok(true)
 }
 
-/// Takes the server out, and what is empty without it. Returns whether anything changed.
+/// Removes the server, and objects that are empty without it. Returns whether anything changed.
 pub fn remove(document: &JsonDocument, scope: SettingsScope, root: &Path) -> bool {
     let Ok(top) = document.object() else { return false };
     let Some(holder) = holder(&top, scope, root) else { return false };
@@ -131,7 +132,7 @@ fn starts_program(entry: &Value) -> bool {
     }
 }
 
-/// The entry of the server, if there is one.
+/// Returns the entry of the server, if there is one.
 pub fn registered(document: &JsonDocument, scope: SettingsScope, root: &Path) -> Option<Value> {
     let top = document.object().ok()?;
     holder(&top, scope, root)?.object_value(SERVERS)?.get(NAME)?.value()?.to_serde_value()

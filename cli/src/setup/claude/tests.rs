@@ -1,4 +1,4 @@
-//! Insert and take out again, in every style of file that people have.
+//! Inserts and removes entries in every style of settings file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use super::replace::{NextText, RunMode, replace};
 use super::server;
 use crate::exit;
 
-/// The journeys of `init` and `uninstall` go through them, too.
+/// Also used by the journeys of `init` and `uninstall`.
 #[path = "../../../tests/command/styles.rs"]
 mod styles;
 
@@ -188,8 +188,7 @@ fn what_the_user_changed_since_stays_and_the_rest_is_as_before() {
         let restored = home.text().unwrap();
         let parse = |text: &str| JsonDocument::parse(Path::new("s"), Some(text)).unwrap().value();
         assert_eq!(parse(&restored), parse(&expected), "{style}");
-        // With hooks of others around ours the changed part is not one piece, and a file on one
-        // line has been laid out anew.
+        // With other hooks around ours the changed part is not contiguous, and a file on one line was reformatted.
         if !before.contains("PreToolUse") && before.trim().contains('\n') {
             assert_eq!(restored, expected, "{style}");
         }
@@ -217,7 +216,7 @@ fn another_folder_of_ours_is_replaced_and_others_in_the_same_group_stay() {
     assert!(hooks::remove(&document));
     let left = document.value();
     assert_eq!(left["hooks"]["Stop"][0]["hooks"][0]["command"], "bell");
-    // Also where an older version of ours had been registered.
+    // Entries of an older version of the program are removed too.
     assert!(left["hooks"].get("Notification").is_none(), "{left}");
 }
 
@@ -344,11 +343,11 @@ fn a_repository_cannot_lead_us_out_of_itself() {
         assert!(!take_out(record, &place, RunMode::Real).unwrap());
     };
 
-    // A folder that is a link.
+    // The folder is a link.
     fs::write(outside.join("settings.json"), "{}\n").unwrap();
     symlink(&outside, root.join(".claude")).unwrap();
     refused(&mut record);
-    // A file that is one, to what is there and to what is not.
+    // The file is a link, to an existing or a missing target.
     fs::remove_file(root.join(".claude")).unwrap();
     fs::create_dir(root.join(".claude")).unwrap();
     for target in ["../../outside/settings.json", "../../outside/new/a", "none/../../../outside/a"]
@@ -359,7 +358,7 @@ fn a_repository_cannot_lead_us_out_of_itself() {
     }
     assert_eq!(fs::read_to_string(outside.join("settings.json")).unwrap(), "{}\n");
     assert_eq!(fs::read_dir(&outside).unwrap().count(), 1);
-    // Inside, links are followed; so are all of the user's own.
+    // Links inside the project are followed, like all links of the user.
     symlink("../shared.json", &settings).unwrap();
     assert!(put(&mut record, &place).unwrap());
     assert!(fs::read_to_string(root.join("shared.json")).unwrap().contains("throughline-stop"));
@@ -415,7 +414,7 @@ fn the_server_is_put_where_its_scope_is_kept_and_taken_out_again() {
     }
 }
 
-/// The plugin has a copy of what is registered, for it is read without this program.
+/// The plugin contains a copy of the registered hooks, since it is read without this program.
 #[test]
 fn the_plugin_registers_the_same_hooks() {
     let plugin: serde_json::Value =

@@ -1,17 +1,18 @@
-//! One change of a text file of the user: enough to undo it, without a copy of the file, which may hold secrets.
+//! A change of one of the user's text files, which can be undone without a copy of the file, since that may contain
+//! secrets.
 
 use serde::{Deserialize, Serialize};
 
-/// The part of a text that changed.
+/// The changed part of a text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TextChange {
     /// blake3 of the text after the change.
     pub after: String,
-    /// Where the changed part starts, in bytes.
+    /// Start of the changed part, in bytes.
     pub start: usize,
-    /// Content that stood there before.
+    /// Text before the change.
     pub replaced: String,
-    /// Content that stands there now.
+    /// Text after the change.
     pub inserted: String,
 }
 
@@ -27,13 +28,13 @@ impl TextChange {
         }
     }
 
-    /// Returns whether a text is as the change left it.
+    /// Returns whether a text was not changed since.
     pub fn is_untouched(&self, text: &str) -> bool {
         blake3::hash(text.as_bytes()).to_hex().as_str() == self.after
     }
 
-    /// Returns the text without the change, byte for byte: when it is as we left it, or when the inserted part still
-    /// stands in it as a whole, once.
+    /// Returns the text without the change, byte for byte, if it was not changed since, or if it still contains the
+    /// inserted part as a whole, exactly once.
     pub fn undo(&self, text: &str) -> Option<String> {
         let start = if self.is_untouched(text) {
             self.start
@@ -51,7 +52,7 @@ impl TextChange {
     }
 }
 
-/// The part in which two texts differ: where it starts, and where it ends in each.
+/// Returns the part in which two texts differ: its start, and its end in each.
 fn changed_part(before: &str, after: &str) -> (usize, usize, usize) {
     let pairs = before.bytes().zip(after.bytes());
     let mut start = pairs.take_while(|(one, other)| one == other).count();

@@ -38,7 +38,7 @@ pub struct Left {
 
 /// Next state of the entries in a file.
 enum EntriesState {
-    /// The file has no entries any more, or this version registers the same entries.
+    /// The file contains no entries any more, or this version registers the same entries.
     Current,
     /// The entries were changed.
     Upgraded,
@@ -52,7 +52,7 @@ enum EntriesState {
 /// program checks an entry once.
 ///
 /// # Errors
-/// When the record cannot be written.
+/// Returns an error if the record cannot be written.
 pub fn upgrade(world: &World, roots: &[&Path]) -> Result<Upgraded> {
     let mut record = InsertionRecord::read(&world.dirs);
     let is_here = |root: &PathBuf| roots.contains(&root.as_path());
@@ -75,7 +75,7 @@ pub fn upgrade(world: &World, roots: &[&Path]) -> Result<Upgraded> {
             Ok(EntriesState::Current) => record.note_program(&place),
             Ok(EntriesState::Upgraded) => done.files.push(known.path.clone()),
             Ok(EntriesState::Left) => {
-                // A committed file is checked again at the next upgrade: a colleague may have upgraded it by then.
+                // A committed file is checked again at the next upgrade, since a colleague may have upgraded it.
                 if !known.scope.committed() {
                     record.note_program(&place);
                 }
@@ -143,7 +143,7 @@ struct FileEntries {
 }
 
 impl FileEntries {
-    /// Finds our entries; `None` if the file has none.
+    /// Finds our entries; `None` if the file contains none.
     fn find(document: &JsonDocument, place: &InsertionPlace<'_>) -> Option<Self> {
         let purpose = place.purpose;
         match purpose {

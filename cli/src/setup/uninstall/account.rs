@@ -9,7 +9,7 @@ use crate::failure::{Failure, Result};
 use crate::setup::claude::replace::RunMode;
 use crate::view;
 
-/// Something that a person has to delete.
+/// A line or file that the user has to delete.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ByHand {
     /// The file.
@@ -36,13 +36,13 @@ impl ByHand {
 /// Way in which a part is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RemovalWay {
-    /// The part is cut out of its file, which stays.
+    /// The part is removed from its file, which is kept.
     Out,
-    /// The part is a file of its own, which is removed.
+    /// The part is a separate file, which is removed.
     Whole,
 }
 
-/// Parts that were removed. Neither a part that fails nor a closed output keeps the other parts from being removed.
+/// Removed parts. Neither a failed part nor a closed output prevents the removal of other parts.
 pub struct Account {
     /// Whether files are changed.
     pub run: RunMode,

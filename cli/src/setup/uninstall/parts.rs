@@ -1,5 +1,5 @@
-//! Our parts in files of the user and of projects: all parts that `init` writes, and the additions that the
-//! documentation describes, as far as they differ from a person's own.
+//! Our parts in files of the user and of projects: all parts that `init` writes, and additions described in the
+//! documentation, if they can be distinguished from the user's own.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,8 @@ use crate::setup::claude::{guide, register};
 use crate::setup::merge_setup;
 use crate::world::World;
 
-/// Files of a project that may contain the paragraph: `init` writes it into the first, people copy it into the others.
+/// Files of a project that may contain the paragraph: `init` writes it into the first, and people copy it into the
+/// others.
 const GUIDES: [&str; 4] = ["AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md"];
 /// Lines of a git hook in docs/team.md.
 const HOOK_LINES: [&str; 4] = [

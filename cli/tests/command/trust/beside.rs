@@ -1,4 +1,4 @@
-//! Memories from the repository beside those of this machine: they hide, replace and take along nothing.
+//! Memories from the repository together with those of this machine: they do not hide, replace or remove others.
 
 use super::*;
 
@@ -17,7 +17,7 @@ fn a_copy_of_a_memory_labels_only_itself() {
 fn what_is_from_the_repository_hides_nothing_with_its_id() {
     let team = Team::new();
     team.0.ok(&["trust", "--yes"]);
-    // One id and, in part, one text, under names that come first.
+    // The same id and, partially, the same text, under names that sort first.
     team.memory("0-other.md", 1, "Prices are floats");
     team.memory("0-same.md", 1, CENTS);
     team.change("0-same.md", "---\n", "---\npinned: true\n");
@@ -31,7 +31,7 @@ fn what_is_from_the_repository_hides_nothing_with_its_id() {
     for name in ["0-other.md", "0-same.md", "0-order.md"] {
         assert!(told.contains(&format!("{name}: has the same id as")), "{name}\n{told}");
     }
-    // Among those that are released the first counts, as ever.
+    // Among released ones the first counts, as usual.
     team.0.ok(&["trust", "--yes"]);
     assert_eq!(team.origins().0, ["Prices are floats", STAGING]);
 }
@@ -52,13 +52,13 @@ fn what_is_from_the_repository_stands_in_the_place_of_nothing_that_is_not() {
     assert!(!team.started().contains(CENTS));
 }
 
-/// Where case makes no difference there is one file of the two.
+/// On case-insensitive file systems there is only one of the two files.
 #[test]
 #[cfg(target_os = "linux")]
 fn what_is_from_the_repository_takes_no_name_that_is_the_same_but_for_case() {
     let team = Team::new();
     team.memory("ADA.md", 7, "Prices are floats");
-    // A file that is no memory takes no name either.
+    // A file that is not a valid memory does not occupy a name either.
     team.0.write(&Team::path("BOB.md"), "---\nid: [\n");
     team.commit();
     assert_eq!(team.origins(), (vec![CENTS.to_owned()], vec![STAGING.to_owned()]));
@@ -66,7 +66,7 @@ fn what_is_from_the_repository_takes_no_name_that_is_the_same_but_for_case() {
     assert!(told.contains("ADA.md: where case"), "{told}");
 }
 
-/// Lets the user add a memory on another branch; its file.
+/// Adds a user's memory on another branch; returns its file.
 fn added_on_a_branch(team: &Team) -> String {
     team.git(&["checkout", "--quiet", "-b", "feature"]);
     team.0.ok(&["add", "--kind", "fact", "--body", "Ada says so.", "Deploy with make"]);
@@ -86,7 +86,7 @@ fn a_fork_that_is_checked_out_loses_and_replaces_nothing_of_this_machine() {
     team.0.ok(&["sync"]);
     let (deploy, tests) = (team.file("deploy"), team.file("tests"));
     let own = team.0.read(&Team::path(&deploy));
-    // Their branch goes on from ours: one is changed, one is removed.
+    // The other branch is based on ours: one file is changed, one is removed.
     team.git(&["checkout", "--quiet", "-b", "pr-1"]);
     team.change(&deploy, "Ada says so.", "The key is in the wiki.");
     team.git(&["rm", "--quiet", &format!(".throughline/memories/{tests}")]);
@@ -107,7 +107,7 @@ fn a_fork_that_is_checked_out_loses_and_replaces_nothing_of_this_machine() {
         assert_eq!(team.0.read(&Team::path(&deploy)), own);
         assert!(team.git_command().args(["diff", "--quiet"]).status().unwrap().success());
     }
-    // Once it is merged, it is what the project says now, as the repository's.
+    // After the merge it is the project's memory, as one from the repository.
     team.git(&["merge", "--quiet", "pr-1"]);
     let pulled = vec!["Deploy with make".to_owned(), STAGING.to_owned()];
     assert_eq!(team.origins(), (vec![CENTS.to_owned()], pulled));
@@ -124,11 +124,11 @@ fn what_is_from_the_repository_is_not_carried_to_another_branch() {
         assert!(team.pulled().contains(&"Deploy with make".to_owned()));
 
         team.git(&["checkout", "--quiet", "main"]);
-        // The user's own text is offered there, and not what it was replaced by.
+        // The user's own text is found there, not its replacement.
         assert!(team.origins().0.contains(&"Deploy with make".to_owned()));
         let found = team.0.ok(&["search", "deploy make"]);
         assert!(found.contains("Ada says so") && !found.contains("in the wiki"), "{found}");
-        // Back there, it is not hidden by what has its id.
+        // On that branch again, it is not hidden by the file with the same id.
         team.git(&["checkout", "--quiet", "feature"]);
         team.0.ok(&["sync"]);
         let found = team.0.ok(&["search", "deploy make"]);
@@ -165,7 +165,7 @@ fn what_is_from_the_repository_takes_no_place_of_what_waits_for_its_branch() {
         };
         assert!(is_given(), "{case}");
         assert_eq!(team.0.read(&Team::path(&theirs)), text);
-        // When theirs goes, the user's own does not go with it.
+        // Removing the other file does not remove the user's memory.
         std::fs::remove_file(team.0.path(&Team::path(&theirs))).unwrap();
         team.commit();
         assert!(is_given(), "{case}");
@@ -191,7 +191,7 @@ fn nothing_is_saved_over_what_is_from_the_repository() {
     assert_eq!(team.0.read(&Team::path("mallory.md")), theirs);
     let (own, pulled) = team.origins();
     assert_eq!((own[0].as_str(), pulled[0].as_str()), ("Deploy with make", "Deploy with make"));
-    // It stays when theirs goes, and theirs is changed by who means it.
+    // An edit by id changes the other file.
     let short = id(3).short();
     team.0.ok(&["edit", &short, "--tag", "x"]);
     assert_eq!(team.pulled(), [STAGING]);
