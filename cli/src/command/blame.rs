@@ -25,7 +25,7 @@ pub struct BlameArgs {
     #[arg(value_name = "FILE")]
     path: String,
     /// At most this many sessions
-    #[arg(long, short = 'n', default_value_t = 10, value_name = "COUNT", value_parser = crate::typed::count)]
+    #[arg(long, short = 'n', default_value_t = 10, value_name = "COUNT", allow_negative_numbers = true, value_parser = crate::typed::count)]
     limit: usize,
     /// Print JSON
     #[arg(long)]

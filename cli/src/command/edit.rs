@@ -30,19 +30,19 @@ pub struct EditArgs {
     #[arg(long)]
     title: Option<String>,
     /// Another text below the title, Markdown; `-` reads it from stdin
-    #[arg(long, allow_hyphen_values = true)]
+    #[arg(long, short = 'b', allow_hyphen_values = true)]
     body: Option<String>,
     /// Another kind
-    #[arg(long, value_parser = crate::typed::kind, add = crate::complete::kinds())]
+    #[arg(long, short = 'k', value_parser = crate::typed::kind, add = crate::complete::kinds())]
     kind: Option<Kind>,
     /// Adds a tag; may be repeated
-    #[arg(long)]
+    #[arg(long, short = 't')]
     tag: Vec<String>,
     /// Removes a tag; may be repeated
     #[arg(long)]
     untag: Vec<String>,
     /// Adds a file or glob that it is about; may be repeated
-    #[arg(long)]
+    #[arg(long, short = 'p')]
     path: Vec<String>,
     /// Gives it first at the start of a session
     #[arg(long, conflicts_with = "unpin")]

@@ -32,7 +32,7 @@ pub struct FixesArgs {
     /// Words of the error
     words: Vec<String>,
     /// At most this many
-    #[arg(long, short = 'n', default_value_t = 20, value_name = "COUNT", value_parser = crate::typed::count)]
+    #[arg(long, short = 'n', default_value_t = 20, value_name = "COUNT", allow_negative_numbers = true, value_parser = crate::typed::count)]
     limit: usize,
     /// Print JSON
     #[arg(long)]

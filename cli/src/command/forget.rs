@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::browse::{self, Purpose};
 use super::review::removal;
+use crate::ask;
 use crate::caller::Caller;
 use crate::exit;
 use crate::failure::{Failure, Result};
@@ -28,6 +29,9 @@ pub struct ForgetArgs {
     /// Delete their files instead of putting them aside; also works for those put aside before
     #[arg(long)]
     delete: bool,
+    /// Do not ask before files are deleted
+    #[arg(long, short, requires = "delete")]
+    yes: bool,
     #[command(flatten)]
     write: WriteOptions,
 }
@@ -65,6 +69,11 @@ pub fn run(args: &ForgetArgs, world: &World, out: &mut dyn Write) -> Result {
             format!("{verb} {} \"{}\"", memory.id.short(), line(&memory.title))
         });
         return view::would(&told.collect::<Vec<_>>(), args.write.json, out);
+    }
+    // A list to choose from has asked.
+    let is_asked = args.delete && !args.yes && !args.id.is_empty() && world.interactive;
+    if is_asked && !ask::confirm(world, &question(found.iter().chain(&aside)), false)? {
+        return Err(ask::declined(world, "nothing was deleted"));
     }
     let left = match world.caller {
         Caller::Person => None,
@@ -117,6 +126,12 @@ fn leave_users_words<'s>(
              the next sync does it."
         ))
     }))
+}
+
+fn question<'a>(all: impl Iterator<Item = &'a (&'a Store, Stored)>) -> String {
+    let titles: Vec<String> =
+        all.map(|(_, stored)| format!("\"{}\"", line(&stored.memory.title))).collect();
+    format!("Delete {} for good?", titles.join(", "))
 }
 
 fn gone<'a>(

@@ -29,7 +29,7 @@ const FOLLOW_EVERY: Duration = Duration::from_millis(250);
 #[derive(Debug, Args)]
 pub struct LogArgs {
     /// At most this many
-    #[arg(long, short = 'n', default_value_t = 20, value_name = "COUNT", value_parser = crate::typed::count)]
+    #[arg(long, short = 'n', default_value_t = 20, value_name = "COUNT", allow_negative_numbers = true, value_parser = crate::typed::count)]
     limit: usize,
     /// Only of the Claude Code session whose id begins like this
     #[arg(long, value_name = "ID")]

@@ -29,7 +29,7 @@ pub struct MergeDriverArgs {
     /// Their version (%B)
     theirs: PathBuf,
     /// Characters of a conflict's marker (%L)
-    #[arg(long, value_name = "COUNT", default_value_t = 7, value_parser = crate::typed::count)]
+    #[arg(long, value_name = "COUNT", default_value_t = 7, allow_negative_numbers = true, value_parser = crate::typed::count)]
     marker_size: usize,
     /// Say whether it merges without conflicts, and write nothing
     #[arg(long)]

@@ -24,7 +24,7 @@ const LINE_BYTES_MAX: usize = 256 << 20;
 /// Hides secrets in a text: `[redacted:<rule>]` in place of each.
 #[derive(Debug, Args)]
 pub struct RedactArgs {
-    /// The file; standard input without one
+    /// The file; standard input without one, or for `-`
     file: Option<PathBuf>,
     /// Each line is a JSON object with `id` and `text`; answer each with `id` and `redacted`
     #[arg(long)]
@@ -75,7 +75,7 @@ struct Answered<'a> {
 /// Runs the command.
 pub fn run(args: &RedactArgs, world: &World, out: &mut dyn Write) -> Result {
     let redactor = args.redactor(world);
-    let input = open(args)?;
+    let input = open(args, world)?;
     let found = if args.jsonl {
         lines(&redactor, input, LINE_BYTES_MAX, out)?
     } else if args.json {
@@ -105,14 +105,15 @@ impl RedactArgs {
     }
 }
 
-fn open(args: &RedactArgs) -> Result<Box<dyn BufRead>> {
-    Ok(match &args.file {
+fn open(args: &RedactArgs, world: &World) -> Result<Box<dyn BufRead>> {
+    let file = args.file.as_ref().filter(|file| file.as_os_str() != "-");
+    Ok(match file.map(|file| world.cwd.join(file)) {
         Some(path) if path.is_dir() => {
             return Err(Failure::new(format!("{} is a folder", path.display()))
                 .code(exit::USAGE)
                 .hint("Name a file, or give the text on standard input."));
         }
-        Some(path) => Box::new(BufReader::new(File::open(path).named(path)?)),
+        Some(path) => Box::new(BufReader::new(File::open(&path).named(&path)?)),
         None => Box::new(BufReader::new(io::stdin())),
     })
 }

@@ -37,10 +37,10 @@ pub struct ResumeArgs {
     /// Words that were said
     words: Vec<String>,
     /// Start Claude Code with the best session, or with that of this number
-    #[arg(long, value_name = "NUMBER", num_args = 0..=1, require_equals = true, default_missing_value = "1", value_parser = crate::typed::count)]
+    #[arg(long, value_name = "NUMBER", num_args = 0..=1, require_equals = true, default_missing_value = "1", allow_negative_numbers = true, value_parser = crate::typed::count)]
     run: Option<usize>,
     /// At most this many
-    #[arg(long, short = 'n', default_value_t = 5, value_name = "COUNT", value_parser = crate::typed::count)]
+    #[arg(long, short = 'n', default_value_t = 5, value_name = "COUNT", allow_negative_numbers = true, value_parser = crate::typed::count)]
     limit: usize,
     #[command(flatten)]
     sessions: SessionFilter,

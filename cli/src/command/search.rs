@@ -74,7 +74,7 @@ pub struct SearchArgs {
     #[arg(long, hide_short_help = true)]
     superseded: bool,
     /// At most this many; without it as many as fit into 1,200 tokens
-    #[arg(long, short = 'n', value_name = "COUNT", value_parser = crate::typed::count)]
+    #[arg(long, short = 'n', value_name = "COUNT", allow_negative_numbers = true, value_parser = crate::typed::count)]
     limit: Option<usize>,
     /// Whole texts, of a passage its whole turn, instead of the place that fits
     #[arg(long, hide_short_help = true)]

@@ -104,7 +104,8 @@ pub fn run(args: &SyncArgs, world: &World, out: &mut dyn Write) -> Result {
         for tree in &trees {
             let transcripts = discover::transcripts(&world.dirs, tree)?.transcripts.len();
             let found = plural(transcripts, "transcript");
-            told.push(format!("look for what is new in {found} of {}", view::path(&tree.root)));
+            let work = if args.rebuild { "read everything again" } else { "look for what is new" };
+            told.push(format!("{work} in {found} of {}", view::path(&tree.root)));
             for file in processor::sync::withheld(&world.dirs.project(tree.project)) {
                 told.push(format!("with --apply, rewrite or remove {file}"));
             }

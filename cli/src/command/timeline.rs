@@ -25,7 +25,7 @@ use crate::world::World;
 #[derive(Debug, Args)]
 pub struct TimelineArgs {
     /// At most this many days, the last ones on which something happened
-    #[arg(long, short = 'n', default_value_t = 7, value_name = "COUNT", value_parser = crate::typed::count)]
+    #[arg(long, short = 'n', default_value_t = 7, value_name = "COUNT", allow_negative_numbers = true, value_parser = crate::typed::count)]
     limit: usize,
     /// List what is still open instead, the latest first
     #[arg(long, conflicts_with_all = ["limit", "by"])]

@@ -28,7 +28,7 @@ const UNRELEASED: &str = "Unreleased";
 #[derive(Debug, Args)]
 pub struct UpgradeArgs {
     /// At most this many changes of a version
-    #[arg(long, short = 'n', value_name = "COUNT", default_value_t = CHANGES_SHOWN, value_parser = crate::typed::count)]
+    #[arg(long, short = 'n', value_name = "COUNT", default_value_t = CHANGES_SHOWN, allow_negative_numbers = true, value_parser = crate::typed::count)]
     limit: usize,
     /// Print JSON
     #[arg(long)]

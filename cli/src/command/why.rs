@@ -48,7 +48,7 @@ pub struct WhyArgs {
     #[arg(long, requires = "query")]
     error: bool,
     /// How many injections, or memories that the text would not bring
-    #[arg(long, short = 'n', default_value_t = 5, value_name = "COUNT", value_parser = crate::typed::count)]
+    #[arg(long, short = 'n', default_value_t = 5, value_name = "COUNT", allow_negative_numbers = true, value_parser = crate::typed::count)]
     limit: usize,
     /// Only of the Claude Code session whose id begins like this
     #[arg(long, value_name = "ID")]

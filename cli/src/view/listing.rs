@@ -26,13 +26,13 @@ use crate::world::World;
 #[derive(Debug, Default, Args)]
 pub struct ListFilter {
     /// Only this kind; may be repeated
-    #[arg(long, value_parser = crate::typed::kind, add = crate::complete::kinds(), value_name = "KIND")]
+    #[arg(long, short = 'k', value_parser = crate::typed::kind, add = crate::complete::kinds(), value_name = "KIND")]
     kind: Vec<Kind>,
     /// Only what has this tag; may be repeated
-    #[arg(long, value_name = "TAG")]
+    #[arg(long, short = 't', value_name = "TAG")]
     tag: Vec<String>,
     /// Only what is about this file or folder, or about paths that begin like this
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, short = 'p', value_name = "PATH")]
     path: Option<String>,
     /// Only those that `forget` put aside; `throughline restore ID` brings one back
     #[arg(long)]
@@ -41,7 +41,7 @@ pub struct ListFilter {
     #[arg(long)]
     all: bool,
     /// At most this many
-    #[arg(long, short = 'n', value_name = "COUNT", value_parser = crate::typed::count)]
+    #[arg(long, short = 'n', value_name = "COUNT", allow_negative_numbers = true, value_parser = crate::typed::count)]
     limit: Option<usize>,
 }
 

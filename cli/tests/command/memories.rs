@@ -109,9 +109,17 @@ fn a_memory_is_added_shown_changed_put_aside_and_restored() {
     assert!(machine.ok(&["list"]).contains("Money is kept in cents"));
     assert_eq!(machine.ok(&["tombstones"]), "Nothing was removed.\n");
 
+    // At a terminal a person is asked before a file is deleted.
+    let (code, shown) =
+        machine.declined_at_terminal(&["forget", "--delete", &id], &[("for good", "n")]);
+    assert_ne!(code, Some(0), "{shown}");
+    assert!(machine.ok(&["list", "-k", "convention"]).contains("Money is kept in cents"));
+
     machine.ok(&["forget", "--delete", &id]);
     assert_eq!(machine.run(&["show", &id]).code, 3);
     assert_eq!(machine.ok(&["list", "--archived"]), "No memory was put aside.\n");
+    let few = machine.run(&["list", "-n", "-1"]);
+    assert!(few.code == 2 && few.stderr.contains("write 1 or more"), "{}", few.whole());
 }
 
 #[test]

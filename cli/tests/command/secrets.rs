@@ -38,6 +38,16 @@ fn text_and_lines_are_redacted() {
 }
 
 #[test]
+fn a_file_is_looked_for_in_the_folder_that_is_named() {
+    let machine = Machine::new();
+    machine.write("home/work/src/note.md", &format!("key {}\n", token()));
+    let said = machine.ok(&["-C", "src", "redact", "note.md"]);
+    assert!(said.contains("[redacted:"), "{said}");
+    let said = machine.run_on(&["redact", "-"], &format!("key {}\n", token()));
+    assert!(said.stdout.contains("[redacted:"), "{}", said.whole());
+}
+
+#[test]
 fn the_user_s_own_patterns_and_policies_hold() {
     let machine = Machine::new();
     machine.write(
