@@ -66,7 +66,7 @@ mod tests {
         fs::create_dir(&there).unwrap();
         fs::write(there.join("a.md"), "one").unwrap();
         let link = folder.path().join("link");
-        crate::testing::symlink(&there, &link).unwrap();
+        crate::for_tests::symlink(&there, &link).unwrap();
         assert_ne!(of_folder(&there), "");
         assert_eq!(of_folder(&link), "");
     }

@@ -559,7 +559,7 @@ pub(crate) fn command(root: &Path) -> Command {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::git;
+    use crate::for_tests::git;
     use std::fs;
 
     #[test]

@@ -8,6 +8,8 @@ pub mod collect;
 pub mod consolidate;
 pub mod extract;
 pub mod file_listing_stamp;
+#[cfg(test)]
+mod for_tests;
 pub mod git;
 pub mod handoff;
 pub mod llm;
@@ -25,8 +27,6 @@ pub mod secrets;
 pub mod session_records;
 pub mod state;
 pub mod sync;
-#[cfg(test)]
-mod testing;
 pub mod tool_calls;
 pub mod transcript;
 pub mod trust;

@@ -221,7 +221,7 @@ mod tests {
     use memory_store::trust;
 
     use super::*;
-    use crate::testing::{NOW, Project, write_memory};
+    use crate::for_tests::{NOW, Project, write_memory};
 
     #[test]
     fn what_nobody_wrote_or_released_here_is_labelled_and_held_where_the_user_wants_that() {

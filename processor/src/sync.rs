@@ -403,7 +403,7 @@ mod tests {
     use memory_store::identity::Mode;
 
     use super::*;
-    use crate::testing::{Project, write_memory};
+    use crate::for_tests::{Project, write_memory};
 
     #[test]
     fn what_comes_while_nothing_else_is_new_is_looked_at_by_the_next_run() {

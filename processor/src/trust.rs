@@ -150,7 +150,7 @@ mod tests {
     use memory_store::redact::Redactor;
 
     use super::*;
-    use crate::testing::{NOW, Project, git, git_at, write_memory};
+    use crate::for_tests::{NOW, Project, git, git_at, write_memory};
 
     /// A repository whose memory files were examined once.
     struct Repository(Project);

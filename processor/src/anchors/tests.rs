@@ -9,10 +9,10 @@ use memory_store::memory::{PathRef, SaidBy};
 use memory_store::recall::{Recall, Search};
 
 use super::*;
+use crate::for_tests::{NOW, Project, git, git_at};
 use crate::publish::claude_md::GivenTexts;
 use crate::publish::{self, Publication};
 use crate::state::SessionState;
-use crate::testing::{NOW, Project, git, git_at};
 
 /// A year before now, as memories of a history are.
 const LONG_AGO: Timestamp = Timestamp(NOW.0 - 365 * DAY_MS);

@@ -72,7 +72,7 @@ mod tests {
             remember(&of(name)).unwrap();
         }
         assert_eq!(known(&of("b")), [folder("b"), folder("a")]);
-        crate::testing::symlink(folder("a"), folder("c")).unwrap();
+        crate::for_tests::symlink(folder("a"), folder("c")).unwrap();
         assert_eq!(known(&of("c")), [folder("c"), folder("b")]);
         std::fs::remove_dir_all(folder("b")).unwrap();
         assert_eq!(known(&of("a")), [folder("a")]);

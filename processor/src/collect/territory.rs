@@ -188,7 +188,7 @@ mod tests {
     use super::*;
     use memory_store::identity::Mode;
 
-    use crate::testing::{Project, git};
+    use crate::for_tests::{Project, git};
 
     #[test]
     fn a_directory_is_claimed_in_every_spelling() {
@@ -198,7 +198,7 @@ mod tests {
         std::fs::create_dir_all(root.join("src")).unwrap();
         let tree = Tree { root: root.clone(), main_root: root.clone(), ..project.tree.clone() };
         let link = base.join("link");
-        crate::testing::symlink(&root, &link).unwrap();
+        crate::for_tests::symlink(&root, &link).unwrap();
         let territory = Territory::new(&project.dirs, &tree, &[]);
         let claim = |path: PathBuf| territory.claim(path.to_str().unwrap());
         for path in

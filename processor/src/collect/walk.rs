@@ -145,7 +145,7 @@ impl TranscriptWalk {
 mod tests {
     use memory_store::fs::disk::permissions;
 
-    use crate::testing::{as_nobody, symlink};
+    use crate::for_tests::{as_nobody, symlink};
 
     use super::*;
 

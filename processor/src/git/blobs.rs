@@ -230,12 +230,12 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::testing::git;
+    use crate::for_tests::git;
 
     fn commit(root: &Path, day: u32) {
         git(root, &["add", "-A"]);
         let date = format!("2026-03-{day:02}T12:00:00Z");
-        crate::testing::git_at(root, &["commit", "-q", "-m", "x"], &date);
+        crate::for_tests::git_at(root, &["commit", "-q", "-m", "x"], &date);
     }
 
     #[test]

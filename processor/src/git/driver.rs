@@ -33,7 +33,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::testing::git;
+    use crate::for_tests::git;
 
     #[test]
     fn the_configuration_comes_back_byte_for_byte() {

@@ -115,8 +115,8 @@ fn root(command: &Command) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::for_tests::git;
     use crate::git::{answer_limited, command};
-    use crate::testing::git;
 
     /// A run that follows within ten minutes waits for no git that hung in the one before.
     #[test]

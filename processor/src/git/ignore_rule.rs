@@ -60,7 +60,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::testing::git;
+    use crate::for_tests::git;
 
     #[test]
     fn each_rule_is_named_with_the_line_that_lifts_it() {

@@ -156,7 +156,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::testing::{git, write_memory};
+    use crate::for_tests::{git, write_memory};
 
     #[test]
     fn files_of_commits_and_of_the_index_are_told_with_their_contents() {
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(committed[0].path, ".throughline/memories/ä b.md");
         assert_eq!(in_index(&root, None).unwrap(), committed);
 
-        crate::testing::symlink("x", root.join(".throughline/memories/link.md")).unwrap();
+        crate::for_tests::symlink("x", root.join(".throughline/memories/link.md")).unwrap();
         write_memory(&root, "ä b.md", 1, "Two");
         git(&root, &["add", "-A"]);
         let staged = in_index(&root, None).unwrap();

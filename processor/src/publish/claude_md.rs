@@ -190,7 +190,7 @@ mod tests {
     use memory_store::{Kind, Timestamp};
 
     use super::*;
-    use crate::testing::Project;
+    use crate::for_tests::Project;
 
     fn stored(number: u8, title: &str, body: &str) -> Stored {
         let id = MemoryId::new(Timestamp(0), [number; 10]);

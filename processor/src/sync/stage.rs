@@ -208,7 +208,7 @@ mod tests {
     use memory_store::index::segment::Segment;
 
     use crate::collect::archive::{SessionFile, SessionHeader};
-    use crate::testing::Project;
+    use crate::for_tests::Project;
     use crate::transcript::record::{Record, RecordWhat};
     use crate::transcript::session::PromptBy;
 

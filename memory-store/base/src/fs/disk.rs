@@ -369,6 +369,12 @@ pub fn append_within(path: &Path, bytes: &[u8], len_max: u64) -> io::Result<u64>
     Ok(len + written as u64)
 }
 
+/// Refuses a file that is a symbolic link (`O_NOFOLLOW`), and waits for no other end of a pipe (`O_NONBLOCK`).
+pub fn refuse_links_and_pipes(options: &mut OpenOptions) -> &mut OpenOptions {
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    std::os::unix::fs::OpenOptionsExt::custom_flags(options, flags)
+}
+
 /// Refuses a file that is a symbolic link (`O_NOFOLLOW`).
 pub fn refuse_links(options: &mut OpenOptions) -> &mut OpenOptions {
     std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NOFOLLOW)

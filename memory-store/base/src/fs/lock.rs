@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
-use super::disk::private_options;
+use super::disk::{private_options, refuse_links_and_pipes};
 use super::file_stamp::file_number;
 use crate::error::{At, Error, Result};
 
@@ -33,11 +33,7 @@ pub enum Hold {
 /// (`O_NOFOLLOW`, `O_NONBLOCK`).
 pub fn open(path: &Path) -> std::io::Result<File> {
     let mut options = private_options();
-    std::os::unix::fs::OpenOptionsExt::custom_flags(
-        &mut options,
-        libc::O_NOFOLLOW | libc::O_NONBLOCK,
-    );
-    options.create(true).truncate(false).write(true).open(path)
+    refuse_links_and_pipes(&mut options).create(true).truncate(false).write(true).open(path)
 }
 
 /// Takes a lock on an open file; waits this long at most.
