@@ -2,7 +2,7 @@
 //! the answer to a question. The rows are in `contexts.toml`.
 
 use std::ops::Range;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use memory_store_base::text;
 use regex::Regex;
@@ -45,10 +45,11 @@ enum GateJudge {
     Address,
 }
 
+/// A form. Its expressions are compiled when a sentence has their literals, since most programs meet few of them.
 struct GateForm {
     row: GateRow,
-    pattern: Regex,
-    near: Option<Regex>,
+    pattern: OnceLock<Regex>,
+    near: OnceLock<Regex>,
 }
 
 /// The forms, with a filter for those that may match a sentence.
@@ -59,13 +60,7 @@ struct Forms {
 }
 
 static FORMS: LazyLock<Forms> = LazyLock::new(|| {
-    // Verified by the test `each_form_finds_its_example`.
-    let regex = |text: &String| Regex::new(text).expect("the patterns are valid");
-    let form = |row: GateRow| GateForm {
-        pattern: regex(&row.pattern),
-        near: row.near.as_ref().map(regex),
-        row,
-    };
+    let form = |row| GateForm { row, pattern: OnceLock::new(), near: OnceLock::new() };
     let list: Vec<GateForm> = rows::of::<Vec<GateRow>>("suspect").into_iter().map(form).collect();
     let patterns = PatternFilter::new(list.iter().map(|form| form.row.pattern.as_str()));
     let near =
@@ -91,13 +86,19 @@ pub(super) fn find(sentence: &str) -> Vec<(Range<usize>, &'static str)> {
 /// Returns the values that match the forms whose bit is set.
 fn find_of(sentence: &str, forms: u64) -> Vec<(Range<usize>, &'static str)> {
     let mut found = Vec::new();
-    let is_near = |form: &GateForm| form.near.as_ref().is_none_or(|near| near.is_match(sentence));
+    // Verified by the test `each_form_finds_its_example`.
+    let regex = |text: &String| Regex::new(text).expect("the patterns are valid");
+    let is_near = |form: &GateForm| {
+        let near = form.row.near.as_ref();
+        near.is_none_or(|near| form.near.get_or_init(|| regex(near)).is_match(sentence))
+    };
     let is_set = |(at, _): &(usize, &GateForm)| forms >> at & 1 == 1;
     for (_, form) in FORMS.list.iter().enumerate().filter(is_set) {
         if !is_near(form) {
             continue;
         }
-        for captures in form.pattern.captures_iter(sentence) {
+        let pattern = form.pattern.get_or_init(|| regex(&form.row.pattern));
+        for captures in pattern.captures_iter(sentence) {
             let Some(value) = captures.iter().skip(1).flatten().next() else { continue };
             let range = form.row.value.part_of(sentence, value.range());
             found.extend(range.map(|range| (range, form.row.reason.as_str())));
