@@ -137,10 +137,11 @@ enum OutputKind {
     Raw,
 }
 
-/// Declares the commands, one row for each: its arguments, the function that runs it, its output, and, if it may decide
-/// something for the person, the command as a person types it. `docs/trust.md` has the table of decisions.
+/// Declares the commands, one row for each: its arguments, the function that runs it, its output, and in brackets the
+/// command as a person types it, if it may decide something for the person. The brackets are required, so that no
+/// command is added without an answer. `docs/trust.md` has the table of decisions.
 macro_rules! commands {
-    ($($(#[$attribute:meta])* $name:ident($args:ty) => $run:path, $output:ident $(, $typed:literal)?;)*) => {
+    ($($(#[$attribute:meta])* $name:ident($args:ty) => $run:path, $output:ident, [$($typed:literal)?];)*) => {
         #[derive(Debug, Subcommand)]
         enum Command {
             $($(#[$attribute])* $name($args),)*
@@ -172,53 +173,53 @@ macro_rules! commands {
 
 // `add`, `edit` and `forget` check the caller for each memory that they change.
 commands! {
-    Init(setup::init_options::InitArgs) => setup::init::run, Report, "throughline init";
-    Uninstall(setup::uninstall::UninstallArgs) => setup::uninstall::run, Report, "throughline uninstall";
-    Trust(trust::TrustArgs) => trust::run, Answer, "throughline trust";
-    Link(link::LinkArgs) => link::run, Report, "throughline link";
-    Projects(projects::ProjectsArgs) => projects::run, Listing;
-    Sync(sync::SyncArgs) => sync::run, Report, "throughline sync --from, --earlier or --apply";
-    Watch(watch::WatchArgs) => watch::run, Report;
+    Init(setup::init_options::InitArgs) => setup::init::run, Report, ["throughline init"];
+    Uninstall(setup::uninstall::UninstallArgs) => setup::uninstall::run, Report, ["throughline uninstall"];
+    Trust(trust::TrustArgs) => trust::run, Answer, ["throughline trust"];
+    Link(link::LinkArgs) => link::run, Report, ["throughline link"];
+    Projects(projects::ProjectsArgs) => projects::run, Listing, [];
+    Sync(sync::SyncArgs) => sync::run, Report, ["throughline sync --from, --earlier or --apply"];
+    Watch(watch::WatchArgs) => watch::run, Report, [];
     #[command(visible_alias = "recall")]
-    Search(search::SearchArgs) => search::run, Listing;
-    Show(show::ShowArgs) => show::run, Listing;
-    List(list::ListArgs) => list::run, Listing;
-    Browse(browse::BrowseArgs) => browse::run, Answer, "throughline browse";
+    Search(search::SearchArgs) => search::run, Listing, [];
+    Show(show::ShowArgs) => show::run, Listing, [];
+    List(list::ListArgs) => list::run, Listing, [];
+    Browse(browse::BrowseArgs) => browse::run, Answer, ["throughline browse"];
     #[command(visible_alias = "remember")]
-    Add(add::AddArgs) => add::run, Report;
-    Edit(edit::EditArgs) => edit::run, Report;
+    Add(add::AddArgs) => add::run, Report, [];
+    Edit(edit::EditArgs) => edit::run, Report, [];
     #[command(visible_alias = "rm")]
-    Forget(forget::ForgetArgs) => forget::run, Report;
-    Restore(restore::RestoreArgs) => restore::run, Report, "throughline restore";
-    Resume(resume::ResumeArgs) => resume::run, Answer;
-    Review(review::ReviewArgs) => review::run, Answer, "throughline review";
-    Tombstones(tombstones::TombstonesArgs) => tombstones::run, Listing;
-    Pack(pack::PackArgs) => pack::run, Answer;
-    Handoff(handoff::HandoffArgs) => handoff::run, Listing;
-    Diff(diff::DiffArgs) => diff::run, Listing;
-    Check(check::CheckArgs) => check::run, Answer;
-    MergeDriver(merge_driver::MergeDriverArgs) => merge_driver::run, Answer;
-    Status(inspect::status::StatusArgs) => inspect::status::run, Answer;
-    Why(why::WhyArgs) => why::run, Listing;
-    Timeline(timeline::TimelineArgs) => timeline::run, Listing;
-    Report(report::ReportArgs) => report::run, Answer;
-    Blame(blame::BlameArgs) => blame::run, Listing;
-    Fixes(fixes::FixesArgs) => fixes::run, Listing;
-    Log(log::LogArgs) => log::run, Listing;
-    Statusline(statusline::StatuslineArgs) => statusline::run, Answer;
-    Purge(purge::PurgeArgs) => purge::run, Report, "throughline purge";
-    Off(off::OffArgs) => off::run, Report, "throughline off";
-    On(on::OnArgs) => on::run, Report, "throughline on";
-    Share(share::ShareArgs) => share::run, Answer, "throughline share";
-    Mcp(mcp::McpArgs) => mcp::run, Answer;
-    Config(config::ConfigArgs) => config::run, Raw, "throughline config";
-    Redact(redact::RedactArgs) => redact::run, Raw;
-    Audit(inspect::audit::AuditArgs) => inspect::audit::run, Answer, "throughline audit --fix";
-    Doctor(inspect::doctor::DoctorArgs) => inspect::doctor::run, Answer, "throughline doctor --migrations --restore";
-    Selftest(inspect::selftest::SelftestArgs) => inspect::selftest::run, Answer;
-    Upgrade(upgrade::UpgradeArgs) => upgrade::run, Listing;
-    Man(man::ManPages) => man::run, Raw;
-    Completions(completions::CompletionsArgs) => completions::run, Raw;
+    Forget(forget::ForgetArgs) => forget::run, Report, [];
+    Restore(restore::RestoreArgs) => restore::run, Report, ["throughline restore"];
+    Resume(resume::ResumeArgs) => resume::run, Answer, [];
+    Review(review::ReviewArgs) => review::run, Answer, ["throughline review"];
+    Tombstones(tombstones::TombstonesArgs) => tombstones::run, Listing, [];
+    Pack(pack::PackArgs) => pack::run, Answer, [];
+    Handoff(handoff::HandoffArgs) => handoff::run, Listing, [];
+    Diff(diff::DiffArgs) => diff::run, Listing, [];
+    Check(check::CheckArgs) => check::run, Answer, [];
+    MergeDriver(merge_driver::MergeDriverArgs) => merge_driver::run, Answer, [];
+    Status(inspect::status::StatusArgs) => inspect::status::run, Answer, [];
+    Why(why::WhyArgs) => why::run, Listing, [];
+    Timeline(timeline::TimelineArgs) => timeline::run, Listing, [];
+    Report(report::ReportArgs) => report::run, Answer, [];
+    Blame(blame::BlameArgs) => blame::run, Listing, [];
+    Fixes(fixes::FixesArgs) => fixes::run, Listing, [];
+    Log(log::LogArgs) => log::run, Listing, [];
+    Statusline(statusline::StatuslineArgs) => statusline::run, Answer, [];
+    Purge(purge::PurgeArgs) => purge::run, Report, ["throughline purge"];
+    Off(off::OffArgs) => off::run, Report, ["throughline off"];
+    On(on::OnArgs) => on::run, Report, ["throughline on"];
+    Share(share::ShareArgs) => share::run, Answer, ["throughline share"];
+    Mcp(mcp::McpArgs) => mcp::run, Answer, [];
+    Config(config::ConfigArgs) => config::run, Raw, ["throughline config"];
+    Redact(redact::RedactArgs) => redact::run, Raw, [];
+    Audit(inspect::audit::AuditArgs) => inspect::audit::run, Answer, ["throughline audit --fix"];
+    Doctor(inspect::doctor::DoctorArgs) => inspect::doctor::run, Answer, ["throughline doctor --migrations --restore"];
+    Selftest(inspect::selftest::SelftestArgs) => inspect::selftest::run, Answer, [];
+    Upgrade(upgrade::UpgradeArgs) => upgrade::run, Listing, [];
+    Man(man::ManPages) => man::run, Raw, [];
+    Completions(completions::CompletionsArgs) => completions::run, Raw, [];
 }
 
 /// Runs the command that was asked for.
