@@ -188,38 +188,17 @@ impl<'a> TouchedNotes<'a> {
         notes.sort_unstable();
         let count = notes.len().div_ceil(notes_max.max(1)).max(1);
         let size = notes.len().div_ceil(count).max(1);
-        let batch = |notes: &[usize]| WorkBatch {
-            work: place,
-            commits: self.shown_commits(work, near, notes),
-            files: self.shown_files(work, notes),
-            decisions: self.shown_decisions(work, notes),
-            notes: notes.to_vec(),
+        let batch = |notes: &[usize]| {
+            let names = notes.iter().flat_map(|&note| names_of(self.drafts[note])).collect();
+            WorkBatch {
+                work: place,
+                commits: shown_commits(work, near, notes, &names),
+                files: self.shown_files(work, notes),
+                decisions: shown_decisions(work, &names),
+                notes: notes.to_vec(),
+            }
         };
         notes.chunks(size).map(batch).collect()
-    }
-
-    /// Returns the commits that share most with some notes, in the order of their time.
-    fn shown_commits(&self, work: &Work, near: &[Vec<usize>], notes: &[usize]) -> Vec<usize> {
-        let names = self.names_of_all(notes);
-        let strength = |at: usize| {
-            let commit = &work.commits[at];
-            let words = words_of(&format!("{}\n{}", commit.subject, commit.body));
-            let is_near = near.get(at).is_some_and(|near| near.iter().any(|it| notes.contains(it)));
-            words.intersection(&names).count() + 2 * usize::from(is_near)
-        };
-        strongest(work.commits.len(), strength, COMMITS_MAX)
-    }
-
-    /// Returns the decisions that share most with some notes, in the order of their time.
-    fn shown_decisions(&self, work: &Work, notes: &[usize]) -> Vec<String> {
-        let names = self.names_of_all(notes);
-        let strength = |at: usize| words_of(&work.decisions[at]).intersection(&names).count();
-        let shown = strongest(work.decisions.len(), strength, DECISIONS_MAX);
-        shown.into_iter().map(|at| work.decisions[at].clone()).collect()
-    }
-
-    fn names_of_all(&self, notes: &[usize]) -> BTreeSet<String> {
-        notes.iter().flat_map(|&note| names_of(self.drafts[note])).collect()
     }
 
     /// Returns the files of a work, those of the notes first.
@@ -233,6 +212,29 @@ impl<'a> TouchedNotes<'a> {
         files.extend(others);
         files.into_iter().take(FILES_MAX).map(str::to_owned).collect()
     }
+}
+
+/// Returns the commits that are near some notes or share most names with them, in the order of their time.
+fn shown_commits(
+    work: &Work,
+    near: &[Vec<usize>],
+    notes: &[usize],
+    names: &BTreeSet<String>,
+) -> Vec<usize> {
+    let strength = |at: usize| {
+        let commit = &work.commits[at];
+        let words = words_of(&format!("{}\n{}", commit.subject, commit.body));
+        let is_near = near.get(at).is_some_and(|near| near.iter().any(|it| notes.contains(it)));
+        words.intersection(names).count() + 2 * usize::from(is_near)
+    };
+    strongest(work.commits.len(), strength, COMMITS_MAX)
+}
+
+/// Returns the decisions that share most with the names of some notes, in the order of their time.
+fn shown_decisions(work: &Work, names: &BTreeSet<String>) -> Vec<String> {
+    let strength = |at: usize| words_of(&work.decisions[at]).intersection(names).count();
+    let shown = strongest(work.decisions.len(), strength, DECISIONS_MAX);
+    shown.into_iter().map(|at| work.decisions[at].clone()).collect()
 }
 
 /// Returns the places with the greatest strength, in their order; of equal ones the later.
