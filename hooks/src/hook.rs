@@ -40,8 +40,7 @@ pub struct Hook {
     pub now: Timestamp,
     /// The working tree, which is trusted unless it `is_untrusted`.
     pub tree: Tree,
-    /// True if something else may stand by now where the tree was; its events are answered without
-    /// reading it.
+    /// True if another folder may be at the path of the tree; its events are answered without reading it.
     pub(crate) is_untrusted: bool,
     /// True if the tree has no record at its path yet.
     pub is_moved: bool,

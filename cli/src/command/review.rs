@@ -133,7 +133,7 @@ impl Verb {
         }
     }
 
-    /// Finds a memory by what was typed.
+    /// Finds a memory by the id that a person typed.
     fn find(self, stores: &Stores, typed: &str) -> Result<Stored> {
         match self {
             Self::Release => verdict::held_by_id(stores, typed),
@@ -245,7 +245,7 @@ impl ReviewArgs {
         Ok(true)
     }
 
-    /// Returns whether an option says what to do, so that nothing is to be shown.
+    /// Returns whether an option names a decision, so that nothing is listed.
     fn says_what(&self) -> bool {
         let names_any = self.named().iter().any(|(_, ids)| !ids.is_empty());
         self.accept_all || self.drop_rules || names_any

@@ -241,7 +241,7 @@ pub struct MappedFile {
     bytes: usize,
 }
 
-// SAFETY: the bytes are only read, by whoever has the map, and are unmapped when nobody has it any more.
+// SAFETY: the bytes are only read, and are unmapped when the map is dropped.
 unsafe impl Send for MappedFile {}
 // SAFETY: as above.
 unsafe impl Sync for MappedFile {}
@@ -289,7 +289,7 @@ impl Deref for MappedFile {
 impl Drop for MappedFile {
     fn drop(&mut self) {
         if self.bytes > 0 {
-            // SAFETY: the mapping that `open` made; nobody can have a slice of it any more.
+            // SAFETY: the mapping that `open` made; each slice of it borrows the map, so none is left.
             unsafe { libc::munmap(self.start, self.bytes) };
         }
     }

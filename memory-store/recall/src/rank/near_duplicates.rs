@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn a_text_in_a_longer_one_is_a_duplicate_when_it_says_something() {
         let note = "The exporter writes amounts in cents and never as floats, since sums drifted";
-        let more = format!("{note}. FoundTerms on Monday by the accountant of the shop.");
+        let more = format!("{note}. Found on Monday by the accountant of the shop.");
         assert!(alike(note, &more) && alike(&more, note));
         assert!(!alike("amounts in cents", &more));
         let other = format!("{note} in src/export.rs");

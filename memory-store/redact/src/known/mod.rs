@@ -235,8 +235,8 @@ impl Known {
         found.map(|range| Finding { rule: KNOWN, range }).collect()
     }
 
-    /// Returns a text that is only compared, without its secrets as `clean` is: where it has one, a keyed hash tells it
-    /// from others.
+    /// Returns the text `clean`, which is `text` without its secrets, for comparisons only. If it had secrets, a keyed hash
+    /// of them is added, so that texts with different secrets differ.
     pub fn comparable(&self, text: &str, clean: &str) -> String {
         if clean == text {
             return clean.to_owned();

@@ -10,7 +10,7 @@ use memory_store_base::text::{self, rarity};
 const CHOSEN_SIGNS: &[u8] = b"!*#$%?^~+.";
 
 /// Returns whether a value is made as people choose a password that has to have a sign: `Copper-Tiger1987!`,
-/// `Granite$482`. Where text stands, a sentence may end so, which makes it a password in quotes only.
+/// `Granite$482`. A sentence may end so, too: in text, only a value in quotes is a password.
 pub(crate) fn is_chosen(value: &[u8]) -> bool {
     const LETTERS_MIN: usize = 4;
     const LETTERS_MAX: usize = 24;
@@ -47,7 +47,7 @@ pub(crate) fn is_joined_phrase(value: &[u8]) -> bool {
     const IDF_MIN: f32 = 3.5;
     let Some(sign) = value.iter().copied().find(|byte| b"-_.".contains(byte)) else { return false };
     let mut parts: Vec<&[u8]> = value.split(|byte| *byte == sign).collect();
-    // A number, a sign or a letter that somebody asked for may stand at the end.
+    // The last part may be a number, a sign or a letter that a policy requires.
     let is_letter = |byte: &u8| byte.is_ascii_alphabetic();
     if let Some(last) = parts.pop() {
         let small = last.iter().skip(1).take_while(|byte| byte.is_ascii_lowercase()).count();

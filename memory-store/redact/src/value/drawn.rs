@@ -12,7 +12,7 @@ pub(crate) fn is_drawn(value: &[u8]) -> bool {
     looks_drawn(value) && !stands_for_something(value)
 }
 
-/// Returns whether a value looks drawn at random though code may stand there.
+/// Returns whether a value looks random even at a place that may contain code, and is not a stand-in.
 pub(crate) fn is_drawn_in_code(value: &[u8]) -> bool {
     looks_drawn_in_code(value) && !stands_for_something(value)
 }

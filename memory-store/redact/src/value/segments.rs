@@ -11,7 +11,7 @@ const VALUE_BYTES_MAX: usize = 128;
 /// Letters of a word, at least.
 const WORD_LETTERS_MIN: usize = 3;
 
-/// Returns whether a value without spaces looks drawn at random, unless it stands for something.
+/// Returns whether a value without spaces looks random and is not a stand-in for another value.
 pub(crate) fn looks_drawn(value: &[u8]) -> bool {
     let Some(odd) = Odd::of(value) else { return false };
     let is_mixed = value.iter().any(u8::is_ascii_digit) || shape::case_changes(value) > 0;
@@ -22,7 +22,7 @@ pub(crate) fn looks_drawn(value: &[u8]) -> bool {
         && shape::entropy(value) >= 2.6
 }
 
-/// Returns whether a value looks drawn at random though code may stand there: it has digits and letters of both cases,
+/// Returns whether a value looks random even at a place that may contain code: it has digits and letters of both cases,
 /// and mixes them within parts between its signs.
 pub(crate) fn looks_drawn_in_code(value: &[u8]) -> bool {
     const MIXED_PARTS_BYTES_MIN: usize = 3;
@@ -59,7 +59,7 @@ pub(crate) fn looks_drawn_in_code(value: &[u8]) -> bool {
         && looks_drawn(value)
 }
 
-/// Returns whether a value looks drawn at random where a name stands else, such as that of a variable.
+/// Returns whether a value looks random at a place that usually contains a name, such as that of a variable.
 pub(crate) fn is_scrambled(value: &[u8]) -> bool {
     const BYTES_MIN: usize = 10;
     value.len() >= BYTES_MIN && looks_drawn_in_code(value) && !has_word(value)
