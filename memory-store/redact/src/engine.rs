@@ -1,10 +1,9 @@
 //! Engine: one pass of an automaton over all keywords, and the detectors that read the text around each.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::LazyLock;
-
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use crate::context::rule::{self, Rule};
 use crate::context::{assignment, block, column, cookie, cue, encoded, joined};
@@ -18,6 +17,7 @@ use crate::personal::{self, Class, Policy};
 use crate::texts;
 use crate::value::spread::{SpreadEvidence, may_spread, trimmed};
 use crate::vocabulary::WORDS;
+use crate::word_search::WordSearch;
 
 /// Maximum number of passes over the result: hiding one secret may uncover the edge of another.
 const PASSES_MAX: usize = 8;
@@ -166,7 +166,7 @@ enum Detector {
 /// The compiled built-in rules.
 pub(crate) struct Engine {
     pub(crate) rules: Vec<&'static Rule>,
-    keywords: AhoCorasick,
+    keywords: WordSearch,
     /// Detectors by keyword.
     detectors: Vec<Vec<Detector>>,
 }
@@ -189,22 +189,18 @@ impl Engine {
             rule.keywords.iter().map(move |word| (word.as_str(), Detector::Rule(index)))
         });
         let mut words: Vec<String> = Vec::new();
+        let mut indexes: HashMap<String, usize> = HashMap::new();
         let mut detectors: Vec<Vec<Detector>> = Vec::new();
         for (word, detector) in pairs.into_iter().chain(tabled).chain(own) {
             let word = word.to_ascii_lowercase();
-            let index = words.iter().position(|known| *known == word).unwrap_or(words.len());
-            if index == words.len() {
-                words.push(word);
+            let index = *indexes.entry(word).or_insert_with_key(|word| {
+                words.push(word.clone());
                 detectors.push(Vec::new());
-            }
+                words.len() - 1
+            });
             detectors[index].push(detector);
         }
-        let keywords = AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .match_kind(MatchKind::Standard)
-            .kind(Some(AhoCorasickKind::DFA))
-            .build(&words)
-            .expect("a few hundred short keywords fit the automaton");
+        let keywords = WordSearch::new(words);
         Self { rules, keywords, detectors }
     }
 
@@ -233,7 +229,7 @@ impl Engine {
         let mut cookies = cookie::CookieReader::default();
         let mut cues = cue::CueReader::default();
         let mut rows = 0..0;
-        for hit in self.keywords.find_overlapping_iter(text) {
+        for hit in self.keywords.automaton_for(text).find_overlapping_iter(text) {
             for &detector in &self.detectors[hit.pattern().as_usize()] {
                 let range = hit.range();
                 if detector == Detector::Cookie {

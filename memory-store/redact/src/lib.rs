@@ -15,6 +15,7 @@ mod stream;
 pub mod texts;
 mod value;
 mod vocabulary;
+mod word_search;
 
 pub use context::asked::{Answer, Given, corrects, request};
 pub use context::printed::{is_secrets_file, prints_secret, reads_secrets};

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::{LazyLock, OnceLock};
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use aho_corasick::AhoCorasick;
 use memory_store_base::text::is_unspaced;
 use serde::Deserialize;
+
+use crate::word_search::WordSearch;
 
 /// Words of one role.
 pub(crate) struct WordList {
@@ -13,7 +15,7 @@ pub(crate) struct WordList {
     whole: Vec<String>,
     /// Those that match anywhere in a text.
     parts: Vec<String>,
-    automaton: OnceLock<AhoCorasick>,
+    search: OnceLock<WordSearch>,
 }
 
 /// Words of one language, by role.
@@ -146,7 +148,7 @@ impl WordList {
         let (parts, whole) = words.into_iter().partition(|word| word.starts_with('…'));
         let bare = |word: String| word.trim_start_matches('…').to_owned();
         let parts = Vec::into_iter(parts).map(bare).collect();
-        Self { whole, parts, automaton: OnceLock::new() }
+        Self { whole, parts, search: OnceLock::new() }
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
@@ -179,25 +181,19 @@ impl WordList {
 
     /// Returns whether a text contains one of them anywhere, ignoring ASCII case.
     pub(crate) fn occur_in(&self, text: &[u8]) -> bool {
-        self.automaton().is_match(text)
+        self.automaton_for(text).is_match(text)
     }
 
-    /// Returns the automaton for all of them. A separate search for each word would be prepared again for each text,
-    /// which takes longer than the search.
-    pub(crate) fn automaton(&self) -> &AhoCorasick {
-        let build = || {
-            // The fastest kind for frequently used lists; the others are long.
-            let kind = (self.whole.len() <= 200).then_some(AhoCorasickKind::DFA);
-            let automaton =
-                AhoCorasick::builder().ascii_case_insensitive(true).kind(kind).build(&self.whole);
-            automaton.expect("a few thousand short words fit the automaton")
-        };
-        self.automaton.get_or_init(build)
+    /// Returns the automaton for all of them, to search a text with. A separate search for each word would be prepared
+    /// again for each text, which takes longer than the search.
+    pub(crate) fn automaton_for(&self, text: impl AsRef<[u8]>) -> &AhoCorasick {
+        let search = self.search.get_or_init(|| WordSearch::new(self.whole.iter().cloned()));
+        search.automaton_for(text)
     }
 
     /// Returns whether a word of a lower-case text, which ends with a space, begins with one of them.
     pub(crate) fn is_in(&self, lowered: &str) -> bool {
-        let mut hits = self.automaton().find_overlapping_iter(lowered);
+        let mut hits = self.automaton_for(lowered).find_overlapping_iter(lowered);
         hits.any(|hit| begins_word(lowered, hit.start()))
     }
 
@@ -250,7 +246,7 @@ impl WordList {
 #[derive(Default)]
 pub(crate) struct WordClasses {
     words: BTreeMap<String, WordClass>,
-    automaton: OnceLock<(AhoCorasick, Vec<WordClass>)>,
+    search: OnceLock<(WordSearch, Vec<WordClass>)>,
 }
 
 /// Bits of a word.
@@ -276,17 +272,13 @@ impl WordClasses {
 
     /// Returns the bits of the lists with a word in a lower-case text, which ends with a space.
     pub(crate) fn in_text(&self, lowered: &str) -> u8 {
-        let (automaton, classes) = self.automaton.get_or_init(|| {
-            let automaton = AhoCorasick::builder()
-                .ascii_case_insensitive(true)
-                .kind(Some(AhoCorasickKind::DFA))
-                .build(self.words.keys());
-            let automaton = automaton.expect("some thousand short words fit the automaton");
-            (automaton, self.words.values().copied().collect())
+        let (search, classes) = self.search.get_or_init(|| {
+            let search = WordSearch::new(self.words.keys().cloned());
+            (search, self.words.values().copied().collect())
         });
         let all = classes.iter().fold(0, |all, class| all | class.begins | class.anywhere);
         let mut found = 0;
-        for hit in automaton.find_overlapping_iter(lowered) {
+        for hit in search.automaton_for(lowered).find_overlapping_iter(lowered) {
             let WordClass { begins, anywhere } = classes[hit.pattern().as_usize()];
             found |= anywhere;
             if begins & !found != 0 && begins_word(lowered, hit.start()) {

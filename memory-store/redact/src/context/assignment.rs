@@ -174,7 +174,7 @@ pub(crate) fn abroad(text: &[u8]) -> Vec<Range<usize>> {
     if text.is_ascii() {
         return Vec::new();
     }
-    let names = WORDS.name_abroad.automaton().find_iter(text);
+    let names = WORDS.name_abroad.automaton_for(text).find_iter(text);
     // `lösenordet`
     let ending =
         |at: usize| text[at..].iter().take_while(|byte| byte.is_ascii_alphabetic()).count();

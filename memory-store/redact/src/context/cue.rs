@@ -108,10 +108,10 @@ pub(crate) fn abroad(text: &[u8]) -> Vec<Range<usize>> {
         return Vec::new();
     }
     let mut reader = CueReader::default();
-    let cues = WORDS.cue_abroad.automaton().find_iter(text);
+    let cues = WORDS.cue_abroad.automaton_for(text).find_iter(text);
     let mut found: Vec<_> = cues.flat_map(|cue| reader.next(text, &cue.range())).collect();
     let mut reader = CueReader::default();
-    let names = WORDS.name_abroad.automaton().find_iter(text);
+    let names = WORDS.name_abroad.automaton_for(text).find_iter(text);
     found.extend(names.flat_map(|name| reader.sentence(text, &name.range())));
     found
 }

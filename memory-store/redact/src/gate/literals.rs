@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex_syntax::hir::{Class, Hir, HirKind, Look};
+
+use crate::word_search::WordSearch;
 
 /// Maximum number of texts that a part of a pattern may match: a product of more is divided into shorter literals.
 const EXACT_MAX: usize = 64;
@@ -168,7 +169,7 @@ struct Use {
 
 /// Search for the patterns that may match a text.
 pub(super) struct PatternFilter {
-    automaton: AhoCorasick,
+    search: WordSearch,
     /// Uses by literal.
     uses: Vec<Vec<Use>>,
     /// Patterns without literals, as bits.
@@ -196,12 +197,8 @@ impl PatternFilter {
                 literals.entry(text).or_default().push(used);
             }
         }
-        let automaton = AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .kind(Some(AhoCorasickKind::DFA))
-            .build(literals.keys())
-            .expect("a few thousand short literals fit the automaton");
-        Self { automaton, uses: literals.into_values().collect(), always, all }
+        let search = WordSearch::new(literals.keys().cloned());
+        Self { search, uses: literals.into_values().collect(), always, all }
     }
 
     /// Returns the patterns that may match a text, as bits.
@@ -210,7 +207,7 @@ impl PatternFilter {
             return self.all;
         }
         let mut may = self.always;
-        for hit in self.automaton.find_overlapping_iter(text) {
+        for hit in self.search.automaton_for(text).find_overlapping_iter(text) {
             for used in &self.uses[hit.pattern().as_usize()] {
                 if may >> used.pattern & 1 == 0 && used.is_at(text, hit.start(), hit.end()) {
                     may |= 1 << used.pattern;
