@@ -1,6 +1,7 @@
 //! Prompts (slash commands in the client) and resources, which a user requests by name.
 
-use crate::backend::{Backend, Page, RecallRequest, ToolError};
+use crate::backend::{Page, RecallRequest, ToolError};
+use crate::local::Local;
 use crate::request::LIMIT_DEFAULT;
 
 /// A prompt that the server offers.
@@ -16,53 +17,53 @@ pub enum McpPrompt {
     Tidy,
 }
 
+/// Definition of a prompt for clients.
+pub struct PromptDefinition {
+    /// Its name.
+    pub name: &'static str,
+    /// Its description.
+    pub description: &'static str,
+    /// Name and description of its only argument, which is required.
+    pub argument: Option<(&'static str, &'static str)>,
+}
+
 impl McpPrompt {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Brief, Self::Decided, Self::Handoff, Self::Tidy];
 
     /// Returns the prompt with a name.
     pub fn of_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|prompt| prompt.name() == name)
+        Self::ALL.into_iter().find(|prompt| prompt.definition().name == name)
     }
 
-    /// Returns its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Brief => "brief",
-            Self::Decided => "decided",
-            Self::Handoff => "handoff",
-            Self::Tidy => "tidy",
-        }
-    }
-
-    /// Returns its description for the client.
-    pub const fn description(self) -> &'static str {
-        match self {
-            Self::Brief => "What memory says for a task in these files",
-            Self::Decided => "What was decided about a subject, with what it replaced",
-            Self::Handoff => "Where the work was left",
-            Self::Tidy => "Memories that are stale, contradict each other, repeat or are unused",
-        }
-    }
-
-    /// Returns its only argument: name, description, and whether it is required.
-    pub const fn argument(self) -> Option<(&'static str, &'static str, bool)> {
-        match self {
-            Self::Brief => {
-                Some(("files", "Files, separated by spaces or commas, or a subject", true))
+    /// Returns its definition.
+    pub const fn definition(self) -> PromptDefinition {
+        let (name, description, argument) = match self {
+            Self::Brief => (
+                "brief",
+                "Memories for a task in these files",
+                Some(("files", "Files, separated by spaces or commas, or a subject")),
+            ),
+            Self::Decided => (
+                "decided",
+                "Decisions about a subject, with the earlier ones they replaced",
+                Some(("subject", "Subject of the decisions")),
+            ),
+            Self::Handoff => ("handoff", "Handoff of the last session", None),
+            Self::Tidy => {
+                ("tidy", "Memories to review: stale, contradictory, repeated or unused", None)
             }
-            Self::Decided => Some(("subject", "What it is about", true)),
-            Self::Handoff | Self::Tidy => None,
-        }
+        };
+        PromptDefinition { name, description, argument }
     }
 
     /// Returns the text of the prompt.
     ///
     /// # Errors
     /// When nothing can be read, or its argument is missing.
-    pub fn text(self, backend: &dyn Backend, argument: Option<&str>) -> Result<String, ToolError> {
+    pub fn text(self, backend: &Local, argument: Option<&str>) -> Result<String, ToolError> {
         let argument = argument.map(str::trim).filter(|text| !text.is_empty());
-        if let (Some((name, about, true)), None) = (self.argument(), argument) {
+        if let (Some((name, about)), None) = (self.definition().argument, argument) {
             return Err(ToolError::Request(format!("`{name}` is missing: {about}")));
         }
         let argument = argument.unwrap_or_default();
@@ -116,8 +117,8 @@ impl McpPrompt {
 
 /// Resources: URI, name and description.
 pub const RESOURCES: [(&str, &str, &str); 2] = [
-    ("throughline://brief", "brief", "Conventions, wishes and open tasks of this project"),
-    ("throughline://handoff", "handoff", "Where the work was left"),
+    ("throughline://brief", "brief", "Conventions, preferences and open tasks of this project"),
+    ("throughline://handoff", "handoff", "Handoff of the last session"),
 ];
 
 /// The template of the memories' resources.
@@ -127,7 +128,7 @@ pub const MEMORY_TEMPLATE: &str = "throughline://memory/{id}";
 ///
 /// # Errors
 /// When nothing can be read.
-pub fn read(backend: &dyn Backend, uri: &str) -> Result<Option<String>, ToolError> {
+pub fn read(backend: &Local, uri: &str) -> Result<Option<String>, ToolError> {
     let Some(name) = uri.strip_prefix("throughline://") else { return Ok(None) };
     match name {
         "brief" => brief(backend, "").map(Some),
@@ -147,7 +148,7 @@ pub fn read(backend: &dyn Backend, uri: &str) -> Result<Option<String>, ToolErro
     }
 }
 
-fn brief(backend: &dyn Backend, about: &str) -> Result<String, ToolError> {
+fn brief(backend: &Local, about: &str) -> Result<String, ToolError> {
     let is_between = |c: char| c.is_whitespace() || c == ',';
     let words = about.split(is_between).filter(|word| !word.is_empty());
     let words: Vec<String> = words.map(str::to_owned).collect();

@@ -64,11 +64,7 @@ impl Local {
         notes: &mut Vec<String>,
         held_back: &mut bool,
     ) -> Vec<Other> {
-        let asks = request.query.is_some()
-            || !(request.kinds.is_empty() && request.tags.is_empty())
-            || request.since.is_some()
-            || request.before.is_some();
-        if !asks {
+        if !request.is_search() {
             notes.push(
                 "Other projects have other files, so they were not asked: ask them by query, kinds or time."
                     .to_owned(),
@@ -158,20 +154,12 @@ impl Local {
 
     /// Writes a receipt in each project whose memories were returned.
     pub(super) fn gave_of_others(&self, others: &[Other], started: Instant) {
-        for Other { tree, hits, rendered, .. } in others {
-            if !self.may_note(tree) {
-                continue;
-            }
-            let told = GivenAnswer {
-                tree,
-                event: "recall",
-                query: None,
-                hits,
-                rendered,
-                found: true,
-                started,
-            };
-            // A note that cannot be written costs nothing but that.
+        let (event, query, found) = ("recall", None, true);
+        for Other { tree, hits, rendered, .. } in
+            others.iter().filter(|other| self.may_note(&other.tree))
+        {
+            let told = GivenAnswer { tree, event, query, hits, rendered, found, started };
+            // Errors are ignored: only this receipt is missing.
             drop(self.leave_receipt(&told));
         }
     }

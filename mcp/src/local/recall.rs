@@ -54,10 +54,11 @@ pub(super) struct FoundHits {
 }
 
 impl Local {
-    pub(super) fn find_memories(
-        &self,
-        request: &RecallRequest,
-    ) -> Result<RecallResponse, ToolError> {
+    /// Finds memories.
+    ///
+    /// # Errors
+    /// Returns an error if the project may not be read, or the request is invalid.
+    pub fn recall(&self, request: &RecallRequest) -> Result<RecallResponse, ToolError> {
         let started = Instant::now();
         let tree = self.tree()?;
         let (recall, now) = self.recall_for(request, &tree)?;

@@ -191,7 +191,11 @@ fn is_told_of_mistakes(checks: &mut Checks, client: &mut McpClient<'_>) -> io::R
     }
     let query = json!({"query": "one transaction per file", "verbose": true});
     let unknown = client.says("recall", &query)?;
-    checks.contains("an unknown argument is named", &unknown, "`verbose` is unknown to `recall`");
+    checks.contains(
+        "an unknown argument is named",
+        &unknown,
+        "`recall` has no such argument: `verbose`",
+    );
     Ok(())
 }
 
