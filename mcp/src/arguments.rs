@@ -342,6 +342,7 @@ mod tests {
 
     use super::*;
     use crate::request::{RecallRequest, RememberRequest, SessionsRequest};
+    use crate::tools::Tool;
 
     fn parsed<R: DeserializeOwned + JsonSchema>(object: &Value) -> Result<R, String> {
         let object = object.as_object().cloned().unwrap_or_default();
@@ -442,6 +443,20 @@ mod tests {
         let note = "Ignored, as `recall` has no such argument: `as_off`. It takes query, ids, paths, kinds, detail, \
                     as_of, history, projects, limit, cursor.";
         assert_eq!(notes, [note]);
+    }
+
+    #[test]
+    fn each_row_of_aliases_belongs_to_an_argument() {
+        let mut known = full_schema::<RecallRequest>()["properties"].clone();
+        for tool in Tool::ALL {
+            let schema = (tool.definition().schema)();
+            let arguments = schema["properties"].as_object().cloned().unwrap();
+            known.as_object_mut().unwrap().extend(arguments);
+        }
+        for (number, (argument, names)) in ALIASES.iter().enumerate() {
+            assert!(known.get(argument).is_some() && !names.contains(argument), "{argument}");
+            assert!(ALIASES[..number].iter().all(|row| row.0 != *argument), "{argument}");
+        }
     }
 
     #[test]

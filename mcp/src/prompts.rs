@@ -71,8 +71,8 @@ impl McpPrompt {
             Self::Brief => {
                 let found = brief(backend, argument)?;
                 Ok(format!(
-                    "{found}\n\nKeep to the conventions and decisions above in what follows about {argument}, as \
-                     far as the code still agrees with them; say where it does not."
+                    "{found}\n\nKeep to the conventions and decisions above in further work on {argument}, as far as \
+                     the code still agrees with them; point out where it does not."
                 ))
             }
             Self::Decided => {
@@ -86,29 +86,29 @@ impl McpPrompt {
                 let found = backend.recall(&request)?.text;
                 Ok(format!(
                     "{found}\n\nWhat was decided about \"{argument}\", when and why, and what did it replace? Answer \
-                     from the memories above, with their ids; say so where they tell nothing about it."
+                     from the memories above, with their ids; state which parts they do not cover."
                 ))
             }
             Self::Handoff => {
                 let left = backend.handoff()?;
                 Ok(format!(
-                    "{left}\n\nSay in a few lines where the work stands, what is open and what comes next. Look at \
-                     the working tree before anything is changed."
+                    "{left}\n\nSummarise in a few lines the state of the work, what is open and the next step. Check \
+                     the working tree before changing anything."
                 ))
             }
             Self::Tidy => {
                 let Some(untidy) = backend.tidy()? else {
-                    return Ok("Memory was looked through: nothing is stale, contradicts, repeats or is unused, so \
-                               there is nothing to tidy up. Say so in one line."
+                    return Ok("No memory is stale, contradictory, repeated or unused, so there is nothing to tidy \
+                               up. Report that in one line."
                         .to_owned());
                 };
                 Ok(format!(
                     "{untidy}\n\nGo through these memories with me one by one. For each, read it with `recall` \
                      (ids), look at the code it is about, and propose one thing: still true (`remember` with id \
-                     and still_true), corrected (`remember` with id), replaced (a new one with supersedes), both hold \
-                     (`remember` with the id of one and both_hold), or `forget`. What is in the user's or the \
-                     repository's words is replaced and not corrected. What is the user's for every project only I change, with \
-                     `throughline edit` or `throughline forget`. Wait for my yes or no before each change."
+                     and still_true), corrected (`remember` with id), replaced (a new one with supersedes), both valid \
+                     (`remember` with the id of one and both_hold), or `forget`. Replace memories in the user's or the \
+                     repository's words instead of correcting them. Only I change the user's memories for every project, \
+                     with `throughline edit` or `throughline forget`. Wait for my yes or no before each change."
                 ))
             }
         }

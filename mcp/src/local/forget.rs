@@ -90,7 +90,7 @@ impl Local {
     /// Unlinks the memories that one replaced which is gone, and returns the ids of those that nothing else replaces.
     fn hold_again(&self, gone: &Memory, project: &ProjectStore) -> Vec<String> {
         let ProjectStore { tree, settings, recall } = project;
-        // Opened before it went, the index still knows the links that stand in the newer memory only.
+        // The index was opened before the removal, so it still contains links that only the newer memory has.
         let successor = |id: MemoryId| recall.indexed(id).and_then(|hit| hit.superseded_by);
         let next = gone.superseded_by.or_else(|| successor(gone.id));
         let unlink = |older: MemoryId| {

@@ -52,7 +52,7 @@ impl Local {
         let rendered = &Rendered { text, pieces: Vec::new() };
         let event = "handoff";
         let (tree, query, hits, found) = (&tree, None, &[][..], true);
-        self.gave(&GivenAnswer { tree, event, query, hits, rendered, found, started });
+        self.record_given(&GivenAnswer { tree, event, query, hits, rendered, found, started });
         Ok(rendered.text.clone())
     }
 

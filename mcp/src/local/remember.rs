@@ -29,8 +29,8 @@ const CONFIDENCE: f32 = 0.9;
 const HASHED_BYTES_MAX: usize = 4 << 20;
 
 /// Answer to a request to save for all projects: only the user can do that.
-const OF_THIS_PROJECT: &str = "It is kept for this project only, as a note by Claude: what holds in every \
-                               project the user says, with `throughline add --user`.";
+const OF_THIS_PROJECT: &str = "Saved for this project only, as a note by Claude: the user can add a memory for \
+                               every project with `throughline add --user`.";
 
 /// Project that a call changes, and what is read of it once.
 pub(super) struct ProjectStore {
@@ -109,7 +109,7 @@ impl Local {
         notes.extend(left_out_of(&asked_tags, &saved));
         let file = WrittenFile { saved, trust, redactor, scope, replaced, asked, both_hold };
         let near = self.finish(&file, near, &project, &mut notes)?;
-        self.knows(file.saved.stored.memory.id, tree);
+        self.record_saved(file.saved.stored.memory.id, tree);
         Ok(self.response(&file.saved, &project, &near, &notes))
     }
 
@@ -131,23 +131,23 @@ impl Local {
         let replaced = self.replaced(&replaces, &project)?;
         let (asked, replaced) = users_words(replaced, Some(before.id))?;
         let until = valid_until(request)?;
-        let says = says_other(before, request);
+        let restates = changes_statement(before, request);
         let from_repository = trust.is_from_repository(&stored);
         if from_repository {
-            check_repositorys_words(before, request, says)?;
+            check_repository_text(before, request, restates)?;
         } else {
-            check_persons(before, scope, store.is_persons(&stored)?, request, says)?;
+            check_persons(before, scope, store.is_persons(&stored)?, request, restates)?;
         }
         let now = self.now();
         let (paths, mut notes) = read_paths(request, until, tree, now);
-        let said = says.then_some(now);
+        let said = restates.then_some(now);
         let replaces = ids(&replaced);
         let mut edit =
             MemoryEdit { request, paths, until, replaced: replaces, said, relations: None };
         let both_hold = request.both_hold;
         // A changed text is compared with its neighbours again; `both_hold` requests the comparison explicitly.
         let mut near = Vec::new();
-        if says || both_hold {
+        if restates || both_hold {
             let mut after = before.clone();
             edit.apply(&mut after);
             near = self.near(&after, &project, &[], both_hold);
@@ -161,7 +161,7 @@ impl Local {
         let near = self.finish(&file, near, &project, &mut notes)?;
         // The call itself contained the text, so no hook needs to inject it in this session.
         if !request.text.is_empty() {
-            self.knows(before.id, tree);
+            self.record_saved(before.id, tree);
         }
         self.note_reviewed(before, request, tree, &mut notes)?;
         let is_same = file.saved.change == Change::Unchanged
@@ -551,7 +551,7 @@ fn is_other(old: &str, new: &str) -> bool {
 }
 
 /// Returns whether a request changes the statement of a memory.
-fn says_other(before: &Memory, request: &RememberRequest) -> bool {
+fn changes_statement(before: &Memory, request: &RememberRequest) -> bool {
     is_other(&before.title, &request.title)
         || is_other(&before.body, &request.text)
         || request.kind.is_some_and(|kind| kind != before.kind)
@@ -563,9 +563,9 @@ fn check_persons(
     scope: Scope,
     is_users: bool,
     request: &RememberRequest,
-    says: bool,
+    restates: bool,
 ) -> Result<(), ToolError> {
-    let rewrites = says || request.valid_until.is_some();
+    let rewrites = restates || request.valid_until.is_some();
     let rearranges =
         !(request.paths.is_empty() && request.tags.is_empty()) || request.pin == Some(false);
     let relinks = request.pin.is_some() || !request.supersedes.is_empty();
@@ -591,12 +591,12 @@ fn check_persons(
 
 /// Refuses changes to memories from the repository, except for links between memories: a changed file would count as
 /// this machine's.
-fn check_repositorys_words(
+fn check_repository_text(
     memory: &Memory,
     request: &RememberRequest,
-    says: bool,
+    restates: bool,
 ) -> Result<(), ToolError> {
-    let is_changed = says
+    let is_changed = restates
         || !(request.paths.is_empty() && request.tags.is_empty())
         || request.pin.is_some()
         || request.valid_until.is_some();

@@ -11,8 +11,8 @@ use memory_store::text::excerpt;
 use memory_store::thinking;
 
 use super::given::GivenAnswer;
-use super::recall::{TEXT_CHARS_MAX, shown_hits};
-use super::{ANSWER_TOKENS_MAX, HELD_BACK, Local, TimeSpan, note, relative, with_remarks};
+use super::recall::{ShownPage, TEXT_CHARS_MAX, shown_hits};
+use super::{ANSWER_TOKENS_MAX, Local, TimeSpan, relative, with_remarks};
 use crate::backend::{Rest, SessionHit, SessionsRequest, SessionsResponse, ToolError, TurnHit};
 use crate::processor::{self, PrintedSession};
 use crate::request::unused;
@@ -57,7 +57,7 @@ impl Local {
             (Some(query), None) => self.search(query, request, &recall, &tree)?,
             (None, None) => (self.list(request, &tree)?, GivenTurns::default()),
         };
-        self.gave(&GivenAnswer {
+        self.record_given(&GivenAnswer {
             tree: &tree,
             event: "search_sessions",
             query: request.query.as_deref(),
@@ -127,17 +127,10 @@ impl Local {
                 .notes
                 .push(format!("The {too_many} oldest of these sessions were not searched."));
         }
-        if recalled.held_back {
-            recalled.notes.push(HELD_BACK.to_owned());
-        }
-        let note = note(&recalled, &recalled.notes);
-        let (hits, more_hits) = request.page.cut(std::mem::take(&mut recalled.hits));
         let event = if request.thinking { "thinking" } else { "search" };
-        let rendered = render::injection(event, &hits, ANSWER_TOKENS_MAX);
-        let shown = rendered.pieces.len();
-        let last = rendered.pieces.last().map(|piece| piece.id.to_string());
-        let rest = request.page.rest(more_hits || shown < hits.len(), shown, last, note);
-        let text = with_remarks(rendered.text.clone(), shown == 0, &rest);
+        let notes = std::mem::take(&mut recalled.notes);
+        let ShownPage { hits, rendered, rest } = request.page.render(recalled, notes, event, false);
+        let text = with_remarks(rendered.text.clone(), rendered.pieces.is_empty(), &rest);
         let (turns, memories) = shown_hits(&hits, &rendered);
         let turns = turns.into_iter().map(turn_hit).collect();
         let memories = memories.into_iter().map(|hit| self.memory_hit(hit, tree, TEXT_CHARS_MAX));
@@ -217,7 +210,7 @@ impl Local {
                 && span.until.is_none_or(|until| session.last <= until)
                 && paths.iter().any(|path| session.changed(path))
         });
-        let told = listed.iter().take(BRIEF_SESSIONS_MAX).map(|session| {
+        let lines = listed.iter().take(BRIEF_SESSIONS_MAX).map(|session| {
             format!(
                 "Session {} of {} changed it: {}.",
                 memory_store::short_session(&session.session),
@@ -225,7 +218,7 @@ impl Local {
                 render::clean(session.goal.trim_end_matches('.'))
             )
         });
-        told.collect()
+        lines.collect()
     }
 }
 

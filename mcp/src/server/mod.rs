@@ -185,7 +185,7 @@ impl ServerHandler for McpServer {
             Some(value.as_str().map_or_else(|| value.to_string(), str::to_owned))
         });
         let text = self.run(move |backend| prompt.text(backend, argument.as_deref())).await;
-        let text = told(text)?;
+        let text = protocol_result(text)?;
         let message = PromptMessage::new_text(Role::User, text);
         Ok(GetPromptResult::new(vec![message]).with_description(description).into())
     }
@@ -223,7 +223,7 @@ impl ServerHandler for McpServer {
     ) -> Result<ReadResourceResponse, ErrorData> {
         let uri = request.uri.clone();
         let text = self.run(move |backend| prompts::read(backend, &uri)).await;
-        let Some(text) = told(text)? else {
+        let Some(text) = protocol_result(text)? else {
             let uri: String = request.uri.chars().take(80).collect();
             return Err(ErrorData::resource_not_found(format!("there is no resource {uri}"), None));
         };
@@ -257,12 +257,13 @@ impl ServerHandler for McpServer {
 }
 
 /// Answer to a call that exceeds the limit of waiting calls.
-const BUSY: &str = "Too many calls are waiting already; this one was not begun. Ask again when some were answered.";
+const BUSY: &str =
+    "Too many calls are waiting, so this one was not started. Retry after some are answered.";
 
-/// Returns what a prompt or a resource tells, or an error of the protocol: these have no other kind.
-fn told<T>(answer: Result<Result<T, ToolError>, Unanswered>) -> Result<T, ErrorData> {
+/// Returns the text of a prompt or a resource, or an error of the protocol, since these have no other kind.
+fn protocol_result<T>(answer: Result<Result<T, ToolError>, Unanswered>) -> Result<T, ErrorData> {
     match answer {
-        Ok(Ok(told)) => Ok(told),
+        Ok(Ok(text)) => Ok(text),
         Ok(Err(failure @ ToolError::Request(_))) => {
             Err(ErrorData::invalid_params(explain(&failure), None))
         }
@@ -342,7 +343,7 @@ fn remembered(response: &RememberResponse) -> String {
     let RememberResponse { id, change, kind, title, file, .. } = response;
     let mut text = format!("{change} [{kind} {id}] {title} ({file})");
     if response.redacted > 0 {
-        text.push_str(&format!("\n{} secret(s) were taken out before saving.", response.redacted));
+        text.push_str(&format!("\n{} secret(s) were redacted before saving.", response.redacted));
     }
     if !response.near.is_empty() {
         text.push('\n');
@@ -359,31 +360,29 @@ fn refused(text: String) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(text)])
 }
 
-/// Says in words why there is no answer, so that the model, or the person it tells, can act.
+/// Explains why there is no answer, so that the model or its user can act.
 fn explain(failure: &ToolError) -> String {
     match failure {
         ToolError::NotSetUp { folder, untrusted: false, data } => format!(
-            "There is no memory for {folder}: Throughline is not set up there, as far as {data} knows. The user \
-             can run `throughline init` in the project's folder; where it was run before, the client does not \
-             pass on XDG_DATA_HOME or HOME as it was then."
+            "There is no memory for {folder}: Throughline is not set up there, according to {data}. The user can \
+             run `throughline init` in the project's folder. If it was run before, the client passes on another \
+             XDG_DATA_HOME or HOME."
         ),
         ToolError::NotSetUp { folder, untrusted: true, data } => format!(
-            "The memory folder of {folder} is not trusted yet, as far as {data} knows, so it is not read. The user \
-             can look at it and run `throughline trust`; where that was done before, the client does not pass on \
-             XDG_DATA_HOME or HOME as it was then."
+            "The memory folder of {folder} is not read, since it is not trusted yet, according to {data}. The user \
+             can review it and run `throughline trust`. If that was done before, the client passes on another \
+             XDG_DATA_HOME or HOME."
         ),
-        ToolError::Off => {
-            "Throughline is turned off; the user can turn it on with `throughline on` (and \
+        ToolError::Off => "Throughline is off; the user can turn it on with `throughline on` (and \
              THROUGHLINE=full)."
-                .to_owned()
-        }
+            .to_owned(),
         ToolError::UnknownMode(value) => format!(
             "THROUGHLINE={value} is none of off, read and full, so nothing is read or saved. The user can correct \
-             it where the client's environment is set."
+             it in the client's environment."
         ),
         ToolError::ReadOnly => {
-            "Nothing is saved or forgotten here: memory is read-only (THROUGHLINE=read, the default \
-             in CI and cloud sessions)."
+            "Nothing was changed: memory is read-only (THROUGHLINE=read, the default in CI and \
+             cloud sessions)."
                 .to_owned()
         }
         ToolError::Request(message) => message.clone(),
@@ -397,7 +396,7 @@ fn explain(failure: &ToolError) -> String {
 /// Returns an error if the client violates the protocol in its first message.
 pub async fn serve(backend: Arc<Local>, rest_after: Option<Duration>) -> Result<(), String> {
     let (input, output) = rmcp::transport::io::stdio();
-    let (faults, told) = unbounded_channel();
+    let (faults, reported) = unbounded_channel();
     let input = WatchedInput::new(input, MESSAGE_BYTES_MAX, faults);
     let transport =
         AsyncRwTransport::new_server(input, output).with_max_line_length(MESSAGE_BYTES_MAX);
@@ -407,19 +406,20 @@ pub async fn serve(backend: Arc<Local>, rest_after: Option<Duration>) -> Result<
         let after = rest_after.unwrap_or(REST_AFTER);
         tokio::spawn(async move { workers.rest_when_idle(backend, after).await })
     };
-    let served = match (McpServer { backend, workers }).serve(Patient::new(transport, told)).await {
-        Ok(running) => running.waiting().await.map(drop).map_err(|error| error.to_string()),
-        // The client disconnected before its first message.
-        Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {
-            Ok(())
-        }
-        Err(ServerInitializeError::InitializeFailed(error)) => Err(error.message.into_owned()),
-        // The library's message contains the whole request in its internal types.
-        Err(_) => {
-            Err("the client does not begin as the protocol says, or cannot be written to"
-                .to_owned())
-        }
-    };
+    let served =
+        match (McpServer { backend, workers }).serve(Patient::new(transport, reported)).await {
+            Ok(running) => running.waiting().await.map(drop).map_err(|error| error.to_string()),
+            // The client disconnected before its first message.
+            Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {
+                Ok(())
+            }
+            Err(ServerInitializeError::InitializeFailed(error)) => Err(error.message.into_owned()),
+            // The library's message contains the whole request in its internal types.
+            Err(_) => {
+                Err("the client violates the protocol in its first message, or closed its input"
+                    .to_owned())
+            }
+        };
     idle.abort();
     served
 }
@@ -466,9 +466,25 @@ mod tests {
                 Value::Object(object) => {
                     // Properties may have these names.
                     if !at.ends_with("/properties") {
-                        for banned in ["format", "$ref", "$defs", "anyOf", "oneOf", "$schema"] {
+                        for banned in [
+                            "format",
+                            "$ref",
+                            "$defs",
+                            "anyOf",
+                            "oneOf",
+                            "$schema",
+                            "hidden",
+                            "form",
+                            "minimum",
+                            "maximum",
+                            "maxLength",
+                            "default",
+                        ] {
                             assert!(!object.contains_key(banned), "{banned} at {at}");
                         }
+                        let has_null =
+                            |names: &Value| names.as_array().unwrap().contains(&Value::Null);
+                        assert!(!object.get("enum").is_some_and(has_null), "{at}");
                         assert!(!object.get("type").is_some_and(Value::is_array), "{at}");
                     }
                     for (key, value) in object {
@@ -486,5 +502,6 @@ mod tests {
             let wire = serde_json::to_value(wire_tool(tool)).unwrap();
             assert!(wire.get("outputSchema").is_none(), "{wire}");
         }
+        assert_eq!((Tool::Forget.definition().schema)()["required"], serde_json::json!(["id"]));
     }
 }
