@@ -82,7 +82,7 @@ fn run() -> Result<(), String> {
         .map_err(|error| format!("the runtime: {error}"))?;
     let result = runtime.block_on(async {
         let looking = tokio::spawn(look_for_work(environment.clone()));
-        let result = mcp::server::serve(Arc::new(Local::new(environment)), None).await;
+        let result = mcp::server::serve(Arc::new(Local::new(environment))).await;
         looking.abort();
         result
     });

@@ -3,7 +3,6 @@
 mod transport;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock,
@@ -394,7 +393,7 @@ fn explain(failure: &ToolError) -> String {
 ///
 /// # Errors
 /// Returns an error if the client violates the protocol in its first message.
-pub async fn serve(backend: Arc<Local>, rest_after: Option<Duration>) -> Result<(), String> {
+pub async fn serve(backend: Arc<Local>) -> Result<(), String> {
     let (input, output) = rmcp::transport::io::stdio();
     let (faults, reported) = unbounded_channel();
     let input = WatchedInput::new(input, MESSAGE_BYTES_MAX, faults);
@@ -403,8 +402,7 @@ pub async fn serve(backend: Arc<Local>, rest_after: Option<Duration>) -> Result<
     let workers = Arc::new(Workers::default());
     let idle = {
         let (workers, backend) = (Arc::clone(&workers), Arc::clone(&backend));
-        let after = rest_after.unwrap_or(REST_AFTER);
-        tokio::spawn(async move { workers.rest_when_idle(backend, after).await })
+        tokio::spawn(async move { workers.rest_when_idle(backend, REST_AFTER).await })
     };
     let served =
         match (McpServer { backend, workers }).serve(Patient::new(transport, reported)).await {
