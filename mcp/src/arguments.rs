@@ -341,7 +341,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::request::{RecallRequest, RememberRequest, SessionsRequest};
+    use crate::request::{Detail, Projects, RecallRequest, RememberRequest, SessionsRequest};
     use crate::tools::Tool;
 
     fn parsed<R: DeserializeOwned + JsonSchema>(object: &Value) -> Result<R, String> {
@@ -367,6 +367,10 @@ mod tests {
         {
             assert_eq!(recall(json!({"limit": limit})).limit, Some(meant));
         }
+        let request =
+            recall(json!({"detail": "Titles", "projects": ["ALL"], "type": "Failed_Approaches"}));
+        assert_eq!((request.detail, request.projects), (Some(Detail::Titles), Some(Projects::All)));
+        assert_eq!(request.kinds, [Kind::FailedApproach]);
         assert_eq!(recall(json!({"tags": "[\"a\", \"b, c\"]"})).tags, ["a", "b, c"]);
         let request = recall(json!({"q": ["a", "b", 3], "files": ["x", "y"], "kind": "all"}));
         assert_eq!(request.query.as_deref(), Some("a\nb\n3"));
