@@ -1,15 +1,13 @@
-//! Arguments as models write them: one item in place of a list, digits for a number, `null` for a missing value.
-//! [`read`] turns them into the types of [`crate::request`]; the other functions deserialise one field each.
-
-use std::collections::BTreeMap;
+//! Arguments as models write them: under another name, one item in place of a list, digits for a number, `null` for a
+//! missing value. [`read`] converts each value to the schema of its argument, so that requests are plain serde types.
 
 use memory_store::Kind;
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema, json_schema};
-use serde::de::{DeserializeOwned, Deserializer, Error};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
 
 use crate::backend::ToolError;
 use crate::printed::{id_of, ids_in, ids_of};
@@ -20,21 +18,42 @@ const QUOTED_CHARS_MAX: usize = 40;
 const UNKNOWN_MAX: usize = 8;
 /// Maximum items of a list.
 const ITEMS_MAX: usize = 32;
-/// Maximum characters of an item.
+/// Maximum characters of an item, and of a text whose schema has no limit.
 const ITEM_CHARS_MAX: usize = 400;
 /// Maximum characters of a query; longer text, such as an error, is truncated.
 const QUERY_CHARS_MAX: usize = 4_000;
-/// Maximum hits on a page.
-const LIMIT_MAX: usize = 50;
 
-/// Known and unknown arguments.
-#[derive(Deserialize)]
-struct Sorted<R> {
-    #[serde(flatten)]
-    request: R,
-    #[serde(flatten)]
-    unknown: BTreeMap<String, Value>,
-}
+/// Keywords in the schema of an argument that clients do not receive: `hidden` arguments are accepted but not offered,
+/// `form` names a notation, and the others are limits for [`fit`].
+const INTERNAL: [&str; 5] = ["hidden", "form", "minimum", "maximum", "maxLength"];
+
+/// Other names of arguments. A name refers to the first argument of the tool whose row contains it.
+const ALIASES: [(&str, &[&str]); 24] = [
+    ("query", &["q", "text", "search", "question", "keywords", "topic"]),
+    ("ids", &["id", "memory_id", "memory_ids"]),
+    ("paths", &["path", "files", "file", "file_path", "file_paths"]),
+    ("kinds", &["kind", "type", "types"]),
+    ("as_of", &["at", "on"]),
+    ("history", &["include_superseded"]),
+    ("projects", &["project", "scope"]),
+    ("limit", &["max", "max_results", "count", "n", "top_k"]),
+    ("cursor", &["next_cursor"]),
+    ("tags", &["tag", "keywords"]),
+    ("since", &["after", "from"]),
+    ("before", &["until", "to"]),
+    ("kind", &["kinds", "type", "category"]),
+    ("title", &["name", "summary", "subject"]),
+    ("text", &["content", "body", "memory", "details", "description", "note"]),
+    ("id", &["ids", "memory_id"]),
+    ("supersedes", &["replaces"]),
+    ("pin", &["pinned"]),
+    ("still_true", &["confirm"]),
+    ("valid_until", &["expires", "until"]),
+    ("session", &["session_id", "id"]),
+    ("turns", &["turn", "range"]),
+    ("outline", &["toc"]),
+    ("branch", &["git_branch"]),
+];
 
 /// Parses the arguments of a call of `tool`, and returns them with notes for the caller.
 ///
@@ -42,49 +61,53 @@ struct Sorted<R> {
 /// Returns an error if a value is invalid; the message names the argument and its type.
 pub fn read<R: DeserializeOwned + JsonSchema>(
     tool: &str,
-    mut object: Map<String, Value>,
+    given: Map<String, Value>,
 ) -> Result<(R, Vec<String>), ToolError> {
-    let parse = |object| Sorted::<R>::deserialize(Value::Object(object));
-    object.retain(|_, value| !is_empty(value));
-    let mut notes = Vec::new();
-    let parsed = match parse(object.clone()) {
-        Ok(parsed) => parsed,
-        // Every argument is optional, so an invalid value also fails alone. Otherwise two names are aliases.
-        Err(_) => {
-            let mut accepted = Map::new();
-            for (name, value) in object {
-                let error = |error| ToolError::Request(format!("`{name}` {error}"));
-                let alone = parse(Map::from_iter([(name.clone(), value.clone())]));
-                if !alone.map_err(error)?.unknown.is_empty() {
-                    continue;
-                }
-                accepted.insert(name.clone(), value);
-                if parse(accepted.clone()).is_err() {
-                    accepted.remove(&name);
-                    notes.push(format!("`{name}` was ignored: another argument means the same."));
-                }
-            }
-            parse(accepted).map_err(|error| ToolError::Request(error.to_string()))?
+    let mut schema = full_schema::<R>();
+    let known = schema.get_mut("properties").map(Value::take).unwrap_or_default();
+    let (mut values, mut notes, mut unknown) = (Map::new(), Vec::new(), Vec::new());
+    let given = given.into_iter().filter(|(_, value)| !is_empty(value));
+    // An argument under its own name takes precedence over its aliases.
+    let (named, others): (Vec<_>, Vec<_>) = given.partition(|(name, _)| known.get(name).is_some());
+    for (name, value) in named.into_iter().chain(others) {
+        let Some((argument, schema)) = argument(&name, &known) else {
+            unknown.push(format!("`{}`", quoted(&name)));
+            continue;
+        };
+        if values.contains_key(argument) {
+            notes.push(format!("`{name}` was ignored: `{argument}` is already set."));
+            continue;
         }
-    };
-    notes.extend(note_unknown::<R>(tool, &parsed.unknown));
-    Ok((parsed.request, notes))
+        let fitted = fit(&value, schema).ok_or_else(|| {
+            let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let takes = takes(schema);
+            ToolError::Request(format!("`{name}` takes {takes}, and not `{}`", quoted(&shown)))
+        })?;
+        values.insert(argument.to_owned(), fitted);
+    }
+    notes.extend(note_unknown(tool, unknown, &known));
+    let request = R::deserialize(Value::Object(values));
+    request
+        .map(|request| (request, notes))
+        .map_err(|error| ToolError::Request(format!("the arguments of `{tool}`: {error}")))
 }
 
-fn note_unknown<R: JsonSchema>(tool: &str, unknown: &BTreeMap<String, Value>) -> Option<String> {
-    if unknown.is_empty() {
-        return None;
-    }
-    let names = unknown.keys().take(UNKNOWN_MAX).map(|name| format!("`{}`", quoted(name)));
-    let names: Vec<String> = names.collect();
-    let properties = schema::<R>().remove("properties");
-    let properties = properties.as_ref().and_then(Value::as_object);
-    let known: Vec<&str> =
-        properties.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
-    let takes = if known.is_empty() { "no arguments".to_owned() } else { known.join(", ") };
-    let (are, were) = if names.len() == 1 { ("is", "was") } else { ("are", "were") };
-    let names = names.join(", ");
-    Some(format!("{names} {are} unknown to `{tool}` and {were} ignored; it takes {takes}."))
+/// Returns the argument that a name refers to, with its schema.
+fn argument<'a>(name: &'a str, known: &'a Value) -> Option<(&'a str, &'a Value)> {
+    let meant = ALIASES.iter().filter(|(_, names)| names.contains(&name)).map(|row| row.0);
+    std::iter::once(name).chain(meant).find_map(|name| Some((name, known.get(name)?)))
+}
+
+fn note_unknown(tool: &str, mut unknown: Vec<String>, known: &Value) -> Option<String> {
+    let known = known.as_object().into_iter().flatten();
+    let offered = known.filter(|(_, schema)| schema.get("hidden").is_none());
+    let offered: Vec<&str> = offered.map(|(name, _)| name.as_str()).collect();
+    let takes = if offered.is_empty() { "no arguments".to_owned() } else { offered.join(", ") };
+    unknown.sort();
+    unknown.truncate(UNKNOWN_MAX);
+    let names = unknown.join(", ");
+    let note = format!("Ignored, as `{tool}` has no such argument: {names}. It takes {takes}.");
+    (!unknown.is_empty()).then_some(note)
 }
 
 /// Returns the arguments of a request that have a value, under their canonical names.
@@ -94,8 +117,19 @@ pub fn given(request: &impl Serialize) -> Map<String, Value> {
     given
 }
 
-/// Returns the schema of a tool's arguments, simplified for clients.
+/// Returns the schema of a tool's arguments for clients.
 pub fn schema<R: JsonSchema>() -> Map<String, Value> {
+    let mut schema = full_schema::<R>();
+    if let Some(Value::Object(arguments)) = schema.get_mut("properties") {
+        arguments.retain(|_, argument| argument.get("hidden").is_none());
+        for argument in arguments.values_mut().filter_map(Value::as_object_mut) {
+            argument.retain(|keyword, _| !INTERNAL.contains(&keyword.as_str()));
+        }
+    }
+    schema
+}
+
+fn full_schema<R: JsonSchema>() -> Map<String, Value> {
     let mut settings = SchemaSettings::default().with_transform(RecursiveTransform(simplify));
     settings.meta_schema = None;
     settings.inline_subschemas = true;
@@ -106,14 +140,17 @@ pub fn schema<R: JsonSchema>() -> Map<String, Value> {
     std::mem::take(object)
 }
 
-/// Removes constraints that the parser does not enforce, since it accepts `null` and any number.
+/// Removes `null` and other keywords that carry no information for a model.
 fn simplify(schema: &mut Schema) {
-    for name in ["title", "default", "format", "minimum"] {
+    for name in ["title", "default", "format"] {
         schema.remove(name);
     }
     if let Some(Value::Array(types)) = schema.get("type") {
         let first = types.first().cloned().unwrap_or_default();
         schema.insert("type".to_owned(), first);
+    }
+    if let Some(Value::Array(names)) = schema.get_mut("enum") {
+        names.retain(|name| !name.is_null());
     }
     if let Some(Value::String(text)) = schema.get("description") {
         let line = text.replace('\n', " ");
@@ -131,147 +168,115 @@ pub fn kinds_schema(generator: &mut schemars::SchemaGenerator) -> Schema {
     json_schema!({"type": "array", "items": kind_schema(generator)})
 }
 
-/// Deserialises a value with `convert`; the error names the type of the argument.
-fn convert<'de, D: Deserializer<'de>, T>(
-    deserializer: D,
-    takes: &str,
-    convert: impl FnOnce(&Value) -> Option<T>,
-) -> Result<T, D::Error> {
-    let value = Value::deserialize(deserializer)?;
-    convert(&value).ok_or_else(|| {
-        let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        D::Error::custom(format!("takes {takes}, and not `{}`", quoted(&shown)))
+/// Converts a value to the type of an argument; `None` if it is not convertible.
+fn fit(value: &Value, schema: &Value) -> Option<Value> {
+    match schema["type"].as_str()? {
+        "array" => items(value, schema),
+        "boolean" => {
+            let text = value.as_bool().map_or_else(|| scalar(value), |flag| Some(flag.to_string()));
+            match text?.trim().to_ascii_lowercase().as_str() {
+                "true" | "yes" | "y" | "1" | "on" => Some(true.into()),
+                "false" | "no" | "n" | "0" | "off" => Some(false.into()),
+                _ => None,
+            }
+        }
+        "integer" => {
+            let number: f64 = scalar(value)?.trim().parse().ok()?;
+            let (least, most) = (schema["minimum"].as_u64(), schema["maximum"].as_u64());
+            Some((number as u64).clamp(least.unwrap_or(0), most.unwrap_or(u64::MAX)).into())
+        }
+        _ if schema.get("enum").is_some() => choice(&scalar(value)?, schema),
+        _ => text(&lines(value)?, schema),
+    }
+}
+
+/// Converts a text; line breaks remain only where a long text is allowed.
+fn text(text: &str, schema: &Value) -> Option<Value> {
+    let form = schema["form"].as_str().unwrap_or_default();
+    if form == "query" {
+        return Some(text.chars().take(QUERY_CHARS_MAX).collect::<String>().into());
+    }
+    let chars_max = chars_max(schema);
+    let text = if chars_max > ITEM_CHARS_MAX { text.to_owned() } else { one_line(text) };
+    if text.chars().count() > chars_max {
+        return None;
+    }
+    match form {
+        "id" => (ids_of(&text).len() < 2 && ids_in(&text).len() < 2).then(|| id_of(&text).into()),
+        "turns" => range(&text).map(|turns| json!(turns)),
+        _ => Some(text.into()),
+    }
+}
+
+/// Converts a list, in which ids may have any printed form. A path may contain a comma, but rarely one followed by a
+/// space.
+fn items(value: &Value, schema: &Value) -> Option<Value> {
+    let form = schema["form"].as_str().unwrap_or_default();
+    let separator = match form {
+        "id" => "\n",
+        "path" => ", ",
+        _ => ",",
+    };
+    let mut items = list(value, separator)?;
+    if form == "id" {
+        items = items.iter().flat_map(|item| ids_of(item)).collect();
+        let mut seen = std::collections::BTreeSet::new();
+        items.retain(|id| seen.insert(id.clone()));
+    }
+    items = items.iter().map(|item| one_line(item)).filter(|item| !item.is_empty()).collect();
+    let is_short = items.iter().all(|item| item.chars().count() <= ITEM_CHARS_MAX);
+    let of = &schema["items"];
+    match of.get("enum") {
+        _ if items.len() > ITEMS_MAX || !is_short => None,
+        None => Some(items.into()),
+        Some(_) if items.iter().any(|item| matches!(item.as_str(), "all" | "any" | "*")) => {
+            Some(json!([]))
+        }
+        Some(_) => items.iter().map(|item| choice(item, of)).collect(),
+    }
+}
+
+/// Returns the name in a schema that a text refers to: in any case, as a plural, or as another name of a kind.
+fn choice(text: &str, schema: &Value) -> Option<Value> {
+    let text = text.trim().to_ascii_lowercase();
+    let forms = [Some(text.as_str()), text.strip_suffix('s'), text.strip_suffix("es")];
+    let known = names(schema);
+    forms.into_iter().flatten().find_map(|form| {
+        let named = Kind::from_name(form).map_or(form, |kind| kind.name());
+        known.contains(&named).then(|| named.into())
     })
+}
+
+fn names(schema: &Value) -> Vec<&str> {
+    schema["enum"].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
+fn chars_max(schema: &Value) -> usize {
+    schema["maxLength"].as_u64().map_or(ITEM_CHARS_MAX, |max| max as usize)
+}
+
+/// Describes the values that an argument takes.
+fn takes(schema: &Value) -> String {
+    let form = schema["form"].as_str().unwrap_or("text");
+    let several = names(&schema["items"]).join(", ");
+    let one = names(schema).join(", ");
+    match (schema["type"].as_str().unwrap_or_default(), form) {
+        _ if !several.is_empty() => format!("some of {several}"),
+        _ if !one.is_empty() => format!("one of {one}"),
+        ("array", _) => {
+            format!("at most {ITEMS_MAX} {form}s, each of at most {ITEM_CHARS_MAX} characters")
+        }
+        ("boolean", _) => "true or false".to_owned(),
+        ("integer", _) => format!("a number from {} to {}", schema["minimum"], schema["maximum"]),
+        (_, "id") => "one id such as k3v9qa".to_owned(),
+        (_, "turns") => "numbers such as 3-7, 5 or 8-".to_owned(),
+        (_, "query") => "a text".to_owned(),
+        _ => format!("a text of at most {} characters", chars_max(schema)),
+    }
 }
 
 fn quoted(text: &str) -> String {
     text.chars().take(QUOTED_CHARS_MAX).collect()
-}
-
-/// Deserialises a text; items of a list become lines.
-pub fn text<'de, D: Deserializer<'de>, T: From<String>, const CHARS_MAX: usize>(
-    deserializer: D,
-) -> Result<T, D::Error> {
-    convert(deserializer, &format!("a text of at most {CHARS_MAX} characters"), |value| {
-        lines(value).filter(|text| text.chars().count() <= CHARS_MAX).map(T::from)
-    })
-}
-
-/// Deserialises a text of one line.
-pub fn line<'de, D: Deserializer<'de>, T: From<String>, const CHARS_MAX: usize>(
-    deserializer: D,
-) -> Result<T, D::Error> {
-    text::<D, String, CHARS_MAX>(deserializer).map(|text| one_line(&text).into())
-}
-
-/// Deserialises a query; a long one is truncated.
-pub fn query<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    convert(deserializer, "a text", |value| {
-        Some(Some(lines(value)?.chars().take(QUERY_CHARS_MAX).collect()))
-    })
-}
-
-/// Deserialises a list of texts without commas.
-pub fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    items(deserializer, "texts", |value| list(value, ","))
-}
-
-/// Deserialises a list of paths. A path may contain a comma, but rarely one followed by a space.
-pub fn paths<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    items(deserializer, "paths", |value| list(value, ", "))
-}
-
-/// Deserialises ids of memories without duplicates, in any printed form.
-pub fn ids<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    items(deserializer, "ids such as k3v9qa", |value| {
-        let mut ids = Vec::new();
-        for id in list(value, "\n")?.iter().flat_map(|item| ids_of(item)) {
-            if !ids.contains(&id) {
-                ids.push(id);
-            }
-        }
-        Some(ids)
-    })
-}
-
-/// Deserialises the id of one memory.
-pub fn id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    convert(deserializer, "one id such as k3v9qa", |value| {
-        let text = scalar(value)?;
-        let is_one = ids_of(&text).len() < 2
-            && ids_in(&text).len() < 2
-            && text.chars().count() <= ITEM_CHARS_MAX;
-        is_one.then(|| Some(id_of(&text)))
-    })
-}
-
-/// Deserialises a kind of memory.
-pub fn kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Kind>, D::Error> {
-    convert(deserializer, &format!("one of {}", Kind::ALL.map(Kind::name).join(", ")), |value| {
-        kind_named(&scalar(value)?).map(Some)
-    })
-}
-
-/// Deserialises kinds of memory; "all" is no limit.
-pub fn kinds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Kind>, D::Error> {
-    let takes = format!("some of {}", Kind::ALL.map(Kind::name).join(", "));
-    convert(deserializer, &takes, |value| {
-        let names = list(value, ",")?;
-        match names.iter().any(|name| matches!(name.as_str(), "all" | "any" | "*")) {
-            true => Some(Vec::new()),
-            false => names.iter().map(|name| kind_named(name)).collect(),
-        }
-    })
-}
-
-/// Deserialises the number of hits on a page.
-pub fn limit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::Error> {
-    convert(deserializer, &format!("a number from 1 to {LIMIT_MAX}"), |value| {
-        let number: f64 = scalar(value)?.trim().parse().ok()?;
-        Some(Some((number as usize).clamp(1, LIMIT_MAX)))
-    })
-}
-
-/// Deserialises a boolean.
-pub fn flag<'de, D: Deserializer<'de>, T: From<bool>>(deserializer: D) -> Result<T, D::Error> {
-    convert(deserializer, "true or false", |value| {
-        let text = value.as_bool().map_or_else(|| scalar(value), |flag| Some(flag.to_string()))?;
-        match text.trim().to_ascii_lowercase().as_str() {
-            "true" | "yes" | "y" | "1" | "on" => Some(true.into()),
-            "false" | "no" | "n" | "0" | "off" => Some(false.into()),
-            _ => None,
-        }
-    })
-}
-
-/// Deserialises one of a few names.
-pub fn choice<'de, D: Deserializer<'de>, T: DeserializeOwned + JsonSchema>(
-    deserializer: D,
-) -> Result<Option<T>, D::Error> {
-    let names = schema::<T>().get("enum").and_then(|names| list(names, "")).unwrap_or_default();
-    convert(deserializer, &format!("one of {}", names.join(", ")), |value| {
-        T::deserialize(Value::String(scalar(value)?.trim().to_ascii_lowercase())).ok().map(Some)
-    })
-}
-
-/// Deserialises the numbers of turns: `5`, `3-7`, `3..7`, `3 to 7`, `3, 4, 5`; `8-` is open-ended.
-pub fn turns<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<(u32, u32)>, D::Error> {
-    convert(deserializer, "numbers such as 3-7, 5 or 8-", |value| range(&lines(value)?).map(Some))
-}
-
-/// Returns the items of a list, each in one line, within the limits.
-fn items<'de, D: Deserializer<'de>>(
-    deserializer: D,
-    what: &str,
-    list: impl FnOnce(&Value) -> Option<Vec<String>>,
-) -> Result<Vec<String>, D::Error> {
-    let takes = format!("at most {ITEMS_MAX} {what}, each of at most {ITEM_CHARS_MAX} characters");
-    convert(deserializer, &takes, |value| {
-        let mut items: Vec<String> = list(value)?.iter().map(|item| one_line(item)).collect();
-        items.retain(|item| !item.is_empty());
-        let fits = |item: &String| item.chars().count() <= ITEM_CHARS_MAX;
-        (items.len() <= ITEMS_MAX && items.iter().all(fits)).then_some(items)
-    })
 }
 
 /// Returns a text with single spaces in place of line breaks and runs of spaces.
@@ -320,13 +325,6 @@ fn list(value: &Value, separator: &str) -> Option<Vec<String>> {
     }
 }
 
-/// Returns a kind by its name or its plural.
-fn kind_named(name: &str) -> Option<Kind> {
-    let name = name.trim();
-    let names = [Some(name), name.strip_suffix('s'), name.strip_suffix("es")];
-    names.into_iter().flatten().find_map(Kind::from_name)
-}
-
 fn range(text: &str) -> Option<(u32, u32)> {
     let numbers = text.split(|c: char| !c.is_ascii_digit()).filter(|digits| !digits.is_empty());
     let numbers: Vec<u32> = numbers.map(|digits| digits.parse().ok()).collect::<Option<_>>()?;
@@ -343,7 +341,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::request::{RecallRequest, RememberRequest, SessionsRequest};
+    use crate::request::{Detail, Projects, RecallRequest, RememberRequest, SessionsRequest};
+    use crate::tools::Tool;
 
     fn parsed<R: DeserializeOwned + JsonSchema>(object: &Value) -> Result<R, String> {
         let object = object.as_object().cloned().unwrap_or_default();
@@ -368,6 +367,10 @@ mod tests {
         {
             assert_eq!(recall(json!({"limit": limit})).limit, Some(meant));
         }
+        let request =
+            recall(json!({"detail": "Titles", "projects": ["ALL"], "type": "Failed_Approaches"}));
+        assert_eq!((request.detail, request.projects), (Some(Detail::Titles), Some(Projects::All)));
+        assert_eq!(request.kinds, [Kind::FailedApproach]);
         assert_eq!(recall(json!({"tags": "[\"a\", \"b, c\"]"})).tags, ["a", "b, c"]);
         let request = recall(json!({"q": ["a", "b", 3], "files": ["x", "y"], "kind": "all"}));
         assert_eq!(request.query.as_deref(), Some("a\nb\n3"));
@@ -435,14 +438,29 @@ mod tests {
         let read = |object: Value| {
             read::<RecallRequest>("recall", object.as_object().cloned().unwrap()).unwrap()
         };
-        let (request, notes) = read(json!({"query": "x", "q": "y", "file": "a", "files": "b"}));
+        let (request, notes) = read(json!({"q": "y", "query": "x", "file": "a", "files": "b"}));
         assert_eq!(request.query.as_deref(), Some("x"));
-        let note = |name: &str| format!("`{name}` was ignored: another argument means the same.");
-        assert_eq!((request.paths, notes), (vec!["a".to_owned()], vec![note("q"), note("files")]));
+        let note = |name, set| format!("`{name}` was ignored: `{set}` is already set.");
+        let notes_meant = vec![note("q", "query"), note("files", "paths")];
+        assert_eq!((request.paths, notes), (vec!["a".to_owned()], notes_meant));
         let (_, notes) = read(json!({"query": "x", "as_off": "today"}));
-        let note = "`as_off` is unknown to `recall` and was ignored; it takes query, ids, paths, kinds, detail, \
+        let note = "Ignored, as `recall` has no such argument: `as_off`. It takes query, ids, paths, kinds, detail, \
                     as_of, history, projects, limit, cursor.";
         assert_eq!(notes, [note]);
+    }
+
+    #[test]
+    fn each_row_of_aliases_belongs_to_an_argument() {
+        let mut known = full_schema::<RecallRequest>()["properties"].clone();
+        for tool in Tool::ALL {
+            let schema = (tool.definition().schema)();
+            let arguments = schema["properties"].as_object().cloned().unwrap();
+            known.as_object_mut().unwrap().extend(arguments);
+        }
+        for (number, (argument, names)) in ALIASES.iter().enumerate() {
+            assert!(known.get(argument).is_some() && !names.contains(argument), "{argument}");
+            assert!(ALIASES[..number].iter().all(|row| row.0 != *argument), "{argument}");
+        }
     }
 
     #[test]

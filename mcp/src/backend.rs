@@ -1,5 +1,5 @@
-//! Requests that the server can answer, independent of MCP: plain requests, plain responses, and a trait.
-//! [`crate::local::Local`] implements it with the stores of this machine.
+//! Requests that the server can answer, and responses to them, independent of MCP. [`crate::local::Local`] answers them
+//! from the stores of this machine.
 //!
 //! Every response is a text for the model, and the same as JSON on request. Claude Code passes only the structured
 //! part of an answer to a model if there is one, so no answer has one.
@@ -8,26 +8,6 @@ use memory_store::Error;
 use serde::Serialize;
 
 pub use crate::request::{ForgetRequest, Page, RecallRequest, RememberRequest, SessionsRequest};
-
-/// Answers requests. Calls may block while files are read.
-pub trait Backend: Send + Sync + 'static {
-    /// Finds memories.
-    fn recall(&self, request: &RecallRequest) -> Result<RecallResponse, ToolError>;
-    /// Saves or changes a memory.
-    fn remember(&self, request: RememberRequest) -> Result<RememberResponse, ToolError>;
-    /// Puts a memory aside.
-    fn forget(&self, id: &str) -> Result<ForgetResponse, ToolError>;
-    /// Finds, reads or lists earlier sessions.
-    fn search_sessions(&self, request: &SessionsRequest) -> Result<SessionsResponse, ToolError>;
-    /// Says what there is and how it is.
-    fn status(&self) -> Result<StatusResponse, ToolError>;
-    /// Tells where the work was left.
-    fn handoff(&self) -> Result<String, ToolError>;
-    /// Names memories that a person should look at, and why; `None` where there are none.
-    fn tidy(&self) -> Result<Option<String>, ToolError>;
-    /// Lets go of what answers go faster with, when nobody asked for a while.
-    fn rest(&self);
-}
 
 /// Reason why a request was not answered. The variants show whose action is required.
 #[derive(Debug)]
@@ -180,7 +160,7 @@ pub struct NeighbourHit {
 }
 
 /// Memory that was archived.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ForgetResponse {
     /// Its short id.
     pub id: String,

@@ -32,7 +32,7 @@ impl Background {
         Self { program: program.or_else(beside), children: Vec::new() }
     }
 
-    /// Starts the processor if finished turns or new settings wait and nobody works on them. Says whether it did.
+    /// Starts the processor if finished turns or new settings are pending and no run is active. Returns whether it did.
     pub fn look(&mut self, environment: &ServerEnvironment) -> io::Result<bool> {
         self.children.retain_mut(|child| matches!(child.try_wait(), Ok(None)));
         let (Some(program), Some(tree)) = (&self.program, environment.tree()) else {

@@ -55,7 +55,7 @@ impl Clock {
 }
 
 impl ServerEnvironment {
-    /// Reads the environment through `get`; `cwd` is the working directory. `Err` says in words
+    /// Reads the environment through `get`; `cwd` is the working directory. `Err` describes
     /// what is missing.
     pub fn read(
         get: impl Fn(&str) -> Option<OsString> + Copy,

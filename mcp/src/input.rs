@@ -22,7 +22,7 @@ pub enum InputFault {
     Unparsable,
 }
 
-/// A reader that tells of each line that is no message.
+/// A reader that reports each line that is not a message.
 pub struct WatchedInput<R> {
     inner: R,
     bytes_max: usize,
@@ -38,19 +38,19 @@ impl<R> WatchedInput<R> {
         Self { inner, bytes_max, faults, line: Vec::new(), is_too_long: false }
     }
 
-    fn look_at(&mut self, read: &[u8]) {
+    fn scan(&mut self, read: &[u8]) {
         for piece in read.split_inclusive(|byte| *byte == b'\n') {
             if !self.is_too_long && self.line.len() + piece.len() > self.bytes_max {
                 self.is_too_long = true;
                 self.line.clear();
-                self.tell(InputFault::TooLong);
+                self.report(InputFault::TooLong);
             }
             if !self.is_too_long {
                 self.line.extend_from_slice(piece);
             }
             if piece.ends_with(b"\n") {
                 if !self.is_too_long && !is_json(&self.line) {
-                    self.tell(InputFault::Unparsable);
+                    self.report(InputFault::Unparsable);
                 }
                 self.is_too_long = false;
                 self.line.clear();
@@ -59,8 +59,8 @@ impl<R> WatchedInput<R> {
         }
     }
 
-    fn tell(&self, fault: InputFault) {
-        // Nobody answers any more: then nobody has to be told.
+    fn report(&self, fault: InputFault) {
+        // The receiver is gone; drop the error.
         let _ = self.faults.send(fault);
     }
 }
@@ -83,7 +83,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for WatchedInput<R> {
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.inner).poll_read(context, buffer);
         if matches!(read, Poll::Ready(Ok(()))) {
-            self.look_at(&buffer.filled()[before..]);
+            self.scan(&buffer.filled()[before..]);
         }
         read
     }

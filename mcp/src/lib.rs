@@ -1,6 +1,6 @@
 //! The MCP server: memory for models, on request.
 //!
-//! [`backend`] defines the requests, and [`local`] answers them from this machine's stores. [`tools`] and [`prompts`]
+//! [`backend`] defines requests and responses, and [`local`] answers them from this machine's stores. [`tools`] and [`prompts`]
 //! are the interface for models and users. `request`, `arguments` and `printed` (ids) parse JSON into requests. Only
 //! [`server`] uses the protocol's library.
 

@@ -1,4 +1,4 @@
-//! The backend over this machine's stores.
+//! Answers requests from this machine's stores.
 
 mod find;
 mod forget;
@@ -21,10 +21,7 @@ use memory_store::mode::Mode;
 use memory_store::recall::{Recall, Recalled, Search, render, time_named};
 use memory_store::{Timestamp, format_version, migrate};
 
-use crate::backend::{
-    Backend, ForgetResponse, RecallRequest, RecallResponse, RememberRequest, RememberResponse,
-    Rest, SessionsRequest, SessionsResponse, StatusResponse, ToolError,
-};
+use crate::backend::{Rest, ToolError};
 use crate::environment::ServerEnvironment;
 use crate::processor::Program;
 
@@ -46,7 +43,8 @@ struct TimeSpan {
     until: Option<Timestamp>,
 }
 
-/// A backend over the stores of one user, for the project that the server was started in.
+/// Answers from the stores of one user, for the project that the server was started in. Calls may block while files are
+/// read.
 pub struct Local {
     environment: ServerEnvironment,
     /// Opened once for all questions.
@@ -59,6 +57,14 @@ impl Local {
     /// Answers for this environment.
     pub fn new(environment: ServerEnvironment) -> Self {
         Self { environment, transformer: Arc::default(), journals: KnownJournals::default() }
+    }
+
+    /// Releases caches after a time without calls.
+    pub fn rest(&self) {
+        self.journals.release();
+        if self.transformer.release() {
+            process::give_back();
+        }
     }
 
     /// The working tree, if it may be read now. Asked anew each time: `init`, `trust` and `off`
@@ -150,46 +156,6 @@ impl Local {
     /// Returns a path as a member of the project would write it.
     fn shown(&self, path: &Path, tree: &Tree) -> String {
         render::clean(&path.strip_prefix(&tree.root).unwrap_or(path).to_string_lossy())
-    }
-}
-
-impl Backend for Local {
-    fn recall(&self, request: &RecallRequest) -> Result<RecallResponse, ToolError> {
-        self.find_memories(request)
-    }
-
-    fn remember(&self, request: RememberRequest) -> Result<RememberResponse, ToolError> {
-        match &request.id {
-            Some(id) => self.change(id, &request),
-            None => self.save(request),
-        }
-    }
-
-    fn forget(&self, id: &str) -> Result<ForgetResponse, ToolError> {
-        self.put_aside(id)
-    }
-
-    fn search_sessions(&self, request: &SessionsRequest) -> Result<SessionsResponse, ToolError> {
-        self.sessions(request)
-    }
-
-    fn status(&self) -> Result<StatusResponse, ToolError> {
-        self.report()
-    }
-
-    fn handoff(&self) -> Result<String, ToolError> {
-        self.last_handoff()
-    }
-
-    fn tidy(&self) -> Result<Option<String>, ToolError> {
-        self.memories_to_tidy()
-    }
-
-    fn rest(&self) {
-        self.journals.release();
-        if self.transformer.release() {
-            process::give_back();
-        }
     }
 }
 

@@ -23,21 +23,21 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         Some(other) => {
-            tell(&format!("`{other}` is unknown; `throughline-mcp --help` says what there is"));
+            report(&format!("`{other}` is unknown; see `throughline-mcp --help`"));
             return ExitCode::from(2);
         }
     }
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
-            tell(&message);
+            report(&message);
             ExitCode::FAILURE
         }
     }
 }
 
 /// A client may have closed stderr, so errors are ignored.
-fn tell(message: &str) {
+fn report(message: &str) {
     drop(writeln!(std::io::stderr(), "throughline-mcp: {message}"));
 }
 
@@ -57,11 +57,11 @@ Tools:      recall, remember, forget, search_sessions, status
 Prompts:    brief, decided, handoff, tidy
 Resources:  throughline://brief, throughline://handoff, throughline://memory/ID
 
-ServerEnvironment:
+Environment:
   THROUGHLINE=off|read|full   what it may do (read in CI and cloud sessions)
   CLAUDE_PROJECT_DIR          the project's folder; else the folder it is started in
   HOME, XDG_DATA_HOME, XDG_STATE_HOME, XDG_CONFIG_HOME
-                              where memory lies: the client must pass them on as `init` saw them
+                              folders of memory: the client must pass them on as set for `init`
 
 Options:
   -h, --help     print this
@@ -82,7 +82,7 @@ fn run() -> Result<(), String> {
         .map_err(|error| format!("the runtime: {error}"))?;
     let result = runtime.block_on(async {
         let looking = tokio::spawn(look_for_work(environment.clone()));
-        let result = mcp::server::serve(Arc::new(Local::new(environment)), None).await;
+        let result = mcp::server::serve(Arc::new(Local::new(environment))).await;
         looking.abort();
         result
     });
@@ -97,7 +97,7 @@ async fn look_for_work(environment: ServerEnvironment) {
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
         if let Err(error) = background.look(&environment) {
-            tell(&format!("the processor could not be started: {error}"));
+            report(&format!("the processor could not be started: {error}"));
         }
     }
 }

@@ -114,7 +114,7 @@ impl Program {
     }
 
     fn no_answer(&self) -> String {
-        format!("{PROGRAM} gave no answer; `throughline doctor` says what helps")
+        format!("{PROGRAM} gave no answer; run `throughline doctor`")
     }
 
     /// Runs the program with a text on its standard input, and returns its output.

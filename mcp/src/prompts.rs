@@ -1,6 +1,7 @@
 //! Prompts (slash commands in the client) and resources, which a user requests by name.
 
-use crate::backend::{Backend, Page, RecallRequest, ToolError};
+use crate::backend::{Page, RecallRequest, ToolError};
+use crate::local::Local;
 use crate::request::LIMIT_DEFAULT;
 
 /// A prompt that the server offers.
@@ -16,53 +17,53 @@ pub enum McpPrompt {
     Tidy,
 }
 
+/// Definition of a prompt for clients.
+pub struct PromptDefinition {
+    /// Its name.
+    pub name: &'static str,
+    /// Its description.
+    pub description: &'static str,
+    /// Name and description of its only argument, which is required.
+    pub argument: Option<(&'static str, &'static str)>,
+}
+
 impl McpPrompt {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Brief, Self::Decided, Self::Handoff, Self::Tidy];
 
     /// Returns the prompt with a name.
     pub fn of_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|prompt| prompt.name() == name)
+        Self::ALL.into_iter().find(|prompt| prompt.definition().name == name)
     }
 
-    /// Returns its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Brief => "brief",
-            Self::Decided => "decided",
-            Self::Handoff => "handoff",
-            Self::Tidy => "tidy",
-        }
-    }
-
-    /// Returns its description for the client.
-    pub const fn description(self) -> &'static str {
-        match self {
-            Self::Brief => "What memory says for a task in these files",
-            Self::Decided => "What was decided about a subject, with what it replaced",
-            Self::Handoff => "Where the work was left",
-            Self::Tidy => "Memories that are stale, contradict each other, repeat or are unused",
-        }
-    }
-
-    /// Returns its only argument: name, description, and whether it is required.
-    pub const fn argument(self) -> Option<(&'static str, &'static str, bool)> {
-        match self {
-            Self::Brief => {
-                Some(("files", "Files, separated by spaces or commas, or a subject", true))
+    /// Returns its definition.
+    pub const fn definition(self) -> PromptDefinition {
+        let (name, description, argument) = match self {
+            Self::Brief => (
+                "brief",
+                "Memories for a task in these files",
+                Some(("files", "Files, separated by spaces or commas, or a subject")),
+            ),
+            Self::Decided => (
+                "decided",
+                "Decisions about a subject, with the earlier ones they replaced",
+                Some(("subject", "Subject of the decisions")),
+            ),
+            Self::Handoff => ("handoff", "Handoff of the last session", None),
+            Self::Tidy => {
+                ("tidy", "Memories to review: stale, contradictory, repeated or unused", None)
             }
-            Self::Decided => Some(("subject", "What it is about", true)),
-            Self::Handoff | Self::Tidy => None,
-        }
+        };
+        PromptDefinition { name, description, argument }
     }
 
     /// Returns the text of the prompt.
     ///
     /// # Errors
     /// When nothing can be read, or its argument is missing.
-    pub fn text(self, backend: &dyn Backend, argument: Option<&str>) -> Result<String, ToolError> {
+    pub fn text(self, backend: &Local, argument: Option<&str>) -> Result<String, ToolError> {
         let argument = argument.map(str::trim).filter(|text| !text.is_empty());
-        if let (Some((name, about, true)), None) = (self.argument(), argument) {
+        if let (Some((name, about)), None) = (self.definition().argument, argument) {
             return Err(ToolError::Request(format!("`{name}` is missing: {about}")));
         }
         let argument = argument.unwrap_or_default();
@@ -70,8 +71,8 @@ impl McpPrompt {
             Self::Brief => {
                 let found = brief(backend, argument)?;
                 Ok(format!(
-                    "{found}\n\nKeep to the conventions and decisions above in what follows about {argument}, as \
-                     far as the code still agrees with them; say where it does not."
+                    "{found}\n\nKeep to the conventions and decisions above in further work on {argument}, as far as \
+                     the code still agrees with them; point out where it does not."
                 ))
             }
             Self::Decided => {
@@ -85,29 +86,29 @@ impl McpPrompt {
                 let found = backend.recall(&request)?.text;
                 Ok(format!(
                     "{found}\n\nWhat was decided about \"{argument}\", when and why, and what did it replace? Answer \
-                     from the memories above, with their ids; say so where they tell nothing about it."
+                     from the memories above, with their ids; state which parts they do not cover."
                 ))
             }
             Self::Handoff => {
                 let left = backend.handoff()?;
                 Ok(format!(
-                    "{left}\n\nSay in a few lines where the work stands, what is open and what comes next. Look at \
-                     the working tree before anything is changed."
+                    "{left}\n\nSummarise in a few lines the state of the work, what is open and the next step. Check \
+                     the working tree before changing anything."
                 ))
             }
             Self::Tidy => {
                 let Some(untidy) = backend.tidy()? else {
-                    return Ok("Memory was looked through: nothing is stale, contradicts, repeats or is unused, so \
-                               there is nothing to tidy up. Say so in one line."
+                    return Ok("No memory is stale, contradictory, repeated or unused, so there is nothing to tidy \
+                               up. Report that in one line."
                         .to_owned());
                 };
                 Ok(format!(
                     "{untidy}\n\nGo through these memories with me one by one. For each, read it with `recall` \
                      (ids), look at the code it is about, and propose one thing: still true (`remember` with id \
-                     and still_true), corrected (`remember` with id), replaced (a new one with supersedes), both hold \
-                     (`remember` with the id of one and both_hold), or `forget`. What is in the user's or the \
-                     repository's words is replaced and not corrected. What is the user's for every project only I change, with \
-                     `throughline edit` or `throughline forget`. Wait for my yes or no before each change."
+                     and still_true), corrected (`remember` with id), replaced (a new one with supersedes), both valid \
+                     (`remember` with the id of one and both_hold), or `forget`. Replace memories in the user's or the \
+                     repository's words instead of correcting them. Only I change the user's memories for every project, \
+                     with `throughline edit` or `throughline forget`. Wait for my yes or no before each change."
                 ))
             }
         }
@@ -116,8 +117,8 @@ impl McpPrompt {
 
 /// Resources: URI, name and description.
 pub const RESOURCES: [(&str, &str, &str); 2] = [
-    ("throughline://brief", "brief", "Conventions, wishes and open tasks of this project"),
-    ("throughline://handoff", "handoff", "Where the work was left"),
+    ("throughline://brief", "brief", "Conventions, preferences and open tasks of this project"),
+    ("throughline://handoff", "handoff", "Handoff of the last session"),
 ];
 
 /// The template of the memories' resources.
@@ -127,7 +128,7 @@ pub const MEMORY_TEMPLATE: &str = "throughline://memory/{id}";
 ///
 /// # Errors
 /// When nothing can be read.
-pub fn read(backend: &dyn Backend, uri: &str) -> Result<Option<String>, ToolError> {
+pub fn read(backend: &Local, uri: &str) -> Result<Option<String>, ToolError> {
     let Some(name) = uri.strip_prefix("throughline://") else { return Ok(None) };
     match name {
         "brief" => brief(backend, "").map(Some),
@@ -147,7 +148,7 @@ pub fn read(backend: &dyn Backend, uri: &str) -> Result<Option<String>, ToolErro
     }
 }
 
-fn brief(backend: &dyn Backend, about: &str) -> Result<String, ToolError> {
+fn brief(backend: &Local, about: &str) -> Result<String, ToolError> {
     let is_between = |c: char| c.is_whitespace() || c == ',';
     let words = about.split(is_between).filter(|word| !word.is_empty());
     let words: Vec<String> = words.map(str::to_owned).collect();

@@ -6,22 +6,19 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::arguments::{
-    choice, flag, given, id, ids, is_empty, kind, kind_schema, kinds, kinds_schema, limit, line,
-    one_line, paths, query, read, text, turns, words,
-};
+use crate::arguments::{given, is_empty, kind_schema, kinds_schema, one_line, read};
 use crate::backend::ToolError;
 
 /// Number of hits without an explicit limit.
 pub(crate) const LIMIT_DEFAULT: usize = 12;
+/// Maximum hits on a page.
+const LIMIT_MAX: usize = 50;
 /// Maximum hits that paging may skip.
 const SKIP_MAX: usize = 500;
 /// Maximum characters of a memory's title.
 const TITLE_CHARS_MAX: usize = 200;
 /// Maximum characters of a memory's text.
 const TEXT_CHARS_MAX: usize = 20_000;
-/// Maximum characters of an argument of one line.
-const LINE_CHARS_MAX: usize = 400;
 /// Maximum characters of a title that is generated from the text.
 const MADE_TITLE_CHARS_MAX: usize = 120;
 
@@ -66,52 +63,40 @@ pub struct Page {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct RecallRequest {
-    /// Question, words, file name or error text. Filters: AND, OR, NOT, kind:fix, tag:ci, since:2026-10-01,
+    /// Question, keywords, file name or error text. Operators: AND, OR, NOT, kind:fix, tag:ci, since:2026-10-01,
     /// before:"last week".
-    #[serde(alias = "q", alias = "text", alias = "search", alias = "question", alias = "keywords")]
-    #[serde(alias = "topic", deserialize_with = "query")]
+    #[schemars(extend("form" = "query"))]
     pub query: Option<String>,
-    /// Return full texts of these memories.
-    #[serde(alias = "id", alias = "memory_id", alias = "memory_ids", deserialize_with = "ids")]
+    /// Return the full texts of these memories.
+    #[schemars(extend("form" = "id"))]
     pub ids: Vec<String>,
-    /// Files. With query: rank their memories first. Alone: return what matters for a task in them.
-    #[serde(alias = "path", alias = "files", alias = "file", alias = "file_path")]
-    #[serde(alias = "file_paths", deserialize_with = "paths")]
+    /// Files. With query: rank their memories first. Alone: return a brief for work on them.
+    #[schemars(extend("form" = "path"))]
     pub paths: Vec<String>,
     /// Only these kinds.
-    #[serde(alias = "kind", alias = "type", alias = "types", deserialize_with = "kinds")]
     #[schemars(schema_with = "kinds_schema")]
     pub kinds: Vec<Kind>,
     /// Default full.
-    #[serde(deserialize_with = "choice")]
     pub detail: Option<Detail>,
     /// Answer as of this date.
-    #[serde(alias = "at", alias = "on", deserialize_with = "line::<_, _, LINE_CHARS_MAX>")]
     pub as_of: Option<String>,
     /// Include superseded and expired memories.
-    #[serde(alias = "include_superseded", deserialize_with = "flag")]
     pub history: bool,
     /// all: include projects that the user shares.
-    #[serde(alias = "project", alias = "scope", deserialize_with = "choice")]
     pub projects: Option<Projects>,
     /// 1 to 50, default 12.
-    #[serde(alias = "max", alias = "max_results", alias = "count", alias = "n", alias = "top_k")]
-    #[serde(deserialize_with = "limit")]
+    #[schemars(range(min = 1, max = LIMIT_MAX))]
     pub limit: Option<usize>,
-    /// next_cursor of an answer: return what follows.
-    #[serde(alias = "next_cursor", deserialize_with = "line::<_, _, LINE_CHARS_MAX>")]
+    /// Next page: next_cursor of an answer, same arguments.
     pub cursor: Option<String>,
-    /// Only what has one of these tags.
-    #[serde(alias = "tag", deserialize_with = "words")]
-    #[schemars(skip)]
+    /// Only memories with one of these tags.
+    #[schemars(extend("hidden" = true))]
     pub tags: Vec<String>,
-    /// Nothing older, in words.
-    #[serde(alias = "after", alias = "from", deserialize_with = "line::<_, _, LINE_CHARS_MAX>")]
-    #[schemars(skip)]
+    /// Earliest date, in words.
+    #[schemars(extend("hidden" = true))]
     pub since: Option<String>,
-    /// Nothing newer, in words.
-    #[serde(alias = "until", deserialize_with = "line::<_, _, LINE_CHARS_MAX>")]
-    #[schemars(skip)]
+    /// First excluded date, in words.
+    #[schemars(extend("hidden" = true))]
     pub before: Option<String>,
     /// Part of the list, from `limit` and `cursor`.
     #[serde(skip)]
@@ -123,59 +108,45 @@ pub struct RecallRequest {
 #[serde(default)]
 pub struct RememberRequest {
     /// Default fact.
-    #[serde(alias = "type", alias = "category", alias = "kinds", deserialize_with = "kind")]
     #[schemars(schema_with = "kind_schema")]
     pub kind: Option<Kind>,
-    /// One line.
-    #[serde(alias = "name", alias = "summary", alias = "subject")]
-    #[serde(deserialize_with = "line::<_, _, TITLE_CHARS_MAX>")]
+    /// Statement in one line.
+    #[schemars(length(max = TITLE_CHARS_MAX))]
     pub title: String,
-    /// Self-contained sentences with the reason; readers do not see this conversation.
-    #[serde(alias = "content", alias = "body", alias = "memory", alias = "details")]
-    #[serde(
-        alias = "description",
-        alias = "note",
-        deserialize_with = "text::<_, _, TEXT_CHARS_MAX>"
-    )]
+    /// Reason and details, understandable without this conversation.
+    #[schemars(length(max = TEXT_CHARS_MAX))]
     pub text: String,
     /// Search terms.
-    #[serde(alias = "tag", alias = "keywords", deserialize_with = "words")]
     pub tags: Vec<String>,
-    /// Files it concerns.
-    #[serde(alias = "path", alias = "files", alias = "file", alias = "file_path")]
-    #[serde(alias = "file_paths", deserialize_with = "paths")]
+    /// Files it is about.
+    #[schemars(extend("form" = "path"))]
     pub paths: Vec<String>,
-    /// Update this memory: text, title, kind, paths, pin, valid_until, still_true.
-    #[serde(alias = "memory_id", deserialize_with = "id")]
+    /// Update this memory; omitted arguments keep their values.
+    #[schemars(extend("form" = "id"))]
     pub id: Option<String>,
     /// Ids of memories that this one replaces.
-    #[serde(alias = "replaces", deserialize_with = "ids")]
+    #[schemars(extend("form" = "id"))]
     pub supersedes: Vec<String>,
-    /// It and the memories that an answer named are all true.
-    #[serde(deserialize_with = "flag")]
+    /// This memory and those named by the answer are all valid.
     pub both_hold: bool,
-    /// Always show at session start.
-    #[serde(alias = "pinned", deserialize_with = "flag")]
+    /// Show at every session start.
     pub pin: Option<bool>,
-    /// With id: checked, still true.
-    #[serde(alias = "confirm", deserialize_with = "flag")]
+    /// With id: confirm that it is still true.
     pub still_true: bool,
-    /// Last day of validity.
-    #[serde(alias = "expires", alias = "until", deserialize_with = "line::<_, _, LINE_CHARS_MAX>")]
+    /// Last valid day (ISO date).
     pub valid_until: Option<String>,
-    /// This project, or every project of the user. Only the user can choose the latter.
-    #[serde(deserialize_with = "choice")]
-    #[schemars(skip)]
+    /// Projects that it applies to. Only the user can choose all.
+    #[schemars(extend("hidden" = true))]
     pub scope: Option<Reach>,
 }
 
 /// Arguments of `forget`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
+#[schemars(extend("required" = ["id"]))]
 pub struct ForgetRequest {
-    /// Id from a `recall` answer.
-    #[serde(alias = "memory_id", alias = "ids", deserialize_with = "id")]
-    #[schemars(required)]
+    /// Id shown by recall.
+    #[schemars(extend("form" = "id"))]
     pub id: Option<String>,
 }
 
@@ -183,43 +154,31 @@ pub struct ForgetRequest {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct SessionsRequest {
-    /// Words that were said, or an error. Filters as in recall.
-    #[serde(alias = "q", alias = "text", alias = "search", alias = "question")]
-    #[serde(deserialize_with = "query")]
+    /// Words of the conversation, or error text. Operators as in recall.
+    #[schemars(extend("form" = "query"))]
     pub query: Option<String>,
-    /// Only this session: its id or the start of it.
-    #[serde(alias = "session_id", alias = "id", deserialize_with = "line::<_, _, LINE_CHARS_MAX>")]
+    /// Only this session: its id or a prefix.
     pub session: Option<String>,
     /// With session: read these turns, such as 3-7 or 8-.
-    #[serde(alias = "turn", alias = "range", deserialize_with = "turns")]
-    #[schemars(with = "String")]
+    #[schemars(with = "String", extend("form" = "turns"))]
     pub turns: Option<(u32, u32)>,
     /// With session: one line for each turn.
-    #[serde(alias = "toc", deserialize_with = "flag")]
     pub outline: bool,
     /// Sessions on this git branch.
-    #[serde(alias = "git_branch", deserialize_with = "line::<_, _, LINE_CHARS_MAX>")]
     pub branch: Option<String>,
-    /// Sessions that changed this file.
-    #[serde(alias = "path", alias = "paths", alias = "files", alias = "file_path")]
-    #[serde(alias = "file_paths", deserialize_with = "paths")]
-    #[schemars(with = "String")]
-    pub file: Vec<String>,
-    /// Earliest date.
-    #[serde(alias = "after", alias = "from", deserialize_with = "line::<_, _, LINE_CHARS_MAX>")]
+    /// Sessions that changed any of these files.
+    #[schemars(extend("form" = "path"))]
+    pub paths: Vec<String>,
+    /// From this date on.
     pub since: Option<String>,
-    /// Latest date.
-    #[serde(alias = "until", alias = "to", deserialize_with = "line::<_, _, LINE_CHARS_MAX>")]
+    /// Before this date.
     pub before: Option<String>,
-    /// Search the model's thinking instead.
-    #[serde(deserialize_with = "flag")]
+    /// Search the model's reasoning instead.
     pub thinking: bool,
     /// 1 to 50, default 12.
-    #[serde(alias = "max", alias = "max_results", alias = "count", alias = "n", alias = "top_k")]
-    #[serde(deserialize_with = "limit")]
+    #[schemars(range(min = 1, max = LIMIT_MAX))]
     pub limit: Option<usize>,
-    /// next_cursor of an answer: return what follows.
-    #[serde(alias = "next_cursor", deserialize_with = "line::<_, _, LINE_CHARS_MAX>")]
+    /// Next page: next_cursor of an answer, same arguments.
     pub cursor: Option<String>,
     /// Part of the list, from `limit` and `cursor`.
     #[serde(skip)]
@@ -234,23 +193,25 @@ impl RecallRequest {
     /// Parses the arguments of `recall`.
     ///
     /// # Errors
-    /// When nothing is asked, or an argument is wrong.
+    /// Returns an error if nothing is requested, or an argument is invalid.
     pub fn read(object: Map<String, Value>) -> Result<(Self, Vec<String>), ToolError> {
         let (mut request, notes) = read::<Self>("recall", object)?;
         request.page = Page::read(request.limit, request.cursor.as_deref(), &given(&request))?;
-        let asks = request.query.is_some()
-            || !(request.ids.is_empty() && request.paths.is_empty())
-            || !(request.kinds.is_empty() && request.tags.is_empty())
-            || request.since.is_some()
-            || request.before.is_some();
-        if asks {
+        if request.is_search() || !(request.ids.is_empty() && request.paths.is_empty()) {
             return Ok((request, notes));
         }
-        Err(ToolError::Request(
-            "`query`, `ids` or `paths` is missing: say what to look for, such as {\"query\": \
-             \"why cents and not floats\"}, {\"ids\": [\"k3v9qa\"]} or {\"paths\": [\"src/a.rs\"]}"
-                .to_owned(),
+        Err(required(
+            "`query`, `ids` or `paths` is required, such as {\"query\": \"why cents and not floats\"}, {\"ids\": \
+             [\"k3v9qa\"]} or {\"paths\": [\"src/a.rs\"]}",
         ))
+    }
+
+    /// Returns whether it contains a query or a filter.
+    pub fn is_search(&self) -> bool {
+        self.query.is_some()
+            || !(self.kinds.is_empty() && self.tags.is_empty())
+            || self.since.is_some()
+            || self.before.is_some()
     }
 
     /// Returns whether the answer contains only titles.
@@ -263,15 +224,13 @@ impl SessionsRequest {
     /// Parses the arguments of `search_sessions`; without any, the latest sessions are listed.
     ///
     /// # Errors
-    /// When an argument is wrong.
+    /// Returns an error if an argument is invalid.
     pub fn read(object: Map<String, Value>) -> Result<(Self, Vec<String>), ToolError> {
         let (mut request, notes) = read::<Self>("search_sessions", object)?;
         request.page = Page::read(request.limit, request.cursor.as_deref(), &given(&request))?;
         if request.session.is_none() && (request.turns.is_some() || request.outline) {
-            return Err(ToolError::Request(
-                "`turns` and `outline` are of one session: give its id as `session` (a search or a \
-                 list names it)"
-                    .to_owned(),
+            return Err(required(
+                "`turns` and `outline` require `session`: the id of a session, which searches and lists show",
             ));
         }
         Ok((request, notes))
@@ -282,29 +241,26 @@ impl RememberRequest {
     /// Parses the arguments of `remember`.
     ///
     /// # Errors
-    /// When there is nothing to save, or an argument is wrong.
+    /// Returns an error if there is nothing to save, or an argument is invalid.
     pub fn read(object: Map<String, Value>) -> Result<(Self, Vec<String>), ToolError> {
         let is_emptied = object.get("valid_until").is_some_and(is_empty);
         let (mut request, mut notes) = read::<Self>("remember", object)?;
         if let Some(id) = &request.id {
             notes.extend(is_emptied.then(|| {
-                format!("`valid_until` stays as it is: the user removes it with `throughline edit {id}`.")
+                format!(
+                    "`valid_until` was kept; the user can remove it with `throughline edit {id}`."
+                )
             }));
             return Ok((request, notes));
         }
         if request.title.is_empty() {
             (request.title, request.text) = titled(&request.text).ok_or_else(|| {
-                ToolError::Request(
-                    "`title` or `text` is missing: say the thing in one line, and the reason below \
-                     it"
-                    .to_owned(),
-                )
+                required("`title` or `text` is required: the statement in one line as `title`, its reason as `text`")
             })?;
         }
         if request.kind.is_none() {
             notes.push(
-                "It is saved as a fact; `kind` takes decision, convention, preference, gotcha, fix \
-                 and others."
+                "Saved as a fact; `kind` takes decision, convention, preference, gotcha, fix and others."
                     .to_owned(),
             );
         }
@@ -319,17 +275,16 @@ impl ForgetRequest {
     /// Parses the arguments of `forget`, and returns the id.
     ///
     /// # Errors
-    /// When it is missing.
+    /// Returns an error if it is missing.
     pub fn read(object: Map<String, Value>) -> Result<(String, Vec<String>), ToolError> {
         let (request, notes) = read::<Self>("forget", object)?;
-        let id = request.id.ok_or_else(|| {
-            ToolError::Request(
-                "`id` is missing: it takes the short id that `recall` shows, such as k3v9qa"
-                    .to_owned(),
-            )
-        })?;
-        Ok((id, notes))
+        let missing = "`id` is required: the short id that `recall` shows, such as k3v9qa";
+        request.id.map(|id| (id, notes)).ok_or_else(|| required(missing))
     }
+}
+
+fn required(message: &str) -> ToolError {
+    ToolError::Request(message.to_owned())
 }
 
 /// Names the arguments of a request that a kind of answer does not use.
@@ -381,15 +336,11 @@ impl Page {
             (Some(skip), Some(last)) if asked == Some(&question) => {
                 Ok(Self { skip, last: Some(last.to_owned()), limit, question })
             }
-            (Some(_), Some(_)) => Err(ToolError::Request(
-                "`cursor` belongs to another question: repeat the arguments of the call that gave it, \
-                 or leave it out to start again"
-                    .to_owned(),
+            (Some(_), Some(_)) => Err(required(
+                "`cursor` belongs to another call: repeat the arguments of that call, or omit `cursor` to start again",
             )),
-            _ => Err(ToolError::Request(
-                "`cursor` takes the next_cursor of an earlier answer, as it stands there: leave it out \
-                 to start again"
-                    .to_owned(),
+            _ => Err(required(
+                "`cursor` takes the unchanged next_cursor of an earlier answer; omit it to start again",
             )),
         }
     }

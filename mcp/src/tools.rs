@@ -22,17 +22,24 @@ pub enum Tool {
     Status,
 }
 
-/// Properties of a tool that a client may rely on.
-#[derive(Clone, Copy, Debug)]
-pub struct Hints {
+/// Definition of a tool for clients.
+#[derive(Clone, Copy)]
+pub struct ToolDefinition {
+    /// Its name for models.
+    pub name: &'static str,
     /// Its name for people.
     pub title: &'static str,
+    /// Its description for models.
+    pub description: &'static str,
+    /// Search terms for clients that initially show only the name of a tool. `None` if the whole definition should be
+    /// in every session.
+    pub search_hint: Option<&'static str>,
     /// Whether it is read-only.
     pub read_only: bool,
     /// Whether it may remove data.
     pub destructive: bool,
-    /// Whether repeated calls have no further effect.
-    pub idempotent: bool,
+    /// Returns the schema of its arguments.
+    pub schema: fn() -> Map<String, Value>,
 }
 
 impl Tool {
@@ -47,75 +54,67 @@ impl Tool {
 
     /// Returns its name.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Recall => "recall",
-            Self::Remember => "remember",
-            Self::Forget => "forget",
-            Self::SearchSessions => "search_sessions",
-            Self::Status => "status",
-        }
+        self.definition().name
     }
 
-    /// Returns its description for the model.
-    pub const fn description(self) -> &'static str {
+    /// Returns its definition.
+    pub const fn definition(self) -> ToolDefinition {
         match self {
-            Self::Recall => {
-                "Search this project's memory: decisions with reasons, conventions, user preferences, \
-                 working commands, fixes, gotchas, failed approaches, open tasks. Use it before \
-                 work that is new to this session, when an error appears, or when the user refers \
-                 to earlier work. By query, ids or paths."
-            }
-            Self::Remember => {
-                "Save one thing that later sessions need: a lasting preference, a decision with its \
-                 reason, a fix, a gotcha, a working command. The same kind and title, or an id, \
-                 updates a memory. If the answer names a conflict, call again with supersedes or \
-                 both_hold. Secrets are redacted."
-            }
-            Self::Forget => {
-                "Archive a wrong or unwanted memory: it is no longer recalled or relearned. The user \
-                 can restore it."
-            }
-            Self::SearchSessions => {
-                "Search what was said and done in earlier sessions (redacted), read turns or an \
-                 outline of one session, or list sessions by date, branch or changed file."
-            }
-            Self::Status => "Show memory counts, pending work and the last error.",
-        }
-    }
-
-    /// Returns search terms for clients that initially show only the name of a tool. `None` if the whole definition
-    /// should be in every session.
-    pub const fn search_hint(self) -> Option<&'static str> {
-        match self {
-            Self::Recall | Self::Remember => None,
-            Self::Forget => Some("forget delete remove wrong memory"),
-            Self::SearchSessions => {
-                Some("earlier sessions conversation history transcript last time who changed file")
-            }
-            Self::Status => Some("memory status health counts waiting failed"),
-        }
-    }
-
-    /// Returns the properties that a client may rely on.
-    pub const fn hints(self) -> Hints {
-        let (title, read_only, destructive) = match self {
-            Self::Recall => ("Recall memories", true, false),
-            Self::Remember => ("Remember", false, false),
-            Self::Forget => ("Forget a memory", false, true),
-            Self::SearchSessions => ("Search earlier sessions", true, false),
-            Self::Status => ("Memory status", true, false),
-        };
-        Hints { title, read_only, destructive, idempotent: true }
-    }
-
-    /// Returns the schema of its arguments.
-    pub fn schema(self) -> Map<String, Value> {
-        match self {
-            Self::Recall => schema::<RecallRequest>(),
-            Self::Remember => schema::<RememberRequest>(),
-            Self::Forget => schema::<ForgetRequest>(),
-            Self::SearchSessions => schema::<SessionsRequest>(),
-            Self::Status => schema::<StatusRequest>(),
+            Self::Recall => ToolDefinition {
+                name: "recall",
+                title: "Recall memories",
+                description: "Search this project's memory: decisions with reasons, conventions, user preferences, \
+                              verified commands, fixes, gotchas, failed approaches, open tasks. Call it before work \
+                              that is new to this session, when an error appears, or when the user refers to earlier \
+                              work. Pass query, ids or paths.",
+                search_hint: None,
+                read_only: true,
+                destructive: false,
+                schema: schema::<RecallRequest>,
+            },
+            Self::Remember => ToolDefinition {
+                name: "remember",
+                title: "Remember",
+                description: "Save one thing for later sessions: a lasting preference, a decision with its reason, a \
+                              fix, a gotcha, a verified command. To update a memory, pass its id, or repeat its kind \
+                              and title. If the answer reports a conflict, call again with id and supersedes or \
+                              both_hold. Secrets are redacted.",
+                search_hint: None,
+                read_only: false,
+                destructive: false,
+                schema: schema::<RememberRequest>,
+            },
+            Self::Forget => ToolDefinition {
+                name: "forget",
+                title: "Forget a memory",
+                description: "Archive a wrong or unwanted memory: it is no longer recalled or relearned. The user can \
+                              restore it.",
+                search_hint: Some("forget delete remove wrong memory"),
+                read_only: false,
+                destructive: true,
+                schema: schema::<ForgetRequest>,
+            },
+            Self::SearchSessions => ToolDefinition {
+                name: "search_sessions",
+                title: "Search earlier sessions",
+                description: "Search earlier sessions (redacted), read turns or an outline of one session, or list sessions \
+                              by date, branch or changed file.",
+                search_hint: Some(
+                    "earlier sessions conversation history transcript last time who changed file",
+                ),
+                read_only: true,
+                destructive: false,
+                schema: schema::<SessionsRequest>,
+            },
+            Self::Status => ToolDefinition {
+                name: "status",
+                title: "Memory status",
+                description: "Report memory counts, pending work and the last error.",
+                search_hint: Some("memory status health counts waiting failed"),
+                read_only: true,
+                destructive: false,
+                schema: schema::<StatusRequest>,
+            },
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{Mutex, Semaphore};
 
-use crate::backend::Backend;
+use crate::local::Local;
 
 /// Number of calls answered at the same time.
 const WORKERS_MAX: usize = 4;
@@ -83,7 +83,7 @@ impl Workers {
     }
 
     /// Drops the backend's caches whenever there was no call for a while.
-    pub async fn rest_when_idle(&self, backend: Arc<dyn Backend>, after: Duration) {
+    pub async fn rest_when_idle(&self, backend: Arc<Local>, after: Duration) {
         let mut rested = *self.last.lock().await;
         loop {
             tokio::time::sleep(LOOK_EVERY.min(after)).await;

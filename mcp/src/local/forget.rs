@@ -16,12 +16,15 @@ use crate::backend::{ForgetResponse, ToolError};
 const TITLE_BEFORE: &str = "(put aside before)";
 
 impl Local {
-    /// Puts a memory aside; what was put aside before stays so.
-    pub(super) fn put_aside(&self, id: &str) -> Result<ForgetResponse, ToolError> {
+    /// Archives a memory; one that is archived already stays so.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such memory, or it may not be archived.
+    pub fn forget(&self, id: &str) -> Result<ForgetResponse, ToolError> {
         let project = self.project()?;
         let ProjectStore { tree, settings, recall } = &project;
         let Some(found) = self.find_by_id(id, tree, recall, settings)? else {
-            return self.put_aside_before(id, &project);
+            return self.forgotten_before(id, &project);
         };
         let short = found.stored.memory.id.short();
         if found.is_users_everywhere() {
@@ -63,19 +66,10 @@ impl Local {
             None if held => text.push_str(&format!(" {HELD_TITLE}")),
             None => {}
         }
-        let waits_for_user = false;
-        Ok(ForgetResponse {
-            id: short,
-            title,
-            already: false,
-            waits_for_user,
-            hold_again,
-            undo,
-            text,
-        })
+        Ok(ForgetResponse { id: short, title, hold_again, undo, text, ..ForgetResponse::default() })
     }
 
-    fn put_aside_before(
+    fn forgotten_before(
         &self,
         id: &str,
         project: &ProjectStore,
@@ -90,14 +84,13 @@ impl Local {
         let undo = undo(&id);
         let text = format!("{id} was put aside before. {undo}");
         let title = TITLE_BEFORE.to_owned();
-        let (waits_for_user, hold_again) = (false, Vec::new());
-        Ok(ForgetResponse { id, title, already: true, waits_for_user, hold_again, undo, text })
+        Ok(ForgetResponse { id, title, already: true, undo, text, ..ForgetResponse::default() })
     }
 
     /// Unlinks the memories that one replaced which is gone, and returns the ids of those that nothing else replaces.
     fn hold_again(&self, gone: &Memory, project: &ProjectStore) -> Vec<String> {
         let ProjectStore { tree, settings, recall } = project;
-        // Opened before it went, the index still knows the links that stand in the newer memory only.
+        // The index was opened before the removal, so it still contains links that only the newer memory has.
         let successor = |id: MemoryId| recall.indexed(id).and_then(|hit| hit.superseded_by);
         let next = gone.superseded_by.or_else(|| successor(gone.id));
         let unlink = |older: MemoryId| {
@@ -132,15 +125,8 @@ fn asked_to_forget(short: &str, title: &str, hit: Option<Hit>) -> ForgetResponse
         text.push('\n');
         text.push_str(&render::titles("ids", &[hit], ANSWER_TOKENS_MAX).text);
     }
-    ForgetResponse {
-        id: short.to_owned(),
-        title: render::clean(title),
-        already: false,
-        waits_for_user: true,
-        hold_again: Vec::new(),
-        undo,
-        text,
-    }
+    let (id, title) = (short.to_owned(), render::clean(title));
+    ForgetResponse { id, title, waits_for_user: true, undo, text, ..ForgetResponse::default() }
 }
 
 fn undo(short: &str) -> String {

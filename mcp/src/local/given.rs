@@ -21,7 +21,7 @@ use super::{ANSWER_TOKENS_MAX, Local};
 /// Maximum characters of a memory that are injected again after a compaction.
 const AGAIN_CHARS_MAX: usize = 700;
 
-/// An answer that has memories, or what was said in sessions, in it.
+/// An answer that contains memories or turns of sessions.
 pub(super) struct GivenAnswer<'a> {
     pub tree: &'a Tree,
     /// The tool or the prompt.
@@ -36,19 +36,19 @@ pub(super) struct GivenAnswer<'a> {
 }
 
 impl Local {
-    /// Notes what an answer gave. What cannot be noted costs nothing but that.
-    pub(super) fn gave(&self, told: &GivenAnswer<'_>) {
-        if !told.found || !self.may_note(told.tree) {
+    /// Records the memories and turns of an answer in the session's file and a receipt. Errors are ignored.
+    pub(super) fn record_given(&self, answer: &GivenAnswer<'_>) {
+        if !answer.found || !self.may_note(answer.tree) {
             return;
         }
-        if !told.rendered.pieces.is_empty() {
-            drop(self.claim(told.tree, told.rendered));
+        if !answer.rendered.pieces.is_empty() {
+            drop(self.claim(answer.tree, answer.rendered));
         }
-        drop(self.leave_receipt(told));
+        drop(self.leave_receipt(answer));
     }
 
     /// Records a memory that this session saved as known to it. Errors are ignored.
-    pub(super) fn knows(&self, id: MemoryId, tree: &Tree) {
+    pub(super) fn record_saved(&self, id: MemoryId, tree: &Tree) {
         if self.environment.session.is_none() {
             return;
         }
@@ -89,37 +89,37 @@ impl Local {
     }
 
     /// Leaves a receipt of an answer with the others of the day.
-    pub(super) fn leave_receipt(&self, told: &GivenAnswer<'_>) -> io::Result<()> {
+    pub(super) fn leave_receipt(&self, answer: &GivenAnswer<'_>) -> io::Result<()> {
         let now = self.now();
-        let memories: Vec<_> = told
+        let memories: Vec<_> = answer
             .rendered
             .pieces
             .iter()
             .filter_map(|piece| {
-                let hit = told.hits.iter().find(|hit| hit.id == piece.id)?;
+                let hit = answer.hits.iter().find(|hit| hit.id == piece.id)?;
                 let (start, end) = (piece.range.start, piece.range.end);
                 Some(json!({
                     "id": hit.id, "why": hit.why, "score": hit.score, "start": start, "end": end,
                 }))
             })
             .collect();
-        let query = told.query.map(|text| {
+        let query = answer.query.map(|text| {
             let hash = path_hash(Path::new(text));
             json!({"hash": hash.get(..16).unwrap_or_default(), "len": text.len()})
         });
         let mut receipt = json!({
             "at": now,
-            "event": format!("mcp {}", told.event),
+            "event": format!("mcp {}", answer.event),
             "session": self.environment.session.as_deref().unwrap_or_default(),
             "memories": memories,
-            "tokens": render::tokens(&told.rendered.text),
-            "micros": u64::try_from(told.started.elapsed().as_micros()).unwrap_or(u64::MAX),
-            "text_bytes": told.rendered.text.len(),
+            "tokens": render::tokens(&answer.rendered.text),
+            "micros": u64::try_from(answer.started.elapsed().as_micros()).unwrap_or(u64::MAX),
+            "text_bytes": answer.rendered.text.len(),
         });
         if let (Some(query), Some(receipt)) = (query, receipt.as_object_mut()) {
             receipt.insert("query".to_owned(), query);
         }
-        let path = self.environment.dirs.tree(&told.tree.root).receipts(&now.date());
+        let path = self.environment.dirs.tree(&answer.tree.root).receipts(&now.date());
         append_within(&path, format!("{receipt}\n").as_bytes(), RECEIPTS_BYTES_MAX).map(drop)
     }
 }

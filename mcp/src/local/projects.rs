@@ -42,10 +42,10 @@ pub(super) fn with_others(own: String, own_is_empty: bool, others: &[Other]) -> 
         return own;
     }
     let own = if own_is_empty { "Nothing found in this project.".to_owned() } else { own };
-    let told = others
+    let others = others
         .iter()
         .map(|other| format!("Of the project {}:\n{}", other.name, other.rendered.text));
-    std::iter::once(own).chain(told).collect::<Vec<_>>().join("\n")
+    std::iter::once(own).chain(others).collect::<Vec<_>>().join("\n")
 }
 
 /// Returns the project's own hits: the user's memories are found in the current project.
@@ -64,13 +64,9 @@ impl Local {
         notes: &mut Vec<String>,
         held_back: &mut bool,
     ) -> Vec<Other> {
-        let asks = request.query.is_some()
-            || !(request.kinds.is_empty() && request.tags.is_empty())
-            || request.since.is_some()
-            || request.before.is_some();
-        if !asks {
+        if !request.is_search() {
             notes.push(
-                "Other projects have other files, so they were not asked: ask them by query, kinds or time."
+                "Other projects were not searched, since their files differ: pass query, kinds or a time."
                     .to_owned(),
             );
             return Vec::new();
@@ -78,14 +74,13 @@ impl Local {
         let shared = self.shared_trees(own);
         if shared.is_empty() {
             notes.push(
-                "No other project is shared: the user allows that in each project with `throughline \
-                 share on`."
+                "No other project is shared: the user can share a project with `throughline share on` in it."
                     .to_owned(),
             );
             return Vec::new();
         }
         let names: Vec<String> = shared.iter().map(name).collect();
-        notes.push(format!("Asked as well: {}.", names.join(", ")));
+        notes.push(format!("Also searched: {}.", names.join(", ")));
         let asked = RecallRequest {
             paths: Vec::new(),
             page: Page { limit: HITS_MAX.min(request.page.limit), ..Page::default() },
@@ -120,7 +115,10 @@ impl Local {
             }
         }
         if !left_out.is_empty() {
-            notes.push(format!("There is no room for what {} told.", left_out.join(", ")));
+            notes.push(format!(
+                "Results of these projects exceed the answer: {}.",
+                left_out.join(", ")
+            ));
         }
         others
     }
@@ -157,22 +155,14 @@ impl Local {
     }
 
     /// Writes a receipt in each project whose memories were returned.
-    pub(super) fn gave_of_others(&self, others: &[Other], started: Instant) {
-        for Other { tree, hits, rendered, .. } in others {
-            if !self.may_note(tree) {
-                continue;
-            }
-            let told = GivenAnswer {
-                tree,
-                event: "recall",
-                query: None,
-                hits,
-                rendered,
-                found: true,
-                started,
-            };
-            // A note that cannot be written costs nothing but that.
-            drop(self.leave_receipt(&told));
+    pub(super) fn record_given_of_others(&self, others: &[Other], started: Instant) {
+        let (event, query, found) = ("recall", None, true);
+        for Other { tree, hits, rendered, .. } in
+            others.iter().filter(|other| self.may_note(&other.tree))
+        {
+            let answer = GivenAnswer { tree, event, query, hits, rendered, found, started };
+            // Errors are ignored: only this receipt is missing.
+            drop(self.leave_receipt(&answer));
         }
     }
 

@@ -54,10 +54,11 @@ pub(super) struct FoundHits {
 }
 
 impl Local {
-    pub(super) fn find_memories(
-        &self,
-        request: &RecallRequest,
-    ) -> Result<RecallResponse, ToolError> {
+    /// Finds memories.
+    ///
+    /// # Errors
+    /// Returns an error if the project may not be read, or the request is invalid.
+    pub fn recall(&self, request: &RecallRequest) -> Result<RecallResponse, ToolError> {
         let started = Instant::now();
         let tree = self.tree()?;
         let (recall, now) = self.recall_for(request, &tree)?;
@@ -315,7 +316,7 @@ impl Local {
         for hit in &mut hits {
             hit.why = "asked for by its id".to_owned();
         }
-        self.gave(&GivenAnswer {
+        self.record_given(&GivenAnswer {
             tree,
             event: "recall",
             query: None,
@@ -324,7 +325,7 @@ impl Local {
             found: !hits.is_empty(),
             started,
         });
-        self.gave_of_others(&others, started);
+        self.record_given_of_others(&others, started);
         let text = with_others(rendered.text, hits.is_empty(), &others);
         let text = with_remarks(text, hits.is_empty() && others.is_empty(), &rest);
         let mut hits: Vec<MemoryHit> =
@@ -381,37 +382,23 @@ impl Local {
             true => self.of_other_projects(request, tree, &mut notes, &mut recalled.held_back),
             false => Vec::new(),
         };
-        if recalled.held_back {
-            notes.push(HELD_BACK.to_owned());
-        }
-        let (hits, more_hits) = request.page.cut(std::mem::take(&mut recalled.hits));
         let is_brief = request.query.is_none() && !request.paths.is_empty();
         let event = if is_brief { "task" } else { "search" };
-        let rendered = match request.titles() {
-            true => render::titles(event, &hits, ANSWER_TOKENS_MAX),
-            false => render::injection(event, &hits, ANSWER_TOKENS_MAX),
-        };
-        let shown = rendered.pieces.len();
-        let last = rendered.pieces.last().map(|piece| piece.id.to_string());
-        let rest = request.page.rest(
-            more_hits || shown < hits.len(),
-            shown,
-            last,
-            note(&recalled, &notes),
-        );
-        let told = GivenAnswer {
+        let ShownPage { hits, rendered, rest } =
+            request.page.render(recalled, notes, event, request.titles());
+        let given = GivenAnswer {
             tree,
             event: "recall",
             query: request.query.as_deref(),
             hits: &hits,
             rendered: &rendered,
-            found: shown > 0,
+            found: !rendered.pieces.is_empty(),
             started,
         };
         // A title alone does not count as an injection.
         if !request.titles() {
-            self.gave(&told);
-            self.gave_of_others(&others, started);
+            self.record_given(&given);
+            self.record_given_of_others(&others, started);
         }
         let own = inside(rendered.text.clone(), &sessions);
         let is_empty = own.is_empty();
@@ -465,6 +452,13 @@ impl Local {
     }
 }
 
+/// Hits of a page with their text.
+pub(super) struct ShownPage {
+    pub hits: Vec<Hit>,
+    pub rendered: Rendered,
+    pub rest: Rest,
+}
+
 /// Returns the passages and the memories among the hits that a text contains.
 pub(super) fn shown_hits<'h>(hits: &'h [Hit], rendered: &Rendered) -> (Vec<&'h Hit>, Vec<&'h Hit>) {
     let is_shown = |hit: &&Hit| rendered.pieces.iter().any(|piece| piece.id == hit.id);
@@ -504,8 +498,29 @@ impl Page {
         self.skip + self.limit + 1 + slack
     }
 
+    /// Cuts the page from the hits and renders it.
+    pub(super) fn render(
+        &self,
+        mut recalled: Recalled,
+        mut notes: Vec<String>,
+        event: &str,
+        titles: bool,
+    ) -> ShownPage {
+        if recalled.held_back {
+            notes.push(HELD_BACK.to_owned());
+        }
+        let (hits, more_hits) = self.cut(std::mem::take(&mut recalled.hits));
+        let render = if titles { render::titles } else { render::injection };
+        let rendered = render(event, &hits, ANSWER_TOKENS_MAX);
+        let shown = rendered.pieces.len();
+        let last = rendered.pieces.last().map(|piece| piece.id.to_string());
+        let note = note(&recalled, &notes);
+        let rest = self.rest(more_hits || shown < hits.len(), shown, last, note);
+        ShownPage { hits, rendered, rest }
+    }
+
     /// Cuts the page from a list that begins with the hits of earlier pages; also returns whether there are more.
-    pub(super) fn cut(&self, hits: Vec<Hit>) -> (Vec<Hit>, bool) {
+    fn cut(&self, hits: Vec<Hit>) -> (Vec<Hit>, bool) {
         let is_last = |hit: &Hit| Some(hit.id.to_string()) == self.last;
         let start = match hits.iter().position(is_last) {
             Some(last) => last + 1,

@@ -29,8 +29,8 @@ const CONFIDENCE: f32 = 0.9;
 const HASHED_BYTES_MAX: usize = 4 << 20;
 
 /// Answer to a request to save for all projects: only the user can do that.
-const OF_THIS_PROJECT: &str = "It is kept for this project only, as a note by Claude: what holds in every \
-                               project the user says, with `throughline add --user`.";
+const OF_THIS_PROJECT: &str = "Saved for this project only, as a note by Claude: the user can add a memory for \
+                               every project with `throughline add --user`.";
 
 /// Project that a call changes, and what is read of it once.
 pub(super) struct ProjectStore {
@@ -40,18 +40,15 @@ pub(super) struct ProjectStore {
 }
 
 /// A memory that a call has written, and how it relates to others.
-struct WrittenFile<'a> {
-    saved: &'a Saved,
-    trust: &'a Trust,
-    redactor: &'a Redactor,
+struct WrittenFile {
+    saved: Saved,
+    trust: Trust,
+    redactor: Redactor,
     scope: Scope,
-    replaced: &'a [FoundMemory],
-    /// What the user said, and the memory is to replace once the user agrees.
-    asked: &'a [FoundMemory],
-    near: Vec<Neighbour>,
+    replaced: Vec<FoundMemory>,
+    /// Statements of the user that the memory replaces once the user agrees.
+    asked: Vec<FoundMemory>,
     both_hold: bool,
-    /// Whether the call itself contained the text, so that no hook needs to inject it in this session.
-    is_told: bool,
 }
 
 /// Change of one memory by its id.
@@ -67,8 +64,19 @@ struct MemoryEdit<'a> {
 }
 
 impl Local {
-    /// Saves a memory. What it replaces is looked up first, so that a mistyped id changes nothing.
-    pub(super) fn save(&self, request: RememberRequest) -> Result<RememberResponse, ToolError> {
+    /// Saves or changes a memory.
+    ///
+    /// # Errors
+    /// Returns an error if memory is read-only, or the request is invalid.
+    pub fn remember(&self, request: RememberRequest) -> Result<RememberResponse, ToolError> {
+        match &request.id {
+            Some(id) => self.change(id, &request),
+            None => self.save(request),
+        }
+    }
+
+    /// Saves a memory. The memories that it replaces are looked up first, so that a mistyped id changes nothing.
+    fn save(&self, request: RememberRequest) -> Result<RememberResponse, ToolError> {
         let project = self.project()?;
         let ProjectStore { tree, settings, recall } = &project;
         let now = self.now();
@@ -99,30 +107,14 @@ impl Local {
             store.save(memory, &redactor, now)?
         };
         notes.extend(left_out_of(&asked_tags, &saved));
-        let (saved, trust, redactor) = (&saved, &trust, &redactor);
-        let (replaced, asked) = (&replaced, &asked);
-        let is_told = true;
-        let written = WrittenFile {
-            saved,
-            trust,
-            redactor,
-            scope,
-            replaced,
-            asked,
-            near,
-            both_hold,
-            is_told,
-        };
-        let near = self.finish(written, &project, &mut notes)?;
-        Ok(self.response(saved, &project, &near, &notes))
+        let file = WrittenFile { saved, trust, redactor, scope, replaced, asked, both_hold };
+        let near = self.finish(&file, near, &project, &mut notes)?;
+        self.record_saved(file.saved.stored.memory.id, tree);
+        Ok(self.response(&file.saved, &project, &near, &notes))
     }
 
     /// Changes the memory with an id.
-    pub(super) fn change(
-        &self,
-        id: &str,
-        request: &RememberRequest,
-    ) -> Result<RememberResponse, ToolError> {
+    fn change(&self, id: &str, request: &RememberRequest) -> Result<RememberResponse, ToolError> {
         let project = self.project()?;
         let ProjectStore { tree, settings, recall } = &project;
         let FoundMemory { store, trust, stored, scope } = self.find(id, tree, recall, settings)?;
@@ -139,23 +131,23 @@ impl Local {
         let replaced = self.replaced(&replaces, &project)?;
         let (asked, replaced) = users_words(replaced, Some(before.id))?;
         let until = valid_until(request)?;
-        let says = says_other(before, request);
+        let restates = changes_statement(before, request);
         let from_repository = trust.is_from_repository(&stored);
         if from_repository {
-            check_repositorys_words(before, request, says)?;
+            check_repository_text(before, request, restates)?;
         } else {
-            check_persons(before, scope, store.is_persons(&stored)?, request, says)?;
+            check_persons(before, scope, store.is_persons(&stored)?, request, restates)?;
         }
         let now = self.now();
         let (paths, mut notes) = read_paths(request, until, tree, now);
-        let said = says.then_some(now);
+        let said = restates.then_some(now);
         let replaces = ids(&replaced);
         let mut edit =
             MemoryEdit { request, paths, until, replaced: replaces, said, relations: None };
         let both_hold = request.both_hold;
         // A changed text is compared with its neighbours again; `both_hold` requests the comparison explicitly.
         let mut near = Vec::new();
-        if says || both_hold {
+        if restates || both_hold {
             let mut after = before.clone();
             edit.apply(&mut after);
             near = self.near(&after, &project, &[], both_hold);
@@ -165,25 +157,16 @@ impl Local {
         let by = if from_repository { By::Link } else { By::Model };
         let change = |memory: &mut Memory| edit.apply(memory);
         let saved = store.edit_at(&stored.path, before.id, by, &redactor, change)?;
-        let (saved, replaced, asked) = (&saved, &replaced, &asked);
-        let (trust, redactor) = (&trust, &redactor);
-        let is_told = !request.text.is_empty();
-        let written = WrittenFile {
-            saved,
-            trust,
-            redactor,
-            scope,
-            replaced,
-            asked,
-            near,
-            both_hold,
-            is_told,
-        };
-        let near = self.finish(written, &project, &mut notes)?;
+        let file = WrittenFile { saved, trust, redactor, scope, replaced, asked, both_hold };
+        let near = self.finish(&file, near, &project, &mut notes)?;
+        // The call itself contained the text, so no hook needs to inject it in this session.
+        if !request.text.is_empty() {
+            self.record_saved(before.id, tree);
+        }
         self.note_reviewed(before, request, tree, &mut notes)?;
-        let is_same = saved.change == Change::Unchanged
-            && ids(replaced).iter().all(|id| *id == before.id)
-            && asked.is_empty();
+        let is_same = file.saved.change == Change::Unchanged
+            && ids(&file.replaced).iter().all(|id| *id == before.id)
+            && file.asked.is_empty();
         let is_confirmed = request.still_true || both_hold;
         if is_same && !is_confirmed {
             notes.push(
@@ -192,7 +175,7 @@ impl Local {
                     .to_owned(),
             );
         }
-        let mut response = self.response(saved, &project, &near, &notes);
+        let mut response = self.response(&file.saved, &project, &near, &notes);
         if is_same && is_confirmed {
             response.change = "confirmed".to_owned();
         }
@@ -237,25 +220,16 @@ impl Local {
     /// Adds a written memory to the index, marks the memories that it replaces, and returns the neighbours to report.
     fn finish(
         &self,
-        written: WrittenFile<'_>,
+        file: &WrittenFile,
+        mut near: Vec<Neighbour>,
         project: &ProjectStore,
         notes: &mut Vec<String>,
     ) -> Result<Vec<Neighbour>, ToolError> {
-        let WrittenFile {
-            saved,
-            trust,
-            redactor,
-            scope,
-            replaced,
-            asked,
-            mut near,
-            both_hold,
-            is_told,
-        } = written;
+        let WrittenFile { saved, asked, .. } = file;
         let memory = &saved.stored.memory;
-        let judgement = trust.judgement_now(&saved.stored, redactor);
+        let judgement = file.trust.judgement_now(&saved.stored, &file.redactor);
         let change = journal::Change::Saved(&saved.stored, &judgement);
-        let noted = journal::note(&self.environment.dirs, &project.tree, scope, change);
+        let noted = journal::note(&self.environment.dirs, &project.tree, file.scope, change);
         if let Some(held) = &judgement.held {
             notes.push(format!(
                 "It is saved but held back: {held}. The user can release it with `throughline review --release {}`.",
@@ -264,9 +238,6 @@ impl Local {
         }
         if let Err(error) = noted {
             notes.push(format!("It is saved, but recalled so only after the next sync: {error}"));
-        }
-        if is_told {
-            self.knows(memory.id, &project.tree);
         }
         let waits = memory.status == Status::Held;
         if !saved.suspects.is_empty() {
@@ -282,7 +253,7 @@ impl Local {
         // A withheld memory must not take the place of an active one. A draft only stores the link, which is deleted
         // with the draft if it is rejected.
         if judgement.held.is_none() && !waits {
-            for older in replaced {
+            for older in &file.replaced {
                 let id = older.stored.memory.id;
                 if id == memory.id {
                     notes.push(format!(
@@ -305,28 +276,25 @@ impl Local {
                  next start of a session, and decide with `throughline review`."
             ));
         }
-        near.retain(|near| asked.iter().all(|older| older.stored.memory.id != near.id));
-        self.settle(near, saved, replaced, both_hold, project, notes)
+        near.retain(|near| {
+            let mut settled =
+                asked.iter().chain(&file.replaced).map(|older| older.stored.memory.id);
+            near.id != memory.id && settled.all(|id| id != near.id)
+        });
+        self.settle(near, memory, file.both_hold, project, notes)
     }
 
     /// Returns the neighbours still to be reported, and adds questions about those that need a decision. With
     /// `both_hold`, the pairs are recorded as in `throughline review`, and no question is added.
     fn settle(
         &self,
-        near: Vec<Neighbour>,
-        saved: &Saved,
-        replaced: &[FoundMemory],
+        mut near: Vec<Neighbour>,
+        memory: &Memory,
         both_hold: bool,
         project: &ProjectStore,
         notes: &mut Vec<String>,
     ) -> Result<Vec<Neighbour>, ToolError> {
-        let memory = &saved.stored.memory;
         let own = memory.id;
-        let mut near: Vec<Neighbour> = near
-            .into_iter()
-            .filter(|near| near.id != own)
-            .filter(|near| replaced.iter().all(|older| older.stored.memory.id != near.id))
-            .collect();
         let title = folded_title(&memory.title);
         for near in &mut near {
             // A memory of the same kind and title that was not updated, such as the user's, has a different text.
@@ -353,7 +321,8 @@ impl Local {
             notes.push(format!("It is noted that it holds beside {}.", named.join(", ")));
         }
         // A settled pair is no longer a contradiction.
-        Ok(near.into_iter().filter(|near| !(both_hold && near.asks())).collect())
+        near.retain(|near| !(both_hold && near.asks()));
+        Ok(near)
     }
 
     fn response(
@@ -582,7 +551,7 @@ fn is_other(old: &str, new: &str) -> bool {
 }
 
 /// Returns whether a request changes the statement of a memory.
-fn says_other(before: &Memory, request: &RememberRequest) -> bool {
+fn changes_statement(before: &Memory, request: &RememberRequest) -> bool {
     is_other(&before.title, &request.title)
         || is_other(&before.body, &request.text)
         || request.kind.is_some_and(|kind| kind != before.kind)
@@ -594,9 +563,9 @@ fn check_persons(
     scope: Scope,
     is_users: bool,
     request: &RememberRequest,
-    says: bool,
+    restates: bool,
 ) -> Result<(), ToolError> {
-    let rewrites = says || request.valid_until.is_some();
+    let rewrites = restates || request.valid_until.is_some();
     let rearranges =
         !(request.paths.is_empty() && request.tags.is_empty()) || request.pin == Some(false);
     let relinks = request.pin.is_some() || !request.supersedes.is_empty();
@@ -622,12 +591,12 @@ fn check_persons(
 
 /// Refuses changes to memories from the repository, except for links between memories: a changed file would count as
 /// this machine's.
-fn check_repositorys_words(
+fn check_repository_text(
     memory: &Memory,
     request: &RememberRequest,
-    says: bool,
+    restates: bool,
 ) -> Result<(), ToolError> {
-    let is_changed = says
+    let is_changed = restates
         || !(request.paths.is_empty() && request.tags.is_empty())
         || request.pin.is_some()
         || request.valid_until.is_some();

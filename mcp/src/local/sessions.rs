@@ -11,8 +11,8 @@ use memory_store::text::excerpt;
 use memory_store::thinking;
 
 use super::given::GivenAnswer;
-use super::recall::{TEXT_CHARS_MAX, shown_hits};
-use super::{ANSWER_TOKENS_MAX, HELD_BACK, Local, TimeSpan, note, relative, with_remarks};
+use super::recall::{ShownPage, TEXT_CHARS_MAX, shown_hits};
+use super::{ANSWER_TOKENS_MAX, Local, TimeSpan, relative, with_remarks};
 use crate::backend::{Rest, SessionHit, SessionsRequest, SessionsResponse, ToolError, TurnHit};
 use crate::processor::{self, PrintedSession};
 use crate::request::unused;
@@ -33,7 +33,11 @@ const NAMED_MAX: usize = 5;
 const BRIEF_SESSIONS_MAX: usize = 2;
 
 impl Local {
-    pub(super) fn sessions(
+    /// Finds, reads or lists earlier sessions.
+    ///
+    /// # Errors
+    /// Returns an error if the project may not be read, or the request is invalid.
+    pub fn search_sessions(
         &self,
         request: &SessionsRequest,
     ) -> Result<SessionsResponse, ToolError> {
@@ -53,7 +57,7 @@ impl Local {
             (Some(query), None) => self.search(query, request, &recall, &tree)?,
             (None, None) => (self.list(request, &tree)?, GivenTurns::default()),
         };
-        self.gave(&GivenAnswer {
+        self.record_given(&GivenAnswer {
             tree: &tree,
             event: "search_sessions",
             query: request.query.as_deref(),
@@ -67,26 +71,13 @@ impl Local {
         Ok(response)
     }
 
-    /// Returns the sessions on a branch, or that changed one of the given files, latest first. `None` if the request
-    /// contains neither.
-    fn sessions_of(
-        &self,
-        request: &SessionsRequest,
-        tree: &Tree,
-    ) -> Result<Option<Vec<PrintedSession>>, ToolError> {
-        if request.branch.is_none() && request.file.is_empty() {
-            return Ok(None);
-        }
-        self.listed(request, tree).map(Some)
-    }
-
-    /// Returns the project's sessions on a branch, or that changed one of some files, as far as these are asked for.
+    /// Returns the project's sessions on the branch and with changes to the files of a request, latest first.
     fn listed(
         &self,
         request: &SessionsRequest,
         tree: &Tree,
     ) -> Result<Vec<PrintedSession>, ToolError> {
-        let files: Vec<String> = request.file.iter().map(|file| relative(file, tree)).collect();
+        let files: Vec<String> = request.paths.iter().map(|file| relative(file, tree)).collect();
         let mut listed = processor::sessions(tree.project).map_err(ToolError::Request)?;
         listed.retain(|session| {
             request.branch.as_ref().is_none_or(|branch| session.branch == *branch)
@@ -105,12 +96,12 @@ impl Local {
     ) -> Result<(SessionsResponse, GivenTurns), ToolError> {
         let TimeSpan { since, until } =
             self.span(request.since.as_deref(), request.before.as_deref())?;
-        let of = self.sessions_of(request, tree)?;
-        if of.as_ref().is_some_and(Vec::is_empty) {
+        let is_limited = request.branch.is_some() || !request.paths.is_empty();
+        let listed = if is_limited { self.listed(request, tree)? } else { Vec::new() };
+        if is_limited && listed.is_empty() {
             return Ok((no_sessions(request), GivenTurns::default()));
         }
-        let mut sessions: Vec<String> =
-            of.into_iter().flatten().map(|session| session.session).collect();
+        let mut sessions: Vec<String> = listed.into_iter().map(|session| session.session).collect();
         let too_many = sessions.len().saturating_sub(SEARCHED_SESSIONS_MAX);
         sessions.truncate(SEARCHED_SESSIONS_MAX);
         let search = Search {
@@ -136,17 +127,10 @@ impl Local {
                 .notes
                 .push(format!("The {too_many} oldest of these sessions were not searched."));
         }
-        if recalled.held_back {
-            recalled.notes.push(HELD_BACK.to_owned());
-        }
-        let note = note(&recalled, &recalled.notes);
-        let (hits, more_hits) = request.page.cut(std::mem::take(&mut recalled.hits));
         let event = if request.thinking { "thinking" } else { "search" };
-        let rendered = render::injection(event, &hits, ANSWER_TOKENS_MAX);
-        let shown = rendered.pieces.len();
-        let last = rendered.pieces.last().map(|piece| piece.id.to_string());
-        let rest = request.page.rest(more_hits || shown < hits.len(), shown, last, note);
-        let text = with_remarks(rendered.text.clone(), shown == 0, &rest);
+        let notes = std::mem::take(&mut recalled.notes);
+        let ShownPage { hits, rendered, rest } = request.page.render(recalled, notes, event, false);
+        let text = with_remarks(rendered.text.clone(), rendered.pieces.is_empty(), &rest);
         let (turns, memories) = shown_hits(&hits, &rendered);
         let turns = turns.into_iter().map(turn_hit).collect();
         let memories = memories.into_iter().map(|hit| self.memory_hit(hit, tree, TEXT_CHARS_MAX));
@@ -178,7 +162,7 @@ impl Local {
         let page: Vec<PrintedSession> =
             listed.into_iter().skip(start).take(request.page.limit).collect();
         let recall = self.indexed(tree);
-        let files: Vec<String> = request.file.iter().map(|file| relative(file, tree)).collect();
+        let files: Vec<String> = request.paths.iter().map(|file| relative(file, tree)).collect();
         let ids: Vec<String> = page.iter().map(|session| session.session.clone()).collect();
         let memories = recall.of_sessions(&ids);
         let mut text = format!(
@@ -205,7 +189,7 @@ impl Local {
             .checked_sub(1)
             .and_then(|last| page.get(last))
             .map(|session| format!("{}~{}", session.last.0, session.session));
-        let used = ["branch", "file", "since", "before", "limit", "cursor"];
+        let used = ["branch", "paths", "since", "before", "limit", "cursor"];
         let note = unused(request, &used, "a list of sessions");
         let rest = request.page.rest(more || shown < page.len(), shown, last, note);
         let text = with_remarks(text, shown == 0, &rest);
@@ -226,7 +210,7 @@ impl Local {
                 && span.until.is_none_or(|until| session.last <= until)
                 && paths.iter().any(|path| session.changed(path))
         });
-        let told = listed.iter().take(BRIEF_SESSIONS_MAX).map(|session| {
+        let lines = listed.iter().take(BRIEF_SESSIONS_MAX).map(|session| {
             format!(
                 "Session {} of {} changed it: {}.",
                 memory_store::short_session(&session.session),
@@ -234,7 +218,7 @@ impl Local {
                 render::clean(session.goal.trim_end_matches('.'))
             )
         });
-        told.collect()
+        lines.collect()
     }
 }
 
@@ -260,8 +244,8 @@ fn placed(last: &str) -> Option<(Reverse<Timestamp>, &str)> {
 fn no_sessions(request: &SessionsRequest) -> SessionsResponse {
     let mut asked: Vec<String> = Vec::new();
     asked.extend(request.branch.as_ref().map(|branch| format!("on the branch {branch}")));
-    if !request.file.is_empty() {
-        asked.push(format!("that changed {}", request.file.join(" or ")));
+    if !request.paths.is_empty() {
+        asked.push(format!("that changed {}", request.paths.join(" or ")));
     }
     let note = format!("No session is known {}.", render::clean(&asked.join(" ")));
     let rest = Rest { note: Some(note), ..Rest::default() };

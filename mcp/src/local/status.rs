@@ -17,7 +17,11 @@ const BROKEN_MAX: usize = 10;
 const LOOKED_AT_MAX: usize = 1_500;
 
 impl Local {
-    pub(super) fn report(&self) -> Result<StatusResponse, ToolError> {
+    /// Returns counts and health of the store.
+    ///
+    /// # Errors
+    /// Returns an error if the project may not be read.
+    pub fn status(&self) -> Result<StatusResponse, ToolError> {
         let tree = self.tree()?;
         let dirs = &self.environment.dirs;
         let recall = self.indexed(&tree);

@@ -18,7 +18,7 @@ pub struct Patient<T> {
 }
 
 impl<T> Patient<T> {
-    /// Waits for the first request over `inner`, whose reader tells of `faults`.
+    /// Waits for the first request over `inner`, whose reader reports `faults`.
     pub fn new(inner: T, faults: UnboundedReceiver<InputFault>) -> Self {
         Self { inner, has_begun: false, faults }
     }

@@ -123,7 +123,7 @@ fn a_page_goes_on_after_the_last_hit_whatever_came_meanwhile(search: SearchMode)
     assert!(ids(&first).iter().all(|id| !ids(&second).contains(id)), "{first} {second}");
     next["query"] = "another".into();
     let (said, _, failed) = server.call("recall", next);
-    assert!(failed && said.contains("another question"), "{said}");
+    assert!(failed && said.contains("another call"), "{said}");
     assert_eq!(server.end(), Some(0));
 }
 

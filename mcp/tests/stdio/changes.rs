@@ -275,7 +275,10 @@ fn a_last_day_that_has_passed_is_said_so() {
     for nothing in [json!(""), Value::Null] {
         let (said, again, _) =
             server.call("remember", json!({"id": saved["id"], "valid_until": nothing}));
-        assert!(again["change"] == "unchanged" && said.contains("`valid_until` stays"), "{said}");
+        assert!(
+            again["change"] == "unchanged" && said.contains("`valid_until` was kept"),
+            "{said}"
+        );
         assert!(said.contains("throughline edit"), "{said}");
     }
     assert_eq!(server.end(), Some(0));

@@ -207,7 +207,7 @@ fn titles_of_neighbours_stand_between_our_delimiters_with_their_labels() {
         text.contains("(Claude's words)") && text.contains("(the repository's words)"),
         "{text}"
     );
-    assert!(text.contains("replaced and not corrected"), "{text}");
+    assert!(text.contains("instead of correcting them"), "{text}");
     // A changed file would count as this machine's, so only links may change.
     for change in [json!({"pin": true}), json!({"text": "Helm it is."}), json!({"tags": ["helm"]})]
     {

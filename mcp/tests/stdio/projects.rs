@@ -77,8 +77,8 @@ fn other_projects_are_asked_with_the_filters_of_the_call() {
     // Without words they are searched by the other filters; if that is impossible, the answer contains the reason.
     assert_eq!(titles(json!({"kinds": ["fact"]})).0, [day]);
     let (found, text) = titles(json!({"paths": ["src/money.rs"]}));
-    assert!(found.is_empty() && text.contains("were not asked"), "{text}");
-    assert!(!text.contains("Asked as well"), "{text}");
+    assert!(found.is_empty() && text.contains("were not searched"), "{text}");
+    assert!(!text.contains("Also searched"), "{text}");
     assert_eq!(server.end(), Some(0));
 }
 

@@ -103,7 +103,7 @@ fn a_long_session_is_read_on_to_its_end() {
     let (turns, _, text) = read(json!({"turns": [1, 2]}));
     assert!(turns == (1, 2) && !text.contains("does not apply"), "{text}");
     let (.., text) = read(json!({"turns": "1-2", "file": "src/cron.rs"}));
-    assert!(text.contains("`file` does not apply to what is read of one session"), "{text}");
+    assert!(text.contains("`paths` does not apply to what is read of one session"), "{text}");
     assert_eq!(server.end(), Some(0));
 }
 

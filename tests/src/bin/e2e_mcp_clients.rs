@@ -181,7 +181,7 @@ fn is_told_of_mistakes(checks: &mut Checks, client: &mut McpClient<'_>) -> io::R
     for (arguments, wanted) in [
         (json!({"query": "import", "kinds": ["bug"]}), "`kinds` takes some of decision"),
         (json!({"query": "import", "as_of": "some day"}), "`as_of` takes a day such as"),
-        (json!({}), "`query`, `ids` or `paths` is missing"),
+        (json!({}), "`query`, `ids` or `paths` is required"),
     ] {
         let answer =
             client.ask(&json!({"do": "call", "name": "recall", "arguments": arguments}))?;
@@ -191,7 +191,11 @@ fn is_told_of_mistakes(checks: &mut Checks, client: &mut McpClient<'_>) -> io::R
     }
     let query = json!({"query": "one transaction per file", "verbose": true});
     let unknown = client.says("recall", &query)?;
-    checks.contains("an unknown argument is named", &unknown, "`verbose` is unknown to `recall`");
+    checks.contains(
+        "an unknown argument is named",
+        &unknown,
+        "`recall` has no such argument: `verbose`",
+    );
     Ok(())
 }
 
