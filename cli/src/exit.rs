@@ -15,9 +15,9 @@ pub const NOT_FOUND: u8 = 3;
 pub const NOT_SET_UP: u8 = 4;
 /// A file written by a person is not valid; the message names the line and column. Also used by `throughline check`.
 pub const INVALID: u8 = 5;
-/// `throughline doctor` or `selftest` found a problem.
+/// `throughline doctor` found a problem.
 pub const UNHEALTHY: u8 = 6;
-/// `throughline redact --check`, `audit` or `check` found a secret.
+/// `throughline redact --check`, `doctor --secrets` or `check` found a secret.
 pub const FOUND: u8 = 7;
 /// `throughline watch` is already running for this user.
 pub const RUNNING: u8 = 8;
@@ -45,8 +45,8 @@ pub const TABLE: [(u8, &str, &str); 12] = [
     (NOT_FOUND, "no such thing", "the thing that was named does not exist"),
     (NOT_SET_UP, "not set up", "the folder is not set up, or not trusted"),
     (INVALID, "a file is not valid", "a file that a person wrote is not valid"),
-    (UNHEALTHY, "`doctor` found a fault", "`doctor` or `selftest` found a broken part"),
-    (FOUND, "a secret was found", "`redact --check`, `audit` or `check` found a secret"),
+    (UNHEALTHY, "`doctor` found a fault", "`doctor` found a broken part"),
+    (FOUND, "a secret was found", "`redact --check`, `doctor --secrets` or `check` found a secret"),
     (RUNNING, "`watch` runs already", "`watch` runs already"),
     (
         DEGRADED,

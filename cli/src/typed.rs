@@ -12,7 +12,10 @@ use crate::stores::Stores;
 /// Options of commands that write.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct WriteOptions {
-    /// Say what would be done, and do nothing
+    /// Answer yes to all questions
+    #[arg(long, short = 'y')]
+    pub yes: bool,
+    /// Report the changes without making them
     #[arg(long)]
     pub dry_run: bool,
     /// Print JSON

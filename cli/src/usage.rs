@@ -1,20 +1,26 @@
 //! Messages about invalid command lines, where those of clap are insufficient.
 
 use std::io::Write as _;
+use std::path::PathBuf;
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::exit;
-use crate::view::pager;
+use crate::view::{self, pager};
 
 /// Commands and options that remove data or turn Throughline off. They are suggested only after a small typing error.
 const TAKING: [&str; 8] =
     ["purge", "uninstall", "forget", "rm", "off", "--purge", "--delete", "--everything"];
-/// Commands of the previous version, with their replacements.
-const REMOVED: [(&str, &str); 2] = [
-    ("service", "`service` is gone: docs/usage.md has a unit that runs `throughline watch`"),
-    ("stats", "`stats` is gone: `throughline status --stats` shows the numbers"),
+/// Commands of the previous version with their replacements, for one version.
+const RENAMED: [(&str, &str); 7] = [
+    ("audit", "throughline doctor --secrets"),
+    ("handoff", "throughline timeline --handoff"),
+    ("selftest", "throughline doctor --selftest"),
+    ("service", "throughline watch install"),
+    ("stats", "throughline status --stats"),
+    ("tombstones", "throughline list --forgotten"),
+    ("upgrade", "throughline --version"),
 ];
 /// Maximum typing errors for a suggestion: in words of up to four letters, in longer words, and in the words of
 /// [`TAKING`]. An inserted, missing or transposed letter counts as one error.
@@ -31,17 +37,35 @@ const CLAPS: &str = "error:";
 
 /// Prints clap's help or error message and exits.
 pub fn exit(error: clap::Error) -> ! {
+    if let Some(renamed) = renamed(&error) {
+        // If this write fails, only the exit code is left.
+        let _ = writeln!(anstream::stderr().lock(), "{renamed}");
+        std::process::exit(exit::USAGE.into());
+    }
     let error = told(error);
     if !error.use_stderr() {
         if page(&error) {
             std::process::exit(exit::OK.into());
         }
-        error.exit();
+        let _ = error.print();
+        if error.kind() == ErrorKind::DisplayVersion
+            && let Some(changelog) = changelog()
+        {
+            let _ = writeln!(anstream::stdout().lock(), "Changelog: {}", view::path(changelog));
+        }
+        std::process::exit(error.exit_code());
     }
     let text = error.render().ansi().to_string();
     // If this write fails too, only the exit code is left.
     let _ = write!(anstream::stderr().lock(), "{}", text.replacen(CLAPS, "throughline:", 1));
     std::process::exit(error.exit_code());
+}
+
+/// Returns the path of the installed changelog.
+fn changelog() -> Option<PathBuf> {
+    let program = std::env::current_exe().ok()?.canonicalize().ok()?;
+    let path = program.parent()?.parent()?.join("share/throughline/CHANGELOG.md");
+    path.is_file().then_some(path)
 }
 
 /// Shows help with the pager, like other long output; returns `false` if no pager was used.
@@ -59,11 +83,6 @@ fn page(error: &clap::Error) -> bool {
 /// Removes suggestions unlike the typed word. If a word begins with a dash, the message contains the whole word
 /// instead of its first letter, which clap treats as an option.
 fn told(mut error: clap::Error) -> clap::Error {
-    if let Some(instead) = replacement(&error) {
-        error.remove(ContextKind::SuggestedSubcommand);
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![instead.into()]));
-        return error;
-    }
     keep_alike(&mut error, ContextKind::InvalidSubcommand, ContextKind::SuggestedSubcommand);
     keep_alike(&mut error, ContextKind::InvalidArg, ContextKind::SuggestedArg);
     let words = std::env::args_os().skip(1).filter_map(|word| word.into_string().ok());
@@ -74,12 +93,13 @@ fn told(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Returns the replacement of a removed command.
-fn replacement(error: &clap::Error) -> Option<&'static str> {
+/// Returns the message about a command of the previous version.
+fn renamed(error: &clap::Error) -> Option<String> {
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else {
         return None;
     };
-    REMOVED.iter().find(|(name, _)| name == typed).map(|(_, instead)| *instead)
+    let (old, new) = RENAMED.iter().find(|(old, _)| old == typed)?;
+    Some(format!("`throughline {old}` is now `{new}`."))
 }
 
 fn remedy(error: &clap::Error, mut words: impl Iterator<Item = String>) -> Option<String> {

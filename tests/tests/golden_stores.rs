@@ -83,7 +83,7 @@ fn every_version_is_read() {
         let written = files(&folder, &[]);
         for project in [COMMITTED, PRIVATE] {
             let before = golden.memories(project);
-            let tombstones = golden.json(project, &["tombstones", "--json"]);
+            let tombstones = golden.json(project, &["list", "--forgotten", "--json"]);
             assert!(before.len() > 3 && !tombstones.as_array().unwrap().is_empty(), "{version}");
             let told = golden.run(project, &["sync"]);
             assert!(told.contains("project store was brought from format 1 to 2"), "{told}");
@@ -92,7 +92,7 @@ fn every_version_is_read() {
             let aside = golden.json(project, &["list", "--archived", "--json"]).to_string();
             assert!(after.is_subset(&before), "{version}, {project}");
             assert!(before.difference(&after).all(|(id, _)| aside.contains(id)), "{aside}");
-            let buried = golden.json(project, &["tombstones", "--json"]);
+            let buried = golden.json(project, &["list", "--forgotten", "--json"]);
             let buried = buried.as_array().unwrap();
             assert!(tombstones.as_array().unwrap().iter().all(|it| buried.contains(it)));
             let list = golden.json(project, &["list", "--json"]);
@@ -146,7 +146,7 @@ fn a_store_of_a_later_version_is_written_by_no_program() {
             &["forget", &id],
             &["review", "--accept-all"],
             &["purge", "--before", "2026-10-06", "--yes"],
-            &["audit", "--fix"],
+            &["doctor", "--secrets", "--fix"],
         ];
         for command in commands {
             let told = golden.fails(command);

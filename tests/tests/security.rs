@@ -150,7 +150,7 @@ fn no_program_opens_a_network_socket() {
         &["list"],
         &["why"],
         &["pack"],
-        &["audit"],
+        &["doctor", "--secrets"],
         &["projects"],
         &["sync", "--rebuild"],
     ] {

@@ -1,4 +1,4 @@
-//! `throughline selftest` with all programs, and with a broken one.
+//! `throughline doctor --selftest` with all programs, and with a broken one.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,11 @@ use serde_json::Value;
 
 fn selftest(environment: &TestEnvironment, program: &Path) -> Output {
     let mut command: Command = environment.command(program);
-    command.env("TMPDIR", environment.home()).args(["selftest", "--json"]).output().unwrap()
+    command
+        .env("TMPDIR", environment.home())
+        .args(["doctor", "--selftest", "--json"])
+        .output()
+        .unwrap()
 }
 
 fn checks(output: &Output) -> Vec<Value> {

@@ -62,7 +62,7 @@ fn ids(sample: &Sample) -> BTreeSet<String> {
 
 /// Returns the number of memories that must not be learned again.
 fn tombstones(sample: &Sample) -> usize {
-    let list = sample.run(&["tombstones", "--json"]).unwrap();
+    let list = sample.run(&["list", "--forgotten", "--json"]).unwrap();
     serde_json::from_str::<Value>(&list).unwrap().as_array().unwrap().len()
 }
 

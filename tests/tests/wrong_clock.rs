@@ -81,7 +81,7 @@ fn a_clock_that_goes_back_loses_nothing_and_keeps_nothing_from_being_learned() {
     sample.sync().unwrap();
     let after = sample.memories().unwrap();
     assert!(text(&after).contains("journal of systemd"), "{:?}", after.keys());
-    let list = sample.run(&["tombstones", "--json"]).unwrap();
+    let list = sample.run(&["list", "--forgotten", "--json"]).unwrap();
     assert_eq!(list.trim(), "[]");
 
     // A memory edited by a person, with an earlier time than before.

@@ -31,13 +31,12 @@ const BODY_BYTES_MAX: u64 = 64 << 10;
 /// Adds a memory that you write. If there is one with this kind and title, it gets the new text instead.
 #[derive(Debug, Args)]
 pub struct AddArgs {
-    /// The memory in one sentence; it is also its title
+    /// Memory in one sentence, which is also its title
     title: String,
-    /// The kind: decision, convention, preference, fact, procedure, command, gotcha, fix,
-    /// failed-approach, task, session
+    /// Kind: decision, convention, preference, fact, procedure, command, gotcha, fix, failed-approach, task, session
     #[arg(long, short = 'k', value_parser = crate::typed::kind, add = crate::complete::kinds(), default_value = "fact")]
     kind: Kind,
-    /// More about it, Markdown; `-` reads it from stdin
+    /// Text below the title, in Markdown; `-` reads stdin
     #[arg(
         long,
         short = 'b',
@@ -46,22 +45,22 @@ pub struct AddArgs {
         allow_hyphen_values = true
     )]
     body: String,
-    /// A tag, by which it is found, too; may be repeated
+    /// Tag (repeatable)
     #[arg(long, short = 't')]
     tag: Vec<String>,
-    /// A file it is about, or a glob, relative to the project's root; may be repeated
+    /// File or glob, relative to the project's root (repeatable)
     #[arg(long, short = 'p')]
     path: Vec<String>,
-    /// Keep it with your own memories, for all of your projects
+    /// Store the memory with your own, for all of your projects
     #[arg(long)]
     user: bool,
-    /// Give it first at the start of a session
+    /// Inject the memory first at the start of each session
     #[arg(long)]
     pin: bool,
-    /// The memory that this one replaces: it stays in its file and is given no more; may be repeated
+    /// Memory that this one supersedes (repeatable)
     #[arg(long, hide_short_help = true, value_name = "ID", add = crate::complete::ids())]
     supersedes: Vec<String>,
-    /// Add it although it seems to repeat or contradict another: both are true
+    /// Add the memory even if it repeats or contradicts another
     #[arg(long, hide_short_help = true)]
     both: bool,
     #[command(flatten)]

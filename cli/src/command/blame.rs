@@ -18,13 +18,13 @@ use crate::view::style::{NAME, QUIET, STRONG, paint};
 use crate::view::{self, MemoryView, clock, plain, plural, wrap};
 use crate::world::World;
 
-/// Shows what is known about a file or folder, and which sessions read or edited it.
+/// Show memories and sessions about a file or folder
 #[derive(Debug, Args)]
 pub struct BlameArgs {
-    /// The file or folder
+    /// File or folder
     #[arg(value_name = "FILE")]
     path: String,
-    /// At most this many sessions
+    /// Maximum number of sessions
     #[arg(long, short = 'n', default_value_t = 10, value_name = "COUNT", allow_negative_numbers = true, value_parser = crate::typed::count)]
     limit: usize,
     /// Print JSON

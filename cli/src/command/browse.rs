@@ -28,13 +28,13 @@ mod styled;
 #[cfg(test)]
 mod tests;
 
-/// Browses memories, sessions and injections on the whole screen: search as you type, previews, one key for
-/// each change. Press ? for the keys.
+/// Browse memories, sessions and injections on the full screen
 ///
-/// Without a terminal, and with --json, it prints what `throughline list` prints.
+/// Search as you type, with a preview and one key for each change; ? lists the keys. Without a terminal or with --json,
+/// prints the output of `throughline list`.
 #[derive(Debug, Args)]
 pub struct BrowseArgs {
-    /// Print the memories as JSON
+    /// Print memories as JSON
     #[arg(long)]
     json: bool,
 }

@@ -24,15 +24,15 @@ use crate::world::World;
 
 pub mod machine_path;
 
-/// Checks memory files before they are committed: each valid, without secrets and paths of one machine, with an id of
-/// its own. Nothing is changed.
+/// Check memory files before a commit
 ///
-/// Exit code 7 where a file holds a secret or personal data, 5 where something else is wrong with one.
+/// Reports invalid files, secrets, paths of this machine and repeated ids. Exits with 7 if a file contains a secret or
+/// personal data, and with 5 for any other fault.
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// Files or folders; without any, all memory files. What is no memory file is left out
+    /// Files or folders [default: all memory files]; other files are skipped
     files: Vec<PathBuf>,
-    /// Look at what is staged and differs from HEAD, as the next commit will have it
+    /// Check staged changes as they will be committed
     #[arg(long)]
     staged: bool,
     /// Print JSON
@@ -301,7 +301,7 @@ impl CheckReport {
         ));
         Err(if has_secret {
             failure.code(exit::FOUND).hint(
-                "Take secrets out with an editor or `throughline audit --fix`, and change those that were committed before.",
+                "Remove secrets with an editor or `throughline doctor --secrets --fix`, and change those that were committed before.",
             )
         } else {
             failure.code(exit::INVALID).hint("Correct the named lines, and stage the files again.")

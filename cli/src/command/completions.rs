@@ -11,10 +11,10 @@ use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::world::World;
 
-/// Prints a completion script. It asks `throughline` itself, so that ids, kinds and settings are completed, too.
+/// Print a completion script for a shell
 #[derive(Debug, Args)]
 pub struct CompletionsArgs {
-    /// The shell
+    /// Shell
     shell: Shell,
 }
 

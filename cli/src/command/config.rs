@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::failure::{Failure, Result};
 use crate::setup::{reader, settings};
+use crate::typed::WriteOptions;
 use crate::view;
 use crate::view::style::{CARE, QUIET, paint};
 use crate::world::World;
@@ -18,24 +19,14 @@ use crate::world::World;
 pub mod schema;
 pub mod values;
 
-/// Shows the settings in effect and where each comes from, or chooses who reads sessions.
+/// Show or change settings
+///
+/// Without a command, prints the settings in effect and the origin of each.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct ConfigArgs {
     #[command(subcommand)]
     what: Option<ConfigAction>,
-    /// Let this Ollama model help to extract memories
-    #[arg(long, hide_short_help = true, value_name = "MODEL", conflicts_with = "no_llm")]
-    llm: Option<String>,
-    /// Where Ollama answers, if not at OLLAMA_HOST or on this machine
-    #[arg(long, hide_short_help = true, value_name = "ADDRESS", requires = "llm")]
-    host: Option<String>,
-    /// Agree to send redacted text to this host, by name; needed once for other machines
-    #[arg(long, hide_short_help = true, value_name = "HOST", requires = "llm")]
-    consent: Vec<String>,
-    /// Let no model read sessions
-    #[arg(long, hide_short_help = true)]
-    no_llm: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -47,53 +38,50 @@ impl ConfigArgs {
         match &self.what {
             Some(ConfigAction::Llm(reading)) => !reading.dry_run,
             // Settings that a repository may contain require no person.
-            Some(ConfigAction::Set { key, dry_run, .. } | ConfigAction::Unset { key, dry_run }) => {
-                !dry_run && !settings_file::may_repository_set(key)
+            Some(ConfigAction::Set { key, write, .. } | ConfigAction::Unset { key, write }) => {
+                !write.dry_run && !settings_file::may_repository_set(key)
             }
             Some(ConfigAction::Edit) => true,
-            Some(ConfigAction::Get { .. } | ConfigAction::Schema) => false,
-            None => self.llm.is_some() || self.no_llm,
+            Some(ConfigAction::Get { .. } | ConfigAction::Schema) | None => false,
         }
     }
 }
 
 #[derive(Debug, Subcommand)]
 enum ConfigAction {
-    /// Chooses who reads sessions to find what is worth remembering
+    /// Choose the model that reads sessions
     Llm(LlmArgs),
-    /// Prints the value of a setting; exit code 1 where it is not set
+    /// Print the value of a setting; exit with 1 if it is not set
     Get {
-        /// The setting, for example start_tokens or llm.model
+        /// Setting, for example start_tokens or llm.model
         #[arg(add = crate::complete::settings())]
         key: String,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Sets a value in your own file; what the setting does not take is refused
+    /// Set a setting in your settings file
     Set {
-        /// The setting
+        /// Setting
         #[arg(add = crate::complete::settings())]
         key: String,
-        /// The value, as in TOML; a text may stand without quotes
+        /// Value in TOML; quotes around a text are optional
         #[arg(allow_hyphen_values = true)]
         value: String,
-        /// Say what would be done, and do nothing
-        #[arg(long)]
-        dry_run: bool,
+        #[command(flatten)]
+        write: WriteOptions,
     },
-    /// Takes a setting out of your own file
+    /// Remove a setting from your settings file
     Unset {
-        /// The setting
+        /// Setting
         #[arg(add = crate::complete::settings())]
         key: String,
-        /// Say what would be done, and do nothing
-        #[arg(long)]
-        dry_run: bool,
+        #[command(flatten)]
+        write: WriteOptions,
     },
-    /// Opens your own file in your editor, and checks it afterwards
+    /// Open your settings file in an editor, then check it
     Edit,
-    /// Prints a JSON schema of the file, for editors
+    /// Print a JSON schema of the settings file, for editors
     Schema,
 }
 
@@ -101,19 +89,19 @@ enum ConfigAction {
 struct LlmArgs {
     #[command(subcommand)]
     reader: ReaderChoice,
-    /// Tokens that a day may cost; 0 for no bound
+    /// Maximum tokens per day; 0 for no limit
     #[arg(long, global = true, value_name = "COUNT")]
     tokens_per_day: Option<u64>,
-    /// Tokens of question and answer together that the model takes, if fewer than 14336
+    /// Context size of the model in tokens [default: 14336]
     #[arg(long, hide_short_help = true, global = true, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(4096..))]
     context: Option<u32>,
-    /// US dollars that a day may cost; 0 for no bound
+    /// Maximum US dollars per day; 0 for no limit
     #[arg(long, global = true, value_name = "AMOUNT")]
     usd_per_day: Option<f64>,
-    /// Agree to send redacted text to this host, by name; needed once for other machines
+    /// Host that redacted text may be sent to (required once for each other machine)
     #[arg(long, global = true, value_name = "HOST")]
     consent: Vec<String>,
-    /// Say what would be done, and do nothing
+    /// Report the changes without making them
     #[arg(long, global = true)]
     dry_run: bool,
     /// Print the settings in effect as JSON
@@ -123,33 +111,33 @@ struct LlmArgs {
 
 #[derive(Debug, Subcommand)]
 enum ReaderChoice {
-    /// No model: nothing is sent anywhere, and rules find standing wishes alone
+    /// Use no model: nothing is sent, and rules find only standing wishes
     Rules,
-    /// A model that Ollama runs
+    /// Use a model of Ollama
     Ollama {
-        /// The model; without, you choose among those that Ollama has, best first
+        /// Model [default: choose among the installed ones, best first]
         model: Option<String>,
-        /// Where Ollama answers, if not at OLLAMA_HOST or on this machine
+        /// Address of Ollama [default: OLLAMA_HOST or this machine]
         #[arg(long, value_name = "ADDRESS")]
         host: Option<String>,
     },
-    /// A model behind a server with OpenAI's chat interface: llama.cpp, LM Studio, vLLM and others
+    /// Use a server with OpenAI's chat interface, such as llama.cpp, LM Studio or vLLM
     Openai {
-        /// The model, as the server calls it
+        /// Name of the model on the server
         model: String,
-        /// Where the server answers
+        /// Address of the server
         #[arg(long, value_name = "ADDRESS")]
         host: String,
-        /// The environment variable that holds the server's key; the key itself is kept nowhere
+        /// Environment variable with the server's key, which is not stored
         #[arg(long, value_name = "VARIABLE")]
         key_env: Option<String>,
     },
-    /// Claude Code's own model, on your plan or bill
+    /// Use a model of Claude Code, on your plan or bill
     Claude {
-        /// The model
+        /// Model
         #[arg(default_value = CLAUDE_MODEL)]
         model: String,
-        /// The gateway that your sessions go through, if they do
+        /// Gateway of your sessions, if they use one
         #[arg(long, value_name = "ADDRESS")]
         host: Option<String>,
     },
@@ -166,37 +154,24 @@ struct SettingLine {
 
 /// Runs the command.
 pub fn run(args: &ConfigArgs, world: &World, out: &mut dyn Write) -> Result {
-    let reading = match &args.what {
-        Some(ConfigAction::Llm(reading)) => Some(reading),
+    let json = match &args.what {
+        None => return show(args.json, world, out),
         Some(ConfigAction::Get { key, json }) => return values::get(key, *json, world, out),
-        Some(ConfigAction::Set { key, value, dry_run }) => {
-            return values::set(key, value, *dry_run, world, out);
-        }
-        Some(ConfigAction::Unset { key, dry_run }) => {
-            return values::unset(key, *dry_run, world, out);
-        }
         Some(ConfigAction::Edit) => return values::edit(world, out),
         Some(ConfigAction::Schema) => return schema::run(out),
-        None => None,
+        Some(ConfigAction::Llm(reading)) => args.json || reading.json,
+        Some(ConfigAction::Set { write, .. } | ConfigAction::Unset { write, .. }) => write.json,
     };
-    let json = args.json || reading.is_some_and(|reading| reading.json);
     let told: &mut dyn Write = if json { &mut std::io::sink() } else { &mut *out };
-    if let Some(reading) = reading {
-        read_by(reading, world, told)?;
-    } else if let Some(model) = &args.llm {
-        let host = args.host.clone().unwrap_or_default();
-        settings::use_llm(
-            world,
-            &Llm { host, ..settings::ollama_model(model) },
-            &args.consent,
-            None,
-        )?;
-        writeln!(told, "{model} reads sessions from the next sync on.")?;
-    } else if args.no_llm {
-        settings::use_rules(world)?;
-        writeln!(told, "{}", reader::WITHOUT_MODEL)?;
-    } else {
-        return show(json, world, out);
+    match &args.what {
+        Some(ConfigAction::Llm(reading)) => read_by(reading, world, told)?,
+        Some(ConfigAction::Set { key, value, write }) => {
+            values::set(key, value, write.dry_run, world, told)?;
+        }
+        Some(ConfigAction::Unset { key, write }) => {
+            values::unset(key, write.dry_run, world, told)?;
+        }
+        Some(ConfigAction::Get { .. } | ConfigAction::Edit | ConfigAction::Schema) | None => {}
     }
     if json { show(json, world, out) } else { Ok(()) }
 }

@@ -18,11 +18,11 @@ use crate::view::style::{NAME, QUIET, STRONG, paint};
 use crate::view::{self, plain, plural};
 use crate::world::World;
 
-/// Tells what was added, changed and removed in the project's memory files, in sentences.
+/// Show changes to memory files as sentences
 #[derive(Debug, Args)]
 pub struct DiffArgs {
-    /// REV: from that commit to the working tree. REV..REV: between two commits; REV...REV: what the second has since
-    /// both parted. Without it, what was not committed yet
+    /// Commits to compare: REV (with the working tree), REV..REV, or REV...REV (since their merge base) [default:
+    /// uncommitted changes]
     #[arg(value_name = "REV[..REV]")]
     range: Option<String>,
     /// Print JSON

@@ -20,34 +20,36 @@ use crate::typed::WriteOptions;
 use crate::view::{self, changes};
 use crate::world::World;
 
-/// Changes a memory; without options, in your editor ($VISUAL or $EDITOR).
+/// Edit a memory
+///
+/// Opens $VISUAL or $EDITOR unless an option names the change.
 #[derive(Debug, Args)]
 pub struct EditArgs {
-    /// The id, or its last characters; without it, a list to choose from at a terminal
+    /// Id of the memory [default: choose at the terminal]
     #[arg(add = crate::complete::ids())]
     id: Option<String>,
-    /// Another title
+    /// New title
     #[arg(long)]
     title: Option<String>,
-    /// Another text below the title, Markdown; `-` reads it from stdin
+    /// New text below the title, in Markdown; `-` reads stdin
     #[arg(long, short = 'b', allow_hyphen_values = true)]
     body: Option<String>,
-    /// Another kind
+    /// New kind
     #[arg(long, short = 'k', value_parser = crate::typed::kind, add = crate::complete::kinds())]
     kind: Option<Kind>,
-    /// Adds a tag; may be repeated
+    /// Tag to add (repeatable)
     #[arg(long, short = 't')]
     tag: Vec<String>,
-    /// Removes a tag; may be repeated
+    /// Tag to remove (repeatable)
     #[arg(long)]
     untag: Vec<String>,
-    /// Adds a file or glob that it is about; may be repeated
+    /// File or glob to add (repeatable)
     #[arg(long, short = 'p')]
     path: Vec<String>,
-    /// Gives it first at the start of a session
+    /// Inject the memory first at the start of each session
     #[arg(long, conflicts_with = "unpin")]
     pin: bool,
-    /// Ends `--pin`
+    /// Undo --pin
     #[arg(long)]
     unpin: bool,
     #[command(flatten)]

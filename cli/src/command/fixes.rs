@@ -25,13 +25,14 @@ const INDENT: usize = 8;
 /// Maximum lines of a fix; `throughline show` prints all.
 const CURE_LINES_MAX: usize = 3;
 
-/// Lists known errors with their cure, newest first; with words, those that fit. Memories come before cures that tool
-/// calls of sessions showed.
+/// List known errors with their fixes
+///
+/// Memories come first, then fixes observed in sessions, each newest first.
 #[derive(Debug, Args)]
 pub struct FixesArgs {
-    /// Words of the error
+    /// Words of the error message
     words: Vec<String>,
-    /// At most this many
+    /// Maximum number of fixes
     #[arg(long, short = 'n', default_value_t = 20, value_name = "COUNT", allow_negative_numbers = true, value_parser = crate::typed::count)]
     limit: usize,
     /// Print JSON

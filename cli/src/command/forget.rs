@@ -20,18 +20,15 @@ use crate::view;
 use crate::view::changes::line;
 use crate::world::World;
 
-/// Puts memories aside: they are neither given nor learned again until `throughline restore`.
+/// Archive memories, which are then neither recalled nor relearned
 #[derive(Debug, Args)]
 pub struct ForgetArgs {
-    /// Ids, or their last characters; without any, a list to choose from at a terminal
+    /// Ids of the memories [default: choose at the terminal]
     #[arg(add = crate::complete::ids())]
     id: Vec<String>,
-    /// Delete their files instead of putting them aside; also works for those put aside before
+    /// Delete the files, also of archived memories, instead of archiving them
     #[arg(long)]
     delete: bool,
-    /// Do not ask before files are deleted
-    #[arg(long, short, requires = "delete")]
-    yes: bool,
     #[command(flatten)]
     write: WriteOptions,
 }
@@ -71,7 +68,7 @@ pub fn run(args: &ForgetArgs, world: &World, out: &mut dyn Write) -> Result {
         return view::would(&told.collect::<Vec<_>>(), args.write.json, out);
     }
     // A list to choose from has asked.
-    let is_asked = args.delete && !args.yes && !args.id.is_empty() && world.interactive;
+    let is_asked = args.delete && !args.write.yes && !args.id.is_empty() && world.interactive;
     if is_asked && !ask::confirm(world, &question(found.iter().chain(&aside)), false)? {
         return Err(ask::declined(world, "nothing was deleted"));
     }

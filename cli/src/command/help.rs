@@ -5,77 +5,19 @@ use clap::{Command, CommandFactory as _};
 use super::Args;
 use crate::exit;
 
-/// A command with a short description.
-type HelpEntry = (&'static str, &'static str);
-
-/// All commands in groups. They are printed in two columns.
-const GROUPS: [(&str, &[HelpEntry]); 4] = [
-    (
-        "Every day",
-        &[
-            ("search", "find memories, or turns"),
-            ("resume", "go on with a past session"),
-            ("show", "a memory in full"),
-            ("list", "memories, newest first"),
-            ("browse", "all on one screen, by key"),
-            ("add", "write a memory yourself"),
-            ("edit", "change a memory"),
-            ("forget", "put memories aside"),
-            ("restore", "bring them back"),
-            ("review", "what was learned lately"),
-            ("fixes", "known errors, their cure"),
-            ("blame", "what is known of a file"),
-            ("diff", "memories of a branch, a pull"),
-            ("check", "files, before a commit"),
-        ],
-    ),
-    (
-        "What it did",
-        &[
-            ("status", "what is stored and due"),
-            ("handoff", "where the work was left"),
-            ("log", "what was given to Claude"),
-            ("why", "why a memory was given"),
-            ("timeline", "what happened, by day"),
-            ("report", "an HTML page about it all"),
-            ("tombstones", "what is not learned again"),
-            ("doctor", "check every part"),
-            ("selftest", "try it on a made-up session"),
-            ("audit", "look for stored secrets"),
-            ("upgrade", "what is new; no network"),
-        ],
-    ),
-    (
-        "Setup and learning",
-        &[
-            ("init", "set a project up"),
-            ("uninstall", "take the hooks out again"),
-            ("config", "settings, and models"),
-            ("off", "be silent for a while"),
-            ("on", "speak again"),
-            ("trust", "read memories of a clone"),
-            ("link", "join another project"),
-            ("projects", "all of yours"),
-            ("sync", "read new transcripts now"),
-            ("watch", "learn without hooks"),
-            ("purge", "remove turns for good"),
-        ],
-    ),
-    (
-        "For other programs",
-        &[
-            ("pack", "the project's brief"),
-            ("mcp", "the MCP server"),
-            ("share", "let your projects ask it"),
-            ("statusline", "for Claude Code's line"),
-            ("redact", "a text without secrets"),
-            ("completions", "for your shell"),
-        ],
-    ),
+/// All commands in groups; each has its own description.
+const GROUPS: [(&str, &[&str]); 7] = [
+    ("Find", &["search", "show", "list", "browse", "resume", "timeline", "blame", "fixes"]),
+    ("Write", &["add", "edit", "forget", "restore", "review", "pack"]),
+    ("What happened", &["status", "log", "why", "report"]),
+    ("Set up", &["init", "uninstall", "config", "trust", "link", "projects", "off", "on"]),
+    ("Keep", &["sync", "watch", "purge", "doctor"]),
+    ("Team", &["diff", "check", "share"]),
+    ("For programs", &["mcp", "statusline", "redact", "completions"]),
 ];
 
 /// Two examples for each command, without the leading `throughline`; `96tfds` is a memory's id.
-const EXAMPLES: [(&str, [&str; 2]); 42] = [
+const EXAMPLES: [(&str, [&str; 2]); 37] = [
     ("search", ["search why cents", "search --turns 'upload since:\"last week\"'"]),
     ("resume", ["resume upload retry", "resume rounding --run"]),
     ("show", ["show 96tfds", "show 96tfds --json"]),
@@ -91,21 +33,16 @@ const EXAMPLES: [(&str, [&str; 2]); 42] = [
     ("review", ["review", "review --keep 96tfds"]),
     ("fixes", ["fixes", "fixes mismatched types"]),
     ("blame", ["blame src/price.rs", "blame src/ -n 3"]),
-    ("handoff", ["handoff", "handoff -n 1"]),
     ("diff", ["diff", "diff main..feature"]),
     ("check", ["check", "check --staged"]),
     ("status", ["status", "status --stats"]),
     ("log", ["log", "log -n 5 --session 1111"]),
     ("why", ["why", "why 'how are amounts kept?'"]),
-    ("timeline", ["timeline", "timeline -n 30"]),
+    ("timeline", ["timeline -n 30", "timeline --handoff"]),
     ("report", ["report", "report --out ~/throughline.html"]),
-    ("tombstones", ["tombstones", "tombstones --json"]),
-    ("doctor", ["doctor", "doctor --json"]),
-    ("selftest", ["selftest", "selftest --json"]),
-    ("audit", ["audit", "audit --fix"]),
+    ("doctor", ["doctor", "doctor --secrets"]),
     ("init", ["init --preview", "init --yes --private"]),
     ("uninstall", ["uninstall", "uninstall --purge --yes"]),
-    ("upgrade", ["upgrade", "upgrade -n 3"]),
     ("config", ["config get start_tokens", "config set notice off"]),
     ("off", ["off", "off --for 2h"]),
     ("on", ["on", "on --json"]),
@@ -124,7 +61,8 @@ const EXAMPLES: [(&str, [&str; 2]); 42] = [
 ];
 
 /// Two examples for each nested command, and for commands that programs run.
-const NESTED_EXAMPLES: [(&str, [&str; 2]); 12] = [
+const NESTED_EXAMPLES: [(&str, [&str; 2]); 13] = [
+    ("watch install", ["watch install", "watch install --dry-run"]),
     ("config get", ["config get start_tokens", "config get review --json"]),
     ("config set", ["config set start_tokens 700", "config set review true --dry-run"]),
     ("config unset", ["config unset start_tokens", "config unset review --dry-run"]),
@@ -157,29 +95,46 @@ pub fn examples(path: &str) -> Option<[&'static str; 2]> {
     all.find(|(name, _)| *name == path).map(|(_, examples)| *examples)
 }
 
-/// Environment variables that affect the program.
-pub const ENVIRONMENT: [HelpEntry; 4] = [
-    ("THROUGHLINE", "off, read or full: the mode of this process"),
-    ("THROUGHLINE_MODELS", "folder of the embedder's files"),
-    ("CLAUDE_CONFIG_DIR, XDG_*_HOME", "where Claude Code's files and ours lie"),
-    ("NO_COLOR, PAGER, EDITOR, OLLAMA_HOST", "colours, pager, editor, where Ollama is"),
+/// Environment variables that affect the program, with descriptions.
+pub const ENVIRONMENT: [(&str, &str); 7] = [
+    ("THROUGHLINE", "Mode of this process: off, read or full"),
+    ("THROUGHLINE_MODELS", "Folder of the embedder's files"),
+    ("CLAUDE_CONFIG_DIR", "Folder of Claude Code's files"),
+    (
+        "XDG_DATA_HOME, ...",
+        "Folders of data, state (XDG_STATE_HOME) and settings (XDG_CONFIG_HOME)",
+    ),
+    ("OLLAMA_HOST", "Address of Ollama"),
+    ("EDITOR, PAGER", "Programs that edit and page (also VISUAL, NO_PAGER)"),
+    ("NO_COLOR", "No colours"),
 ];
 
-/// Columns of a command with its description.
-const COLUMN: usize = 40;
-/// Columns of a command's name.
-const NAME_COLUMNS: usize = 12;
+/// Columns of a name in a list.
+const NAME_COLUMNS: usize = 13;
 
 /// Help of `throughline` itself.
-const TEMPLATE: &str = "{about}\n\nUsage: throughline [OPTIONS] [COMMAND]   (without a command: an overview)\
-                        {after-help}";
+const TEMPLATE: &str = "{about}\n\nUsage: throughline [OPTIONS] [COMMAND]\n\nWithout a command, the status of the \
+                        project in short.\n\n{after-help}";
+/// Options of every command, in the help of `throughline`.
+const OPTIONS: &str = "Options:
+  -C, --project <DIR>   Run as if started in this folder
+      --color <WHEN>    Colours: auto, always or never [default: auto]
+  -q, --quiet           Print only answers, errors and questions
+  -v, --verbose         Print paths and run time to stderr
+      --no-pager        Print long output without a pager
+      --json            Print JSON (after the command)
+  -h, --help            Print help, of a command if one is given
+  -V, --version         Print the version and the path of the changelog
+";
 /// End of the help of every command.
-const FOR_EVERY_COMMAND: &str = "For every command: -C DIR, --color WHEN, -q, -v, --no-pager";
+const FOR_EVERY_COMMAND: &str = "Global options: -C DIR, --color WHEN, -q, -v, --no-pager";
 
 /// Returns the command line with its help.
 pub fn command() -> Command {
-    let command = Args::command().help_template(TEMPLATE);
-    with_examples(command, "").after_help(format!("{}{}", groups(), footer()))
+    let command = with_examples(Args::command().help_template(TEMPLATE), "");
+    let short = format!("{}{OPTIONS}", groups(&command));
+    let full = format!("{short}\n{}", footer());
+    command.after_help(short).after_long_help(full)
 }
 
 /// Adds examples to a command with this path, and to its subcommands.
@@ -197,40 +152,24 @@ fn with_examples(command: Command, path: &str) -> Command {
     ))
 }
 
-fn groups() -> String {
+/// Lists the groups with the description of each command.
+fn groups(command: &Command) -> String {
     let mut text = String::new();
-    for (heading, entries) in GROUPS {
+    for (heading, names) in GROUPS {
         text.push_str(&format!("{heading}:\n"));
-        // Sorted down the first column, then down the second.
-        let rows = entries.len().div_ceil(2);
-        let (left, right) = entries.split_at(rows);
-        for (row, (name, does)) in left.iter().enumerate() {
-            let left = format!("  {name:<NAME_COLUMNS$}{does}");
-            let line = match right.get(row) {
-                Some((name, does)) => format!("{left:<COLUMN$}{name:<NAME_COLUMNS$}{does}"),
-                None => left,
-            };
-            text.push_str(&format!("{line}\n"));
+        for name in names {
+            let about = command.find_subcommand(name).and_then(Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            text.push_str(&format!("  {name:<NAME_COLUMNS$}{about}\n"));
         }
+        text.push('\n');
     }
     text
 }
 
 fn footer() -> String {
-    let variables = ENVIRONMENT.map(|(name, does)| format!("  {name:<30}  {does}\n"));
-    format!(
-        "\nOptions:\n  \
-           -C, --project DIR    act as if started in this folder\n  \
-           --color WHEN         auto, always or never\n  \
-           -q, --quiet          nothing but answers, errors and questions\n  \
-           -v, --verbose        say on stderr where it looked and how long it took\n  \
-           --no-pager           print long output as it is\n  \
-           --json               the answer for programs; stands after the command\n  \
-           -h, --help           with a command: its options, examples; -V: the version\n\n\
-         Environment:\n{}\n{}",
-        variables.concat(),
-        exit::help()
-    )
+    let variables = ENVIRONMENT.map(|(name, about)| format!("  {name:<20}{about}\n"));
+    format!("Environment:\n{}\n{}", variables.concat(), exit::help())
 }
 
 #[cfg(test)]
@@ -245,8 +184,7 @@ mod tests {
         // Commands run by other programs are omitted.
         let shown = all.get_subcommands().filter(|command| !command.is_hide_set());
         let names: BTreeSet<&str> = shown.map(Command::get_name).collect();
-        let grouped = GROUPS.iter().flat_map(|(_, entries)| entries.iter().map(|(name, _)| *name));
-        let grouped: Vec<&str> = grouped.collect();
+        let grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
         assert_eq!(grouped.iter().copied().collect::<BTreeSet<_>>(), names);
         assert_eq!(grouped.len(), names.len(), "one is in two groups");
         assert_eq!(EXAMPLES.iter().map(|(name, _)| *name).collect::<BTreeSet<_>>(), names);
@@ -263,7 +201,7 @@ mod tests {
             let is_its = |example: &&str| example.split(' ').next() == Some(name);
             assert!(examples.iter().all(is_its), "{name}");
         }
-        for line in groups().lines().chain(footer().lines()) {
+        for line in groups(&all).lines().chain(OPTIONS.lines()).chain(footer().lines()) {
             assert!(line.chars().count() <= 80, "{line}");
         }
     }

@@ -15,10 +15,10 @@ use crate::typed::WriteOptions;
 use crate::view;
 use crate::world::World;
 
-/// Makes this working tree part of another project on this machine, so that both share their memories.
+/// Add this working tree to another project, sharing its memories
 #[derive(Debug, Args)]
 pub struct LinkArgs {
-    /// A working tree of the project, or the start of the project's id
+    /// Path of a working tree, or id of a project
     project: String,
     #[command(flatten)]
     write: WriteOptions,

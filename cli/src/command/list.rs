@@ -1,20 +1,27 @@
-//! `throughline list`: lists the memories of this project and of the user.
+//! `throughline list`: lists the memories of this project and of the user, or those that were removed.
 
 use std::io::Write;
 
 use clap::Args;
+use memory_store::ledger::Reason;
 
 use super::browse::{self, Purpose};
 use crate::failure::Result;
+use crate::stores::Stores;
 use crate::view::listing::{self, ListFilter};
+use crate::view::style::{NAME, QUIET, paint};
+use crate::view::{self, clock, plain};
 use crate::world::World;
 
-/// Lists memories, newest first.
+/// List memories, newest first
 #[derive(Debug, Args)]
 pub struct ListArgs {
     #[command(flatten)]
     filter: ListFilter,
-    /// Choose one at the terminal, and print its id
+    /// List removed memories that are not relearned, with date and reason
+    #[arg(long, conflicts_with_all = ["archived", "all", "limit", "kind", "tag", "path", "pick"])]
+    forgotten: bool,
+    /// Choose a memory at the terminal and print its id
     #[arg(long, conflicts_with_all = ["archived", "all", "limit", "kind", "tag", "path"])]
     pick: bool,
     /// Print JSON
@@ -28,5 +35,37 @@ pub fn run(args: &ListArgs, world: &World, out: &mut dyn Write) -> Result {
         let chosen = browse::named_or_chosen(&[], args.json, Purpose::Name, world)?;
         return chosen.iter().try_for_each(|id| Ok(writeln!(out, "{id}")?));
     }
+    if args.forgotten {
+        return list_forgotten(args.json, world, out);
+    }
     listing::print(&args.filter, args.json, world, out)
+}
+
+/// Lists the tombstones of both stores.
+fn list_forgotten(json: bool, world: &World, out: &mut dyn Write) -> Result {
+    let tombstones = Stores::open(world)?.tombstones()?;
+    if json {
+        return view::json(&tombstones, out);
+    }
+    if tombstones.is_empty() {
+        writeln!(out, "No memory was removed.")?;
+    }
+    for tombstone in &tombstones {
+        let reason = match tombstone.reason {
+            Reason::Forgotten => "forgotten",
+            Reason::Deleted => "file deleted",
+            Reason::RemovedInCommit => "removed in a commit",
+            Reason::Rejected => "rejected",
+            Reason::MadeByRules => "made by rules, archived",
+        };
+        let when = format!("{reason} {}", clock::date(tombstone.at));
+        writeln!(
+            out,
+            "{}  {}  {}",
+            paint(NAME, tombstone.id.short()),
+            plain(&tombstone.title),
+            paint(QUIET, when)
+        )?;
+    }
+    Ok(())
 }

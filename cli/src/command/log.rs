@@ -25,19 +25,21 @@ const EVENT_COLUMNS: usize = 7;
 /// Interval of checks for new receipts.
 const FOLLOW_EVERY: Duration = Duration::from_millis(250);
 
-/// Lists what was given to Claude last (injections), one line each; `throughline why` has the reasons.
+/// List recent injections into sessions
+///
+/// `throughline why` prints the reasons.
 #[derive(Debug, Args)]
 pub struct LogArgs {
-    /// At most this many
+    /// Maximum number of injections
     #[arg(long, short = 'n', default_value_t = 20, value_name = "COUNT", allow_negative_numbers = true, value_parser = crate::typed::count)]
     limit: usize,
-    /// Only of the Claude Code session whose id begins like this
+    /// Only of this session, by its id or the start or end of it
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// Go on with what is given from now on, until Ctrl-C
+    /// Continue with new injections until Ctrl-C
     #[arg(long, short = 'f')]
     pub follow: bool,
-    /// Print JSON; with --follow, one object a line
+    /// Print JSON; one object per line with --follow
     #[arg(long)]
     json: bool,
 }

@@ -12,13 +12,15 @@ use crate::exit;
 use crate::failure::{AtPath as _, Result};
 use crate::world::World;
 
-/// Writes manual pages into a folder, as an installer does; without one, prints the page of `throughline`.
+/// Write manual pages
+///
+/// Without a folder, prints the page of `throughline`.
 #[derive(Debug, Args)]
 #[command(hide = true)]
 pub struct ManPages {
-    /// The folder, for example ~/.local/share/man/man1
+    /// Folder, for example ~/.local/share/man/man1
     dir: Option<PathBuf>,
-    /// Say what would be done, and do nothing
+    /// Report the changes without making them
     #[arg(long, requires = "dir")]
     dry_run: bool,
 }

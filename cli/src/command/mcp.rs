@@ -11,7 +11,7 @@ use crate::setup::claude::server::PROGRAM;
 use crate::setup::installation::Installation;
 use crate::world::World;
 
-/// Serves memory to a model over standard input and output (`throughline-mcp`).
+/// Run the MCP server on standard input and output
 #[derive(Debug, Args)]
 pub struct McpArgs {}
 

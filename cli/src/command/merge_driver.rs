@@ -15,23 +15,24 @@ use crate::world::World;
 /// Labels of the sides in conflicts.
 const LABELS: [&str; 3] = ["ours", "base", "theirs"];
 
-/// Merges two versions of a memory file: fields key by key, the text by lines. Git runs it.
+/// Merge two versions of a memory file, as a merge driver of git
 ///
-/// `throughline init --with merge-driver` registers it. The result is written over OURS; exit code 1 says that it
-/// holds conflicts. Those of fields stand above the text, with our value in the field.
+/// `throughline init --with merge-driver` registers it. Fields are merged by key, the text by lines. The result
+/// replaces OURS; exit code 1 reports conflicts. Conflicts of fields are listed above the text, with our value in the
+/// field.
 #[derive(Debug, Args)]
 #[command(hide = true)]
 pub struct MergeDriverArgs {
-    /// The common ancestor (%O)
+    /// Common ancestor (%O)
     base: PathBuf,
-    /// Our version, which is replaced by the result (%A)
+    /// Our version, replaced by the result (%A)
     ours: PathBuf,
     /// Their version (%B)
     theirs: PathBuf,
-    /// Characters of a conflict's marker (%L)
+    /// Length of conflict markers (%L)
     #[arg(long, value_name = "COUNT", default_value_t = 7, allow_negative_numbers = true, value_parser = crate::typed::count)]
     marker_size: usize,
-    /// Say whether it merges without conflicts, and write nothing
+    /// Report conflicts without writing the result
     #[arg(long)]
     dry_run: bool,
 }

@@ -25,7 +25,6 @@ pub mod diff;
 pub mod edit;
 pub mod fixes;
 pub mod forget;
-pub mod handoff;
 pub mod help;
 pub mod link;
 pub mod list;
@@ -50,17 +49,15 @@ pub mod show;
 pub mod statusline;
 pub mod sync;
 pub mod timeline;
-pub mod tombstones;
 pub mod trust;
-pub mod upgrade;
 pub mod watch;
 pub mod why;
 
-/// Memory for Claude Code that runs through every session of a project.
+/// Memory for Claude Code that spans all sessions of a project
 #[derive(Debug, Parser)]
 #[command(name = "throughline", version = VERSION, max_term_width = 100)]
 pub struct Args {
-    /// Act as if started in this folder
+    /// Run as if started in this folder
     #[arg(
         long = "project",
         short = 'C',
@@ -70,7 +67,7 @@ pub struct Args {
         value_name = "DIR"
     )]
     folder: Option<PathBuf>,
-    /// When to print in colours
+    /// When to print colours
     #[arg(
         long,
         global = true,
@@ -80,16 +77,16 @@ pub struct Args {
         value_name = "WHEN"
     )]
     color: Color,
-    /// Print nothing but answers, errors and questions
+    /// Print only answers, errors and questions
     #[arg(long, short = 'q', global = true, hide = true)]
     quiet: bool,
-    /// Say on stderr where it looked and how long it took
+    /// Print paths and run time to stderr
     #[arg(long, short = 'v', global = true, hide = true)]
     verbose: bool,
-    /// Print long output as it is
+    /// Print long output without a pager
     #[arg(long, global = true, hide = true)]
     no_pager: bool,
-    /// Print the overview as JSON
+    /// Print the status as JSON
     #[arg(long = "json", id = "overview_json")]
     json: bool,
     #[command(subcommand)]
@@ -102,7 +99,7 @@ const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), env!("THROUGHLINE_BUILD
 /// When to print in colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Color {
-    /// Where a terminal shows them, and NO_COLOR does not say otherwise.
+    /// On a terminal, unless NO_COLOR is set.
     Auto,
     /// Always.
     Always,
@@ -179,7 +176,7 @@ commands! {
     Link(link::LinkArgs) => link::run, Report, ["throughline link"];
     Projects(projects::ProjectsArgs) => projects::run, Listing, [];
     Sync(sync::SyncArgs) => sync::run, Report, ["throughline sync --from, --earlier or --apply"];
-    Watch(watch::WatchArgs) => watch::run, Report, [];
+    Watch(watch::WatchArgs) => watch::run, Report, ["throughline watch install"];
     #[command(visible_alias = "recall")]
     Search(search::SearchArgs) => search::run, Listing, [];
     Show(show::ShowArgs) => show::run, Listing, [];
@@ -193,9 +190,7 @@ commands! {
     Restore(restore::RestoreArgs) => restore::run, Report, ["throughline restore"];
     Resume(resume::ResumeArgs) => resume::run, Answer, [];
     Review(review::ReviewArgs) => review::run, Answer, ["throughline review"];
-    Tombstones(tombstones::TombstonesArgs) => tombstones::run, Listing, [];
     Pack(pack::PackArgs) => pack::run, Answer, [];
-    Handoff(handoff::HandoffArgs) => handoff::run, Listing, [];
     Diff(diff::DiffArgs) => diff::run, Listing, [];
     Check(check::CheckArgs) => check::run, Answer, [];
     MergeDriver(merge_driver::MergeDriverArgs) => merge_driver::run, Answer, [];
@@ -214,10 +209,7 @@ commands! {
     Mcp(mcp::McpArgs) => mcp::run, Answer, [];
     Config(config::ConfigArgs) => config::run, Raw, ["throughline config"];
     Redact(redact::RedactArgs) => redact::run, Raw, [];
-    Audit(inspect::audit::AuditArgs) => inspect::audit::run, Answer, ["throughline audit --fix"];
-    Doctor(inspect::doctor::DoctorArgs) => inspect::doctor::run, Answer, ["throughline doctor --migrations --restore"];
-    Selftest(inspect::selftest::SelftestArgs) => inspect::selftest::run, Answer, [];
-    Upgrade(upgrade::UpgradeArgs) => upgrade::run, Listing, [];
+    Doctor(inspect::doctor::DoctorArgs) => inspect::doctor::run, Answer, ["throughline doctor --secrets --fix or --migrations --restore"];
     Man(man::ManPages) => man::run, Raw, [];
     Completions(completions::CompletionsArgs) => completions::run, Raw, [];
 }

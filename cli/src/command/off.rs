@@ -15,10 +15,10 @@ use crate::world::World;
 
 pub mod duration;
 
-/// Silences everything: hooks say and note nothing, nothing is learned.
+/// Pause recall and learning
 #[derive(Debug, Args)]
 pub struct OffArgs {
-    /// How long, for example 30m, 2h or 1d; without it, until `throughline on`
+    /// Duration, such as 30m, 2h or 1d [default: until `throughline on`]
     #[arg(long = "for", value_name = "DURATION", value_parser = self::duration::parse)]
     duration_ms: Option<i64>,
     #[command(flatten)]

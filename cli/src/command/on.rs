@@ -12,7 +12,7 @@ use crate::typed::WriteOptions;
 use crate::view;
 use crate::world::World;
 
-/// Ends `throughline off`
+/// Resume recall and learning
 #[derive(Debug, Args)]
 pub struct OnArgs {
     #[command(flatten)]

@@ -19,16 +19,16 @@ use crate::world::World;
 /// Characters per token, as in all estimates.
 const TOKEN_CHARS: usize = 4;
 
-/// Prints the project's brief: what somebody new should know, most valuable first.
+/// Print the project's brief: its memories, most valuable first
 #[derive(Debug, Args)]
 pub struct PackArgs {
-    /// At most this many tokens (a quarter of the characters)
+    /// Maximum tokens, at 4 characters each
     #[arg(long, default_value_t = 4_000, value_name = "COUNT")]
     tokens: usize,
-    /// The form
+    /// Output format
     #[arg(long, value_enum, default_value = "markdown")]
     format: Format,
-    /// JSON, as --format json
+    /// Print JSON, as with --format json
     #[arg(long)]
     json: bool,
 }

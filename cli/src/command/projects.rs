@@ -18,9 +18,7 @@ use crate::view::style::{CARE, GOOD, NAME, QUIET, paint};
 use crate::view::{self, clock, plural};
 use crate::world::World;
 
-/// Lists your projects: their folders, and how many memories and sessions each has.
-///
-/// `search --all` searches all of them; `share on` lets Claude do so from other projects.
+/// List your projects with their folders, memories and sessions
 #[derive(Debug, Args)]
 pub struct ProjectsArgs {
     /// Print JSON

@@ -23,22 +23,19 @@ use crate::world::World;
 /// Maximum memories or files named together.
 const NAMED_MAX: usize = 20;
 
-/// Removes archived turns and all that was made of them, for good.
+/// Delete archived turns and everything derived from them
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("what").required(true)))]
 pub struct PurgeArgs {
-    /// Of this session, by the start of its id
+    /// Delete the turns of a session, by its id or the start or end of it
     #[arg(long, value_name = "ID", group = "what")]
     session: Option<String>,
-    /// Older than this date
+    /// Delete turns before this date
     #[arg(long, value_name = "DATE", value_parser = crate::typed::time, group = "what")]
     before: Option<Timestamp>,
-    /// Of the whole project, with all that is private about it on this machine
+    /// Delete all turns and private data of the project on this machine
     #[arg(long, group = "what")]
     everything: bool,
-    /// Ask nothing
-    #[arg(long, short = 'y')]
-    yes: bool,
     #[command(flatten)]
     write: WriteOptions,
 }
@@ -66,7 +63,7 @@ pub fn run(args: &PurgeArgs, world: &World, out: &mut dyn Write) -> Result {
     if args.write.dry_run {
         return view::would(&told(&what, &preview), args.write.json, out);
     }
-    if !args.yes && !ask::confirm(world, &question(&what, &preview), false)? {
+    if !args.write.yes && !ask::confirm(world, &question(&what, &preview), false)? {
         return Err(ask::declined(world, "nothing was removed"));
     }
     let report = purge(&options, &what)?.ok_or_else(|| {

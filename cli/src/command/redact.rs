@@ -21,22 +21,23 @@ const TEXT_BYTES_MAX: u64 = 256 << 20;
 /// Maximum bytes of a line of JSON.
 const LINE_BYTES_MAX: usize = 256 << 20;
 
-/// Hides secrets in a text: `[redacted:<rule>]` in place of each.
+/// Print a text without its secrets
+///
+/// Each secret is replaced by `[redacted:RULE]`.
 #[derive(Debug, Args)]
 pub struct RedactArgs {
-    /// The file; standard input without one, or for `-`
+    /// File to read [default: stdin, also `-`]
     file: Option<PathBuf>,
-    /// Each line is a JSON object with `id` and `text`; answer each with `id` and `redacted`
+    /// Read a JSON object with `id` and `text` per line, and print `id` and `redacted`
     #[arg(long)]
     jsonl: bool,
-    /// Print what was found and where as JSON, without the secrets themselves
+    /// Print the position and rule of each secret as JSON
     #[arg(long, conflicts_with = "jsonl")]
     json: bool,
-    /// Rules to apply: more for committed text than for text only you read; `strict` hides all personal data,
-    /// however weak the evidence
+    /// Set of rules: for text that stays private, for committed text, or `strict` for all personal data
     #[arg(long, value_enum, default_value_t = For::Private, value_name = "WHICH")]
     r#for: For,
-    /// Say by exit code 7 that something was found
+    /// Exit with 7 if a secret was found
     #[arg(long)]
     check: bool,
 }

@@ -17,10 +17,12 @@ use crate::view::changes::line;
 use crate::view::style::{NAME, paint};
 use crate::world::World;
 
-/// Brings back memories that were put aside; what was learned and deleted is learned again at the next sync.
+/// Restore forgotten memories
+///
+/// A deleted memory that was learned from a session is relearned by the next sync.
 #[derive(Debug, Args)]
 pub struct RestoreArgs {
-    /// Ids, or their last characters (`throughline tombstones` lists them)
+    /// Ids of the memories (listed by `throughline list --forgotten`)
     #[arg(required = true, add = crate::complete::removed_ids())]
     id: Vec<String>,
     #[command(flatten)]
@@ -54,7 +56,7 @@ struct Restored {
 fn not_aside(id: &str) -> Failure {
     Failure::new(format!("no memory with the id {id} was put aside or deleted"))
         .code(exit::NOT_FOUND)
-        .hint("`throughline list --archived` and `throughline tombstones` show what can be brought back.")
+        .hint("`throughline list --archived` and `throughline list --forgotten` list them.")
 }
 
 /// Prints what would be restored.

@@ -29,17 +29,18 @@ const TURNS_MAX: usize = 200;
 /// Columns before the text of a session.
 const INDENT: usize = 4;
 
-/// Finds past sessions by what was said in them, with the command that resumes each; without words, the last ones.
+/// Find a past session and resume it
 ///
-/// At a terminal it asks which one to resume. Filters may stand among the words, as with `search`.
+/// Searches sessions by content and title, and prints the command that resumes each. At a terminal, asks which one to
+/// resume. Accepts the filters of `search`.
 #[derive(Debug, Args)]
 pub struct ResumeArgs {
-    /// Words that were said
+    /// Words in the session [default: list the latest sessions]
     words: Vec<String>,
-    /// Start Claude Code with the best session, or with that of this number
+    /// Resume the best match, or the one with this number
     #[arg(long, value_name = "NUMBER", num_args = 0..=1, require_equals = true, default_missing_value = "1", allow_negative_numbers = true, value_parser = crate::typed::count)]
     run: Option<usize>,
-    /// At most this many
+    /// Maximum number of sessions
     #[arg(long, short = 'n', default_value_t = 5, value_name = "COUNT", allow_negative_numbers = true, value_parser = crate::typed::count)]
     limit: usize,
     #[command(flatten)]

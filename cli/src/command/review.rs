@@ -37,53 +37,50 @@ pub mod made_by_rules;
 pub mod removal;
 pub mod verdict;
 
-/// Goes through the memories that need a decision of yours.
+/// Review memories that need a decision
 ///
-/// These are new since the last review, about files that changed since, contradicting one another, pending (not yet in the
-/// repository), or held back. At a terminal each is answered by a key; `j` and `k` go on and back, `u` undoes the last
-/// decisions, and accepting asks once more. The options decide about single memories, also in scripts.
+/// These are memories that are new since the last review, outdated, contradicting, pending or withheld. At a terminal,
+/// one key decides about each; `u` undoes the last decisions. The options decide about single memories, also in
+/// scripts.
 #[derive(Debug, Args)]
 pub struct ReviewArgs {
-    /// Accept this pending memory; may be repeated. One that contains something which looks like a credential needs
-    /// `ID@MARK`, as the list prints it: its text is still the one that was shown
+    /// Accept a pending memory (repeatable); ID@MARK if it may contain a credential
     #[arg(long, value_name = "ID", add = crate::complete::ids())]
     accept: Vec<String>,
-    /// Drop this pending memory for good; may be repeated
+    /// Reject a pending memory (repeatable)
     #[arg(long, value_name = "ID", add = crate::complete::ids())]
     reject: Vec<String>,
-    /// Make this accepted memory pending again: it is private, unless git has it; may be repeated
+    /// Make an accepted memory pending and, unless committed, private (repeatable)
     #[arg(long, value_name = "ID", add = crate::complete::ids())]
     hold: Vec<String>,
-    /// Confirm that this memory is still true although its files changed or a name in it is gone; may be repeated
+    /// Confirm a memory that may be outdated (repeatable)
     #[arg(long, value_name = "ID", add = crate::complete::ids())]
     keep: Vec<String>,
-    /// Put memories aside that rules made and nobody looked at
+    /// Archive unedited memories that earlier versions made by rules
     #[arg(long, hide_short_help = true)]
     drop_rules: bool,
     /// Accept all pending memories
     #[arg(long, conflicts_with_all = ["accept", "reject"])]
     accept_all: bool,
-    /// Give this memory, which was held back, like any other until its text changes; may be repeated. `ID@MARK`, as
-    /// `show` prints it, does so only if the text is still the one that was shown
+    /// Release a withheld memory until its text changes (repeatable); ID@MARK only in the shown text
     #[arg(long, value_name = "ID", add = crate::complete::ids())]
     release: Vec<String>,
-    /// This memory is true, and replaces what it differs from or repeats; may be repeated
+    /// Replace the memories that contradict or repeat this one (repeatable)
     #[arg(long, value_name = "ID", add = crate::complete::ids())]
     prefer: Vec<String>,
-    /// This memory and what it differs from are both true; may be repeated
+    /// Keep this memory and those that contradict or repeat it (repeatable)
     #[arg(long, value_name = "ID", add = crate::complete::ids())]
     both: Vec<String>,
-    /// Take values that became known as secrets out of this memory of yours, and out of what else is stored; may be repeated
+    /// Redact values in a memory that became known as secrets (repeatable)
     #[arg(long, hide_short_help = true, value_name = "ID", add = crate::complete::ids())]
     hide: Vec<String>,
-    /// Keep the values in this memory that became known as secrets: they are none, here and everywhere; may be repeated
+    /// Mark these values of a memory as no secrets (repeatable)
     #[arg(long, hide_short_help = true, value_name = "ID", add = crate::complete::ids())]
     keep_value: Vec<String>,
-    /// Let what Claude did to this memory hold: its file, as a tool call wrote it, is yours; or it is forgotten or replaced,
-    /// as Claude asked; may be repeated
+    /// Accept a change that Claude made to your memory (repeatable)
     #[arg(long, hide_short_help = true, value_name = "ID", add = crate::complete::ids())]
     agree: Vec<String>,
-    /// Undo what Claude did to this memory, and keep what you said in force; may be repeated
+    /// Undo a change that Claude made to your memory (repeatable)
     #[arg(long, hide_short_help = true, value_name = "ID", add = crate::complete::ids())]
     refuse: Vec<String>,
     #[command(flatten)]

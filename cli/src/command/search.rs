@@ -32,51 +32,50 @@ const PASSAGE_CHARS_MAX: usize = 500;
 const ANSWER_TOKENS_MAX: u32 = 1_200;
 const FITTING_MAX: usize = 40;
 
-/// Finds memories, and passages of earlier sessions.
+/// Find memories and passages of earlier sessions
 ///
-/// Words rank; "words in quotes" must occur like that; -word excludes; AND, OR, NOT and
-/// parentheses demand. Filters may be part of the text: kind:fix tag:ci path:src/a.rs session:3f2a
-/// since:2026-10-01 before:yesterday on:"last week" before:"the migration".
-/// A search that begins with a dash comes after `--`.
+/// TEXT contains words, "phrases", -excluded words, AND, OR, NOT and parentheses. Filters: kind:fix tag:ci
+/// path:src/a.rs session:3f2a since:2026-10-01 before:yesterday on:"last week" before:"the migration". Write a text
+/// that begins with a dash after `--`.
 #[derive(Debug, Args)]
 pub struct SearchArgs {
-    /// Words; in single quotes when there is a -word or a "phrase" among them
+    /// Words and filters, in single quotes if they contain "phrases" or -words
     #[arg(required_unless_present_any = ["kind", "tag", "path", "session", "since", "until"])]
     text: Vec<String>,
-    /// Only passages of sessions, as they were said (redacted)
+    /// Only passages of sessions (redacted)
     #[arg(long, conflicts_with = "kind")]
     turns: bool,
-    /// Thoughts of Claude in sessions (redacted), as far as its transcripts tell, instead of memories
+    /// Only Claude's thinking (redacted), as far as transcripts contain it
     #[arg(long, hide_short_help = true, conflicts_with_all = ["kind", "turns"])]
     thinking: bool,
-    /// Only this kind; may be repeated
+    /// Only memories of this kind (repeatable)
     #[arg(long, short = 'k', value_parser = crate::typed::kind, add = crate::complete::kinds())]
     kind: Vec<Kind>,
-    /// Only what has this tag; may be repeated
+    /// Only memories with this tag (repeatable)
     #[arg(long, short = 't', hide_short_help = true)]
     tag: Vec<String>,
-    /// Only what is about this file; may be repeated
+    /// Only results about this file (repeatable)
     #[arg(long, short = 'p')]
     path: Vec<String>,
-    /// Only of the Claude Code session whose id begins like this
+    /// Only of this session, by its id or the start or end of it
     #[arg(long, hide_short_help = true, value_name = "ID")]
     session: Option<String>,
-    /// Nothing older: a date, or for example "last week"
+    /// Only results since a date, such as 2026-10-01 or "last week"
     #[arg(long, value_name = "DATE")]
     since: Option<String>,
-    /// Nothing newer: a date, or for example "last week"
+    /// Only results until a date
     #[arg(long, hide_short_help = true, value_name = "DATE")]
     until: Option<String>,
-    /// In all your projects instead of this one (`throughline projects` lists them)
+    /// Search all of your projects
     #[arg(long, conflicts_with = "thinking")]
     all: bool,
-    /// Include memories that a newer one replaces
+    /// Include superseded memories
     #[arg(long, hide_short_help = true)]
     superseded: bool,
-    /// At most this many; without it as many as fit into 1,200 tokens
+    /// Maximum number of results [default: as many as fit into 1,200 tokens]
     #[arg(long, short = 'n', value_name = "COUNT", allow_negative_numbers = true, value_parser = crate::typed::count)]
     limit: Option<usize>,
-    /// Whole texts, of a passage its whole turn, instead of the place that fits
+    /// Print whole texts, and the whole turn of a passage
     #[arg(long, hide_short_help = true)]
     full: bool,
     /// Print JSON

@@ -10,27 +10,26 @@ use memory_store::store::{Privacy, create_folder, replace};
 use serde::Serialize;
 
 use crate::failure::{AtPath as _, Result};
+use crate::typed::WriteOptions;
 use crate::view;
 use crate::world::World;
 
-/// Lets your other projects recall this one's memories, where Claude asks all of them; off at first.
+/// Allow your other projects to recall from this one
+///
+/// Off by default. Without an argument, prints the current state.
 #[derive(Debug, Args)]
 pub struct ShareArgs {
-    /// Allow it or not; without a word, say how it is
+    /// Whether to allow it
     #[arg(value_enum)]
     what: Option<ShareAction>,
-    /// Say what would be done, and do nothing
-    #[arg(long)]
-    dry_run: bool,
-    /// Answer in JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    write: WriteOptions,
 }
 
 impl ShareArgs {
     /// Returns whether it decides something for the person.
     pub fn decides(&self, _: &World) -> bool {
-        self.what.is_some() && !self.dry_run
+        self.what.is_some() && !self.write.dry_run
     }
 }
 
@@ -44,9 +43,9 @@ struct ShareReport<'a> {
 /// State that is asked for.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum ShareAction {
-    /// Others may ask.
+    /// Allow recall from other projects
     On,
-    /// They may not.
+    /// Deny it
     Off,
 }
 
@@ -59,8 +58,8 @@ pub fn run(args: &ShareArgs, world: &World, out: &mut dyn Write) -> Result {
         ShareAction::On => "let your other projects ask for memories of this one",
         ShareAction::Off => "let no other project ask for memories of this one",
     });
-    if let Some(would) = would.filter(|_| args.dry_run) {
-        return view::would(&[would.to_owned()], args.json, out);
+    if let Some(would) = would.filter(|_| args.write.dry_run) {
+        return view::would(&[would.to_owned()], args.write.json, out);
     }
     match args.what {
         None => {}
@@ -76,7 +75,7 @@ pub fn run(args: &ShareArgs, world: &World, out: &mut dyn Write) -> Result {
         },
     }
     let shared = file.exists();
-    if args.json {
+    if args.write.json {
         return view::json(&ShareReport { root: &tree.root, shared }, out);
     }
     let root = tree.root.display();

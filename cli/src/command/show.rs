@@ -15,10 +15,12 @@ use crate::view::passage::WholeTurn;
 use crate::view::{self, MemoryView};
 use crate::world::World;
 
-/// Shows memories whole, and why one is held back or may be true no longer. `SESSION:TURN` shows a turn of a session.
+/// Show memories or turns of sessions in full
+///
+/// Also prints why a memory is withheld or may be outdated.
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// Ids, or their last characters, or SESSION:TURN; without any, a list to choose from at a terminal
+    /// Ids of memories, or SESSION:TURN [default: choose at the terminal]
     #[arg(add = crate::complete::ids())]
     id: Vec<String>,
     /// Print JSON

@@ -21,55 +21,51 @@ use crate::failure::{AtPath as _, Failure, Result};
 use crate::inspect::migrations;
 use crate::setup::{no_sessions, old_sessions, reader};
 use crate::stores::Stores;
+use crate::typed::WriteOptions;
 use crate::view::style::{CARE, QUIET, paint};
 use crate::view::{self, clock, plural};
 use crate::world::World;
 
-/// Turns what is new in the transcripts into memories.
+/// Learn from new transcripts now
 #[derive(Debug, Args)]
 pub struct SyncArgs {
     /// Also read all transcripts in this folder, as sessions of this project
     #[arg(long, value_name = "DIR", conflicts_with = "all")]
     from: Option<PathBuf>,
-    /// Take as this project's, or leave for good, sessions that were recorded at its path and may be those of another
-    /// project that was there before
+    /// Take or leave sessions of another project formerly at this path
     #[arg(long, value_enum, value_name = "WHAT", hide_short_help = true, conflicts_with = "all")]
     earlier: Option<EarlierSessions>,
-    /// Do so for every project on this machine
+    /// Sync all projects on this machine
     #[arg(long)]
     all: bool,
-    /// Read all sessions again, and build the index anew; what you wrote or deleted stays so
+    /// Read all sessions again and rebuild the index; your edits and deletions are kept
     #[arg(long)]
     rebuild: bool,
-    /// Ask the model again about parts of sessions that were set aside because they failed again and again
+    /// Retry parts of sessions on which the model failed repeatedly
     #[arg(long)]
     retry: bool,
-    /// How progress is shown on stderr
+    /// Form of the progress on stderr
     #[arg(long, value_enum, default_value = "auto", value_name = "FORM")]
     progress: OutputForm,
-    /// List what would be done, and do nothing
-    #[arg(long)]
-    dry_run: bool,
-    /// Also rewrite or remove committed memory files that the last sync withheld (`--dry-run` lists them)
+    /// Apply withheld changes to committed memory files (listed by --dry-run)
     #[arg(long, conflicts_with = "dry_run")]
     apply: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    write: WriteOptions,
 }
 
 impl SyncArgs {
     /// Returns whether it decides something for the person.
     pub fn decides(&self, _: &World) -> bool {
-        !self.dry_run && (self.from.is_some() || self.earlier.is_some() || self.apply)
+        !self.write.dry_run && (self.from.is_some() || self.earlier.is_some() || self.apply)
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum OutputForm {
-    /// A bar on a terminal, lines elsewhere
+    /// A bar on a terminal, otherwise lines
     Auto,
-    /// One JSON object a line
+    /// One JSON object per line
     Json,
     /// Nothing
     Off,
@@ -78,9 +74,9 @@ enum OutputForm {
 /// Decision about sessions that may be another project's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum EarlierSessions {
-    /// They are this project's
+    /// Treat them as this project's
     Take,
-    /// They are not, and are not named any more
+    /// Ignore them from now on
     Leave,
 }
 
@@ -99,7 +95,7 @@ struct SyncOutcome<'a> {
 pub fn run(args: &SyncArgs, world: &World, out: &mut dyn Write) -> Result {
     may_learn(world)?;
     let trees = if args.all { all(world)? } else { vec![world.tree()?] };
-    if args.dry_run {
+    if args.write.dry_run {
         let mut told = Vec::new();
         for tree in &trees {
             let transcripts = discover::transcripts(&world.dirs, tree)?.transcripts.len();
@@ -110,7 +106,7 @@ pub fn run(args: &SyncArgs, world: &World, out: &mut dyn Write) -> Result {
                 told.push(format!("with --apply, rewrite or remove {file}"));
             }
         }
-        return view::would(&told, args.json, out);
+        return view::would(&told, args.write.json, out);
     }
     if let Some(folder) = &args.from {
         discover::check_folder(folder).map_err(|error| match folder.exists() {
@@ -128,7 +124,7 @@ pub fn run(args: &SyncArgs, world: &World, out: &mut dyn Write) -> Result {
         if let Some(folder) = &from {
             found.extend(discover::transcripts_in(folder)?.transcripts);
         }
-        let told: &mut dyn Write = if args.json { &mut std::io::sink() } else { &mut *out };
+        let told: &mut dyn Write = if args.write.json { &mut std::io::sink() } else { &mut *out };
         old_sessions::keep(world, tree, &found, told)?;
     }
     let roots: Vec<&Path> = trees.iter().map(|tree| tree.root.as_path()).collect();
@@ -155,7 +151,7 @@ pub fn run(args: &SyncArgs, world: &World, out: &mut dyn Write) -> Result {
                 let elsewhere_in_project = stores.elsewhere(&project);
                 let outcome =
                     SyncOutcome { root: &tree.root, report, counts, elsewhere_in_project };
-                if !args.json {
+                if !args.write.json {
                     show(&outcome, args.all, out)?;
                     if stores.settings.llm.is_none() {
                         writeln!(out, "{}", paint(QUIET, reader::WITHOUT_MODEL))?;
@@ -175,7 +171,7 @@ pub fn run(args: &SyncArgs, world: &World, out: &mut dyn Write) -> Result {
             Err(failure) => return Err(failure),
         }
     }
-    if args.json {
+    if args.write.json {
         view::json(&done, out)?;
     }
     match failures.into_iter().reduce(|mut first, next| {
@@ -338,7 +334,7 @@ pub fn show_rest(report: &SyncReport, out: &mut dyn Write) -> Result {
         let count = report.tombstoned;
         writeln!(
             out,
-            "{count} left out because somebody removed them (`throughline tombstones`)."
+            "{count} left out because they were removed before (`throughline list --forgotten`)."
         )?;
     }
     if report.expired > 0 {

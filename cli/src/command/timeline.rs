@@ -1,13 +1,15 @@
-//! `throughline timeline`: the events of each day, and open items.
+//! `throughline timeline`: the events of each day, open items, and handoffs.
 
 use std::collections::BTreeMap;
 use std::io::Write;
 
 use clap::Args;
+use memory_store::handoff::Handoff;
 use memory_store::ledger::Reason;
 use memory_store::store::Stored;
 use memory_store::{Kind, MemoryId, Timestamp, short_session};
 use processor::extract::session_record::RejectedCall;
+use processor::handoff::FORGOTTEN_DAYS;
 use processor::session_records::{self, OpenItem, OpenKind, open_items};
 use processor::transcript::Speaker;
 use serde::Serialize;
@@ -19,17 +21,23 @@ use crate::view::style::{BAD, CARE, GOOD, NAME, QUIET, STRONG, paint};
 use crate::view::{self, clock, plain, plural, wrap};
 use crate::world::World;
 
-/// Shows day by day which sessions there were, and which memories were learned, replaced and forgotten.
-///
-/// With --open it lists the questions, tasks and failing commands that sessions left and no later session settled.
+/// Number of days shown by default.
+const DAYS_SHOWN: usize = 7;
+/// Number of handoffs shown by default.
+const HANDOFFS_SHOWN: usize = 3;
+
+/// Show sessions and changes to memories by day
 #[derive(Debug, Args)]
 pub struct TimelineArgs {
-    /// At most this many days, the last ones on which something happened
-    #[arg(long, short = 'n', default_value_t = 7, value_name = "COUNT", allow_negative_numbers = true, value_parser = crate::typed::count)]
-    limit: usize,
-    /// List what is still open instead, the latest first
+    /// Maximum number of days with events [default: 7], or of sessions with --handoff [default: 3]
+    #[arg(long, short = 'n', value_name = "COUNT", allow_negative_numbers = true, value_parser = crate::typed::count)]
+    limit: Option<usize>,
+    /// List open questions, open tasks and failing commands, newest first
     #[arg(long, conflicts_with_all = ["limit", "by"])]
     open: bool,
+    /// Print the state in which the last sessions left the work, as Markdown
+    #[arg(long, conflicts_with_all = ["open", "by"])]
+    handoff: bool,
     #[command(flatten)]
     sessions: SessionFilter,
     /// Print JSON
@@ -87,6 +95,9 @@ pub fn run(args: &TimelineArgs, world: &World, out: &mut dyn Write) -> Result {
     if args.open {
         return open(args, &stores, out);
     }
+    if args.handoff {
+        return handoff(args, &stores, out);
+    }
     let days = days(args, &stores)?;
     if args.json {
         return view::json(&days, out);
@@ -129,6 +140,23 @@ fn open(args: &TimelineArgs, stores: &Stores, out: &mut dyn Write) -> Result {
         writeln!(out, "{}  {}  {}  {text}", paint(QUIET, at), paint(NAME, id), paint(CARE, kind))?;
     }
     Ok(())
+}
+
+/// Prints the handoffs of the last sessions.
+fn handoff(args: &TimelineArgs, stores: &Stores, out: &mut dyn Write) -> Result {
+    let mut left = Handoff::read(&stores.state().handoff);
+    left.sessions.truncate(args.limit.unwrap_or(HANDOFFS_SHOWN));
+    if args.json {
+        return view::json(&left, out);
+    }
+    if left.sessions.is_empty() {
+        writeln!(
+            out,
+            "No session of the last {FORGOTTEN_DAYS} days changed or left anything open here. `throughline sync` reads \
+             new transcripts, `throughline timeline` shows all sessions."
+        )?;
+    }
+    left.sessions.iter().try_for_each(|session| view::handoff::show(session, out))
 }
 
 /// Columns of the kind of an open item.
@@ -174,7 +202,8 @@ fn days(args: &TimelineArgs, stores: &Stores) -> Result<Vec<Day>> {
         let change = MemoryChange { at, id, short, title, kind: None, by: None, reason };
         on(at, &mut |day| day.forgotten.push(change.clone()));
     }
-    let mut days: Vec<Day> = days.into_values().rev().take(args.limit).collect();
+    let mut days: Vec<Day> =
+        days.into_values().rev().take(args.limit.unwrap_or(DAYS_SHOWN)).collect();
     for day in &mut days {
         for changes in [&mut day.learned, &mut day.replaced, &mut day.forgotten] {
             changes.sort_by_key(|change| (change.at, change.id));

@@ -20,25 +20,21 @@ use crate::view::style::{QUIET, paint};
 use crate::view::{self, MemoryView};
 use crate::world::World;
 
-/// Vouches for this project's memory folder, so that it is read; then shows the memories in it that are from the
-/// repository, and releases them.
+/// Trust the memory folder of a repository
 ///
-/// Memories that this machine did not learn, write or release are labelled as from the repository wherever they are
-/// given. They are never told as your wishes, and only conventions among them are given at a session's start. With
-/// `pulled = "reviewed"` in your settings they are not given at all. A release is for the text that was shown: a text
-/// that is changed later is from the repository again. What looks like an order to Claude is held back until
-/// `throughline review --release`.
+/// Then lists the memories that are not from this machine, and asks whether to release them. Until their release they
+/// are labelled wherever they are injected and never reported as your wishes; at the start of a session only
+/// conventions among them are injected. With `pulled = "reviewed"` in your settings they are not injected at all. A
+/// release ends when the text changes. Memories that resemble an instruction to Claude are withheld until `throughline
+/// review --release`.
 #[derive(Debug, Args)]
 pub struct TrustArgs {
-    /// The working tree; without it, the current one
+    /// Working tree [default: the current one]
     dir: Option<PathBuf>,
-    /// Release without asking
-    #[arg(long, short)]
-    yes: bool,
-    /// Vouch for the folder and release nothing, without asking
+    /// Trust the folder without releasing memories
     #[arg(long, conflicts_with_all = ["yes", "revoke"])]
     no_release: bool,
-    /// Read the memory folder no more; its files stay where they are
+    /// Revoke trust in this folder; files are kept
     #[arg(long, conflicts_with = "yes")]
     revoke: bool,
     #[command(flatten)]
@@ -65,7 +61,7 @@ pub fn run(args: &TrustArgs, world: &World, out: &mut dyn Write) -> Result {
         return revoke(args, world, folder, out);
     }
     let known = Tree::find(&world.dirs, &folder);
-    if !args.yes && !args.no_release && !world.interactive {
+    if !args.write.yes && !args.no_release && !world.interactive {
         return show_unanswered(args, world, &folder, known, out);
     }
     let (tree, is_new) = match known {
@@ -154,12 +150,12 @@ struct ReleasedMemory<'a> {
 fn release(args: &TrustArgs, stores: &Stores, is_new: bool, out: &mut dyn Write) -> Result {
     let unreleased = stores.unreleased()?;
     if args.write.json {
-        if args.yes {
+        if args.write.yes {
             release_all(stores, &unreleased)?;
         }
         let views = unreleased.iter().map(|stored| ReleasedMemory {
-            memory: MemoryView::from(stored).labelled(!args.yes),
-            released: args.yes,
+            memory: MemoryView::from(stored).labelled(!args.write.yes),
+            released: args.write.yes,
         });
         return view::json(&views.collect::<Vec<_>>(), out);
     }
@@ -179,14 +175,14 @@ fn release(args: &TrustArgs, stores: &Stores, is_new: bool, out: &mut dyn Write)
     }
     writeln!(out)?;
     out.flush()?;
-    if !args.yes && !stores.world.interactive {
+    if !args.write.yes && !stores.world.interactive {
         writeln!(
             out,
             "`throughline trust --yes` releases them as they are now. Until then each is labelled \"{LABEL}\"."
         )?;
         return Ok(());
     }
-    if !args.yes && !ask::confirm(&stores.world, "Release them as they are shown?", false)? {
+    if !args.write.yes && !ask::confirm(&stores.world, "Release them as they are shown?", false)? {
         return Err(ask::declined(&stores.world, "Nothing was released."));
     }
     release_all(stores, &unreleased)?;

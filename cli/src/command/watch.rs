@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use memory_store::background;
 use memory_store::mode::Mode;
 use processor::transcript::SOURCE;
@@ -11,17 +11,21 @@ use processor::watch::{self, Options, Pace, Waker};
 
 use crate::exit;
 use crate::failure::{Failure, Result};
+use crate::setup::login_service;
+use crate::typed::WriteOptions;
 use crate::view;
 use crate::world::World;
 
-/// Learns from the sessions of all projects that are set up while they run, without any hook.
+/// Learn from running sessions, without hooks
 ///
-/// It runs until it is interrupted, at low priority, once for each user; a second one ends with exit
-/// code 8. docs/usage.md has a unit of systemd and an agent of launchd that start it whenever you log in.
+/// Reads the sessions of all projects at low priority until interrupted. Runs once for each user; a second instance
+/// exits with 8.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct WatchArgs {
-    /// Look every so many seconds instead of waiting for the operating system's word, where that does not come,
-    /// as on a network drive
+    #[command(subcommand)]
+    action: Option<WatchAction>,
+    /// Poll every so many seconds [default: 10] where file events are not available, such as on network drives
     #[arg(
         long,
         value_name = "SECONDS",
@@ -31,13 +35,29 @@ pub struct WatchArgs {
         value_parser = clap::value_parser!(u64).range(1..=86_400)
     )]
     poll: Option<u64>,
-    /// Say what would be done, and do nothing
+    /// Report the changes without making them
     #[arg(long)]
     dry_run: bool,
 }
 
+#[derive(Debug, Subcommand)]
+enum WatchAction {
+    /// Write a systemd unit or launchd agent that starts `throughline watch` at login
+    Install(WriteOptions),
+}
+
+impl WatchArgs {
+    /// Returns whether it decides something for the person: a program that starts at each login.
+    pub fn decides(&self, _: &World) -> bool {
+        matches!(self.action, Some(WatchAction::Install(write)) if !write.dry_run)
+    }
+}
+
 /// Runs the command.
 pub fn run(args: &WatchArgs, world: &World, out: &mut dyn Write) -> Result {
+    if let Some(WatchAction::Install(write)) = args.action {
+        return login_service::install(write, world, out);
+    }
     if world.mode != Mode::Full {
         return Err(Failure::new("nothing is learned here: THROUGHLINE, CI or a cloud session")
             .hint("Set THROUGHLINE=full to learn here."));

@@ -33,30 +33,30 @@ pub fn nothing(session: Option<&str>) -> String {
     }
 }
 
-/// Explains why memories were given to Claude, or were not.
+/// Explain why memories were injected, or were not
 ///
-/// Without arguments, the last injections with their reasons. With a prompt, what it would bring, and why not more. With
-/// the id of a memory, when it was given, and how it did at the last prompts.
+/// Without arguments, prints the last injections with their reasons. With a prompt, prints what it would inject. With
+/// an id, prints when that memory was injected.
 #[derive(Debug, Args)]
 pub struct WhyArgs {
-    /// A prompt to try, or the id of a memory
+    /// Prompt to try, or id of a memory
     query: Vec<String>,
-    /// Take the text as the path of a file that Claude reads or edits
+    /// Treat the text as the path of a file that Claude reads or edits
     #[arg(long, requires = "query", conflicts_with = "error")]
     file: bool,
-    /// Take the text as the output of a command that failed
+    /// Treat the text as the output of a failed command
     #[arg(long, requires = "query")]
     error: bool,
-    /// How many injections, or memories that the text would not bring
+    /// Maximum number of injections, or of memories not injected
     #[arg(long, short = 'n', default_value_t = 5, value_name = "COUNT", allow_negative_numbers = true, value_parser = crate::typed::count)]
     limit: usize,
-    /// Only of the Claude Code session whose id begins like this
+    /// Only of this session, by its id or the start or end of it
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// Show the scores, too: what each is the sum of, and what the gate needed
+    /// Print scores, their parts and the thresholds of the gate
     #[arg(long)]
     scores: bool,
-    /// Print JSON, which has the scores
+    /// Print JSON, including scores
     #[arg(long)]
     json: bool,
 }

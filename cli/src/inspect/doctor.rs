@@ -14,40 +14,59 @@ use std::io::Write;
 use clap::Args;
 
 use self::check::{CheckState, HealthCheck};
-use super::migrations;
+use super::{migrations, secrets, selftest};
 use crate::exit;
 use crate::failure::{Failure, Result};
+use crate::typed::WriteOptions;
 use crate::view;
 use crate::view::style::{BAD, CARE, GOOD, NAME, paint};
 use crate::world::World;
 
-/// Checks every part, from Claude Code's settings to the index, and says how to mend what is broken.
+/// Check every part of the installation
+///
+/// Checks everything from Claude Code's settings to the index, and prints a remedy for each fault.
 #[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("check"))]
 pub struct DoctorArgs {
-    /// Show the formats of the stores, the migrations that ran or are pending, and backups
-    #[arg(long)]
+    /// Run all programs on a sample session in a temporary home
+    #[arg(long, group = "check")]
+    selftest: bool,
+    /// Search memories, archive, receipts, caches and logs for secrets (`gitleaks git` searches git's history)
+    #[arg(long, group = "check")]
+    secrets: bool,
+    /// Redact the secrets found by --secrets
+    #[arg(long, requires = "secrets")]
+    fix: bool,
+    /// Show the formats of the stores, finished and pending migrations, and backups
+    #[arg(long, group = "check")]
     migrations: bool,
-    /// Put this backup of a migration back
+    /// Restore a backup of a migration
     #[arg(long, value_name = "NAME", requires = "migrations")]
     restore: Option<String>,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    write: WriteOptions,
 }
 
 impl DoctorArgs {
-    /// Returns whether it decides something for the person: a backup replaces what they have.
+    /// Returns whether it decides something for the person: it rewrites their files.
     pub const fn decides(&self, _: &World) -> bool {
-        self.restore.is_some()
+        (self.restore.is_some() || self.fix) && !self.write.dry_run
     }
 }
 
 /// Runs the command.
 pub fn run(args: &DoctorArgs, world: &World, out: &mut dyn Write) -> Result {
-    match &args.restore {
-        Some(name) => migrations::restore(name, world, args.json, out),
-        None if args.migrations => migrations::report(world, args.json, out),
-        None => tell(&checks::all(world, world.tree()), args.json, out),
+    let WriteOptions { json, dry_run, .. } = args.write;
+    if let Some(name) = &args.restore {
+        migrations::restore(name, args.write, world, out)
+    } else if args.migrations {
+        migrations::report(world, json, out)
+    } else if args.secrets {
+        secrets::run(args.fix && !dry_run, json, world, out)
+    } else if args.selftest {
+        tell(&selftest::checks(world)?, json, out)
+    } else {
+        tell(&checks::all(world, world.tree()), json, out)
     }
 }
 

@@ -15,6 +15,7 @@ use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::setup::claude::record::PROGRAM;
 use crate::setup::claude::upgrade::upgrade;
+use crate::typed::WriteOptions;
 use crate::view::style::{CARE, NAME, QUIET, paint};
 use crate::view::{self, clock, plural};
 use crate::world::World;
@@ -249,7 +250,7 @@ struct WentBack {
 }
 
 /// Restores a backup.
-pub fn restore(name: &str, world: &World, json: bool, out: &mut dyn Write) -> Result {
+pub fn restore(name: &str, write: WriteOptions, world: &World, out: &mut dyn Write) -> Result {
     for site in sites(world)? {
         let backups = site.state()?.backups;
         if !backups.iter().any(|kept| kept.name == name && !kept.is_unfinished) {
@@ -260,9 +261,13 @@ pub fn restore(name: &str, world: &World, json: bool, out: &mut dyn Write) -> Re
                 .code(exit::LOCKED)
                 .hint("Wait for it, or keep the next ones from starting by `throughline off`."));
         }
+        if write.dry_run {
+            let told = format!("restore the backup {name} of {}", view::path(site.folder()));
+            return view::would(&[told], write.json, out);
+        }
         let done = migrate::go_back(&site, name, world.now)?;
         let went = WentBack { folder: site.folder(), files: done.files, left: done.left };
-        if json {
+        if write.json {
             return view::json(&went, out);
         }
         writeln!(out, "Put back: {} of {}.", plural(went.files, "file"), view::path(&went.folder))?;

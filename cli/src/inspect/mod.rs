@@ -1,9 +1,9 @@
-//! Commands that check and count: `status`, `doctor`, `selftest` and `audit`.
+//! Commands that check and count: `status` and `doctor`.
 
-pub mod audit;
 pub mod damage;
 pub mod doctor;
 pub mod migrations;
+pub mod secrets;
 pub mod selftest;
 pub mod stats;
 pub mod status;

@@ -1,18 +1,15 @@
-//! `throughline selftest`: runs a sample session through processor, hooks, recall and MCP server, in a temporary home.
+//! `throughline doctor --selftest`: runs a sample session through processor, hooks, recall and MCP server, in a temporary home.
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use clap::Args;
 use memory_store::Timestamp;
 use memory_store::layout::MODELS_VARIABLE;
 use serde_json::{Value, json};
 
-use super::doctor;
 use super::doctor::check::HealthCheck;
 use crate::answer;
 use crate::failure::{AtPath as _, Result};
@@ -38,19 +35,9 @@ const QUESTION: &str = "Should the amounts of an invoice be floats or integer ce
 /// Id of the sample session.
 const SESSION: &str = "5e1f7e57-0000-4000-8000-000000000001";
 
-/// Tries the whole chain on a made-up session, in a temporary home; nothing of yours is read or changed.
-#[derive(Debug, Args)]
-pub struct SelftestArgs {
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-}
-
-/// Runs the command.
-pub fn run(args: &SelftestArgs, world: &World, out: &mut dyn Write) -> Result {
-    let chain = Chain::new(world)?;
-    let checks = chain.checks();
-    doctor::tell(&checks, args.json, out)
+/// Runs the chain of programs.
+pub fn checks(world: &World) -> Result<Vec<HealthCheck>> {
+    Ok(Chain::new(world)?.checks())
 }
 
 /// The programs, with a separate home and project.

@@ -44,10 +44,10 @@ const LATEST_MAX: usize = 3;
 /// Columns before the text of a line of the overview.
 const LABEL_COLUMNS: usize = 12;
 
-/// Shows what is stored for this project, when sessions were last read, what waits, and what failed.
+/// Show what is stored, what is due and what failed
 #[derive(Debug, Args)]
 pub struct StatusArgs {
-    /// Add numbers: memories by month, what was given and what came of it, times of hooks, cost of models
+    /// Add memories by month, injections and their outcomes, durations of hooks and costs of models
     #[arg(long)]
     stats: bool,
     /// Print JSON

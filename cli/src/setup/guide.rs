@@ -18,13 +18,13 @@ use crate::world::World;
 /// One of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Guide {
-    /// A skill that says when to use memory
+    /// Skill for Claude: when to use memory
     Skill,
-    /// A paragraph about it in AGENTS.md
+    /// Paragraph in AGENTS.md: when to use memory
     Agents,
-    /// Rules that allow recall, `search_sessions` and status without asking
+    /// Permission rules for the read-only tools
     Rules,
-    /// A merge driver for memory files: .gitattributes, and this repository's git configuration
+    /// Merge driver for memory files, in .gitattributes and git's configuration
     MergeDriver,
 }
 

@@ -29,6 +29,7 @@ use crate::command::{sync, trust};
 use crate::failure::{Failure, Result};
 use crate::inspect::doctor::{folders, programs};
 use crate::inspect::migrations;
+use crate::typed::WriteOptions;
 use crate::view;
 use crate::view::style::{CARE, QUIET, STRONG, paint};
 use crate::view::wrap::{self, Wrapped};
@@ -65,21 +66,22 @@ pub fn run(args: &InitArgs, world: &World, out: &mut dyn Write) -> Result {
     let root = world.root();
     guide::check(&args.guides, args.no_register)?;
     // Without a terminal the plan is that of `--yes`, and is only shown.
-    let is_unanswered = !args.yes && !args.preview && !world.interactive;
-    let args = &InitArgs { yes: args.yes || is_unanswered, ..args.clone() };
-    let only_shows = args.dry_run || is_unanswered;
-    let shown = |message: &str| match args.dry_run {
+    let is_unanswered = !args.write.yes && !args.preview && !world.interactive;
+    let write = WriteOptions { yes: args.write.yes || is_unanswered, ..args.write };
+    let args = &InitArgs { write, ..args.clone() };
+    let only_shows = args.write.dry_run || is_unanswered;
+    let shown = |message: &str| match args.write.dry_run {
         true => Ok(()),
         false => Err(ask::unanswered(message)),
     };
     if args.register_only {
         let scope = args.settings.unwrap_or(SettingsScope::User);
         if only_shows {
-            view::would(&registrations(args, world, scope, &root), args.json, out)?;
+            view::would(&registrations(args, world, scope, &root), args.write.json, out)?;
             return shown("nothing was registered");
         }
         let registered = register(world, scope, &root)?;
-        if args.json {
+        if args.write.json {
             return view::json(&registered, out);
         }
         writeln!(out, "{}", paint(STRONG, "Registered with Claude Code"))?;
@@ -90,23 +92,23 @@ pub fn run(args: &InitArgs, world: &World, out: &mut dyn Write) -> Result {
     }
     super::refuse_home(world, &root)?;
     if args.preview {
-        return preview::run(world, &processor::git::observe(&root), args.json, out);
+        return preview::run(world, &processor::git::observe(&root), args.write.json, out);
     }
     let plan = SetupPlan::of(args, world, &root)?;
     if only_shows {
-        match args.json {
+        match args.write.json {
             true => view::json(&plan, out)?,
             false => plan.show(world, true, out)?,
         }
         return shown("nothing was set up");
     }
-    if !args.json {
+    if !args.write.json {
         return set_up(args, world, &plan, out).map(drop);
     }
     // The plan has to be visible above a question.
     let mut stderr = anstream::stderr();
     let mut stderr = Wrapped::new(&mut stderr, wrap::columns(&Term::stderr()));
-    let is_asked = world.interactive && !args.yes;
+    let is_asked = world.interactive && !args.write.yes;
     let told: &mut dyn Write = if is_asked { &mut stderr } else { &mut std::io::sink() };
     let done = set_up(args, world, &plan, told)?;
     told.flush()?;
@@ -143,7 +145,7 @@ fn set_up(args: &InitArgs, world: &World, plan: &SetupPlan, out: &mut dyn Write)
     if registers {
         register::check(world, scope, root)?;
     }
-    let question = plan.question().filter(|_| !args.yes);
+    let question = plan.question().filter(|_| !args.write.yes);
     plan.show(world, plan.asks.is_some() || question.is_some(), out)?;
     if let Some((question, failure)) = question
         && !ask::confirm(world, &question, true)?

@@ -13,6 +13,7 @@ pub mod guide;
 pub mod init;
 pub mod init_options;
 pub mod installation;
+pub mod login_service;
 pub mod merge_setup;
 pub mod no_sessions;
 pub mod old_sessions;

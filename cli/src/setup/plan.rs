@@ -120,7 +120,7 @@ impl SetupPlan {
         let moves = before.is_some_and(|before| before != memories);
         let is_open = args.llm.is_none() && chosen.is_some() && joins.is_none() && !moves;
         let offers =
-            (is_open && world.interactive && !args.yes).then(|| Offers::find(world, &found));
+            (is_open && world.interactive && !args.write.yes).then(|| Offers::find(world, &found));
         let mut warnings =
             offers.as_ref().map_or_else(Vec::new, |offers| offers.refused().to_vec());
         if let (Some(_), Some(scope)) = (&plugin, registered) {

@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use super::elsewhere;
 use super::reader::WITHOUT_MODEL;
-use crate::command::{handoff, sync};
+use crate::command::sync;
 use crate::failure::{AtPath as _, Failure, Result};
 use crate::sessions::{self, TypedPrompt};
 use crate::view::style::{CARE, QUIET, STRONG, paint};
@@ -158,7 +158,7 @@ pub fn show(preview: &InitPreview, out: &mut dyn Write) -> Result {
     writeln!(out, "{}", paint(STRONG, format_args!("What a session would be told, from {read}")))?;
     if let Some(left) = &preview.handoff {
         writeln!(out, "\n{}\n", paint(STRONG, "When it begins: where the work was left"))?;
-        handoff::show(left, out)?;
+        view::handoff::show(left, out)?;
     }
     if preview.examples.is_empty() {
         writeln!(out, "No prompt of this history is answered by a session before it.\n")?;

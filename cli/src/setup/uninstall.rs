@@ -28,22 +28,17 @@ const INSTALLED: [&str; 5] = ["LICENSE", "NOTICE", "CHANGELOG.md", "ORIGIN", "MO
 /// Prefixes of the embedder's files.
 const MODELS: [&str; 2] = ["table-v", "transformer-v"];
 
-/// Takes out what `init` put into Claude Code's files and those of all projects, and what the documentation tells you to
-/// add: hooks, MCP server, status line, skill, paragraphs, rules, merge driver, checks of commits,
-/// completions, manual pages. Memories stay. What is written in a way of yours is named with its line.
+/// Remove Throughline from Claude Code and all projects
 ///
-/// Run it before you delete the programs: Claude Code notes an error for each hook whose program is
-/// gone.
+/// Removes hooks, MCP server, status line, skill, paragraphs, rules, merge driver, commit checks, completions and
+/// manual pages. Memories and archive are kept. Prints the line of each part that has to be removed by hand. Run it
+/// before you delete the programs: Claude Code reports an error for each hook whose program is missing.
 #[derive(Debug, Args)]
 pub struct UninstallArgs {
-    /// Also delete what was derived and archived on this machine: index, archive, trust, receipts,
-    /// your own memories and those of private projects, your settings. Memories in repositories and the programs' own
-    /// files stay. It is shown before it is asked for, and nothing is done unless you agree
+    /// Also delete index, archive, trust, receipts, settings, your own memories and those of private projects; asks
+    /// first
     #[arg(long)]
     purge: bool,
-    /// Ask nothing
-    #[arg(long, short = 'y')]
-    yes: bool,
     #[command(flatten)]
     write: WriteOptions,
 }
@@ -82,7 +77,7 @@ pub fn run(args: &UninstallArgs, world: &World, out: &mut dyn Write) -> Result {
     }
     let told: &mut dyn Write = if args.write.json { &mut std::io::sink() } else { &mut *out };
     // Asked first, so that nothing has changed if the user declines.
-    if args.purge && !args.yes {
+    if args.purge && !args.write.yes {
         show_purge(world, told)?;
         if !ask::confirm(world, "Uninstall and delete all of this?", false)? {
             return Err(ask::declined(world, "nothing was changed"));

@@ -25,22 +25,22 @@ use crate::world::World;
 /// Memories that are asked for.
 #[derive(Debug, Default, Args)]
 pub struct ListFilter {
-    /// Only this kind; may be repeated
+    /// Only memories of this kind (repeatable)
     #[arg(long, short = 'k', value_parser = crate::typed::kind, add = crate::complete::kinds(), value_name = "KIND")]
     kind: Vec<Kind>,
-    /// Only what has this tag; may be repeated
+    /// Only memories with this tag (repeatable)
     #[arg(long, short = 't', value_name = "TAG")]
     tag: Vec<String>,
-    /// Only what is about this file or folder, or about paths that begin like this
+    /// Only memories about this file or folder, or about paths with this prefix
     #[arg(long, short = 'p', value_name = "PATH")]
     path: Option<String>,
-    /// Only those that `forget` put aside; `throughline restore ID` brings one back
+    /// List archived memories instead, which `throughline restore ID` restores
     #[arg(long)]
     archived: bool,
-    /// Also those that a newer one replaces, that expired, or that a review turned down
+    /// Include superseded, expired and rejected memories
     #[arg(long)]
     all: bool,
-    /// At most this many
+    /// Maximum number of memories
     #[arg(long, short = 'n', value_name = "COUNT", allow_negative_numbers = true, value_parser = crate::typed::count)]
     limit: Option<usize>,
 }

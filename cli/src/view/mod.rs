@@ -14,6 +14,7 @@ use crate::failure::Result;
 pub mod changes;
 pub mod clock;
 pub mod given;
+pub mod handoff;
 pub mod known;
 pub mod listing;
 pub mod memory;

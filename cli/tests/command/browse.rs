@@ -108,7 +108,7 @@ fn a_held_memory_is_accepted_after_one_question_and_put_back_by_one_key() {
     assert_eq!(memory_files(&machine), before, "byte for byte");
     browsed(&machine, "ayq");
     assert_eq!(accepted(), 1);
-    assert_eq!(machine.ok(&["tombstones", "--json"]).trim(), "[]");
+    assert_eq!(machine.ok(&["list", "--forgotten", "--json"]).trim(), "[]");
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn the_last_decisions_are_undone_one_after_the_other() {
     assert_eq!(memory_files(&machine), all, "byte for byte");
     machine.ok(&["sync"]);
     assert_eq!(memory_files(&machine), all);
-    assert_eq!(machine.ok(&["tombstones", "--json"]).trim(), "[]");
+    assert_eq!(machine.ok(&["list", "--forgotten", "--json"]).trim(), "[]");
 }
 
 #[test]

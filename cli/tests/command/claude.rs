@@ -108,7 +108,7 @@ fn a_command_that_decides_for_the_person_needs_one() {
     let machine = project();
     machine.ok(&["add", RULE]);
     let rule = id_of(&machine, RULE);
-    let refused: [&[&str]; 28] = [
+    let refused: [&[&str]; 27] = [
         &["trust", "--yes"],
         &["trust", "--revoke"],
         &["review", "--release", &rule],
@@ -121,7 +121,6 @@ fn a_command_that_decides_for_the_person_needs_one() {
         &["purge", "--everything", "--yes"],
         &["config", "llm", "claude"],
         &["config", "llm", "rules"],
-        &["config", "--no-llm"],
         &["config", "set", "review", "false"],
         &["config", "set", "pulled", "all"],
         &["config", "set", "redact.personal", "[]"],
@@ -132,7 +131,7 @@ fn a_command_that_decides_for_the_person_needs_one() {
         &["on"],
         &["restore", &rule],
         &["link", "x"],
-        &["audit", "--fix"],
+        &["doctor", "--secrets", "--fix"],
         &["init", "--yes", "--private"],
         &["init", "--yes", "--earlier", "take"],
         &["sync", "--earlier", "take"],
@@ -155,7 +154,7 @@ fn a_command_that_decides_for_the_person_needs_one() {
         &["config", "set", "start_tokens", "900"],
         &["sync"],
         &["list"],
-        &["audit"],
+        &["doctor", "--secrets"],
     ];
     for args in allowed {
         let said = machine.run_by_claude(args);

@@ -44,7 +44,7 @@ fn a_review_undoes_its_decisions_one_after_the_other() {
     assert_eq!(memory_files(&machine), before, "byte for byte");
     machine.ok(&["sync"]);
     assert_eq!(memory_files(&machine), before);
-    assert_eq!(machine.ok(&["tombstones", "--json"]).trim(), "[]");
+    assert_eq!(machine.ok(&["list", "--forgotten", "--json"]).trim(), "[]");
     assert_eq!(waiting(&machine).len(), count, "each is asked about again");
 }
 
@@ -63,7 +63,7 @@ fn a_memory_that_was_dropped_comes_back_with_what_a_person_wrote_into_its_file()
     answers.push((KEYS, "q"));
     machine.at_terminal(&["review"], &answers);
     assert_eq!(memory_files(&machine), before, "byte for byte");
-    assert_eq!(machine.ok(&["tombstones", "--json"]).trim(), "[]");
+    assert_eq!(machine.ok(&["list", "--forgotten", "--json"]).trim(), "[]");
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_review_that_is_killed_keeps_the_decisions_so_far() {
     assert_eq!(code, None, "{shown}");
     assert_eq!(accepted(&machine).len(), 1);
     assert_eq!(waiting(&machine).len(), count - 1);
-    assert_eq!(machine.ok(&["tombstones", "--json"]).trim(), "[]");
+    assert_eq!(machine.ok(&["list", "--forgotten", "--json"]).trim(), "[]");
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn an_accepted_memory_is_put_back_to_held_and_stays_held() {
         let held = now.iter().find(|one| one["id"] == id).unwrap();
         assert_eq!((&held["status"], &held["held_for"]), (&"held".into(), &"review".into()));
         assert_eq!(text(&machine), body);
-        assert_eq!(machine.ok(&["tombstones", "--json"]).trim(), "[]");
+        assert_eq!(machine.ok(&["list", "--forgotten", "--json"]).trim(), "[]");
         // After another sync, or one of all transcripts, it is still pending.
         machine.ok(&["sync", "--rebuild"]);
     }

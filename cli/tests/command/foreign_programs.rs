@@ -51,7 +51,7 @@ fn programs_of_a_project_are_not_started() {
         &["init", "--yes"],
         &["sync"],
         &["status"],
-        &["audit"],
+        &["doctor", "--secrets"],
     ];
     for path in
         [".:/usr/bin:/bin", ":/usr/bin:/bin", "/usr/bin:/bin:", "bin:./bin:/usr/bin:/bin", ""]

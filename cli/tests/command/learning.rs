@@ -33,7 +33,7 @@ fn init_learns_from_what_is_there_and_a_second_sync_does_nothing() {
     assert_eq!(again[0]["nothing_new"], true, "{again:#}");
     assert_eq!(machine.ok(&["list", "--json"]), all);
 
-    let handoff = machine.ok(&["handoff"]);
+    let handoff = machine.ok(&["timeline", "--handoff"]);
     assert!(handoff.contains("**Asked:**") && handoff.contains("price.rs"), "{handoff}");
     let found = machine.ok(&["search", "floats money"]);
     assert!(found.to_lowercase().contains("floats"), "{found}");
@@ -106,7 +106,7 @@ fn what_waits_for_review_is_taken_in_or_turned_down() {
     let said = format!("{} does not wait for review", short(0));
     assert!(again.code == 1 && again.stderr.contains(&said), "{}", again.whole());
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
-    assert!(machine.ok(&["tombstones"]).contains(short(1)));
+    assert!(machine.ok(&["list", "--forgotten"]).contains(short(1)));
     machine.ok(&["sync", "--rebuild"]);
     let left = machine.json(&["review", "--json"]);
     assert_eq!(left.as_array().unwrap().len(), waiting.len() - 2, "{left:#}");

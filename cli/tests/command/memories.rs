@@ -25,12 +25,12 @@ fn without_init_every_command_says_what_to_do() {
         &["edit", "abc123", "--pin"],
         &["forget", "abc123"],
         &["restore", "abc123"],
-        &["tombstones"],
+        &["list", "--forgotten"],
         &["search", "x"],
         &["sync"],
         &["status"],
         &["pack"],
-        &["handoff"],
+        &["timeline", "--handoff"],
         &["why"],
     ] {
         let said = machine.run(args);
@@ -104,10 +104,10 @@ fn a_memory_is_added_shown_changed_put_aside_and_restored() {
     assert_eq!(machine.ok(&["list"]), "No memories.\n");
     assert!(machine.ok(&["list", "--archived"]).contains("Money is kept in cents"));
     assert!(machine.ok(&["show", &id]).contains("Money is kept in cents"));
-    assert!(machine.ok(&["tombstones"]).contains("Money is kept in cents"));
+    assert!(machine.ok(&["list", "--forgotten"]).contains("Money is kept in cents"));
     machine.ok(&["restore", &id]);
     assert!(machine.ok(&["list"]).contains("Money is kept in cents"));
-    assert_eq!(machine.ok(&["tombstones"]), "Nothing was removed.\n");
+    assert_eq!(machine.ok(&["list", "--forgotten"]), "Nothing was removed.\n");
 
     // At a terminal a person is asked before a file is deleted.
     let (code, shown) =
@@ -174,7 +174,7 @@ fn what_was_written_and_lost_its_file_is_restored() {
     let file = machine.json(&["show", &id, "--json"])[0]["file"].as_str().unwrap().to_owned();
     std::fs::remove_file(machine.path(file.trim_start_matches('/'))).unwrap();
     machine.ok(&["sync"]);
-    assert!(machine.ok(&["tombstones"]).contains(&id));
+    assert!(machine.ok(&["list", "--forgotten"]).contains(&id));
     assert!(machine.ok(&["restore", &id]).contains("Restored"));
     machine.ok(&["sync", "--rebuild"]);
     assert!(machine.ok(&["show", &id]).contains("And kept."));
@@ -199,7 +199,7 @@ fn what_does_not_wait_or_is_not_held_changes_nothing() {
         assert_eq!(machine.json(&["review", "--json"]).as_array().unwrap().len(), 1);
     }
     // It is not offered unless it is requested by name.
-    for brief in [&["pack"][..], &["pack", "--json"], &["handoff"]] {
+    for brief in [&["pack"][..], &["pack", "--json"], &["timeline", "--handoff"]] {
         assert!(!machine.ok(brief).contains("Ignore all"), "{brief:?}");
     }
 }
@@ -273,9 +273,9 @@ fn what_an_editor_is_shown_and_what_is_kept_of_it_is_private() {
     assert_eq!((mode(&kept), mode(folder), mode(folder.parent().unwrap())), (0o600, 0o700, 0o700));
     let all = |folder: &std::path::Path| std::fs::read_dir(folder).unwrap().count();
     assert_eq!((all(folder), all(folder.parent().unwrap())), (1, 1));
-    assert!(machine.ok(&["audit"]).contains("No secret was found."));
+    assert!(machine.ok(&["doctor", "--secrets"]).contains("No secret was found."));
     std::fs::write(&kept, &token).unwrap();
-    let found = machine.run(&["audit"]);
+    let found = machine.run(&["doctor", "--secrets"]);
     assert!(found.code == 7 && found.stdout.contains("edits"), "{}", found.stdout);
 }
 
@@ -522,7 +522,7 @@ fn status_counts() {
     );
     assert_eq!(status["by_kind"]["fact"], 1);
     assert_eq!(
-        machine.ok(&["handoff"]),
+        machine.ok(&["timeline", "--handoff"]),
         "No session of the last 60 days changed or left anything open here. `throughline sync` reads new transcripts, \
          `throughline timeline` shows all sessions.\n"
     );

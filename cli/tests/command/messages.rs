@@ -103,7 +103,7 @@ fn a_host_is_refused_until_the_user_agrees_to_it() {
         assert_eq!(said.code, 1, "{}", said.whole());
         assert!(said.stderr.contains(&format!("--consent {name}")), "{}", said.whole());
     }
-    assert!(machine.run(&["config", "--llm", "m", "--host", "a.example"]).code == 1);
+    assert!(machine.run(&["config", "llm", "ollama", "m", "--host", "a.example"]).code == 1);
     assert!(!machine.path(CONFIG).exists());
     machine.ok(&["config", "llm", "openai", "m", "--host", "a.example", "--consent", "a.example"]);
 }
@@ -251,7 +251,7 @@ fn one_thing_is_told_as_one() {
     for (command, told) in [
         (&["sync"][..], "Nothing new in 1 session."),
         (&["status"], "archive      1 session, "),
-        (&["audit"], "files looked through."),
+        (&["doctor", "--secrets"], "files looked through."),
     ] {
         let said = machine.ok(command);
         assert!(said.contains(told), "{said}");

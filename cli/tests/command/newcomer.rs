@@ -89,11 +89,10 @@ fn another_machine_is_not_asked_before_the_user_agreed() {
 }
 
 /// Arguments for each command; `ID` is replaced by the id of a memory.
-const READING: [&[&str]; 47] = [
+const READING: [&[&str]; 46] = [
     &["diff"],
     &["diff", "main..feature"],
     &["check"],
-    &["upgrade"],
     &["init", "--preview"],
     &["init", "--dry-run"],
     &["uninstall", "--purge"],
@@ -126,9 +125,9 @@ const READING: [&[&str]; 47] = [
     &["forget"],
     &["edit"],
     &["list", "--path", "/elsewhere"],
-    &["tombstones"],
+    &["list", "--forgotten"],
     &["pack"],
-    &["handoff"],
+    &["timeline", "--handoff"],
     &["status"],
     &["why"],
     &["why", "how is bread baked?"],
@@ -137,7 +136,7 @@ const READING: [&[&str]; 47] = [
     &["share"],
     &["redact", "src/bread.rs"],
     &["doctor"],
-    &["selftest"],
+    &["doctor", "--selftest"],
 ];
 /// Arguments of commands that make changes.
 const CHANGING: [&[&str]; 24] = [
@@ -164,7 +163,7 @@ const CHANGING: [&[&str]; 24] = [
     &["on"],
     &["share", "on"],
     &["config", "llm", "rules"],
-    &["audit"],
+    &["doctor", "--secrets"],
 ];
 
 /// Commands without an answer: their output is a watch, a script for a shell, or a protocol.

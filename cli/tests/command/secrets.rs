@@ -193,18 +193,18 @@ fn an_audit_finds_what_is_stored_and_in_history_and_cleans_the_files() {
     git(&["init", "--quiet"]);
     machine.ok(&["init", "--yes", "--no-register"]);
     machine.ok(&["add", "The deploy key is kept in the vault"]);
-    assert_eq!(machine.json(&["audit", "--json"])["found"], serde_json::json!([]));
+    assert_eq!(machine.json(&["doctor", "--secrets", "--json"])["found"], serde_json::json!([]));
     // A user wrote a secret into the file with an editor, and committed it.
     let file = memory_file(&machine);
     let text = std::fs::read_to_string(&file).unwrap().replace("the vault", &token());
     std::fs::write(&file, text).unwrap();
     git(&["add", "."]);
     git(&["commit", "--quiet", "-m", "x"]);
-    let said = machine.run(&["audit"]);
+    let said = machine.run(&["doctor", "--secrets"]);
     assert_eq!(said.code, 7, "{}", said.stderr);
     assert!(said.stdout.contains("github-token") && !said.stdout.contains(&token()));
     assert!(said.stdout.contains("`gitleaks git`"), "{}", said.stdout);
-    let said = machine.run(&["audit", "--fix"]);
+    let said = machine.run(&["doctor", "--secrets", "--fix"]);
     assert_eq!(said.code, 0, "{}", said.whole());
     assert!(said.stdout.contains("git's history keeps what was committed"), "{}", said.stdout);
     assert!(
@@ -246,7 +246,7 @@ fn an_audit_takes_nothing_of_the_programs_own_for_a_secret() {
     let machine = Machine::new();
     let page = reported(&machine);
     assert!(page.is_file(), "{}", page.display());
-    let said = machine.run(&["audit"]);
+    let said = machine.run(&["doctor", "--secrets"]);
     assert!(said.code == 0 && said.stdout.contains("No secret was found."), "{}", said.whole());
 }
 
@@ -271,9 +271,9 @@ fn a_secret_in_a_report_is_found_wherever_it_is_and_taken_out() {
     ] {
         assert!(before.contains(from), "{from}");
         std::fs::write(&page, before.replacen(from, &to, 1)).unwrap();
-        let said = machine.run(&["audit"]);
+        let said = machine.run(&["doctor", "--secrets"]);
         assert!(said.code == 7 && said.stdout.contains("report.html:"), "{to}\n{}", said.whole());
-        machine.ok(&["audit", "--fix"]);
+        machine.ok(&["doctor", "--secrets", "--fix"]);
         let after = std::fs::read_to_string(&page).unwrap();
         assert!(!after.contains(&token) && !after.contains("Amber"), "{to}");
         assert_eq!(after.len(), before.replacen(from, &to, 1).len(), "{to}");
@@ -287,13 +287,13 @@ fn what_an_audit_cannot_clean_or_read_is_said_with_what_to_do() {
     machine.write("home/work/.throughline/notes.txt", &token());
     // A name chosen by another person is printed safely, and as one line.
     machine.write("home/work/.throughline/a\u{1b}[2J\nNo secret was found.txt", &token());
-    let said = machine.run(&["audit"]);
+    let said = machine.run(&["doctor", "--secrets"]);
     let lines = said.stdout.lines().filter(|line| line.contains("github-token"));
     assert!(lines.count() == 2 && !said.stdout.contains("\u{1b}[2J"), "{}", said.stdout);
     std::fs::remove_file(machine.work().join(".throughline/a\u{1b}[2J\nNo secret was found.txt"))
         .unwrap();
     assert!(said.stdout.contains("`throughline audit --fix` takes them out."), "{}", said.stdout);
-    let said = machine.run(&["audit", "--fix"]);
+    let said = machine.run(&["doctor", "--secrets", "--fix"]);
     assert_eq!(said.code, 7, "{}", said.whole());
     assert!(said.stdout.contains("Change or remove the files by hand."), "{}", said.stdout);
     std::fs::remove_file(machine.work().join(".throughline/notes.txt")).unwrap();
@@ -302,7 +302,7 @@ fn what_an_audit_cannot_clean_or_read_is_said_with_what_to_do() {
     let archive = project.map(Result::unwrap).next().unwrap().path().join("archive");
     std::fs::create_dir_all(&archive).unwrap();
     std::fs::write(archive.join("s.jsonl.damaged"), b"\x1f\x8b\x08\0cut off").unwrap();
-    let said = machine.run(&["audit"]);
+    let said = machine.run(&["doctor", "--secrets"]);
     assert_eq!(said.code, 1, "{}", said.whole());
     assert!(said.stdout.contains("s.jsonl.damaged") && !said.stdout.contains("No secret"));
 }
@@ -313,13 +313,13 @@ fn where_nothing_is_learned_nothing_is_cleaned_or_purged() {
     machine.ok(&["init", "--yes", "--no-register"]);
     machine.transcript("home/.claude/projects/-work/s1.jsonl", "s1", "2026-10-01");
     let archive = || holding(&machine, "").iter().any(|file| file.ends_with("s1.jsonl.gz"));
-    for args in [&["audit", "--fix"][..], &["purge", "--everything", "--yes"]] {
+    for args in [&["doctor", "--secrets", "--fix"][..], &["purge", "--everything", "--yes"]] {
         let said = machine.run_with(args, &[("THROUGHLINE", "read")]);
         assert_eq!(said.code, 1, "{}", said.whole());
         assert!(said.stderr.contains("THROUGHLINE=full") && !archive(), "{}", said.whole());
     }
-    assert_eq!(machine.run_with(&["audit"], &[("THROUGHLINE", "read")]).code, 0);
-    machine.ok(&["audit", "--fix"]);
+    assert_eq!(machine.run_with(&["doctor", "--secrets"], &[("THROUGHLINE", "read")]).code, 0);
+    machine.ok(&["doctor", "--secrets", "--fix"]);
     assert!(archive());
 }
 

@@ -633,14 +633,14 @@ fn config_prints_what_can_be_written_and_values_as_they_are() {
 fn config_chooses_a_model_and_says_where_settings_come_from() {
     let machine = Machine::new();
     machine.write("home/.config/throughline/config.toml", "# mine\nnotice = \"off\"\ntypo = 1\n");
-    machine.ok(&["config", "--llm", "small-model"]);
+    machine.ok(&["config", "llm", "ollama", "small-model"]);
     let said = machine.run(&["config"]);
     assert!(said.stderr.contains("typo"), "{}", said.stderr);
     let line = said.stdout.lines().find(|line| line.starts_with("notice")).unwrap();
     assert!(line.contains("\"off\"") && line.contains("config.toml"), "{line}");
     assert!(said.stdout.contains("small-model"), "{}", said.stdout);
     assert!(machine.read("home/.config/throughline/config.toml").starts_with("# mine\n"));
-    machine.ok(&["config", "--no-llm"]);
+    machine.ok(&["config", "llm", "rules"]);
     assert!(!machine.ok(&["config"]).contains("small-model"));
 }
 

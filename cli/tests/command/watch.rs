@@ -102,12 +102,25 @@ fn a_service_that_starts_it_is_named_by_uninstall_and_left_alone() {
 }
 
 #[test]
-fn the_command_that_installed_a_service_names_the_page_with_the_unit() {
-    let machine = Machine::new();
-    for args in [&["service"][..], &["service", "install"], &["service", "status", "--json"]] {
-        let said = machine.run(args);
-        assert_eq!(said.code, 2, "{}", said.whole());
-        assert!(said.stderr.contains("docs/usage.md"), "{}", said.stderr);
-        assert!(!said.stderr.contains("similar"), "{}", said.stderr);
-    }
+fn install_writes_the_file_of_a_service_and_starts_nothing() {
+    let machine = Machine::new().with("OLLAMA_HOST", "gpu.example:80");
+    let unit = if cfg!(target_os = "macos") {
+        "home/Library/LaunchAgents/throughline.watch.plist"
+    } else {
+        UNIT
+    };
+    assert!(machine.ok(&["watch", "install", "--dry-run"]).starts_with("Would write "));
+    assert!(!machine.path(unit).exists());
+    let said = machine.ok(&["watch", "install"]);
+    let text = machine.read(unit);
+    assert!(text.contains("bin/throughline") && text.contains("gpu.example:80"), "{text}");
+    assert!(said.starts_with("Wrote ") && said.contains("each login:\n  "), "{said}");
+    assert!(machine.ok(&["watch", "install"]).starts_with("Unchanged: "));
+    // A file that was changed is replaced only if the user agrees.
+    machine.write(unit, "mine\n");
+    assert_eq!(machine.run(&["watch", "install"]).code, 2);
+    assert_eq!(machine.read(unit), "mine\n");
+    assert_eq!(machine.json(&["watch", "install", "--yes", "--json"])["changed"], true);
+    assert_eq!(machine.read(unit), text);
+    assert!(machine.ok(&["uninstall"]).contains("starts `throughline watch`"));
 }

@@ -38,7 +38,7 @@ pub enum Writer {
     ServerForget,
     /// `throughline purge` of a session.
     Purge,
-    /// `throughline audit --fix`.
+    /// `throughline doctor --secrets --fix`.
     Audit,
     /// `throughline config`.
     Config,
@@ -193,8 +193,10 @@ impl Trial {
                 let arguments = ["purge", "--session", &session, "--yes"];
                 Ok(self.throughline(&arguments, Claim::Purged(session.clone())))
             }
-            Writer::Audit => Ok(self.throughline(&["audit", "--fix"], Claim::Nothing)),
-            Writer::Config => Ok(self.throughline(&["config", "--no-llm"], Claim::Nothing)),
+            Writer::Audit => {
+                Ok(self.throughline(&["doctor", "--secrets", "--fix"], Claim::Nothing))
+            }
+            Writer::Config => Ok(self.throughline(&["config", "llm", "rules"], Claim::Nothing)),
             Writer::Init => {
                 let arguments = ["init", "--yes", "--no-register", "--no-sync"];
                 Ok(self.throughline(&arguments, Claim::Nothing))

@@ -40,7 +40,7 @@ fn assert_recalled(lab: &Lab, texts: &[&str], session: &str) {
         assert_eq!(listed.matches(text).count(), 1, "{text} in {listed}");
     }
     assert!(start.contains(LEARNED), "{start}");
-    let tombstones = lab.run(&lab.root, &["tombstones"]).ok();
+    let tombstones = lab.run(&lab.root, &["list", "--forgotten"]).ok();
     assert!(!texts.iter().any(|text| tombstones.contains(text)), "{tombstones}");
 }
 

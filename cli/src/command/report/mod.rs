@@ -22,6 +22,7 @@ use processor::programs;
 use crate::exit;
 use crate::failure::{AtPath as _, Failure, Result};
 use crate::stores::Stores;
+use crate::typed::WriteOptions;
 use crate::view;
 use crate::world::World;
 use data::Overall;
@@ -34,22 +35,19 @@ const OPEN_MAX: Duration = Duration::from_secs(3);
 /// Interval of checks whether it has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Writes one HTML file about the project: memories by kind and age, sessions over time, what was given and what came
-/// of it, what may be wrong, files, and a graph of it all.
+/// Write an HTML report about the project
+///
+/// With --json, prints the data of the report and writes no file.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// Write to this file instead of a private one in the state folder
-    #[arg(long, short = 'o', value_name = "FILE")]
+    /// Output file [default: a private file in the state folder]
+    #[arg(long, short = 'o', value_name = "FILE", conflicts_with = "json")]
     out: Option<PathBuf>,
-    /// Show it in the browser
-    #[arg(long)]
-    open: bool,
-    /// Say what would be done, and do nothing
+    /// Open the report in the browser
     #[arg(long, conflicts_with = "json")]
-    dry_run: bool,
-    /// Print the data as JSON and write no file
-    #[arg(long, conflicts_with_all = ["out", "open"])]
-    json: bool,
+    open: bool,
+    #[command(flatten)]
+    write: WriteOptions,
 }
 
 /// Runs the command.
@@ -60,14 +58,14 @@ pub fn run(args: &ReportArgs, world: &World, out: &mut dyn Write) -> Result {
         None => stores.state().report,
     };
     let overall = Overall::gather(&stores)?;
-    if args.json {
+    if args.write.json && !args.write.dry_run {
         return view::json(&overall, out);
     }
     let page = page::render(&overall)?;
-    if args.dry_run {
+    if args.write.dry_run {
         let size = page.len().div_ceil(1024);
         let told = format!("write {} ({size} KiB)", view::path(&file));
-        return view::would(&[told], false, out);
+        return view::would(&[told], args.write.json, out);
     }
     replace(&file, page.as_bytes(), Privacy::Private)?;
     let size = page.len().div_ceil(1024);

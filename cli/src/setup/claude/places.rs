@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SettingsScope {
-    /// `~/.claude/settings.json`: every project of this user.
+    /// ~/.claude/settings.json, for all of your projects
     User,
-    /// `.claude/settings.local.json`: this project, for this user only.
+    /// .claude/settings.local.json, for you in this project
     Local,
-    /// `.claude/settings.json`: this project, committed, for everybody.
+    /// .claude/settings.json, committed, for all users of the project
     Project,
 }
 

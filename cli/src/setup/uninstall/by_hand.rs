@@ -12,6 +12,7 @@ use crate::setup::claude::plugin::Plugin;
 use crate::setup::claude::record::InsertionRecord;
 use crate::setup::claude::replace::{self, RunMode};
 use crate::setup::claude::{server, status_line};
+use crate::setup::login_service::MANAGERS;
 use crate::world::World;
 
 /// Startup files of shells, below the home folder.
@@ -43,17 +44,6 @@ const OF_PROJECT: [&str; 7] = [
     ".gemini/settings.json",
     ".pre-commit-config.yaml",
     ".git/hooks/pre-commit",
-];
-/// Files of services that start `throughline watch`, below the home folder, with the commands that end each.
-const SERVICES: [(&str, &str); 2] = [
-    (
-        ".config/systemd/user/throughline-watch.service",
-        "systemctl --user disable --now throughline-watch.service",
-    ),
-    (
-        "Library/LaunchAgents/throughline.watch.plist",
-        "launchctl bootout gui/$(id -u)/throughline.watch",
-    ),
 ];
 /// Maximum number of lines that are reported for one file.
 const LINES_MAX: usize = 5;
@@ -105,9 +95,9 @@ pub fn find(world: &World, roots: &[PathBuf], before: Before, run: RunMode) -> V
     for (path, root) in settings(world, roots) {
         found.extend(wrapped(&path, root.as_deref()));
     }
-    let services = SERVICES.map(|(file, ends)| (world.home.join(file), ends)).into_iter();
-    found.extend(services.filter(|(path, _)| path.is_file()).map(|(path, ends)| {
-        let text = format!("starts `throughline watch`: run `{ends}` and delete the file");
+    let services = MANAGERS.map(|manager| (world.home.join(manager.file), manager.stop));
+    found.extend(services.into_iter().filter(|(path, _)| path.is_file()).map(|(path, stop)| {
+        let text = format!("starts `throughline watch`: run `{stop}` and delete the file");
         ByHand { path, line: None, text }
     }));
     // A copy that is equal to the settings is removed with the other parts.

@@ -1,8 +1,7 @@
-//! `throughline audit`: searches all stored data for secrets, and redacts them.
+//! `throughline doctor --secrets`: searches all stored data for secrets, and redacts them.
 
 use std::io::Write;
 
-use clap::Args;
 use processor::progress::Silent;
 use processor::upkeep::audit::{AuditReport, FoundSecret, audit};
 
@@ -13,41 +12,18 @@ use crate::view::style::{BAD, GOOD, QUIET, paint};
 use crate::view::{self, plural};
 use crate::world::World;
 
-/// Looks for secrets in memories, archive, receipts, caches and logs.
-///
-/// Git's history is not read: `gitleaks git` looks through it.
-#[derive(Debug, Args)]
-pub struct AuditArgs {
-    /// Clean the files first
-    #[arg(long)]
-    fix: bool,
-    /// Say what --fix would clean, and clean nothing
-    #[arg(long, requires = "fix")]
-    dry_run: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-}
-
-impl AuditArgs {
-    /// Returns whether it decides something for the person.
-    pub fn decides(&self, _: &World) -> bool {
-        self.fix && !self.dry_run
-    }
-}
-
-/// Runs the command.
-pub fn run(args: &AuditArgs, world: &World, out: &mut dyn Write) -> Result {
-    let fixes = args.fix && !args.dry_run;
+/// Searches all stored data, and redacts the secrets that were found if `fixes` is set.
+pub fn run(fixes: bool, json: bool, world: &World, out: &mut dyn Write) -> Result {
     if fixes {
         may_learn(world).map_err(|failure| failure.during("nothing was cleaned"))?;
     }
     let tree = world.tree()?;
     let options = world.sync_options(&tree, &Silent);
     let report = audit(&options, fixes)?.ok_or_else(|| {
-        Failure::new("a sync is at work; nothing was cleaned").hint("Try again when it is done.")
+        Failure::new("a sync is running; nothing was cleaned")
+            .hint("Try again when it is finished.")
     })?;
-    if args.json {
+    if json {
         view::json(&report, out)?;
     } else {
         show(&report, fixes, out)?;
@@ -73,7 +49,10 @@ fn show(report: &AuditReport, fixed: bool, out: &mut dyn Write) -> Result {
         writeln!(out, "  {}", view::plain(failed))?;
     }
     if !report.failed.is_empty() {
-        writeln!(out, "Mend, change or remove by hand what is named, and audit again.")?;
+        writeln!(
+            out,
+            "Repair, change or remove these files, then run `throughline doctor --secrets` again."
+        )?;
     }
     if report.found.is_empty() && report.failed.is_empty() {
         writeln!(out, "{}", paint(GOOD, "No secret was found."))?;
@@ -83,7 +62,7 @@ fn show(report: &AuditReport, fixed: bool, out: &mut dyn Write) -> Result {
         let hint = if fixed {
             "These are left: no memory, or not ours to change. Change or remove the files by hand."
         } else {
-            "`throughline audit --fix` takes them out."
+            "`throughline doctor --secrets --fix` redacts them."
         };
         writeln!(out, "{hint}")?;
     }

@@ -1,43 +1,11 @@
-//! `throughline handoff`: prints the handoff for a colleague or the next session.
+//! The handoff of a session as Markdown, for a colleague or the next session.
 
 use std::io::Write;
 
-use clap::Args;
-use memory_store::handoff::{self, LeftSession};
-use processor::handoff::FORGOTTEN_DAYS;
+use memory_store::handoff::LeftSession;
 
 use crate::failure::Result;
-use crate::view::{self, clock, plain};
-use crate::world::World;
-
-/// Says where the work was left, as Markdown.
-#[derive(Debug, Args)]
-pub struct HandoffArgs {
-    /// How many sessions
-    #[arg(long, short = 'n', default_value_t = 3, value_name = "COUNT")]
-    limit: usize,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-}
-
-/// Runs the command.
-pub fn run(args: &HandoffArgs, world: &World, out: &mut dyn Write) -> Result {
-    let tree = world.tree()?;
-    let mut left = handoff::Handoff::read(&world.dirs.tree(&tree.root).handoff);
-    left.sessions.truncate(args.limit);
-    if args.json {
-        return view::json(&left, out);
-    }
-    if left.sessions.is_empty() {
-        writeln!(
-            out,
-            "No session of the last {FORGOTTEN_DAYS} days changed or left anything open here. `throughline sync` reads \
-             new transcripts, `throughline timeline` shows all sessions."
-        )?;
-    }
-    left.sessions.iter().try_for_each(|session| show(session, out))
-}
+use crate::view::{clock, plain};
 
 /// Prints the handoff of a session.
 pub fn show(session: &LeftSession, out: &mut dyn Write) -> Result {
