@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
-use crate::id::MemoryId;
+use crate::id::{MemoryId, abbreviated};
 use crate::layout::{ProjectDir, memory_folder};
 use crate::stored::text_hash;
 use crate::time::Timestamp;
@@ -288,14 +288,12 @@ impl Ledger {
         self.tombstones.get(&id)
     }
 
-    /// Finds a tombstone by the last characters of its id.
+    /// Finds a tombstone by the last or first characters of its id.
     pub(crate) fn find_tombstone(&self, id: &str) -> Option<MemoryId> {
-        let asked = id.trim().to_ascii_lowercase();
-        let mut found = self
-            .tombstones
-            .keys()
-            .filter(|id| !asked.is_empty() && id.to_string().ends_with(&asked));
-        found.next().copied().filter(|_| found.next().is_none())
+        match abbreviated(id, self.tombstones.keys().map(|id| (*id, *id)))[..] {
+            [found] => Some(found),
+            _ => None,
+        }
     }
 
     pub(crate) fn seen(&self, root: &Path) -> Option<&SeenTree> {

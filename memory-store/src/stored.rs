@@ -16,7 +16,7 @@ use crate::fs::disk::{FileReader, Privacy, create_folder, private_options, refus
 use crate::fs::file_name;
 use crate::fs::file_stamp::{Stamp, modified_ns};
 use crate::fs::lock::{self, LOCK_WAIT};
-use crate::id::MemoryId;
+use crate::id::{MemoryId, abbreviated};
 use crate::layout::ProjectDir;
 use crate::memory::Memory;
 
@@ -102,16 +102,13 @@ pub(crate) fn list<P: AsRef<Path>>(
 }
 
 impl Listing {
-    /// Finds a memory by its id, or by the last characters of its id.
+    /// Finds a memory by its id, or by the last or first characters of its id.
     ///
     /// # Errors
     /// [`Error::NotFound`] unless there is exactly one.
     pub fn find(&self, id: &str) -> Result<Stored> {
-        let asked = id.trim().to_ascii_lowercase();
-        let is_asked = |stored: &&Stored| {
-            asked.len() >= SHORT_ID_CHARS_MIN && stored.memory.id.to_string().ends_with(&asked)
-        };
-        let found: Vec<&Stored> = self.memories.iter().filter(is_asked).collect();
+        let memories = self.memories.iter().filter(|_| id.trim().len() >= SHORT_ID_CHARS_MIN);
+        let found = abbreviated(id, memories.map(|stored| (stored.memory.id, stored)));
         match found[..] {
             [stored] => Ok(stored.clone()),
             _ => Err(Error::NotFound { id: id.to_owned(), found: found.len() }),

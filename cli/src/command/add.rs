@@ -28,7 +28,9 @@ const TYPED: &str = "throughline add";
 /// Maximum bytes of a body that is read from stdin.
 const BODY_BYTES_MAX: u64 = 64 << 10;
 
-/// Adds a memory that you write. If there is one with this kind and title, it gets the new text instead.
+/// Add a memory
+///
+/// A memory with the same kind and title gets the new text instead.
 #[derive(Debug, Args)]
 pub struct AddArgs {
     /// Memory in one sentence, which is also its title

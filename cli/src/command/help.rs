@@ -100,10 +100,7 @@ pub const ENVIRONMENT: [(&str, &str); 7] = [
     ("THROUGHLINE", "Mode of this process: off, read or full"),
     ("THROUGHLINE_MODELS", "Folder of the embedder's files"),
     ("CLAUDE_CONFIG_DIR", "Folder of Claude Code's files"),
-    (
-        "XDG_DATA_HOME, ...",
-        "Folders of data, state (XDG_STATE_HOME) and settings (XDG_CONFIG_HOME)",
-    ),
+    ("XDG_DATA_HOME, ...", "Folder of data; also XDG_STATE_HOME, XDG_CONFIG_HOME"),
     ("OLLAMA_HOST", "Address of Ollama"),
     ("EDITOR, PAGER", "Programs that edit and page (also VISUAL, NO_PAGER)"),
     ("NO_COLOR", "No colours"),
@@ -114,7 +111,7 @@ const NAME_COLUMNS: usize = 13;
 
 /// Help of `throughline` itself.
 const TEMPLATE: &str = "{about}\n\nUsage: throughline [OPTIONS] [COMMAND]\n\nWithout a command, the status of the \
-                        project in short.\n\n{after-help}";
+                        project in short.{after-help}";
 /// Options of every command, in the help of `throughline`.
 const OPTIONS: &str = "Options:
   -C, --project <DIR>   Run as if started in this folder

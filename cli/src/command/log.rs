@@ -5,6 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use clap::Args;
+use memory_store::id::is_abbreviation;
 use memory_store::short_session;
 use processor::programs;
 use serde::Serialize;
@@ -57,7 +58,7 @@ pub struct LogEntry<'a> {
 pub fn run(args: &LogArgs, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     let wanted = |receipt: &InjectionReceipt| {
-        args.session.as_ref().is_none_or(|start| receipt.session.starts_with(start.as_str()))
+        args.session.as_ref().is_none_or(|start| is_abbreviation(start, &receipt.session))
     };
     if args.follow {
         return follow(args, wanted, &stores, out);

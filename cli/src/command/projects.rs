@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
+use memory_store::id::is_abbreviation;
 use memory_store::identity::{self, Known, Mode};
 use memory_store::layout::Tree;
 use memory_store::store::Store;
@@ -105,21 +106,18 @@ fn show(project: &ProjectView, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Finds the project whose id begins with `prefix`.
+/// Finds the project whose id begins or ends with a text.
 ///
 /// # Errors
 /// Returns the exit code for a missing item if no project or several projects match.
-pub fn find(world: &World, prefix: &str) -> Result<Known> {
-    let wanted = prefix.trim().to_ascii_lowercase();
+pub fn find(world: &World, text: &str) -> Result<Known> {
     let mut known = identity::list(&world.dirs)?;
-    known.retain(|known| {
-        !wanted.is_empty() && known.identity.project.to_string().starts_with(&wanted)
-    });
+    known.retain(|known| is_abbreviation(text, &known.identity.project.to_string()));
     match (known.len(), known.pop()) {
         (1, Some(known)) => Ok(known),
         (found, _) => Err(Failure::new(match found {
-            0 => format!("no project has an id like `{prefix}`"),
-            _ => format!("{found} projects have an id like `{prefix}`"),
+            0 => format!("no project has an id like `{text}`"),
+            _ => format!("{found} projects have an id like `{text}`"),
         })
         .code(crate::exit::NOT_FOUND)
         .hint("`throughline projects` lists the ids.")),

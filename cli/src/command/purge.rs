@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
 use memory_store::Timestamp;
+use memory_store::id::is_abbreviation;
 use memory_store::layout::Tree;
 use processor::progress::Silent;
 use processor::upkeep::purge::{
@@ -56,7 +57,7 @@ pub fn run(args: &PurgeArgs, world: &World, out: &mut dyn Write) -> Result {
     // The existence of the session is checked before any question.
     let preview = preview(&options, &what)?;
     if let PurgeTarget::Session(id) = &mut what
-        && let Some(whole) = preview.sessions.iter().find(|session| session.starts_with(&**id))
+        && let Some(whole) = preview.sessions.iter().find(|session| is_abbreviation(id, session))
     {
         id.clone_from(whole);
     }

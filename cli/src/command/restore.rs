@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use memory_store::Error;
+use memory_store::id::abbreviated;
 use memory_store::store::Stored;
 use serde::Serialize;
 
@@ -70,9 +71,8 @@ fn would(args: &RestoreArgs, stores: &Stores, out: &mut dyn Write) -> Result {
             continue;
         }
         let gone = stores.tombstones()?;
-        let is_meant = |id_of: String| id_of.to_lowercase().ends_with(&id.to_lowercase());
-        let Some(tombstone) = gone.iter().find(|tombstone| is_meant(tombstone.id.to_string()))
-        else {
+        let gone = gone.iter().map(|tombstone| (tombstone.id, tombstone));
+        let [tombstone] = abbreviated(id, gone)[..] else {
             return Err(not_aside(id));
         };
         told.push(format!(

@@ -8,6 +8,7 @@ use std::io::Write;
 
 use clap::Args;
 use memory_store::MemoryId;
+use memory_store::id::is_abbreviation;
 use memory_store::memory::HeldFor;
 use memory_store::store::Stored;
 use memory_store::trust::Trust;
@@ -231,7 +232,7 @@ impl ReviewArgs {
     fn has_seen(&self, stored: &Stored) -> Result<bool> {
         let id = stored.memory.id.to_string();
         let marks = self.accept.iter().filter_map(|asked| asked.split_once('@'));
-        let mut marks = marks.filter(|(asked, _)| id.ends_with(&asked.to_ascii_lowercase()));
+        let mut marks = marks.filter(|(asked, _)| is_abbreviation(asked, &id));
         let Some((asked, mark)) = marks.next() else { return Ok(false) };
         if mark != Trust::mark(stored) {
             return Err(Failure::new(format!(

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use clap::Args;
+use memory_store::id::is_abbreviation;
 use memory_store::short_session;
 use serde_json::{Value, json};
 
@@ -20,11 +21,11 @@ pub mod memory;
 pub mod reasons;
 pub mod trace;
 
-/// Returns the message if there was no injection, or none in a session whose id begins with `session`.
+/// Returns the message if there was no injection, or none in a session with the id `session`.
 pub fn nothing(session: Option<&str>) -> String {
     match session {
         Some(session) => format!(
-            "Nothing was given to a session whose id begins with {}. `throughline log` shows which ones there are.",
+            "Nothing was given to a session {}. `throughline log` lists the sessions.",
             plain(session)
         ),
         None => "Nothing was given to Claude in this project yet. `throughline why \"a prompt\"` shows what that would \
@@ -86,7 +87,7 @@ pub fn run(args: &WhyArgs, world: &World, out: &mut dyn Write) -> Result {
         );
     }
     let wanted = |receipt: &InjectionReceipt| {
-        args.session.as_ref().is_none_or(|start| receipt.session.starts_with(start.as_str()))
+        args.session.as_ref().is_none_or(|start| is_abbreviation(start, &receipt.session))
     };
     let found = receipts::last(&stores.state(), args.limit, wanted);
     let items = GivenItems::of(&stores, &found)?;

@@ -16,8 +16,8 @@ use crate::failure::Result;
 use crate::receipts::{self, InjectionReceipt};
 use crate::sessions::PastSessions;
 use crate::stores::Stores;
-use crate::view::style::{QUIET, STRONG, paint};
-use crate::view::{self, clock, plural};
+use crate::view::style::{QUIET, paint};
+use crate::view::{self, clock, labelled as line, plural};
 use crate::world::World;
 
 /// Maximum sessions whose outcomes after injections are examined, the latest ones.
@@ -26,8 +26,6 @@ const SESSIONS_MAX: usize = 100;
 const MONTHS_MAX: usize = 12;
 /// Columns of a bar.
 const BAR_COLUMNS: usize = 30;
-/// Columns before the text of a line.
-const LABEL_COLUMNS: usize = 12;
 
 /// Numbers about a project.
 #[derive(Serialize)]
@@ -255,16 +253,8 @@ fn follows(memory: &Memory, given: Timestamp, record: &SessionRecord) -> Option<
     Some(files.any(|file| is_about(&file.path)) || runs.any(|run| is_run(&run.line)))
 }
 
-fn line(label: &str, text: &str, out: &mut dyn Write) -> Result {
-    let label = format!("{label:<width$}", width = LABEL_COLUMNS - 2);
-    let label = if label.starts_with(' ') { paint(QUIET, label) } else { paint(STRONG, label) };
-    writeln!(out, "{label}  {text}")?;
-    Ok(())
-}
-
-/// Prints the numbers below the state of a project.
+/// Prints the numbers.
 pub fn show(numbers: &Numbers, world: &World, out: &mut dyn Write) -> Result {
-    writeln!(out)?;
     let most = numbers.by_month.values().max().copied().unwrap_or_default().max(1);
     let months = numbers.by_month.len().saturating_sub(MONTHS_MAX);
     for (number, (month, count)) in numbers.by_month.iter().skip(months).enumerate() {
@@ -279,7 +269,7 @@ pub fn show(numbers: &Numbers, world: &World, out: &mut dyn Write) -> Result {
     let since = since.map(|since| format!(" {}", clock::since(since, world.now)));
     let each = tokens.checked_div(*count as u64).map(|each| format!(", {each} each"));
     line(
-        "Given",
+        "Injected",
         &format!(
             "{} to {}{}, {tokens} tokens{}",
             plural(*count, "injection"),
@@ -292,7 +282,7 @@ pub fn show(numbers: &Numbers, world: &World, out: &mut dyn Write) -> Result {
     if outcome.given > 0 {
         let Outcomes { given, followed, not_followed, unclear } = outcome;
         line(
-            "  and then",
+            "Followed",
             &format!(
                 "{followed} of {given} memories: the session touched their file or ran their command"
             ),

@@ -41,8 +41,6 @@ use crate::world::World;
 const RECEIPTS_MAX: usize = 200;
 /// Memories that are named as the latest.
 const LATEST_MAX: usize = 3;
-/// Columns before the text of a line of the overview.
-const LABEL_COLUMNS: usize = 12;
 
 /// Show what is stored, what is due and what failed
 #[derive(Debug, Args)]
@@ -178,8 +176,7 @@ pub fn run(args: &StatusArgs, world: &World, out: &mut dyn Write) -> Result {
     if args.json {
         return view::json(&summary, out);
     }
-    show(&summary, out)?;
-    summary.stats.iter().try_for_each(|numbers| stats::show(numbers, world, out))
+    show(&summary, Extent::Full, world, out)
 }
 
 /// Shows the state on one screen, for `throughline` without a command.
@@ -190,7 +187,7 @@ pub fn overview(json: bool, world: &World, out: &mut dyn Write) -> Result {
         Err(failure) => return Err(failure),
     };
     let summary = summarise(&Stores::at(world, tree)?)?;
-    if json { view::json(&summary, out) } else { show_short(&summary, world, out) }
+    if json { view::json(&summary, out) } else { show(&summary, Extent::Short, world, out) }
 }
 
 /// Reports a folder that is not set up, and the next step.
@@ -447,101 +444,16 @@ fn archive(world: &World, tree: &Tree) -> Result<(usize, u64)> {
     Ok((archive.entries()?.len(), sizes.chain(packs).sum()))
 }
 
-/// Returns the number of memories and the location of the reviewed ones.
-fn told_memories(summary: &StatusSummary) -> String {
-    let StatusSummary { counts, memories, folder, mode, .. } = summary;
-    let there = counts.in_repository + counts.private;
-    let folder = folder.display();
-    match counts.held {
-        0 => format!("{memories} in {folder} ({mode})"),
-        _ => format!("{memories}, {there} of them in {folder} ({mode})"),
-    }
+/// Extent of the printed status.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// One screen, of which each line fits the terminal.
+    Short,
+    Full,
 }
 
-/// Returns the number of inactive memories by reason.
-fn told_rest(summary: &StatusSummary) -> String {
-    let parts = [
-        (summary.counts.replaced, "replaced"),
-        (summary.counts.expired, "expired"),
-        (summary.forgotten, "put aside"),
-        (summary.elsewhere_in_project, "in other working trees alone"),
-    ];
-    let parts = view::counted(parts.map(|(count, what)| (count, format!("{count} {what}"))));
-    if parts.is_empty() { parts } else { format!("besides: {parts}") }
-}
-
-fn show(summary: &StatusSummary, out: &mut dyn Write) -> Result {
-    writeln!(out, "{}", paint(STRONG, view::path(&summary.root)))?;
-    let mut line = |name: &str, text: String| -> Result {
-        writeln!(out, "  {name:<12} {}", view::plain(&text))?;
-        Ok(())
-    };
-    let counts = &summary.counts;
-    line("memories", told_memories(summary))?;
-    if !counts.by_kind.is_empty() {
-        line("", summary.kinds())?;
-    }
-    if counts.held > 0 {
-        let text =
-            format!("{} pending, private until accepted in `throughline review`", counts.held);
-        line("", text)?;
-    }
-    let rest = told_rest(summary);
-    if !rest.is_empty() {
-        line("", rest)?;
-    }
-    if summary.held_back > 0 {
-        line("held back", format!("{}: `throughline review` says why", summary.held_back))?;
-    }
-    if summary.from_repository > 0 {
-        let count = summary.from_repository;
-        line("not yours", format!("{count} {LABEL}: `throughline trust` shows and releases them"))?;
-    }
-    if summary.settings_changed {
-        let then = "what they hold back is held back now, what they let through comes with `throughline sync`";
-        line("settings", format!("changed since the last sync: {then}"))?;
-    }
-    if let Some(arrived) = &summary.arrived {
-        // Memories released since are no longer withheld.
-        let arrived = Arrived { held: arrived.held.min(summary.held_back), ..*arrived };
-        line("pulled", format!("{}: {arrived}", clock::date(arrived.at)))?;
-    }
-    line("yours", format!("{} for all of your projects", counts.user_memories))?;
-    line(
-        "archive",
-        format!(
-            "{}, {} KiB",
-            view::plural(summary.archived_sessions, "session"),
-            summary.archive_bytes >> 10
-        ),
-    )?;
-    let last = summary.last_sync.map_or("never".to_owned(), clock::time);
-    let waiting = if summary.unprocessed_bytes > 0 { ", new turns wait" } else { "" };
-    line("last sync", format!("{last}{waiting}"))?;
-    line("given", summary.given())?;
-    line("review", summary.review())?;
-    line("recall", summary.recall.clone())?;
-    if let Some(second) = &summary.second_space {
-        line("second space", second.clone())?;
-    }
-    match (&summary.llm, &summary.ollama) {
-        (Some(llm), _) => line("extraction", llm.clone())?,
-        (None, Some(offer)) => line("extraction", format!("{} {offer}", reader::WITHOUT_MODEL))?,
-        (None, None) => line("extraction", reader::WITHOUT_MODEL.to_owned())?,
-    }
-    for told in summary.llm_cost.iter().flat_map(ReadingCost::lines) {
-        line("", told)?;
-    }
-    for problem in &summary.problems {
-        writeln!(out, "  {} {}", paint(CARE, "!"), view::plain(problem))?;
-    }
-    if summary.last_sync.is_none() {
-        writeln!(out, "{}", paint(QUIET, "  Next: `throughline sync`"))?;
-    }
-    Ok(())
-}
-
-fn show_short(summary: &StatusSummary, world: &World, out: &mut dyn Write) -> Result {
+/// Prints the status: the short lines, for the full extent also all other facts, and the next step.
+fn show(summary: &StatusSummary, extent: Extent, world: &World, out: &mut dyn Write) -> Result {
     let counts = &summary.counts;
     let kept = match (summary.mode, counts.held) {
         ("private", _) => "private".to_owned(),
@@ -551,42 +463,128 @@ fn show_short(summary: &StatusSummary, world: &World, out: &mut dyn Write) -> Re
     let root = view::folder(&summary.root, &world.home);
     let memories = format!("{}, {kept}", view::plural(summary.memories, "memory"));
     writeln!(out, "{}  {}\n", paint(STRONG, root), paint(QUIET, memories))?;
+    show_short(summary, extent, world, out)?;
+    if extent == Extent::Full {
+        for (label, text) in details(summary) {
+            view::labelled(label, &view::plain(&text), out)?;
+        }
+    }
+    if let Some(numbers) = &summary.stats {
+        writeln!(out)?;
+        stats::show(numbers, world, out)?;
+    }
+    writeln!(out)?;
+    let next = format!("{}  {}", paint(NAME, summary.next), paint(QUIET, summary.next_means));
+    view::labelled("Next", &next, out)
+}
+
+fn show_short(
+    summary: &StatusSummary,
+    extent: Extent,
+    world: &World,
+    out: &mut dyn Write,
+) -> Result {
+    let counts = &summary.counts;
     let known = if counts.by_kind.is_empty() { "nothing yet".to_owned() } else { summary.kinds() };
     let yours = match counts.user_memories {
         0 => String::new(),
         count => format!("; {count} of yours for every project"),
     };
-    let mut line = |label: &str, text: &str| {
-        writeln!(out, "{}  {text}", paint(QUIET, format_args!("{label:<0$}", LABEL_COLUMNS - 2)))
-    };
-    line("Known", &format!("{known}{yours}"))?;
+    view::labelled("Known", &format!("{known}{yours}"), out)?;
     let widest = summary.latest.iter().map(|named| named.kind.name().len()).max();
     for (number, LatestMemory { short, kind, title, .. }) in summary.latest.iter().enumerate() {
         let kind = format!("{:<1$}", kind.name(), widest.unwrap_or_default());
-        let room = wrap::room().saturating_sub(LABEL_COLUMNS + short.len() + kind.len() + 4);
-        let title = wrap::cut(&view::plain(title), room);
+        let before = view::LABEL_COLUMNS + short.len() + kind.len() + 4;
+        let title = wrap::cut(&view::plain(title), wrap::room().saturating_sub(before));
         let label = if number == 0 { "Latest" } else { "" };
-        line(label, &format!("{}  {}  {title}", paint(NAME, short), paint(QUIET, kind)))?;
+        let line = format!("{}  {}  {title}", paint(NAME, short), paint(QUIET, kind));
+        view::labelled(label, &line, out)?;
     }
-    line("Review", &summary.review())?;
-    line("Given", &summary.given())?;
-    let health = match summary.problems.as_slice() {
-        [] => {
+    view::labelled("Review", &summary.review(), out)?;
+    view::labelled("Given", &summary.given(), out)?;
+    let problem = |text: &str| format!("{} {text}", paint(CARE, "!"));
+    match (extent, summary.problems.as_slice()) {
+        (_, []) => {
             let last = summary.last_sync.map(|at| clock::ago(at, world.now));
             let last = last.map_or("no sync yet".to_owned(), |ago| format!("last sync {ago}"));
-            format!("{}, {last}", paint(GOOD, "good"))
+            view::labelled("Health", &format!("{}, {last}", paint(GOOD, "good")), out)
         }
-        [first, others @ ..] => {
+        (Extent::Short, [first, others @ ..]) => {
             let more = match others.len() {
                 0 => String::new(),
                 more => format!(" ({more} more)"),
             };
-            let room = wrap::room().saturating_sub(LABEL_COLUMNS + 2 + more.len());
-            format!("{} {}{more}", paint(CARE, "!"), wrap::cut(&view::plain(first), room))
+            let room = wrap::room().saturating_sub(view::LABEL_COLUMNS + 2 + more.len());
+            let first = wrap::cut(&view::plain(first), room);
+            view::labelled("Health", &(problem(&first) + &more), out)
         }
+        (Extent::Full, problems) => {
+            let labels = std::iter::once("Health").chain(std::iter::repeat(""));
+            labels.zip(problems).try_for_each(|(label, text)| {
+                view::labelled(label, &problem(&view::plain(text)), out)
+            })
+        }
+    }
+}
+
+/// Returns the facts that only the full status contains, each with its label.
+fn details(summary: &StatusSummary) -> Vec<(&'static str, String)> {
+    let counts = &summary.counts;
+    let (there, folder) = (counts.in_repository + counts.private, summary.folder.display());
+    let stored = match counts.held {
+        0 => format!("{} in {folder} ({})", summary.memories, summary.mode),
+        _ => format!("{}, {there} of them in {folder} ({})", summary.memories, summary.mode),
     };
-    line("Health", &health)?;
-    let (label, means) = (paint(QUIET, "Next      "), paint(QUIET, summary.next_means));
-    writeln!(out, "\n{label}  {}  {means}", paint(NAME, summary.next))?;
-    Ok(())
+    let mut details = vec![("Stored", stored)];
+    if counts.held > 0 {
+        let held = counts.held;
+        let text = format!("{held} pending, private until accepted in `throughline review`");
+        details.push(("", text));
+    }
+    let inactive = view::counted(
+        [
+            (counts.replaced, "replaced"),
+            (counts.expired, "expired"),
+            (summary.forgotten, "put aside"),
+            (summary.elsewhere_in_project, "in other working trees alone"),
+        ]
+        .map(|(count, what)| (count, format!("{count} {what}"))),
+    );
+    if !inactive.is_empty() {
+        details.push(("Besides", inactive));
+    }
+    if summary.held_back > 0 {
+        details
+            .push(("Withheld", format!("{}: `throughline review` explains it", summary.held_back)));
+    }
+    if summary.from_repository > 0 {
+        let count = summary.from_repository;
+        let text = format!("{count} {LABEL}: `throughline trust` shows and releases them");
+        details.push(("Not yours", text));
+    }
+    if summary.settings_changed {
+        let text = "changed since the last sync: memories that they withhold are withheld now, those that they \
+                    allow are recalled after `throughline sync`";
+        details.push(("Settings", text.to_owned()));
+    }
+    if let Some(arrived) = &summary.arrived {
+        // Memories released since are no longer withheld.
+        let arrived = Arrived { held: arrived.held.min(summary.held_back), ..*arrived };
+        details.push(("Pulled", format!("{}: {arrived}", clock::date(arrived.at))));
+    }
+    let sessions = view::plural(summary.archived_sessions, "session");
+    details.push(("Archive", format!("{sessions}, {} KiB", summary.archive_bytes >> 10)));
+    let last = summary.last_sync.map_or("never".to_owned(), clock::time);
+    let waiting = if summary.unprocessed_bytes > 0 { ", new turns wait" } else { "" };
+    details.push(("Last sync", format!("{last}{waiting}")));
+    details.push(("Recall", summary.recall.clone()));
+    details.extend(summary.second_space.iter().map(|second| ("2nd space", second.clone())));
+    let extraction = match (&summary.llm, &summary.ollama) {
+        (Some(llm), _) => llm.clone(),
+        (None, Some(offer)) => format!("{} {offer}", reader::WITHOUT_MODEL),
+        (None, None) => reader::WITHOUT_MODEL.to_owned(),
+    };
+    details.push(("Model", extraction));
+    details.extend(summary.llm_cost.iter().flat_map(ReadingCost::lines).map(|line| ("", line)));
+    details
 }

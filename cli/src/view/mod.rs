@@ -49,6 +49,15 @@ pub fn counted(parts: impl IntoIterator<Item = (usize, String)>) -> String {
     texts.collect::<Vec<_>>().join(", ")
 }
 
+/// Columns before the text of a labelled line.
+pub const LABEL_COLUMNS: usize = 12;
+
+/// Prints a line with a label in front of its text; without a label, a continuation.
+pub fn labelled(label: &str, text: &str, out: &mut dyn Write) -> Result {
+    let label = format!("{label:<width$}", width = LABEL_COLUMNS - 2);
+    Ok(writeln!(out, "{}  {text}", paint(style::QUIET, label))?)
+}
+
 /// Returns the verb that fits so many.
 pub const fn are(count: usize) -> &'static str {
     if count == 1 { "is" } else { "are" }

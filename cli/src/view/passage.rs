@@ -122,7 +122,7 @@ impl WholeTurn {
 }
 
 fn unknown(session: &str, turn: u32) -> Failure {
-    Failure::new(format!("no turn {turn} of a session whose id begins with {session} is indexed"))
+    Failure::new(format!("no turn {turn} of a session {session} is indexed"))
         .code(exit::NOT_FOUND)
         .hint(format!(
             "`throughline search --turns session:{session}` lists the turns of a session."

@@ -17,12 +17,16 @@ pub fn columns(terminal: &Term) -> Option<usize> {
     Some(usize::from(columns)).filter(|columns| *columns >= COLUMNS_MIN)
 }
 
-/// Columns of truncated lines in other output.
-const COLUMNS_ELSEWHERE: usize = 80;
+/// Columns of a terminal that does not report them.
+const COLUMNS_ASSUMED: usize = 80;
 
-/// Returns the columns available for a truncated line.
+/// Returns the columns available for a truncated line. Lines for other programs and for files are not truncated.
 pub fn room() -> usize {
-    columns(&Term::stdout()).unwrap_or(COLUMNS_ELSEWHERE)
+    let stdout = Term::stdout();
+    match stdout.is_term() {
+        true => columns(&stdout).unwrap_or(COLUMNS_ASSUMED),
+        false => usize::MAX,
+    }
 }
 
 /// Returns a text as one line of at most `columns` columns.

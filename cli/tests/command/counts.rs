@@ -104,14 +104,14 @@ fn every_view_prints_the_same_numbers() {
     assert_eq!((number(&stats, "replaced"), number(&stats, "expired")), (REPLACED, EXPIRED));
 
     let text = machine.ok(&["status"]);
-    assert_eq!(told(&text, "memories"), in_project, "{text}");
+    assert_eq!(told(&text, "Stored"), in_project, "{text}");
     assert!(
         text.contains(&format!("{in_project}, {IN_REPOSITORY} of them in /home/work")),
         "{text}"
     );
     assert!(text.contains(&format!("{held} pending, private until")), "{text}");
-    assert!(text.contains("besides: 1 replaced, 1 expired, 1 put aside"), "{text}");
-    assert_eq!(told(&text, "yours"), USERS, "{text}");
+    assert!(text.contains("Besides     1 replaced, 1 expired, 1 put aside"), "{text}");
+    assert!(text.contains(&format!("{USERS} of yours for every project")), "{text}");
     let text = machine.ok(&[]);
     assert!(text.contains(&format!("{in_project} memories, committed")), "{text}");
     assert!(text.contains(&format!("but for {held} held")), "{text}");
@@ -170,7 +170,7 @@ fn memories_of_another_working_tree_are_told_apart() {
     // The main one does not contain memories that exist only there.
     let here = machine.json(&["status", "--json"]);
     assert_eq!((number(&here, "memories"), number(&here, "elsewhere_in_project")), (1, 1));
-    assert!(machine.ok(&["status"]).contains("besides: 1 in other working trees"));
+    assert!(machine.ok(&["status"]).contains("Besides     1 in other working trees"));
     let text = machine.ok(&["sync", "--rebuild"]);
     assert!(text.starts_with("1 memory here and 1 in other working trees ("), "{text}");
 }

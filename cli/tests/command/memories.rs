@@ -107,7 +107,7 @@ fn a_memory_is_added_shown_changed_put_aside_and_restored() {
     assert!(machine.ok(&["list", "--forgotten"]).contains("Money is kept in cents"));
     machine.ok(&["restore", &id]);
     assert!(machine.ok(&["list"]).contains("Money is kept in cents"));
-    assert_eq!(machine.ok(&["list", "--forgotten"]), "Nothing was removed.\n");
+    assert_eq!(machine.ok(&["list", "--forgotten"]), "No memory was removed.\n");
 
     // At a terminal a person is asked before a file is deleted.
     let (code, shown) =

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::common::{Machine, strip};
+use crate::habits::commands;
 
 /// Starts a proxy on this machine for requests to other machines: it answers like an Ollama with one model, and
 /// counts.
@@ -209,14 +210,8 @@ fn compare_all(rows: &[&[&str]], is_set_up: bool) {
 
 #[test]
 fn every_command_is_tried_with_json_or_has_none() {
-    let help = Machine::new().ok(&["--help"]);
-    let (_, commands) = help.split_once("Every day:\n").unwrap();
-    let (commands, _) = commands.split_once("\n\n").unwrap();
-    let lines = commands.lines().filter(|line| line.starts_with("  "));
-    // Two columns, each with a name and a description.
-    let names = lines.flat_map(|line| [line.get(2..14), line.get(40..52)]);
-    let names = names.flatten().map(str::trim).filter(|name| !name.is_empty());
-    for name in names {
+    for name in commands(&Machine::new()) {
+        let name = name.as_str();
         let is_tried = READING.iter().chain(&CHANGING).any(|args| args[0] == name);
         assert!(is_tried != WITHOUT_JSON.contains(&name), "`{name}` has no row, or two");
     }
@@ -298,7 +293,7 @@ fn people_read_times_in_their_zone_and_programs_in_utc() {
     assert_eq!(added["created"], "2026-10-02T09:30:00Z");
     let id = added["short"].as_str().unwrap();
     assert!(machine.ok(&["show", id]).contains("2026-10-02 19:00 +09:30"));
-    assert!(machine.ok(&["status"]).contains("last sync    2026-10-02 19:00 +09:30"));
+    assert!(machine.ok(&["status"]).contains("Last sync   2026-10-02 19:00 +09:30"));
     assert_eq!(machine.json(&["status", "--json"])["last_sync"], "2026-10-02T09:30:00Z");
     assert_eq!(machine.json(&["off", "--for", "15h", "--json"])["until"], "2026-10-03T00:30:00Z");
     let said = machine.ok(&["off", "--for", "15h"]);

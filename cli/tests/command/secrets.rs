@@ -292,7 +292,11 @@ fn what_an_audit_cannot_clean_or_read_is_said_with_what_to_do() {
     assert!(lines.count() == 2 && !said.stdout.contains("\u{1b}[2J"), "{}", said.stdout);
     std::fs::remove_file(machine.work().join(".throughline/a\u{1b}[2J\nNo secret was found.txt"))
         .unwrap();
-    assert!(said.stdout.contains("`throughline audit --fix` takes them out."), "{}", said.stdout);
+    assert!(
+        said.stdout.contains("`throughline doctor --secrets --fix` redacts them."),
+        "{}",
+        said.stdout
+    );
     let said = machine.run(&["doctor", "--secrets", "--fix"]);
     assert_eq!(said.code, 7, "{}", said.whole());
     assert!(said.stdout.contains("Change or remove the files by hand."), "{}", said.stdout);

@@ -19,6 +19,29 @@ pub const SHORT_ID_CHARS: usize = 6;
 /// Number of characters of a session's id that people see.
 const SHORT_SESSION_CHARS: usize = 8;
 
+/// Returns whether a text, in either case, abbreviates an id: the id ends or begins with it.
+pub fn is_abbreviation(text: &str, id: &str) -> bool {
+    let text = text.trim().to_ascii_lowercase();
+    let id = id.to_ascii_lowercase();
+    !text.is_empty() && (id.ends_with(&text) || id.starts_with(&text))
+}
+
+/// Returns the items whose ids end with a text, in either case, or if there are none those whose ids begin with it:
+/// people see the last characters of an id.
+pub fn abbreviated<T: Copy>(text: &str, items: impl Iterator<Item = (MemoryId, T)>) -> Vec<T> {
+    let text = text.trim().to_ascii_lowercase();
+    let (mut ending, mut beginning) = (Vec::new(), Vec::new());
+    for (id, item) in items.filter(|_| !text.is_empty()) {
+        let id = id.to_string();
+        if id.ends_with(&text) {
+            ending.push(item);
+        } else if id.starts_with(&text) {
+            beginning.push(item);
+        }
+    }
+    if ending.is_empty() { beginning } else { ending }
+}
+
 /// Id of a memory: 128 bits, of which the first 48 are a time in milliseconds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MemoryId(pub [u8; 16]);

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use aho_corasick::AhoCorasick;
 use anyhow::{Context, Result};
 use memory_store::Timestamp;
-use memory_store::id::MemoryId;
+use memory_store::id::{MemoryId, is_abbreviation};
 use memory_store::layout::{ProjectDir, Tree, TreeDir, UserDirs};
 use memory_store::ledger::Ledger;
 use memory_store::redact::known::Known;
@@ -262,7 +262,7 @@ impl PurgeRun {
         let ids: BTreeSet<String> = headers
             .into_iter()
             .map(|header| header.session)
-            .filter(|session| session.starts_with(id))
+            .filter(|session| is_abbreviation(id, session))
             .collect();
         if ids.len() > 1 && !ids.contains(id) {
             return Err(Unclear::Several(id.to_owned(), ids.len()).into());

@@ -21,8 +21,8 @@ use crate::view::{self, clock, plain, wrap};
 const SESSIONS_MAX: usize = 8;
 /// Maximum receipts that are read.
 const RECEIPTS_MAX: usize = 2_000;
-/// Maximum columns of a prompt.
-const PROMPT_COLUMNS_MAX: usize = 70;
+/// Columns before a prompt: its date.
+const DATE_COLUMNS: usize = 14;
 
 #[derive(Serialize)]
 struct WhyMemoryView {
@@ -193,7 +193,7 @@ fn show(view: &WhyMemoryView, scores: bool, out: &mut dyn Write) -> Result {
         writeln!(out, "\nWith the last prompts, as recall answers now:")?;
     }
     for asked in &view.prompts {
-        let prompt = wrap::cut(&plain(&asked.prompt), PROMPT_COLUMNS_MAX);
+        let prompt = wrap::cut(&plain(&asked.prompt), wrap::room().saturating_sub(DATE_COLUMNS));
         writeln!(out, "  {}  {prompt}", paint(QUIET, clock::date(asked.at)))?;
         let numbers = if scores { paint(QUIET, asked.scores()) } else { String::new() };
         writeln!(out, "              {}{numbers}", plain(&asked.fate))?;

@@ -58,7 +58,7 @@ pub(crate) enum Filter {
     Tag(String),
     /// File that it is about.
     Path(String),
-    /// Source session, by the start of its id.
+    /// Source session, by the start or end of its id.
     Session(String),
     /// Time of the event.
     When(Span),

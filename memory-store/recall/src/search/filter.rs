@@ -11,6 +11,7 @@ use crate::query::expression::{Filter, Node};
 use crate::rank::exact;
 use crate::search::hit::Hit;
 use memory_store_base::error::Error;
+use memory_store_base::id::is_abbreviation;
 use memory_store_base::text::{self, Form, term_hash};
 
 /// A part of what is searched: a segment and documents beside it, which count on from its end.
@@ -150,7 +151,7 @@ fn passes(filter: &Filter, hit: &Hit) -> bool {
         Filter::Tag(wanted) => hit.tags.iter().any(|tag| tag.eq_ignore_ascii_case(wanted)),
         Filter::Path(path) => hit.paths.iter().any(|known| exact::is_about(known, path)),
         Filter::Session(start) => {
-            hit.session.as_deref().is_some_and(|session| session.starts_with(start.as_str()))
+            hit.session.as_deref().is_some_and(|session| is_abbreviation(start, session))
         }
         Filter::When(span) => span.has(hit.date),
         // Events are replaced by times; an event that was not found does not restrict the search.

@@ -44,7 +44,7 @@ pub struct Search {
     pub since: Option<Timestamp>,
     /// Nothing newer than this.
     pub until: Option<Timestamp>,
-    /// Only of this session, by the start of its id.
+    /// Only of this session, by the start or end of its id.
     pub session: Option<String>,
     /// Only of one of these sessions, by their ids; empty means all.
     pub sessions: Vec<String>,
