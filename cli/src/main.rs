@@ -14,9 +14,11 @@ mod credentials;
 mod editor;
 mod exit;
 mod failure;
+mod help;
 mod inspect;
 mod memory_files;
 mod neighbours;
+mod person;
 mod receipts;
 mod sessions;
 mod setup;
@@ -30,11 +32,11 @@ fn main() -> ExitCode {
     // SAFETY: this is the first statement of the program, which has one thread.
     unsafe { processor::programs::keep_absolute_folders() };
     // If a shell requests completions, they are the only output.
-    clap_complete::CompleteEnv::with_factory(command::help::command)
+    clap_complete::CompleteEnv::with_factory(help::command)
         .var(complete::VARIABLE)
         .bin("throughline")
         .complete();
-    let parsed = command::help::command().try_get_matches();
+    let parsed = help::command().try_get_matches();
     let parsed = parsed.and_then(|matches| command::Args::from_arg_matches(&matches));
     let args = parsed.unwrap_or_else(|error| usage::exit(error));
     match command::run(args) {

@@ -9,12 +9,12 @@ use memory_store::neighbour::{self, Neighbour, Verdict};
 use memory_store::store::{Change, Stored};
 use memory_store::{Kind, MemoryId};
 
-use super::person;
 use crate::ask;
 use crate::caller::Caller;
 use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::neighbours;
+use crate::person;
 use crate::stores::Stores;
 use crate::typed::WriteOptions;
 use crate::view;

@@ -9,12 +9,12 @@ use memory_store::store::{By, Stored};
 
 use super::add::body;
 use super::browse::{self, Purpose};
-use super::person;
 use crate::caller::Caller;
 use crate::credentials;
 use crate::editor;
 use crate::exit;
 use crate::failure::{Failure, Result};
+use crate::person;
 use crate::stores::Stores;
 use crate::typed::WriteOptions;
 use crate::view::{self, changes};

@@ -7,9 +7,10 @@ use std::path::PathBuf;
 use clap::{Args, Command, CommandFactory as _};
 use clap_mangen::Man;
 
-use super::{Args as CommandLine, help};
+use super::Args as CommandLine;
 use crate::exit;
 use crate::failure::{AtPath as _, Result};
+use crate::help;
 use crate::world::World;
 
 /// Write manual pages

@@ -13,7 +13,7 @@ use crate::failure::{Failure, Result};
 use crate::view::style::{QUIET, paint};
 use crate::view::wrap::{self, JsonAlone, Wrapped};
 use crate::world::World;
-use crate::{inspect, setup, view};
+use crate::{person, view};
 
 pub mod add;
 pub mod blame;
@@ -22,10 +22,11 @@ pub mod check;
 pub mod completions;
 pub mod config;
 pub mod diff;
+pub mod doctor;
 pub mod edit;
 pub mod fixes;
 pub mod forget;
-pub mod help;
+pub mod init;
 pub mod link;
 pub mod list;
 pub mod log;
@@ -35,7 +36,6 @@ pub mod merge_driver;
 pub mod off;
 pub mod on;
 pub mod pack;
-pub mod person;
 pub mod projects;
 pub mod purge;
 pub mod redact;
@@ -46,10 +46,12 @@ pub mod review;
 pub mod search;
 pub mod share;
 pub mod show;
+pub mod status;
 pub mod statusline;
 pub mod sync;
 pub mod timeline;
 pub mod trust;
+pub mod uninstall;
 pub mod watch;
 pub mod why;
 
@@ -170,8 +172,8 @@ macro_rules! commands {
 
 // `add`, `edit` and `forget` check the caller for each memory that they change.
 commands! {
-    Init(setup::init_options::InitArgs) => setup::init::run, Report, ["throughline init"];
-    Uninstall(setup::uninstall::UninstallArgs) => setup::uninstall::run, Report, ["throughline uninstall"];
+    Init(init::InitArgs) => init::run, Report, ["throughline init"];
+    Uninstall(uninstall::UninstallArgs) => uninstall::run, Report, ["throughline uninstall"];
     Trust(trust::TrustArgs) => trust::run, Answer, ["throughline trust"];
     Link(link::LinkArgs) => link::run, Report, ["throughline link"];
     Projects(projects::ProjectsArgs) => projects::run, Listing, [];
@@ -194,7 +196,7 @@ commands! {
     Diff(diff::DiffArgs) => diff::run, Listing, [];
     Check(check::CheckArgs) => check::run, Answer, [];
     MergeDriver(merge_driver::MergeDriverArgs) => merge_driver::run, Answer, [];
-    Status(inspect::status::StatusArgs) => inspect::status::run, Answer, [];
+    Status(status::StatusArgs) => status::run, Answer, [];
     Why(why::WhyArgs) => why::run, Listing, [];
     Timeline(timeline::TimelineArgs) => timeline::run, Listing, [];
     Report(report::ReportArgs) => report::run, Answer, [];
@@ -209,7 +211,7 @@ commands! {
     Mcp(mcp::McpArgs) => mcp::run, Answer, [];
     Config(config::ConfigArgs) => config::run, Raw, ["throughline config"];
     Redact(redact::RedactArgs) => redact::run, Raw, [];
-    Doctor(inspect::doctor::DoctorArgs) => inspect::doctor::run, Answer, ["throughline doctor --secrets --fix or --migrations --restore"];
+    Doctor(doctor::DoctorArgs) => doctor::run, Answer, ["throughline doctor --secrets --fix or --migrations --restore"];
     Man(man::ManPages) => man::run, Raw, [];
     Completions(completions::CompletionsArgs) => completions::run, Raw, [];
 }
@@ -241,7 +243,7 @@ fn run_in(args: &Args, world: &World) -> Result {
         let mut wrapped = Wrapped::new(out, columns);
         let out: &mut dyn Write = &mut wrapped;
         match &args.command {
-            None => inspect::status::overview(args.json, world, out),
+            None => status::overview(args.json, world, out),
             Some(command) => {
                 command.check_caller(world)?;
                 command.run(world, out)

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use memory_store::memory::{Memory, SaidBy, Status};
 use memory_store::recall::start_rank::{Standing, worth};
 use memory_store::settings::Settings;
@@ -25,18 +25,9 @@ pub struct PackArgs {
     /// Maximum tokens, at 4 characters each
     #[arg(long, default_value_t = 4_000, value_name = "COUNT")]
     tokens: usize,
-    /// Output format
-    #[arg(long, value_enum, default_value = "markdown")]
-    format: Format,
-    /// Print JSON, as with --format json
+    /// Print JSON
     #[arg(long)]
     json: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    Markdown,
-    Json,
 }
 
 /// Sections in order of usefulness; session digests are omitted.
@@ -67,7 +58,7 @@ pub fn run(args: &PackArgs, world: &World, out: &mut dyn Write) -> Result {
     let is_stale = |id| recall.staleness(id).is_some();
     let chosen = choose(memories, args.tokens, &settings, &is_stale, world.now);
     let is_pulled = stores.labels()?;
-    if args.json || args.format == Format::Json {
+    if args.json {
         let view = |stored| MemoryView::from(stored).labelled(is_pulled(stored));
         let views: Vec<MemoryView> = chosen.iter().map(view).collect();
         return view::json(&views, out);

@@ -18,6 +18,7 @@ use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::sessions::{PastSession, PastSessions, SessionFilter};
 use crate::setup::claude::client;
+use crate::setup::installation;
 use crate::stores::Stores;
 use crate::view::changes::line;
 use crate::view::style::{CARE, NAME, QUIET, STRONG, paint};
@@ -162,17 +163,7 @@ pub fn command(session: &PastSession, here: &Path) -> String {
     if session.folder == here || session.folder.as_os_str().is_empty() {
         return resume;
     }
-    format!("cd {} && {resume}", quoted(&session.folder))
-}
-
-/// Quotes a folder for a shell.
-fn quoted(folder: &Path) -> String {
-    let folder = folder.to_string_lossy();
-    let is_safe = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
-    if folder.starts_with('/') && folder.chars().all(is_safe) {
-        return folder.into_owned();
-    }
-    format!("'{}'", folder.replace('\'', r"'\''"))
+    format!("cd {} && {resume}", installation::word(&session.folder.to_string_lossy()))
 }
 
 fn show(found: &[FoundSession], world: &World, out: &mut dyn Write) -> Result {
@@ -257,18 +248,4 @@ fn start(session: &PastSession, world: &World, out: &mut dyn Write) -> Result {
     command.args(["--resume", &session.session]).current_dir(&session.folder);
     let error = process::replace_with(&mut command);
     Err(Failure::new(format!("{}: {error}", program.display())))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_folder_is_quoted_as_the_shell_needs_it() {
-        let quoted = |folder: &str| quoted(Path::new(folder));
-        assert_eq!(quoted("/home/ada/work-2"), "/home/ada/work-2");
-        assert_eq!(quoted("/home/ada/my work"), "'/home/ada/my work'");
-        assert_eq!(quoted("/tmp/it's"), r"'/tmp/it'\''s'");
-        assert_eq!(quoted("-n"), "'-n'");
-    }
 }

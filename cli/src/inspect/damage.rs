@@ -9,7 +9,7 @@ use memory_store::layout::{ProjectDir, Tree};
 use processor::collect::archive::Archive;
 use processor::collect::expired::Expired;
 
-use super::doctor::check::HealthCheck;
+use super::check::HealthCheck;
 use crate::world::World;
 
 /// Finds the first damage in the existing indexes: the project's, that of its thinking, and the user's.

@@ -1,9 +1,15 @@
-//! Commands that check and count: `status` and `doctor`.
+//! What `status` and `doctor` examine.
 
+pub mod check;
+pub mod checks;
+pub mod custom_embedder;
 pub mod damage;
-pub mod doctor;
+pub mod folders;
+pub mod meaning;
 pub mod migrations;
+pub mod ollama;
+pub mod plugin_checks;
+pub mod programs;
 pub mod secrets;
 pub mod selftest;
 pub mod stats;
-pub mod status;

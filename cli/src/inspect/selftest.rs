@@ -10,7 +10,7 @@ use memory_store::Timestamp;
 use memory_store::layout::MODELS_VARIABLE;
 use serde_json::{Value, json};
 
-use super::doctor::check::HealthCheck;
+use super::check::HealthCheck;
 use crate::answer;
 use crate::failure::{AtPath as _, Result};
 use crate::world::World;

@@ -233,6 +233,14 @@ mod tests {
     }
 
     #[test]
+    fn a_word_is_quoted_as_the_shell_needs_it() {
+        assert_eq!(word("/home/ada/work-2"), "/home/ada/work-2");
+        assert_eq!(word("/home/ada/my work"), "'/home/ada/my work'");
+        assert_eq!(word("/tmp/it's"), r"'/tmp/it'\''s'");
+        assert_eq!(word(""), "''");
+    }
+
+    #[test]
     fn package_managers_show_by_their_folders() {
         let packaged = |path: &str| Installation::packaged(Path::new(path));
         let npm = "/usr/lib/node_modules/@throughline/linux-x64/bin/throughline";

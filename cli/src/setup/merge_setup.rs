@@ -8,7 +8,7 @@ use processor::git::driver;
 use super::claude::replace::{self, NextText, RunMode, check_inside, replace};
 use crate::exit;
 use crate::failure::{Failure, Result};
-use crate::inspect::doctor::check::HealthCheck;
+use crate::inspect::check::HealthCheck;
 use crate::world::World;
 
 /// The line of `.gitattributes`.

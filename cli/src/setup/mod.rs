@@ -1,4 +1,4 @@
-//! Setup and removal: `init`, `uninstall`, and our entries in Claude Code's settings.
+//! What `init` and `uninstall` do, and our entries in Claude Code's settings.
 
 use std::path::Path;
 
@@ -10,8 +10,6 @@ pub mod backfill;
 pub mod claude;
 pub mod elsewhere;
 pub mod guide;
-pub mod init;
-pub mod init_options;
 pub mod installation;
 pub mod login_service;
 pub mod merge_setup;

@@ -17,7 +17,7 @@ use serde::Serialize;
 use super::settings;
 use crate::ask;
 use crate::failure::{Failure, Result};
-use crate::inspect::doctor::ollama;
+use crate::inspect::ollama;
 use crate::view::style::{STRONG, paint};
 use crate::view::{self, clock};
 use crate::world::World;

@@ -10,7 +10,7 @@ use super::record::{InsertionPlace, InsertionRecord, Purpose, put_in, take_out};
 use super::replace::RunMode;
 use super::server;
 use crate::failure::{Failure, Result};
-use crate::inspect::doctor::folders;
+use crate::inspect::folders;
 use crate::world::World;
 
 /// Result of a registration.

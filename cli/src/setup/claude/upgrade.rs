@@ -13,7 +13,7 @@ use super::record::{Insertion, InsertionPlace, InsertionRecord, PROGRAM, Purpose
 use super::register::Registration;
 use super::{client, hooks, replace, server};
 use crate::failure::{Failure, Result};
-use crate::inspect::doctor::programs;
+use crate::inspect::programs;
 use crate::world::World;
 
 /// Result of an upgrade.

@@ -2,7 +2,7 @@
 
 use clap::{Command, CommandFactory as _};
 
-use super::Args;
+use crate::command::Args;
 use crate::exit;
 
 /// All commands in groups; each has its own description.
@@ -53,7 +53,7 @@ const EXAMPLES: [(&str, [&str; 2]); 37] = [
     ("sync", ["sync", "sync --all"]),
     ("watch", ["watch", "watch --poll=5"]),
     ("purge", ["purge --before 2026-06-01 --yes", "purge --session 1111 --yes"]),
-    ("pack", ["pack --tokens 1000", "pack --format json"]),
+    ("pack", ["pack --tokens 1000", "pack --json"]),
     ("mcp", ["mcp", "mcp </dev/null"]),
     ("statusline", ["statusline", "statusline --json </dev/null"]),
     ("redact", ["redact notes.txt", "redact --check notes.txt"]),

@@ -10,18 +10,15 @@ use memory_store::layout::STORE_DIR;
 use memory_store::store::readme;
 use serde::Serialize;
 
-use self::account::{Account, ByHand};
-use super::claude::replace::RunMode;
-use super::elsewhere::memories;
 use crate::ask;
 use crate::failure::{AtPath as _, Result};
+use crate::setup::claude::replace::RunMode;
+use crate::setup::elsewhere::memories;
+use crate::setup::uninstall::account::{Account, ByHand};
+use crate::setup::uninstall::parts;
 use crate::typed::WriteOptions;
 use crate::view;
 use crate::world::World;
-
-mod account;
-mod by_hand;
-mod parts;
 
 /// Files of the programs that the installers put into `share/throughline`, which may also be our data folder.
 const INSTALLED: [&str; 5] = ["LICENSE", "NOTICE", "CHANGELOG.md", "ORIGIN", "MODEL"];

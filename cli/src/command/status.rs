@@ -21,12 +21,12 @@ use processor::collect::discover;
 use processor::log;
 use serde::Serialize;
 
-use super::doctor::{checks, custom_embedder, meaning, ollama};
-use super::stats::{self, Numbers};
 use crate::command::off;
 use crate::command::review::{self, ReviewCounts};
 use crate::exit;
 use crate::failure::{Failure, Result};
+use crate::inspect::stats::{self, Numbers};
+use crate::inspect::{checks, custom_embedder, damage, meaning, ollama};
 use crate::receipts;
 use crate::setup::claude::plugin::Plugin;
 use crate::setup::claude::register;
@@ -255,14 +255,14 @@ fn summarise(stores: &Stores) -> Result<StatusSummary> {
         arrived: Arrived::last(&state).filter(|_| from_repository > 0),
         memories: counts.project(),
         broken_files: listing.broken.len(),
-        index_damage: super::damage::of_indexes(&stores.world, tree, Depth::Headers)
+        index_damage: damage::of_indexes(&stores.world, tree, Depth::Headers)
             .map(|it| it.to_string()),
         settings_problems: grave.map(ToString::to_string).collect(),
         counts,
         archived_sessions,
         unclaimed: Vec::new(),
-        lost_sessions: super::damage::lost(&stores.world.dirs.project(tree.project)).len(),
-        unlisted_packs: super::damage::unlisted_packs(&stores.world.dirs.project(tree.project)),
+        lost_sessions: damage::lost(&stores.world.dirs.project(tree.project)).len(),
+        unlisted_packs: damage::unlisted_packs(&stores.world.dirs.project(tree.project)),
         archive_bytes,
         last_sync: (progress.last_run != Timestamp::default()).then_some(progress.last_run),
         unprocessed_bytes: inbox_bytes.saturating_sub(progress.inbox_bytes),

@@ -1,22 +1,13 @@
 //! `throughline doctor`: checks every link of the chain, and suggests remedies.
 
-pub mod check;
-pub mod checks;
-pub mod custom_embedder;
-pub mod folders;
-pub mod meaning;
-pub mod ollama;
-pub mod plugin_checks;
-pub mod programs;
-
 use std::io::Write;
 
 use clap::Args;
 
-use self::check::{CheckState, HealthCheck};
-use super::{migrations, secrets, selftest};
 use crate::exit;
 use crate::failure::{Failure, Result};
+use crate::inspect::check::{CheckState, HealthCheck};
+use crate::inspect::{checks, migrations, secrets, selftest};
 use crate::typed::WriteOptions;
 use crate::view;
 use crate::view::style::{BAD, CARE, GOOD, NAME, paint};
