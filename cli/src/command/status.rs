@@ -495,7 +495,10 @@ fn show_short(
     for (number, LatestMemory { short, kind, title, .. }) in summary.latest.iter().enumerate() {
         let kind = format!("{:<1$}", kind.name(), widest.unwrap_or_default());
         let before = view::LABEL_COLUMNS + short.len() + kind.len() + 4;
-        let title = wrap::cut(&view::plain(title), wrap::room().saturating_sub(before));
+        let title = match extent {
+            Extent::Short => wrap::cut(&view::plain(title), wrap::room().saturating_sub(before)),
+            Extent::Full => view::plain(title),
+        };
         let label = if number == 0 { "Latest" } else { "" };
         let line = format!("{}  {}  {title}", paint(NAME, short), paint(QUIET, kind));
         view::labelled(label, &line, out)?;

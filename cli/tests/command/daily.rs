@@ -210,8 +210,8 @@ fn the_timeline_tells_what_came_and_went() {
       ~ [id]  fact: Berths are counted from the south (by [id])
 
     2026-10-01  1 session, 2 learned
-      > 11111111  main: From now on, never use floats for money: always keep amou...
-      + [id]  preference: From now on, never use floats for money: always keep ...
+      > 11111111  main: From now on, never use floats for money: always keep amounts as integer cents. From now on, run the tests of a price…
+      + [id]  preference: From now on, never use floats for money: always keep amounts as integer cents
       + [id]  preference: From now on, run the tests of a price quietly
     "#);
     let days = machine.json(&["timeline", "--json", "-n", "2"]);
@@ -263,7 +263,7 @@ fn blame_tells_memories_and_sessions_of_a_file() {
     [id]  2026-10-02  fact            Prices are rounded once
 
     Sessions that touched src/price.rs
-    11111111  yesterday 10:04  1 edit  From now on, never use floats for money: a...
+    11111111  yesterday 10:04  1 edit  From now on, never use floats for money: always keep amounts as integer cents. From now on, run the tests of a price…
     "#);
     let folder = machine.json(&["blame", "src/", "--json"]);
     assert!(folder["memories"].as_array().unwrap().len() > 1, "{folder:#}");

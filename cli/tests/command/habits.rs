@@ -8,7 +8,7 @@ use crate::daily::learned;
 /// Size of a screen: half the height of a present one, at the common width.
 const SCREEN_LINES: usize = 50;
 /// Maximum lines of the help that lists all commands, one on each line.
-const OVERVIEW_LINES: usize = 65;
+const OVERVIEW_LINES: usize = 70;
 const SCREEN_COLUMNS: u16 = 80;
 
 /// Nested commands.
@@ -667,8 +667,9 @@ fn an_id_is_abbreviated_to_its_end_or_its_beginning() {
     machine.ok(&["forget", &id[..20]]);
     assert!(machine.ok(&["restore", "--dry-run", &id[..20]]).contains(&short));
     assert!(machine.ok(&["restore", &id[..20]]).starts_with("Restored "));
-    let session = machine.json(&["timeline", "--json"])[0]["sessions"][0]["session"].clone();
-    let session = session.as_str().unwrap();
+    let days = machine.json(&["timeline", "--json"]);
+    let mut days = days.as_array().unwrap().iter();
+    let session = days.find_map(|day| day["sessions"][0]["session"].as_str()).unwrap();
     for named in [session, &session[..8], &session[session.len() - 8..]] {
         machine.ok(&["search", "--turns", "--session", named, "the"]);
         machine.ok(&["purge", "--session", named, "--dry-run"]);

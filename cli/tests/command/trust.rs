@@ -251,7 +251,7 @@ fn with_reviewed_only_what_is_released_is_given() {
     assert!(told[0].contains("not released yet") && told[0].contains("throughline trust"));
     assert!(told[1].contains("held back: it is from the repository"), "{}", told[1]);
     assert!(told[2].contains("1 memory is not given to sessions"), "{}", told[2]);
-    assert!(told[3].contains("held back    1: `throughline review`"), "{}", told[3]);
+    assert!(told[3].contains("Withheld    1: `throughline review`"), "{}", told[3]);
     // Unreviewed memories are not edited.
     let before = team.0.read(&Team::path("bob.md"));
     let said = team.0.run(&["edit", &id(2).short(), "--tag", "x"]);
