@@ -76,13 +76,13 @@ fn what_rules_wrote_and_nobody_decided_about_is_put_aside_once() {
         }
         let count = aside.iter().filter(|it| is_retired(&it.memory)).count();
         let told: Vec<_> =
-            report.warnings.iter().filter(|it| it.contains("list --archived")).collect();
+            report.warnings.iter().filter(|it| it.contains("list --forgotten")).collect();
         assert_eq!((told.len(), count > 0), (1, true), "{project}: {:?}", report.warnings);
         assert!(told[0].contains(&format!(": {count};")), "{told:?}");
         let log = std::fs::read_to_string(store.home.folder.join("migrations.jsonl")).unwrap();
         assert_eq!(log.matches("rules-memories").count(), 1, "{log}");
         let again = synced(&home, &tree);
-        assert!(!again.warnings.iter().any(|it| it.contains("--archived")), "{again:?}");
+        assert!(!again.warnings.iter().any(|it| it.contains("--forgotten")), "{again:?}");
         assert_eq!(texts(&store), after);
     }
 }

@@ -41,7 +41,7 @@ const RULES: [Rule; 5] = [
 /// Maximum number of occurrences for 1,000 words, in the order of `RULES`.
 const COMMENTS_MAX: [f64; 5] = [0.8, 0.2, 0.5, 0.2, 0.3];
 const DOCUMENTS_MAX: [f64; 5] = [0.7, 0.2, 0.2, 0.2, 0.4];
-const HELP_MAX: [f64; 5] = [1.8, 0.1, 0.2, 0.3, 0.9];
+const HELP_MAX: [f64; 5] = [0.1; 5];
 
 /// Maximum number of functions with such a word in the name.
 const FUNCTIONS_MAX: usize = 420;

@@ -18,11 +18,11 @@ use crate::world::World;
 pub struct ListArgs {
     #[command(flatten)]
     filter: ListFilter,
-    /// List removed memories that are not relearned, with date and reason
-    #[arg(long, conflicts_with_all = ["archived", "all", "limit", "kind", "tag", "path", "pick"])]
+    /// List removed memories with date and reason: they are not relearned, and `throughline restore ID` restores them
+    #[arg(long, conflicts_with_all = ["all", "limit", "kind", "tag", "path", "pick"])]
     forgotten: bool,
     /// Choose a memory at the terminal and print its id
-    #[arg(long, conflicts_with_all = ["archived", "all", "limit", "kind", "tag", "path"])]
+    #[arg(long, conflicts_with_all = ["all", "limit", "kind", "tag", "path"])]
     pick: bool,
     /// Print JSON
     #[arg(long)]

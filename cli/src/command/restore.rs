@@ -57,7 +57,7 @@ struct Restored {
 fn not_aside(id: &str) -> Failure {
     Failure::new(format!("no memory with the id {id} was put aside or deleted"))
         .code(exit::NOT_FOUND)
-        .hint("`throughline list --archived` and `throughline list --forgotten` list them.")
+        .hint("`throughline list --forgotten` lists removed memories.")
 }
 
 /// Prints what would be restored.

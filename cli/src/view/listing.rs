@@ -34,9 +34,6 @@ pub struct ListFilter {
     /// Only memories about this file or folder, or about paths with this prefix
     #[arg(long, short = 'p', value_name = "PATH")]
     path: Option<String>,
-    /// List archived memories instead, which `throughline restore ID` restores
-    #[arg(long)]
-    archived: bool,
     /// Include superseded, expired and rejected memories
     #[arg(long)]
     all: bool,
@@ -56,34 +53,35 @@ pub struct ListedMemories {
 }
 
 impl ListFilter {
-    /// Returns the filter for all memories, replaced ones included, or for all archived ones.
-    pub fn every(archived: bool) -> Self {
-        Self { all: true, archived, ..Self::default() }
+    /// Returns the filter for all memories, replaced ones included.
+    pub fn every() -> Self {
+        Self { all: true, ..Self::default() }
     }
 
     /// Reads the memories that pass the filter.
     pub fn read(&self, stores: &Stores) -> Result<ListedMemories> {
-        let (listing, marks) = match self.archived {
-            true => {
-                let mut listing = stores.project.archived()?;
-                listing.memories.extend(stores.user.archived()?.memories);
-                (listing, ListMarks::default())
-            }
-            false => {
-                let survey = stores.survey()?;
-                let recall = stores.recall();
-                let marks = ListMarks::of(&survey, &recall)?;
-                (survey.listing(), marks)
-            }
-        };
-        let Listing { mut memories, broken, .. } = listing;
+        let survey = stores.survey()?;
+        let marks = ListMarks::of(&survey, &stores.recall())?;
+        let Listing { mut memories, broken, .. } = survey.listing();
         let path = self.path.as_deref();
         let path = path.map(|path| crate::typed::project_path(stores, path)).transpose()?;
         memories.retain(|stored| self.wants(stored, path.as_deref(), stores.world.now));
-        memories.sort_by_key(|stored| (Reverse(view::date(&stored.memory)), stored.memory.id));
+        newest_first(&mut memories);
         memories.truncate(self.limit.unwrap_or(usize::MAX));
         Ok(ListedMemories { memories, marks, broken })
     }
+}
+
+fn newest_first(memories: &mut [Stored]) {
+    memories.sort_by_key(|stored| (Reverse(view::date(&stored.memory)), stored.memory.id));
+}
+
+/// Returns the archived memories of both stores, newest first.
+pub fn archived(stores: &Stores) -> Result<Listing> {
+    let (mut listing, of_user) = (stores.project.archived()?, stores.user.archived()?);
+    listing.memories.extend(of_user.memories);
+    newest_first(&mut listing.memories);
+    Ok(listing)
 }
 
 /// Prints the memories that pass the filter, or a message if there are none.
@@ -97,8 +95,7 @@ pub fn print(filter: &ListFilter, json: bool, world: &World, out: &mut dyn Write
         return view::json(&views, out);
     }
     if memories.is_empty() {
-        let none = if filter.archived { "No memory was put aside." } else { "No memories." };
-        writeln!(out, "{none}")?;
+        writeln!(out, "No memories.")?;
         if let Some(missing) = elsewhere::missing_folder(&stores.project) {
             writeln!(out, "{} {missing}.", paint(CARE, "!"))?;
         }
@@ -106,11 +103,8 @@ pub fn print(filter: &ListFilter, json: bool, world: &World, out: &mut dyn Write
     // Written at once: standard output is flushed line by line, and piece by piece where styles are removed.
     let mut page = Vec::new();
     memories.iter().try_for_each(|stored| {
-        let word = match filter.archived {
-            true => "",
-            false => standing_word(&stored.memory, world.now),
-        };
-        view::marked_line(&stored.memory, &(marks.words(stored) + word), &mut page)
+        let words = marks.words(stored) + standing_word(&stored.memory, world.now);
+        view::marked_line(&stored.memory, &words, &mut page)
     })?;
     if anstream::AutoStream::choice(&std::io::stdout()) == anstream::ColorChoice::Never {
         page = anstream::adapter::strip_bytes(&page).into_vec();
@@ -196,12 +190,7 @@ impl ListFilter {
     /// Returns whether a memory passes the filter; `path` is relative as in memories.
     fn wants(&self, stored: &Stored, path: Option<&str>, now: Timestamp) -> bool {
         let memory = &stored.memory;
-        let current = match memory.status {
-            Status::Archived => self.archived,
-            Status::Active | Status::Held | Status::Rejected => {
-                Standing::of(memory, now).is_current()
-            }
-        };
+        let current = memory.status != Status::Archived && Standing::of(memory, now).is_current();
         (current || self.all)
             && (self.kind.is_empty() || self.kind.contains(&memory.kind))
             && self.tag.iter().all(|tag| memory.tags.contains(tag))

@@ -34,7 +34,7 @@ fn a_memory_is_forgotten_after_one_question_and_comes_back() {
     browsed(&machine, "/bread\rdyq");
     let listed = machine.ok(&["list"]);
     assert!(!listed.contains(&bread) && listed.contains(&rolls), "{listed}");
-    assert!(machine.ok(&["list", "--archived"]).contains(&bread));
+    assert!(machine.ok(&["list", "--forgotten"]).contains(&bread));
     // Archived memories are the fifth filter of status.
     browsed(&machine, "SSSSSrq");
     assert!(machine.ok(&["list"]).contains(&bread));
@@ -124,7 +124,7 @@ fn the_last_decisions_are_undone_one_after_the_other() {
     machine.ok(&[
         "restore",
         "--json",
-        machine.json(&["list", "--archived", "--json"])[0]["id"].as_str().unwrap(),
+        machine.json(&["list", "--forgotten", "--json"])[0]["id"].as_str().unwrap(),
     ]);
     // A run only undoes its own decisions.
     let left = memory_files(&machine);
@@ -252,12 +252,12 @@ fn commands_without_an_id_let_a_person_choose() {
     machine.at_terminal(&["edit", "--title", "Bread is bought"], &answers);
     assert!(machine.ok(&["show", &bread]).starts_with("Bread is bought\n"));
     machine.at_terminal(&["forget"], &[("choose", "seeds\r")]);
-    assert!(machine.ok(&["list", "--archived"]).contains(&rolls));
+    assert!(machine.ok(&["list", "--forgotten"]).contains(&rolls));
     // Permanently only after a question.
     machine.at_terminal(&["forget", "--delete"], &[("choose", "seeds\rn\u{3}")]);
-    assert!(machine.ok(&["list", "--archived"]).contains(&rolls));
+    assert!(machine.ok(&["list", "--forgotten"]).contains(&rolls));
     machine.at_terminal(&["forget", "--delete"], &[("choose", "seeds\ry")]);
-    assert!(!machine.ok(&["list", "--archived"]).contains(&rolls));
+    assert!(!machine.ok(&["list", "--forgotten"]).contains(&rolls));
 }
 
 #[test]

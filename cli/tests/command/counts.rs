@@ -93,7 +93,7 @@ fn every_view_prints_the_same_numbers() {
     };
     assert_eq!(listed(&[]), in_project + USERS);
     assert_eq!(listed(&["--all"]), in_project + USERS + REPLACED + EXPIRED);
-    assert_eq!(listed(&["--archived"]), FORGOTTEN);
+    assert_eq!(listed(&["--forgotten"]), FORGOTTEN);
     let all = machine.ok(&["list", "--all"]);
     for (mark, count) in [("[replaced]", REPLACED), ("[expired]", EXPIRED)] {
         assert_eq!(all.matches(mark).count() as u64, count, "{all}");

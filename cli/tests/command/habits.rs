@@ -58,7 +58,7 @@ fn each_short_help_is_one_screen_and_the_full_one_has_every_option() {
         }
     }
     let nested = machine.ok(&["config", "llm", "ollama", "--help"]);
-    assert!(nested.contains("The model; without, you choose among those"), "{nested}");
+    assert!(nested.contains("Model [default: choose among the installed"), "{nested}");
     // Rarely used options are only in the full help.
     let rare = "--register-only";
     assert!(machine.ok(&["init", "--help"]).contains(rare));

@@ -351,7 +351,7 @@ fn what_rules_of_earlier_versions_made_is_listed_and_dropped_in_one_step() {
     machine.ok(&["review", "--drop-rules"]);
     assert!(!machine.path("home/work/.throughline/memories/old-7.md").exists());
     assert!(machine.path("home/work/.throughline/memories/old-8.md").exists());
-    assert!(machine.ok(&["list", "--archived"]).contains("The mill is closed"));
+    assert!(machine.ok(&["list", "--forgotten"]).contains("The mill is closed"));
     let none = machine.ok(&["review", "--drop-rules"]);
     assert_eq!(none, "No memory that rules made is left to look at.\n");
 }

@@ -118,7 +118,7 @@ const READING: [&[&str]; 46] = [
     &["resume"],
     &["show", "ID"],
     &["list"],
-    &["list", "--archived"],
+    &["list", "--forgotten"],
     &["list", "--pick"],
     &["browse"],
     // There is no terminal for a choice.

@@ -119,8 +119,8 @@ pub(super) fn reconcile(
         let site = Site::project(options.dirs, context.home.clone(), Vec::new());
         migrate::note_step(&site, PUT_ASIDE_STEP, files.put_aside, options.now)?;
         warnings.push(format!(
-            "memories that rules of an earlier version wrote and nobody looked at were put aside: {}; `throughline list \
-             --archived` shows them, `throughline restore ID` brings one back",
+            "memories that rules of an earlier version wrote and nobody edited were archived: {}; `throughline list \
+             --forgotten` lists them, `throughline restore ID` restores one",
             files.put_aside
         ));
     }

@@ -75,8 +75,8 @@ impl BrowseSource {
         // Opened again, so that changes by other programs are included.
         self.stores = Stores::open(&self.stores.world)?;
         self.known = MemoryFacts::open(&self.stores);
-        let listed = ListFilter::every(false).read(&self.stores)?;
-        let aside = ListFilter::every(true).read(&self.stores)?;
+        let listed = ListFilter::every().read(&self.stores)?;
+        let aside = listing::archived(&self.stores)?;
         let broken = listed.broken.len() + aside.broken.len();
         self.marks = listed.marks;
         self.memories = listed.memories;
