@@ -145,7 +145,7 @@ fn with_examples(command: Command, path: &str) -> Command {
     let also = alias.map(|alias| format!("Also called: throughline {alias}\n"));
     let also = also.unwrap_or_default();
     command.after_help(format!(
-        "{also}Examples:\n  throughline {one}\n  throughline {other}\n{FOR_EVERY_COMMAND}"
+        "{also}Examples:\n  throughline {one}\n  throughline {other}\n\n{FOR_EVERY_COMMAND}"
     ))
 }
 

@@ -18,7 +18,7 @@ use crate::world::World;
 pub struct ListArgs {
     #[command(flatten)]
     filter: ListFilter,
-    /// List removed memories with date and reason: they are not relearned, and `throughline restore ID` restores them
+    /// List removed memories, which are not relearned, with date and reason
     #[arg(long, conflicts_with_all = ["all", "limit", "kind", "tag", "path", "pick"])]
     forgotten: bool,
     /// Choose a memory at the terminal and print its id
@@ -58,12 +58,17 @@ fn list_forgotten(json: bool, world: &World, out: &mut dyn Write) -> Result {
             Reason::Rejected => "rejected",
             Reason::MadeByRules => "made by rules, archived",
         };
+        // A memory that was deleted for good leaves no title.
+        let title = match tombstone.title.as_str() {
+            "" => "(deleted)",
+            title => title,
+        };
         let when = format!("{reason} {}", clock::date(tombstone.at));
         writeln!(
             out,
             "{}  {}  {}",
             paint(NAME, tombstone.id.short()),
-            plain(&tombstone.title),
+            plain(title),
             paint(QUIET, when)
         )?;
     }
