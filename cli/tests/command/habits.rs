@@ -422,7 +422,7 @@ const HABITS: [Habit; 40] = [
         .by(Way::With(&[("XDG_CONFIG_HOME", "/elsewhere")])),
     habit("Progress, also for programs", &["sync", "--progress", "json"], 0, "{\"").by(Way::Fresh),
     habit("Undo", &["restore", "ID"], 0, "Restored ").by(Way::After(&["forget", "ID"])),
-    habit("Destructive commands ask, or take --yes", &["purge", "--session", "1111"], 2, "--yes"),
+    habit("Destructive commands ask, or take --yes", &["purge", "--session", "1111"], 11, "--yes"),
     habit("JSON", &["status", "--json"], 0, "\"by_kind\""),
     habit("Exit codes in the help", &["--help"], 0, "Exit codes: "),
     habit("Standard input by `-`", &["add", "Bagels are boiled", "--body", "-"], 0, "Added ")

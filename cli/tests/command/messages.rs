@@ -248,11 +248,9 @@ fn a_bar_never_shows_more_than_all() {
 #[test]
 fn one_thing_is_told_as_one() {
     let machine = learned();
-    for (command, told) in [
-        (&["sync"][..], "Nothing new in 1 session."),
-        (&["status"], "archive      1 session, "),
-        (&["audit"], "files looked through."),
-    ] {
+    for (command, told) in
+        [(&["sync"][..], "Nothing new in 1 session."), (&["status"], "archive      1 session, ")]
+    {
         let said = machine.ok(command);
         assert!(said.contains(told), "{said}");
     }

@@ -1,6 +1,8 @@
 //! `throughline-session-start`: SessionStart.
 #![no_main]
 
+use std::ffi::{c_char, c_int};
+
 use hooks::arena::Arena;
 
 #[global_allocator]
@@ -9,6 +11,7 @@ static ARENA: Arena = unsafe { Arena::new() };
 
 /// Runs the hook, see [`hooks::run::run`].
 #[unsafe(no_mangle)]
-pub extern "C" fn main() -> std::ffi::c_int {
-    hooks::run::run(hooks::start::answer)
+pub extern "C" fn main(count: c_int, arguments: *const *const c_char) -> c_int {
+    // SAFETY: the C library passes the number of arguments and the arguments.
+    unsafe { hooks::run::run(env!("CARGO_BIN_NAME"), hooks::start::answer, count, arguments) }
 }
