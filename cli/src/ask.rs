@@ -175,7 +175,7 @@ fn interactive<T, E: Into<io::Error>>(ask: impl FnOnce() -> Result<T, E>) -> Res
     })
 }
 
-/// Returns the failure after Ctrl-C or Esc: nothing was done, and the user knows it.
+/// Returns the failure after Ctrl-C or Esc. It has no message, since the user cancelled.
 pub fn cancelled() -> Failure {
     Failure::silent(exit::INTERRUPTED)
 }

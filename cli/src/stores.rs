@@ -248,7 +248,7 @@ impl Stores {
             .map(|stored| (stored.memory.id.to_string().to_ascii_lowercase(), stored.memory.title))
             .filter(|(whole, _)| whole.ends_with(&typed))
             .collect();
-        // As many characters as tell them apart.
+        // As many characters as distinguish them.
         let ends = |count: usize| -> BTreeSet<&str> {
             fitting
                 .keys()

@@ -4,6 +4,7 @@ use clap::{Command, CommandFactory as _};
 
 use super::Args;
 use crate::exit;
+use crate::view::style::{STRONG, paint};
 use crate::view::wrap;
 
 /// A command with a short description.
@@ -160,7 +161,7 @@ pub fn examples(path: &str) -> Option<[&'static str; 2]> {
 
 /// Environment variables that affect the program.
 pub const ENVIRONMENT: [HelpEntry; 7] = [
-    ("THROUGHLINE", "off, read or full: the mode of this process"),
+    ("THROUGHLINE", "the mode: off, read or full"),
     ("CI, CLAUDE_CODE_REMOTE", "if set, the mode is read by default"),
     ("THROUGHLINE_MODELS", "folder of the embedder's files"),
     ("CLAUDE_CONFIG_DIR, XDG_*_HOME", "where Claude Code's files and ours lie"),
@@ -176,16 +177,18 @@ const COLUMN: usize = 40;
 /// Columns of a command's name.
 const NAME_COLUMNS: usize = 12;
 
-/// Help of `throughline` itself.
-const TEMPLATE: &str = "{about}\n\nUsage: throughline [OPTIONS] [COMMAND]   (without a command: an overview)\
-                        {after-help}";
+/// Help of `throughline` itself, without its usage line.
+const TEMPLATE: &str = "{about}\n\n";
+/// The usage line, after its heading.
+const USAGE: &str =
+    " throughline [OPTIONS] [COMMAND]   (without a command: an overview){after-help}";
 /// End of the help of every command.
 const FOR_EVERY_COMMAND: &str = "For every command: -C DIR, --color WHEN, -q, -v, --no-pager";
 
 /// Returns the command line with its help.
 pub fn command() -> Command {
-    let command = Args::command().help_template(TEMPLATE);
-    let short = groups() + OPTIONS;
+    let command = Args::command().help_template(format!("{TEMPLATE}{}{USAGE}", heading("Usage")));
+    let short = format!("{}\n{}{OPTIONS}", groups(), heading("Options"));
     let long = format!("{short}{}", environment());
     with_examples(command, "").after_help(short).after_long_help(long)
 }
@@ -201,14 +204,20 @@ fn with_examples(command: Command, path: &str) -> Command {
     let also = alias.map(|alias| format!("Also called: throughline {alias}\n"));
     let also = also.unwrap_or_default();
     command.after_help(format!(
-        "{also}Examples:\n  throughline {one}\n  throughline {other}\n{FOR_EVERY_COMMAND}"
+        "{also}{}\n  throughline {one}\n  throughline {other}\n{FOR_EVERY_COMMAND}",
+        heading("Examples")
     ))
+}
+
+/// Formats a heading like those of clap.
+fn heading(text: &str) -> String {
+    paint(STRONG.underline(), format_args!("{text}:"))
 }
 
 fn groups() -> String {
     let mut text = String::new();
-    for (heading, entries) in GROUPS {
-        text.push_str(&format!("{heading}:\n"));
+    for (name, entries) in GROUPS {
+        text.push_str(&format!("{}\n", heading(name)));
         // Sorted down the first column, then down the second.
         let rows = entries.len().div_ceil(2);
         let (left, right) = entries.split_at(rows);
@@ -227,9 +236,8 @@ fn groups() -> String {
     text
 }
 
-/// Options of every command. At the end of the short help, so it names the long one.
+/// Options of every command, after a heading. At the end of the short help, so it names the long one.
 const OPTIONS: &str = "
-Options:
   -C, --project DIR    act as if started in this folder
   --color WHEN         auto, always or never
   -q, --quiet          nothing but answers, errors and questions
@@ -243,7 +251,7 @@ Options:
 /// Returns the part of the long help that the short one omits.
 fn environment() -> String {
     let variables = ENVIRONMENT.map(|(name, does)| format!("  {name:<34}  {does}\n"));
-    format!("\nEnvironment:\n{}\n{}", variables.concat(), exit::help())
+    format!("\n{}\n{}\n{}", heading("Environment"), variables.concat(), exit::help())
 }
 
 #[cfg(test)]

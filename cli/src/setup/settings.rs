@@ -109,8 +109,8 @@ fn edit_file(path: &Path, change: impl FnOnce(&mut DocumentMut)) -> Result {
 pub fn parsed(path: &Path, text: &str) -> Result<DocumentMut> {
     text.parse().map_err(|error: toml_edit::TomlError| {
         // Its first line contains the position; the others display it.
-        let told = error.to_string();
-        let place = told.lines().next().unwrap_or_default();
+        let text = error.to_string();
+        let place = text.lines().next().unwrap_or_default();
         Failure::new(format!("{}: {place}: {}", path.display(), error.message()))
             .code(exit::INVALID)
             .hint("Correct the file and run the command again; it was left as it is.")

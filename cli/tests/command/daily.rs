@@ -212,8 +212,8 @@ fn the_timeline_tells_what_came_and_went() {
       ~ [id]  fact: Berths are counted from the south (by [id])
 
     2026-10-01  1 session, 2 learned
-      > 11111111  main: From now on, never use floats for money: always keep amou...
-      + [id]  preference: From now on, never use floats for money: always keep ...
+      > 11111111  main: From now on, never use floats for money: always keep amounts as integer cents. From now on, run the tests of a price…
+      + [id]  preference: From now on, never use floats for money: always keep amounts as integer cents
       + [id]  preference: From now on, run the tests of a price quietly
     "#);
     let days = machine.json(&["timeline", "--json", "-n", "2"]);
@@ -251,7 +251,7 @@ fn the_timeline_lists_what_is_still_open() {
     assert_eq!(said.stdout, "throughline: nothing given yet, 1 open\n");
     assert_eq!(machine.run(&["timeline", "--open", "-n", "3"]).code, 2);
     let nothing = learned();
-    let said = nothing.ok(&["timeline", "--open"]);
+    let said = nothing.remark(&["timeline", "--open"]);
     assert_eq!(said, "No session left a question, a task or a failing command open.\n");
 }
 
@@ -265,7 +265,7 @@ fn blame_tells_memories_and_sessions_of_a_file() {
     [id]  2026-10-02  fact            Prices are rounded once
 
     Sessions that touched src/price.rs
-    11111111  yesterday 10:04  1 edit  From now on, never use floats for money: a...
+    11111111  yesterday 10:04  1 edit  From now on, never use floats for money: always keep amounts as integer cents. From now on, run the tests of a price…
     "#);
     let folder = machine.json(&["blame", "src/", "--json"]);
     assert!(folder["memories"].as_array().unwrap().len() > 1, "{folder:#}");

@@ -112,7 +112,7 @@ fn what_waits_for_review_is_taken_in_or_turned_down() {
     assert_eq!(left.as_array().unwrap().len(), waiting.len() - 2, "{left:#}");
     machine.ok(&["review", "--accept-all"]);
     assert_eq!(
-        machine.ok(&["review", "--accept-all"]),
+        machine.remark(&["review", "--accept-all"]),
         "Nothing that was learned is to be reviewed.\n"
     );
     assert_eq!(machine.remark(&["review"]), "Nothing is to be reviewed.\n");

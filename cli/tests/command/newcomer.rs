@@ -257,7 +257,10 @@ fn exit_codes_are_what_help_and_docs_say() {
         .filter(|it| it.starts_with(|c: char| c.is_ascii_digit()))
         .collect();
     let numbers = codes.iter().map(|it| it.split_once(' ').unwrap().0.to_owned());
-    assert_eq!(numbers.collect::<Vec<_>>(), (0..=11).map(|it| it.to_string()).collect::<Vec<_>>());
+    assert_eq!(
+        numbers.collect::<Vec<_>>(),
+        (0..=11).chain([130]).map(|it| it.to_string()).collect::<Vec<_>>()
+    );
 
     let machine = Machine::new();
     let token = format!("ghp_{}", "A7b2Kq9ZxW3mN8vL5rT1cY6pD4sF0gH2jQ7u");
@@ -375,7 +378,7 @@ fn private_memories_that_are_gone_are_missed() {
     let project = std::fs::read_dir(&projects).unwrap().next().unwrap().unwrap().path();
     std::fs::rename(project.join("memories"), machine.path("home/aside")).unwrap();
     for args in [&["list"][..], &["status"], &["doctor"]] {
-        let said = machine.run(args).stdout;
+        let said = machine.run(args).whole();
         assert!(said.contains("private memories is gone: /home/.local/share"), "{args:?}: {said}");
     }
     let missing = machine.json(&["status", "--json"])["missing"].clone();

@@ -439,7 +439,7 @@ fn projects_are_listed_and_searched_together() {
     assert_eq!(all.matches("never left alone").count(), 1, "{all}");
     let nothing = machine.run(&["search", "--all", "xyzzyplugh"]);
     assert_eq!(nothing.code, 1, "{}", nothing.whole());
-    assert!(nothing.stdout.contains("in any project"), "{}", nothing.whole());
+    assert!(nothing.stderr.contains("in any project"), "{}", nothing.whole());
 }
 
 #[test]

@@ -10,8 +10,11 @@ use hooks::arena::Arena;
 static ARENA: Arena = unsafe { Arena::new() };
 
 /// Runs the hook, see [`hooks::run::run`].
+///
+/// # Safety
+/// The C library calls it, with the number of arguments and the arguments.
 #[unsafe(no_mangle)]
-pub extern "C" fn main(count: c_int, arguments: *const *const c_char) -> c_int {
-    // SAFETY: the C library passes the number of arguments and the arguments.
+pub unsafe extern "C" fn main(count: c_int, arguments: *const *const c_char) -> c_int {
+    // SAFETY: as for this function.
     unsafe { hooks::run::run(env!("CARGO_BIN_NAME"), hooks::tool::answer, count, arguments) }
 }

@@ -244,6 +244,10 @@ impl TimeReader<'_> {
     /// Parses a distance from now that is the whole text: "3d", "12h", "2 weeks", "90 minutes ago". Days and longer
     /// units are those of the calendar, as in [`Self::ago`].
     fn distance(&self, now: Timestamp) -> Option<Distance> {
+        if self.words.first()?.place.start > 0 {
+            // A sign or another character before the number.
+            return None;
+        }
         let (count, unit_name, mut end) = match self.count(0) {
             Some((count, end)) => (count, self.word(end), end + 1),
             None => {
