@@ -271,7 +271,7 @@ fn blame_tells_memories_and_sessions_of_a_file() {
     assert!(folder["memories"].as_array().unwrap().len() > 1, "{folder:#}");
     assert_eq!(folder["sessions"][0]["edits"], 1);
     let said = machine.run(&["blame", "src/pier.rs"]);
-    assert_eq!((said.code, &*said.stderr), (1, ""), "{}", said.whole());
+    assert_eq!((said.code, &*said.stdout), (1, ""), "{}", said.whole());
     assert_eq!(machine.run(&["blame", "/elsewhere/pier.rs"]).code, 2);
 }
 
