@@ -20,6 +20,9 @@ use crate::world::World;
 /// Columns after a question, for ` [y/N] ` and the cursor.
 const ANSWER_COLUMNS: usize = 8;
 
+/// Columns after a prompt, for a space and the cursor.
+const KEY_COLUMNS: usize = 2;
+
 /// Columns before an item.
 const MARK_COLUMNS: usize = 2;
 
@@ -149,6 +152,14 @@ static ENDS_AT_ONCE: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| {
     let _ = flag::register_conditional_default(SIGINT, Arc::clone(&ends));
     ends
 });
+
+/// Prints a prompt that a key answers, wrapped at the terminal's width.
+pub fn prompt(text: &str) -> Result {
+    let terminal = Term::stderr();
+    let columns = wrap::columns(&terminal).unwrap_or(usize::MAX);
+    let text = wrap::broken(text.trim_end(), columns.saturating_sub(KEY_COLUMNS)) + " ";
+    terminal.write_str(&text).map_err(|error| Failure::new(format!("the terminal: {error}")))
+}
 
 /// Waits for a key.
 pub fn key() -> Result<Key> {

@@ -45,7 +45,7 @@ fn print(text: &str) -> ExitCode {
     match writeln!(std::io::stdout(), "{text}") {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            tell(&error.to_string());
+            report(&error.to_string());
             ExitCode::FAILURE
         }
     }

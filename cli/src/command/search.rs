@@ -24,7 +24,7 @@ use crate::stores::Stores;
 use crate::typed::DateRange;
 use crate::view::changes::line;
 use crate::view::style::{CARE, NAME, QUIET, STRONG, paint};
-use crate::view::{self, MemoryView, clock, plain};
+use crate::view::{self, MemoryView, clock, passage, plain};
 use crate::world::World;
 
 /// Maximum characters of a hit's text in output for people.
@@ -131,6 +131,7 @@ struct IndexedView<'a> {
 #[derive(Serialize)]
 struct PassageView<'a> {
     id: MemoryId,
+    /// The name of its turn for `show`.
     short: String,
     kind: Kind,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -169,7 +170,7 @@ impl<'a> HitView<'a> {
             }),
             (false, _) => FoundItem::Passage(PassageView {
                 id,
-                short,
+                short: passage::name(hit),
                 kind,
                 session: hit.session.as_deref(),
                 turn: hit.turn + 1,

@@ -133,11 +133,10 @@ pub fn as_json(receipt: &InjectionReceipt, items: &GivenItems) -> Value {
     let mut value = json!(receipt);
     let given = value["memories"].as_array_mut().into_iter().flatten();
     for (value, given) in given.zip(&receipt.memories) {
-        value["short"] = json!(given.id.short());
         match items.passage(given.id) {
             Some(hit) => {
+                value["short"] = json!(passage::name(hit));
                 value["kind"] = json!(hit.kind);
-                value["name"] = json!(passage::name(hit));
                 value["session"] = json!(hit.session);
                 value["turn"] = json!(hit.turn + 1);
                 value["at"] = json!(hit.date);
@@ -145,6 +144,7 @@ pub fn as_json(receipt: &InjectionReceipt, items: &GivenItems) -> Value {
                 value["text"] = json!(hit.text);
             }
             None => {
+                value["short"] = json!(given.id.short());
                 value["kind"] = json!(items.kind(given.id));
                 value["title"] = json!(items.known_title(given.id));
             }

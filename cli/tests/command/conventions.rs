@@ -273,8 +273,7 @@ fn a_memory_has_the_same_fields_in_every_answer() {
 fn a_turn_has_its_time_under_the_same_name_in_every_answer() {
     let machine = learned();
     let found = machine.json(&["search", "--turns", "floats", "--json"])["hits"][0].clone();
-    let turn = format!("{}:{}", &found["session"].as_str().unwrap()[..8], found["turn"]);
-    let shown = machine.json(&["show", &turn, "--json"])[0].clone();
+    let shown = machine.json(&["show", found["short"].as_str().unwrap(), "--json"])[0].clone();
     assert!(found["at"].is_string() && found["date"].is_null(), "{found:#}");
     assert!(shown["at"].is_string() && shown["date"].is_null(), "{shown:#}");
 }

@@ -105,7 +105,7 @@ fn why_quotes_the_passages_that_were_given_and_show_opens_their_turns() {
     assert!(machine.ok(&["log"]).contains("3f2a1b2c:1"));
     let given = &machine.json(&["why", "--json"])[0]["memories"][0];
     assert_eq!(
-        (&given["name"], &given["turn"], &given["session"]),
+        (&given["short"], &given["turn"], &given["session"]),
         (&json!("3f2a1b2c:1"), &json!(1), &json!(ONE))
     );
     assert_eq!(given["text"], hit["text"]);

@@ -363,7 +363,7 @@ fn tell(failure: &Failure, out: &mut dyn Write) -> Result {
 fn reply(keys: &str, word: impl Fn(char) -> Option<ReviewReply>) -> Result<ReviewReply> {
     let terminal = Term::stderr();
     let failed = |error: std::io::Error| Failure::new(format!("the terminal: {error}"));
-    terminal.write_str(keys).map_err(failed)?;
+    ask::prompt(keys)?;
     loop {
         let reply = match ask::key()? {
             Key::Char('j' | 'n' | ' ') | Key::ArrowDown | Key::ArrowRight | Key::Enter => {
@@ -387,7 +387,7 @@ fn reply(keys: &str, word: impl Fn(char) -> Option<ReviewReply>) -> Result<Revie
 fn confirm(question: &str) -> Result<bool> {
     let terminal = Term::stderr();
     let failed = |error: std::io::Error| Failure::new(format!("the terminal: {error}"));
-    terminal.write_str(&format!("{question} [y]es, any other key: no > ")).map_err(failed)?;
+    ask::prompt(&format!("{question} [y]es, any other key: no > "))?;
     let is_yes = ask::key()? == Key::Char('y');
     terminal.write_line("").map_err(failed)?;
     Ok(is_yes)
