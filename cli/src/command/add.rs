@@ -33,9 +33,8 @@ const BODY_BYTES_MAX: u64 = 64 << 10;
 pub struct AddArgs {
     /// The memory in one sentence; it is also its title
     title: String,
-    /// The kind: decision, convention, preference, fact, procedure, command, gotcha, fix,
-    /// failed-approach, task, session
-    #[arg(long, short = 'k', value_parser = crate::typed::kind, add = crate::complete::kinds(), default_value = "fact")]
+    /// The kind
+    #[arg(long, short = 'k', value_parser = crate::typed::kind(), default_value = "fact")]
     kind: Kind,
     /// More about it, Markdown; `-` reads it from stdin
     #[arg(
@@ -47,7 +46,7 @@ pub struct AddArgs {
     )]
     body: String,
     /// A tag, by which it is found, too; may be repeated
-    #[arg(long, short = 't')]
+    #[arg(long, short = 't', add = crate::complete::tags())]
     tag: Vec<String>,
     /// A file it is about, or a glob, relative to the project's root; may be repeated
     #[arg(long, short = 'p')]
@@ -287,7 +286,7 @@ impl AddArgs {
             Verdict::NewerValue | Verdict::Contradiction | Verdict::Near => 2,
         };
         let items = words.clone().map(|(_, text)| text);
-        let chosen = ask::choose("How do they go together?", &items, usual)?;
+        let chosen = ask::select("How do they go together?", &items, usual)?;
         Ok(words.get(chosen).map_or(NeighbourWord::Both, |(word, _)| *word))
     }
 

@@ -9,10 +9,12 @@ use memory_store::settings_file::{self, CONTEXT_TOKENS, Origin};
 use processor::llm::CLAUDE_MODEL;
 use serde::Serialize;
 
+use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::setup::{reader, settings};
+use crate::typed::WriteOptions;
 use crate::view;
-use crate::view::style::{CARE, QUIET, paint};
+use crate::view::style::{QUIET, paint};
 use crate::world::World;
 
 pub mod schema;
@@ -20,7 +22,6 @@ pub mod values;
 
 /// Shows the settings in effect and where each comes from, or chooses who reads sessions.
 #[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true)]
 pub struct ConfigArgs {
     #[command(subcommand)]
     what: Option<ConfigAction>,
@@ -47,13 +48,31 @@ impl ConfigArgs {
         match &self.what {
             Some(ConfigAction::Llm(reading)) => !reading.dry_run,
             // Settings that a repository may contain require no person.
-            Some(ConfigAction::Set { key, dry_run, .. } | ConfigAction::Unset { key, dry_run }) => {
-                !dry_run && !settings_file::may_repository_set(key)
+            Some(ConfigAction::Set { key, write, .. } | ConfigAction::Unset { key, write }) => {
+                !write.dry_run && !settings_file::may_repository_set(key)
             }
             Some(ConfigAction::Edit) => true,
             Some(ConfigAction::Get { .. } | ConfigAction::Schema) => false,
-            None => self.llm.is_some() || self.no_llm,
+            None => self.chooses_reader(),
         }
+    }
+
+    /// Returns whether it changes settings, or would.
+    pub fn changes(&self) -> bool {
+        match &self.what {
+            Some(ConfigAction::Get { .. } | ConfigAction::Schema) => false,
+            Some(_) => true,
+            None => self.chooses_reader(),
+        }
+    }
+
+    /// Returns whether it lists all settings.
+    pub fn is_list(&self) -> bool {
+        self.what.is_none() && !self.chooses_reader()
+    }
+
+    fn chooses_reader(&self) -> bool {
+        self.llm.is_some() || self.no_llm
     }
 }
 
@@ -76,20 +95,18 @@ enum ConfigAction {
         #[arg(add = crate::complete::settings())]
         key: String,
         /// The value, as in TOML; a text may stand without quotes
-        #[arg(allow_hyphen_values = true)]
+        #[arg(allow_hyphen_values = true, add = crate::complete::setting_values())]
         value: String,
-        /// Say what would be done, and do nothing
-        #[arg(long)]
-        dry_run: bool,
+        #[command(flatten)]
+        write: WriteOptions,
     },
     /// Takes a setting out of your own file
     Unset {
         /// The setting
         #[arg(add = crate::complete::settings())]
         key: String,
-        /// Say what would be done, and do nothing
-        #[arg(long)]
-        dry_run: bool,
+        #[command(flatten)]
+        write: WriteOptions,
     },
     /// Opens your own file in your editor, and checks it afterwards
     Edit,
@@ -166,14 +183,23 @@ struct SettingLine {
 
 /// Runs the command.
 pub fn run(args: &ConfigArgs, world: &World, out: &mut dyn Write) -> Result {
+    if args.what.is_some() && args.chooses_reader() {
+        return Err(Failure::new("`--llm` and `--no-llm` come without another command")
+            .code(exit::USAGE)
+            .hint("`throughline config llm --help` shows how a model is chosen."));
+    }
     let reading = match &args.what {
         Some(ConfigAction::Llm(reading)) => Some(reading),
-        Some(ConfigAction::Get { key, json }) => return values::get(key, *json, world, out),
-        Some(ConfigAction::Set { key, value, dry_run }) => {
-            return values::set(key, value, *dry_run, world, out);
+        Some(ConfigAction::Get { key, json }) => {
+            return values::get(key, args.json || *json, world, out);
         }
-        Some(ConfigAction::Unset { key, dry_run }) => {
-            return values::unset(key, *dry_run, world, out);
+        Some(ConfigAction::Set { key, value, write }) => {
+            let write = WriteOptions { json: args.json || write.json, ..*write };
+            return values::set(key, value, write, world, out);
+        }
+        Some(ConfigAction::Unset { key, write }) => {
+            let write = WriteOptions { json: args.json || write.json, ..*write };
+            return values::unset(key, write, world, out);
         }
         Some(ConfigAction::Edit) => return values::edit(world, out),
         Some(ConfigAction::Schema) => return schema::run(out),
@@ -264,8 +290,7 @@ fn read_by(reading: &LlmArgs, world: &World, out: &mut dyn Write) -> Result {
 fn chosen_model(world: &World, host: &str, consent: &[String]) -> Result<String> {
     let mut models = reader::models(world, host, consent)?;
     let at = match world.interactive && models.len() > 1 {
-        true => crate::ask::select("Which model reads your sessions?", &models, 0)?
-            .ok_or_else(|| Failure::new("no model was chosen; nothing was changed"))?,
+        true => crate::ask::select("Which model reads your sessions?", &models, 0)?,
         false => 0,
     };
     Ok(models.swap_remove(at))
@@ -286,11 +311,7 @@ fn show(json: bool, world: &World, out: &mut dyn Write) -> Result {
             },
         })
         .collect();
-    for warning in warnings {
-        // Ignored settings are printed separately from those in effect.
-        let label = if warning.is_grave { "wrong:" } else { "ignored:" };
-        let _ = writeln!(anstream::stderr(), "{} {warning}", paint(CARE, label));
-    }
+    settings::warn(&warnings);
     if json {
         return view::json(&lines, out);
     }

@@ -33,13 +33,13 @@ pub struct EditArgs {
     #[arg(long, short = 'b', allow_hyphen_values = true)]
     body: Option<String>,
     /// Another kind
-    #[arg(long, short = 'k', value_parser = crate::typed::kind, add = crate::complete::kinds())]
+    #[arg(long, short = 'k', value_parser = crate::typed::kind())]
     kind: Option<Kind>,
     /// Adds a tag; may be repeated
-    #[arg(long, short = 't')]
+    #[arg(long, short = 't', add = crate::complete::tags())]
     tag: Vec<String>,
     /// Removes a tag; may be repeated
-    #[arg(long)]
+    #[arg(long, add = crate::complete::tags())]
     untag: Vec<String>,
     /// Adds a file or glob that it is about; may be repeated
     #[arg(long, short = 'p')]
@@ -60,7 +60,6 @@ pub fn run(args: &EditArgs, world: &World, out: &mut dyn Write) -> Result {
         return Err(Failure::new("the title is empty").code(exit::USAGE));
     }
     let ids = browse::named_or_chosen(args.id.as_slice(), args.write.json, Purpose::Edit, world)?;
-    // No memory was chosen.
     let Some(id) = ids.first() else { return Ok(()) };
     let stores = Stores::open(world)?;
     let (store, stored) = stores.find(id)?;

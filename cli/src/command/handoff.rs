@@ -30,11 +30,10 @@ pub fn run(args: &HandoffArgs, world: &World, out: &mut dyn Write) -> Result {
         return view::json(&left, out);
     }
     if left.sessions.is_empty() {
-        writeln!(
-            out,
+        view::remark(format_args!(
             "No session of the last {FORGOTTEN_DAYS} days changed or left anything open here. `throughline sync` reads \
              new transcripts, `throughline timeline` shows all sessions."
-        )?;
+        ));
     }
     left.sessions.iter().try_for_each(|session| show(session, out))
 }

@@ -4,6 +4,8 @@ use clap::{Command, CommandFactory as _};
 
 use super::Args;
 use crate::exit;
+use crate::view::style::{STRONG, paint};
+use crate::view::wrap;
 
 /// A command with a short description.
 type HelpEntry = (&'static str, &'static str);
@@ -158,28 +160,37 @@ pub fn examples(path: &str) -> Option<[&'static str; 2]> {
 }
 
 /// Environment variables that affect the program.
-pub const ENVIRONMENT: [HelpEntry; 4] = [
-    ("THROUGHLINE", "off, read or full: the mode of this process"),
+pub const ENVIRONMENT: [HelpEntry; 7] = [
+    ("THROUGHLINE", "the mode: off, read or full"),
+    ("CI, CLAUDE_CODE_REMOTE", "if set, the mode is read by default"),
     ("THROUGHLINE_MODELS", "folder of the embedder's files"),
     ("CLAUDE_CONFIG_DIR, XDG_*_HOME", "where Claude Code's files and ours lie"),
-    ("NO_COLOR, PAGER, EDITOR, OLLAMA_HOST", "colours, pager, editor, where Ollama is"),
+    ("NO_COLOR, CLICOLOR, CLICOLOR_FORCE", "colours: never, if 0 never, always"),
+    ("THROUGHLINE_PAGER, PAGER, NO_PAGER", "the pager, or none"),
+    ("VISUAL, EDITOR, TZ, OLLAMA_HOST", "editor, time zone, where Ollama is"),
 ];
 
+/// Minimum columns of a terminal for two commands in a line.
+const HELP_COLUMNS: usize = 80;
 /// Columns of a command with its description.
 const COLUMN: usize = 40;
 /// Columns of a command's name.
 const NAME_COLUMNS: usize = 12;
 
-/// Help of `throughline` itself.
-const TEMPLATE: &str = "{about}\n\nUsage: throughline [OPTIONS] [COMMAND]   (without a command: an overview)\
-                        {after-help}";
+/// Help of `throughline` itself, without its usage line.
+const TEMPLATE: &str = "{about}\n\n";
+/// The usage line, after its heading.
+const USAGE: &str =
+    " throughline [OPTIONS] [COMMAND]   (without a command: an overview){after-help}";
 /// End of the help of every command.
 const FOR_EVERY_COMMAND: &str = "For every command: -C DIR, --color WHEN, -q, -v, --no-pager";
 
 /// Returns the command line with its help.
 pub fn command() -> Command {
-    let command = Args::command().help_template(TEMPLATE);
-    with_examples(command, "").after_help(format!("{}{}", groups(), footer()))
+    let command = Args::command().help_template(format!("{TEMPLATE}{}{USAGE}", heading("Usage")));
+    let short = format!("{}\n{}{OPTIONS}", groups(), heading("Options"));
+    let long = format!("{short}{}", environment());
+    with_examples(command, "").after_help(short).after_long_help(long)
 }
 
 /// Adds examples to a command with this path, and to its subcommands.
@@ -193,20 +204,29 @@ fn with_examples(command: Command, path: &str) -> Command {
     let also = alias.map(|alias| format!("Also called: throughline {alias}\n"));
     let also = also.unwrap_or_default();
     command.after_help(format!(
-        "{also}Examples:\n  throughline {one}\n  throughline {other}\n{FOR_EVERY_COMMAND}"
+        "{also}{}\n  throughline {one}\n  throughline {other}\n{FOR_EVERY_COMMAND}",
+        heading("Examples")
     ))
+}
+
+/// Formats a heading like those of clap.
+fn heading(text: &str) -> String {
+    paint(STRONG.underline(), format_args!("{text}:"))
 }
 
 fn groups() -> String {
     let mut text = String::new();
-    for (heading, entries) in GROUPS {
-        text.push_str(&format!("{heading}:\n"));
+    for (name, entries) in GROUPS {
+        text.push_str(&format!("{}\n", heading(name)));
         // Sorted down the first column, then down the second.
         let rows = entries.len().div_ceil(2);
         let (left, right) = entries.split_at(rows);
         for (row, (name, does)) in left.iter().enumerate() {
             let left = format!("  {name:<NAME_COLUMNS$}{does}");
             let line = match right.get(row) {
+                Some((name, does)) if wrap::room() < HELP_COLUMNS => {
+                    format!("{left}\n  {name:<NAME_COLUMNS$}{does}")
+                }
                 Some((name, does)) => format!("{left:<COLUMN$}{name:<NAME_COLUMNS$}{does}"),
                 None => left,
             };
@@ -216,21 +236,22 @@ fn groups() -> String {
     text
 }
 
-fn footer() -> String {
-    let variables = ENVIRONMENT.map(|(name, does)| format!("  {name:<30}  {does}\n"));
-    format!(
-        "\nOptions:\n  \
-           -C, --project DIR    act as if started in this folder\n  \
-           --color WHEN         auto, always or never\n  \
-           -q, --quiet          nothing but answers, errors and questions\n  \
-           -v, --verbose        say on stderr where it looked and how long it took\n  \
-           --no-pager           print long output as it is\n  \
-           --json               the answer for programs; stands after the command\n  \
-           -h, --help           with a command: its options, examples; -V: the version\n\n\
-         Environment:\n{}\n{}",
-        variables.concat(),
-        exit::help()
-    )
+/// Options of every command, after a heading. At the end of the short help, so it names the long one.
+const OPTIONS: &str = "
+  -C, --project DIR    act as if started in this folder
+  --color WHEN         auto, always or never
+  -q, --quiet          nothing but answers, errors and questions
+  -v, --verbose        say on stderr where it looked and how long it took
+  --no-pager           print long output as it is
+  --json               the answer for programs
+  -h, --help           --help alone: also environment and exit codes
+                       with a command: its options, examples; -V: the version
+";
+
+/// Returns the part of the long help that the short one omits.
+fn environment() -> String {
+    let variables = ENVIRONMENT.map(|(name, does)| format!("  {name:<34}  {does}\n"));
+    format!("\n{}\n{}\n{}", heading("Environment"), variables.concat(), exit::help())
 }
 
 #[cfg(test)]
@@ -263,7 +284,7 @@ mod tests {
             let is_its = |example: &&str| example.split(' ').next() == Some(name);
             assert!(examples.iter().all(is_its), "{name}");
         }
-        for line in groups().lines().chain(footer().lines()) {
+        for line in groups().lines().chain(OPTIONS.lines()).chain(environment().lines()) {
             assert!(line.chars().count() <= 80, "{line}");
         }
     }

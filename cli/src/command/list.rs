@@ -15,7 +15,7 @@ pub struct ListArgs {
     #[command(flatten)]
     filter: ListFilter,
     /// Choose one at the terminal, and print its id
-    #[arg(long, conflicts_with_all = ["archived", "all", "limit", "kind", "tag", "path"])]
+    #[arg(long, conflicts_with_all = ["archived", "all", "limit", "kind", "tag", "path", "since", "until"])]
     pick: bool,
     /// Print JSON
     #[arg(long)]

@@ -8,7 +8,7 @@ use memory_store::ledger::Reason;
 use crate::failure::Result;
 use crate::stores::Stores;
 use crate::view::style::{NAME, QUIET, paint};
-use crate::view::{self, clock, plain};
+use crate::view::{self, ForgottenView, clock, plain};
 use crate::world::World;
 
 /// Lists what was removed and is not learned again; `throughline restore` lifts it.
@@ -24,10 +24,10 @@ pub fn run(args: &TombstonesArgs, world: &World, out: &mut dyn Write) -> Result 
     let stores = Stores::open(world)?;
     let all = stores.tombstones()?;
     if args.json {
-        return view::json(&all, out);
+        return view::json(&all.iter().map(ForgottenView::from).collect::<Vec<_>>(), out);
     }
     if all.is_empty() {
-        writeln!(out, "Nothing was removed.")?;
+        view::remark("Nothing was removed.");
     }
     for tombstone in &all {
         let why = match tombstone.reason {

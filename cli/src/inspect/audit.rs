@@ -62,8 +62,8 @@ pub fn run(args: &AuditArgs, world: &World, out: &mut dyn Write) -> Result {
 
 fn show(report: &AuditReport, fixed: bool, out: &mut dyn Write) -> Result {
     let looked = format!("{} looked through.", plural(report.files, "file"));
-    writeln!(out, "{}", paint(QUIET, looked))?;
-    if report.cleaned > 0 {
+    view::remark(paint(QUIET, looked));
+    if report.cleaned > 0 && !view::is_quiet() {
         writeln!(out, "{} cleaned.", plural(report.cleaned, "file"))?;
     }
     if !report.failed.is_empty() {
@@ -75,7 +75,7 @@ fn show(report: &AuditReport, fixed: bool, out: &mut dyn Write) -> Result {
     if !report.failed.is_empty() {
         writeln!(out, "Mend, change or remove by hand what is named, and audit again.")?;
     }
-    if report.found.is_empty() && report.failed.is_empty() {
+    if report.found.is_empty() && report.failed.is_empty() && !view::is_quiet() {
         writeln!(out, "{}", paint(GOOD, "No secret was found."))?;
     }
     list(&report.found, out)?;

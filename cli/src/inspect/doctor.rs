@@ -30,6 +30,9 @@ pub struct DoctorArgs {
     /// Put this backup of a migration back
     #[arg(long, value_name = "NAME", requires = "migrations")]
     restore: Option<String>,
+    /// Print what --restore would put back, and do nothing
+    #[arg(long, requires = "restore")]
+    dry_run: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -38,14 +41,14 @@ pub struct DoctorArgs {
 impl DoctorArgs {
     /// Returns whether it decides something for the person: a backup replaces what they have.
     pub const fn decides(&self, _: &World) -> bool {
-        self.restore.is_some()
+        self.restore.is_some() && !self.dry_run
     }
 }
 
 /// Runs the command.
 pub fn run(args: &DoctorArgs, world: &World, out: &mut dyn Write) -> Result {
     match &args.restore {
-        Some(name) => migrations::restore(name, world, args.json, out),
+        Some(name) => migrations::restore(name, world, (args.dry_run, args.json), out),
         None if args.migrations => migrations::report(world, args.json, out),
         None => tell(&checks::all(world, world.tree()), args.json, out),
     }
@@ -56,7 +59,9 @@ pub fn tell(checks: &[HealthCheck], json: bool, out: &mut dyn Write) -> Result {
     if json {
         view::json(&checks, out)?;
     } else {
-        checks.iter().try_for_each(|check| show(check, out))?;
+        // `--quiet` leaves the parts that need something.
+        let is_shown = |check: &&HealthCheck| check.state != CheckState::Good || !view::is_quiet();
+        checks.iter().filter(is_shown).try_for_each(|check| show(check, out))?;
     }
     let broken = checks.iter().filter(|check| check.state == CheckState::Bad).count();
     if broken == 0 {

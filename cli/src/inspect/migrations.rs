@@ -249,11 +249,20 @@ struct WentBack {
 }
 
 /// Restores a backup.
-pub fn restore(name: &str, world: &World, json: bool, out: &mut dyn Write) -> Result {
+pub fn restore(
+    name: &str,
+    world: &World,
+    (dry_run, json): (bool, bool),
+    out: &mut dyn Write,
+) -> Result {
     for site in sites(world)? {
         let backups = site.state()?.backups;
         if !backups.iter().any(|kept| kept.name == name && !kept.is_unfinished) {
             continue;
+        }
+        if dry_run {
+            let action = format!("put the backup {name} back into {}", view::path(site.folder()));
+            return view::would(&[action], json, out);
         }
         if site.kind != StoreKind::User && memory_store::background::is_running(&site.home) {
             return Err(Failure::new("a sync is at work")

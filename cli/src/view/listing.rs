@@ -16,9 +16,11 @@ use memory_store::{Kind, Timestamp};
 
 use super::MemoryView;
 use super::style::{CARE, paint};
-use crate::failure::Result;
+use crate::exit;
+use crate::failure::{Failure, Result};
 use crate::setup::elsewhere;
 use crate::stores::{StoreSurvey, Stores};
+use crate::typed::DateRange;
 use crate::view;
 use crate::world::World;
 
@@ -26,16 +28,18 @@ use crate::world::World;
 #[derive(Debug, Default, Args)]
 pub struct ListFilter {
     /// Only this kind; may be repeated
-    #[arg(long, short = 'k', value_parser = crate::typed::kind, add = crate::complete::kinds(), value_name = "KIND")]
+    #[arg(long, short = 'k', value_parser = crate::typed::kind(), value_name = "KIND")]
     kind: Vec<Kind>,
     /// Only what has this tag; may be repeated
-    #[arg(long, short = 't', value_name = "TAG")]
+    #[arg(long, short = 't', value_name = "TAG", add = crate::complete::tags())]
     tag: Vec<String>,
+    #[command(flatten)]
+    when: DateRange,
     /// Only what is about this file or folder, or about paths that begin like this
     #[arg(long, short = 'p', value_name = "PATH")]
     path: Option<String>,
     /// Only those that `forget` put aside; `throughline restore ID` brings one back
-    #[arg(long)]
+    #[arg(long, conflicts_with = "all")]
     archived: bool,
     /// Also those that a newer one replaces, that expired, or that a review turned down
     #[arg(long)]
@@ -61,6 +65,11 @@ impl ListFilter {
         Self { all: true, archived, ..Self::default() }
     }
 
+    /// Returns whether it asks for some memories, so that there may be others.
+    fn is_search(&self) -> bool {
+        !self.kind.is_empty() || !self.tag.is_empty() || self.path.is_some() || self.when.is_given()
+    }
+
     /// Reads the memories that pass the filter.
     pub fn read(&self, stores: &Stores) -> Result<ListedMemories> {
         let (listing, marks) = match self.archived {
@@ -79,7 +88,11 @@ impl ListFilter {
         let Listing { mut memories, broken, .. } = listing;
         let path = self.path.as_deref();
         let path = path.map(|path| crate::typed::project_path(stores, path)).transpose()?;
-        memories.retain(|stored| self.wants(stored, path.as_deref(), stores.world.now));
+        let when = self.when.span(stores.world.now)?;
+        memories.retain(|stored| {
+            when.has(view::date(&stored.memory))
+                && self.wants(stored, path.as_deref(), stores.world.now)
+        });
         memories.sort_by_key(|stored| (Reverse(view::date(&stored.memory)), stored.memory.id));
         memories.truncate(self.limit.unwrap_or(usize::MAX));
         Ok(ListedMemories { memories, marks, broken })
@@ -94,13 +107,17 @@ pub fn print(filter: &ListFilter, json: bool, world: &World, out: &mut dyn Write
     if json {
         let views: Vec<MemoryView> =
             memories.iter().map(|stored| view_of(stored, &marks)).collect();
-        return view::json(&views, out);
+        view::json(&views, out)?;
+        return filter.found(views.is_empty(), out);
     }
     if memories.is_empty() {
-        let none = if filter.archived { "No memory was put aside." } else { "No memories." };
-        writeln!(out, "{none}")?;
+        view::remark(match (filter.is_search(), filter.archived) {
+            (true, _) => "No memory fits.",
+            (false, true) => "No memory was put aside.",
+            (false, false) => "No memories.",
+        });
         if let Some(missing) = elsewhere::missing_folder(&stores.project) {
-            writeln!(out, "{} {missing}.", paint(CARE, "!"))?;
+            view::on_stderr(format_args!("{} {missing}.", paint(CARE, "!")));
         }
     }
     // Written at once: standard output is flushed line by line, and piece by piece where styles are removed.
@@ -115,7 +132,8 @@ pub fn print(filter: &ListFilter, json: bool, world: &World, out: &mut dyn Write
     if anstream::AutoStream::choice(&std::io::stdout()) == anstream::ColorChoice::Never {
         page = anstream::adapter::strip_bytes(&page).into_vec();
     }
-    Ok(out.write_all(&page)?)
+    out.write_all(&page)?;
+    filter.found(memories.is_empty(), out)
 }
 
 /// Returns the mark of an inactive memory.
@@ -193,6 +211,15 @@ fn view_of<'a>(stored: &'a Stored, marks: &ListMarks) -> MemoryView<'a> {
 }
 
 impl ListFilter {
+    /// Fails as a search without results, if it is one.
+    fn found(&self, is_empty: bool, out: &mut dyn Write) -> Result {
+        out.flush()?;
+        match is_empty && self.is_search() {
+            true => Err(Failure::silent(exit::NOTHING)),
+            false => Ok(()),
+        }
+    }
+
     /// Returns whether a memory passes the filter; `path` is relative as in memories.
     fn wants(&self, stored: &Stored, path: Option<&str>, now: Timestamp) -> bool {
         let memory = &stored.memory;

@@ -32,7 +32,7 @@ fn sessions_are_found_by_what_was_said() {
     let machine = machine();
     insta::assert_snapshot!(machine.ok(&["resume", "berths pier", "-n", "1"]), @r#"
     1  2026-09-20 on harbour, 1 prompt (22222222)
-       From now on, number the berths from the north pier: and paint them in yel...
+       From now on, number the berths from the north pier: and paint them in yellow. From now on, run the tests of a price…
        cd '/home/work/pier one' && claude --resume 22222222-2222-4222-8222-222222222222
     "#);
     let found = machine.json(&["resume", "berths", "--json"]);
@@ -59,7 +59,7 @@ fn nothing_found_is_said_by_the_exit_code() {
     let said = machine.run(&["resume", "zeppelin", "quorum"]);
     assert_eq!(
         (said.code, &*said.stdout, &*said.stderr),
-        (1, "No session was found; `throughline sync` says where sessions are looked for.\n", "")
+        (1, "", "No session was found; `throughline sync` says where sessions are looked for.\n")
     );
     let said = machine.run(&["resume", "zeppelin", "quorum", "--json"]);
     assert_eq!((said.code, said.stdout.trim()), (1, "[]"));
