@@ -1,11 +1,15 @@
 //! Questions to the user at the terminal.
 
 use std::fmt;
-use std::io::Write;
+use std::io::{self, ErrorKind, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 
-use dialoguer::console::Term;
+use dialoguer::console::{Key, Term};
 use dialoguer::theme::Theme;
-use dialoguer::{Confirm, Select};
+use dialoguer::{Confirm, Input, Select};
+use signal_hook::consts::SIGINT;
+use signal_hook::flag;
 
 use crate::exit;
 use crate::failure::{Failure, Result};
@@ -15,6 +19,9 @@ use crate::world::World;
 
 /// Columns after a question, for ` [y/N] ` and the cursor.
 const ANSWER_COLUMNS: usize = 8;
+
+/// Columns after a prompt, for a space and the cursor.
+const KEY_COLUMNS: usize = 2;
 
 /// Columns before an item.
 const MARK_COLUMNS: usize = 2;
@@ -76,7 +83,11 @@ pub fn about_each<T>(
     for item in items {
         let [first, second] = show(item, out)?;
         out.flush()?;
-        match select("Decide", &[first, second, "Later", "Stop here"].map(str::to_owned), 2)? {
+        match select_or_stop(
+            "Decide",
+            &[first, second, "Later", "Stop here"].map(str::to_owned),
+            2,
+        )? {
             Some(chosen @ (0 | 1)) => decide(item, chosen == 0, out)?,
             Some(2) => {}
             Some(_) | None => return Ok(false),
@@ -90,41 +101,94 @@ pub fn confirm(world: &World, question: &str, default: bool) -> Result<bool> {
     if !world.interactive {
         return Ok(false);
     }
-    let columns = wrap::columns(&Term::stderr()).unwrap_or(usize::MAX);
-    let question = wrap::broken(question, columns.saturating_sub(ANSWER_COLUMNS));
-    // Only the last line is the prompt, which is printed again with the answer.
-    let prompt = match question.rsplit_once('\n') {
-        Some((before, last)) => {
-            writeln!(anstream::stderr(), "{before}")?;
-            last
-        }
-        None => &question,
-    };
-    Confirm::new()
-        .with_prompt(prompt)
-        .default(default)
-        .interact()
-        .map_err(|error| Failure::new(format!("the terminal: {error}")))
+    let prompt = last_line(question, ANSWER_COLUMNS)?;
+    let question = Confirm::new().with_prompt(prompt).default(default);
+    interactive(|| question.interact_opt())?.ok_or_else(cancelled)
 }
 
 /// Asks for one of several items.
-pub fn choose(question: &str, items: &[String], default: usize) -> Result<usize> {
-    Select::with_theme(&QuestionTheme::of_terminal())
-        .with_prompt(question)
-        .items(items)
-        .default(default)
-        .interact()
-        .map_err(|error| Failure::new(format!("the terminal: {error}")))
+pub fn select(prompt: &str, items: &[String], default: usize) -> Result<usize> {
+    select_or_stop(prompt, items, default)?.ok_or_else(cancelled)
 }
 
-/// Asks for one of several items; `None` if the user cancels.
-pub fn select(prompt: &str, items: &[String], default: usize) -> Result<Option<usize>> {
-    Select::with_theme(&QuestionTheme::of_terminal())
-        .with_prompt(prompt)
-        .items(items)
-        .default(default)
-        .interact_opt()
-        .map_err(|error| Failure::new(format!("the terminal: {error}")))
+/// Asks for one of several items; `None` if the user presses Esc, which ends a dialogue of several questions.
+pub fn select_or_stop(prompt: &str, items: &[String], default: usize) -> Result<Option<usize>> {
+    let theme = QuestionTheme::of_terminal();
+    let question = Select::with_theme(&theme).with_prompt(prompt).items(items).default(default);
+    interactive(|| question.interact_opt())
+}
+
+/// Asks for a line of text that `check` accepts; `columns` is the width of the longest usual answer.
+pub fn line(
+    question: &str,
+    columns: usize,
+    check: impl Fn(&str) -> Result<(), String>,
+) -> Result<String> {
+    let question = Input::<String>::new()
+        .with_prompt(last_line(question, columns)?)
+        .allow_empty(true)
+        .validate_with(|typed: &String| check(typed.trim()));
+    Ok(interactive(|| question.interact_text())?.trim().to_owned())
+}
+
+/// Wraps a question at the terminal's width, and prints all but the last line, which is the prompt: it is printed again
+/// with the answer.
+fn last_line(question: &str, answer_columns: usize) -> Result<String> {
+    let columns = wrap::columns(&Term::stderr()).unwrap_or(usize::MAX);
+    let question = wrap::broken(question, columns.saturating_sub(answer_columns));
+    Ok(match question.rsplit_once('\n') {
+        Some((before, last)) => {
+            writeln!(anstream::stderr(), "{before}")?;
+            last.to_owned()
+        }
+        None => question,
+    })
+}
+
+/// Whether SIGINT ends the program at once, as it does by default.
+static ENDS_AT_ONCE: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| {
+    let ends = Arc::new(AtomicBool::new(true));
+    // If this fails, Ctrl-C has its default effect.
+    let _ = flag::register_conditional_default(SIGINT, Arc::clone(&ends));
+    ends
+});
+
+/// Prints a prompt that a key answers, wrapped at the terminal's width.
+pub fn prompt(text: &str) -> Result {
+    let terminal = Term::stderr();
+    let columns = wrap::columns(&terminal).unwrap_or(usize::MAX);
+    let text = wrap::broken(text.trim_end(), columns.saturating_sub(KEY_COLUMNS)) + " ";
+    terminal.write_str(&text).map_err(|error| Failure::new(format!("the terminal: {error}")))
+}
+
+/// Waits for a key.
+pub fn key() -> Result<Key> {
+    interactive(|| Term::stderr().read_key())
+}
+
+/// Reads an answer. For Ctrl-C, which `console` converts to SIGINT, the cursor is shown again, and the command fails as
+/// if the user had cancelled.
+fn interactive<T, E: Into<io::Error>>(ask: impl FnOnce() -> Result<T, E>) -> Result<T> {
+    ENDS_AT_ONCE.store(false, Ordering::SeqCst);
+    let answer = ask();
+    ENDS_AT_ONCE.store(true, Ordering::SeqCst);
+    answer.map_err(|error| {
+        let (error, terminal): (io::Error, _) = (error.into(), Term::stderr());
+        // There is no remedy for a closed terminal.
+        let _ = terminal.show_cursor();
+        match error.kind() {
+            ErrorKind::Interrupted => {
+                let _ = terminal.write_line("");
+                cancelled()
+            }
+            _ => Failure::new(format!("the terminal: {error}")),
+        }
+    })
+}
+
+/// Returns the failure after Ctrl-C or Esc. It has no message, since the user cancelled.
+pub fn cancelled() -> Failure {
+    Failure::silent(exit::INTERRUPTED)
 }
 
 /// Returns the failure after a refusal, or without a terminal.
@@ -140,7 +204,7 @@ pub fn unanswered(message: &str) -> Failure {
     let words = std::env::args().skip(1).chain(["--yes".to_owned()]);
     let words: Vec<String> = words.map(|word| installation::word(&word)).collect();
     Failure::new(format!("{message}: an answer is needed, and there is no terminal to ask at"))
-        .code(exit::USAGE)
+        .code(exit::NEEDS_PERSON)
         .hint(format!("`throughline {}` asks nothing and does it.", words.join(" ")))
 }
 

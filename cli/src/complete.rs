@@ -1,13 +1,15 @@
-//! Completion of values in a shell: ids of memories with their titles, kinds, and names of settings.
+//! Completion of values in a shell: ids of memories and sessions with their titles, tags, and settings with their values.
 
-use std::ffi::OsStr;
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use clap::builder::StyledStr;
 use clap_complete::engine::{ArgValueCandidates, ArgValueCompleter, CompletionCandidate};
-use memory_store::Kind;
-use memory_store::settings_file;
+use memory_store::settings_file::{self, Form};
+use memory_store::short_session;
 
+use crate::sessions::{PastSession, PastSessions};
 use crate::stores::Stores;
 use crate::view::changes::line;
 use crate::view::wrap::cut;
@@ -30,9 +32,57 @@ pub fn removed_ids() -> ArgValueCompleter {
     ArgValueCompleter::new(|current: &OsStr| memories(current, true))
 }
 
-/// Completes a kind of memory.
-pub fn kinds() -> ArgValueCandidates {
-    ArgValueCandidates::new(|| Kind::ALL.map(|kind| CompletionCandidate::new(kind.name())).into())
+/// Completes the id of a session.
+pub fn sessions() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        let Some(stores) = stores() else { return Vec::new() };
+        let sessions = PastSessions::open(&stores);
+        let candidate = |session: &PastSession| {
+            let help = StyledStr::from(cut(&line(&session.subject()), TITLE_COLUMNS));
+            CompletionCandidate::new(short_session(&session.session).to_owned()).help(Some(help))
+        };
+        sessions.iter().take(IDS_MAX).map(|(session, _)| candidate(session)).collect()
+    })
+}
+
+/// Completes a tag of a memory.
+pub fn tags() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        let listing = stores().and_then(|stores| stores.list().ok()).unwrap_or_default();
+        let tags: BTreeSet<String> =
+            listing.memories.into_iter().flat_map(|stored| stored.memory.tags).collect();
+        tags.into_iter().map(CompletionCandidate::new).collect()
+    })
+}
+
+/// Completes the value of the setting that is named before it.
+pub fn setting_values() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        let mut words = typed_words().map(|word| word.to_string_lossy().into_owned());
+        let key = words
+            .find(|word| word == "set")
+            .and_then(|_| words.find(|word| !word.starts_with('-')));
+        let mut names = key.iter().flat_map(|key| key.split('.'));
+        let form = names.next().and_then(|first| {
+            let described = settings_file::describe().into_iter().find(|it| it.name == first)?;
+            names.try_fold(described.form, within)
+        });
+        let values: Vec<&str> = match form {
+            Some(Form::Flag) => vec!["true", "false"],
+            Some(Form::OneOf(values)) => values,
+            _ => Vec::new(),
+        };
+        values.into_iter().map(CompletionCandidate::new).collect()
+    })
+}
+
+/// Returns the form of a value within a setting.
+fn within(form: Form, name: &str) -> Option<Form> {
+    match form {
+        Form::Map { keys, value } => keys.contains(&name).then_some(*value),
+        Form::Table(fields) => fields.into_iter().find(|it| it.name == name).map(|it| it.form),
+        _ => None,
+    }
 }
 
 /// Completes the name of a setting.
@@ -52,8 +102,7 @@ pub fn settings() -> ArgValueCandidates {
 /// Returns the memories whose short id begins with the typed text; none if the stores cannot be read.
 fn memories(current: &OsStr, are_removed: bool) -> Vec<CompletionCandidate> {
     let typed = current.to_string_lossy().to_lowercase();
-    let world = World::read(folder().as_deref()).ok();
-    let Some(stores) = world.and_then(|world| Stores::open(&world).ok()) else { return Vec::new() };
+    let Some(stores) = stores() else { return Vec::new() };
     let mut found: Vec<(memory_store::MemoryId, String)> = Vec::new();
     if are_removed {
         for store in stores.both() {
@@ -79,9 +128,19 @@ fn memories(current: &OsStr, are_removed: bool) -> Vec<CompletionCandidate> {
     candidates.take(IDS_MAX).collect()
 }
 
+/// Opens the stores, if they can be read.
+fn stores() -> Option<Stores> {
+    Stores::open(&World::read(folder().as_deref()).ok()?).ok()
+}
+
+/// Returns the words on the line that is completed.
+fn typed_words() -> impl Iterator<Item = OsString> {
+    std::env::args_os().skip_while(|word| word != "--").skip(1)
+}
+
 /// Returns the folder given on the line by `-C` or `--project`.
 fn folder() -> Option<PathBuf> {
-    let mut words = std::env::args_os().skip_while(|word| word != "--").skip(1);
+    let mut words = typed_words();
     while let Some(word) = words.next() {
         if word == "-C" || word == "--project" {
             return words.next().map(PathBuf::from);

@@ -6,8 +6,7 @@ pub const OK: u8 = 0;
 pub const FAILED: u8 = 1;
 /// A search without results, as with `grep`. Stderr is empty, unless `resume --run` reports why it starts no session.
 pub const NOTHING: u8 = 1;
-/// Invalid command line (also clap's own code), or a question that the command line does not answer, without a
-/// terminal: then nothing was done.
+/// Invalid command line (also clap's own code).
 pub const USAGE: u8 = 2;
 /// No item has the given name, for example no memory has this id.
 pub const NOT_FOUND: u8 = 3;
@@ -26,22 +25,22 @@ pub const DEGRADED: u8 = 9;
 /// Another process held a required lock longer than the time limit; the message names the action that was not done.
 pub const LOCKED: u8 = 10;
 
-/// The command makes a decision that only a person may make, but Claude runs it.
+/// A person has to decide: the command makes a decision that only a person may make, but Claude runs it; or there is no
+/// terminal for a question that the command line does not answer. Then nothing was done.
 pub const NEEDS_PERSON: u8 = 11;
 
+/// The user pressed Ctrl-C or Esc at a question or a list to choose from, as with a program that SIGINT ends.
+pub const INTERRUPTED: u8 = 130;
+
 /// All codes, with a short description for `--help` and the one of docs/usage.md.
-pub const TABLE: [(u8, &str, &str); 12] = [
+pub const TABLE: [(u8, &str, &str); 13] = [
     (OK, "done", "done, also when there was nothing to do or a list is empty"),
     (
         FAILED,
         "nothing found or failed",
         "a search found nothing; or something failed for another reason than those below",
     ),
-    (
-        USAGE,
-        "not understood",
-        "the command line was not understood, or an answer is needed and there is no terminal to ask at: nothing was done",
-    ),
+    (USAGE, "not understood", "the command line was not understood"),
     (NOT_FOUND, "no such thing", "the thing that was named does not exist"),
     (NOT_SET_UP, "not set up", "the folder is not set up, or not trusted"),
     (INVALID, "a file is not valid", "a file that a person wrote is not valid"),
@@ -57,7 +56,13 @@ pub const TABLE: [(u8, &str, &str); 12] = [
     (
         NEEDS_PERSON,
         "for a person to run",
-        "the command decides something for you, and Claude ran it: run it in a terminal of your own",
+        "a person has to decide: Claude ran the command, or an answer is needed and there is no terminal to ask at; \
+         nothing was done",
+    ),
+    (
+        INTERRUPTED,
+        "cancelled",
+        "Ctrl-C, or Esc at a question or a list to choose from: nothing was done",
     ),
 ];
 
@@ -92,6 +97,8 @@ mod tests {
         let (table, _) = table.split_once("\n\n").unwrap();
         let told: Vec<String> = table.lines().map(str::to_owned).collect();
         assert_eq!(told, TABLE.map(|(code, _, meaning)| format!("| {code} | {meaning} |")));
-        assert!(TABLE.iter().enumerate().all(|(at, (code, ..))| usize::from(*code) == at));
+        let (interrupted, rest) = TABLE.split_last().unwrap();
+        assert!(rest.iter().enumerate().all(|(at, (code, ..))| usize::from(*code) == at));
+        assert_eq!(interrupted.0, INTERRUPTED);
     }
 }

@@ -4,6 +4,7 @@ use clap::{Command, CommandFactory as _};
 
 use crate::command::Args;
 use crate::exit;
+use crate::view::style::{STRONG, paint};
 
 /// All commands in groups; each has its own description.
 const GROUPS: [(&str, &[&str]); 7] = [
@@ -96,24 +97,26 @@ pub fn examples(path: &str) -> Option<[&'static str; 2]> {
 }
 
 /// Environment variables that affect the program, with descriptions.
-pub const ENVIRONMENT: [(&str, &str); 7] = [
+pub const ENVIRONMENT: [(&str, &str); 9] = [
     ("THROUGHLINE", "Mode of this process: off, read or full"),
+    ("CI, CLAUDE_CODE_REMOTE", "If set, the mode is read by default"),
     ("THROUGHLINE_MODELS", "Folder of the embedder's files"),
     ("CLAUDE_CONFIG_DIR", "Folder of Claude Code's files"),
     ("XDG_DATA_HOME, ...", "Folder of data; also XDG_STATE_HOME, XDG_CONFIG_HOME"),
     ("OLLAMA_HOST", "Address of Ollama"),
-    ("EDITOR, PAGER", "Programs that edit and page (also VISUAL, NO_PAGER)"),
-    ("NO_COLOR", "No colours"),
+    ("VISUAL, EDITOR", "Editor"),
+    ("THROUGHLINE_PAGER, PAGER", "Pager; none if NO_PAGER is set"),
+    ("NO_COLOR, CLICOLOR", "Colours; also CLICOLOR_FORCE and TZ (time zone)"),
 ];
 
 /// Columns of a name in a list.
 const NAME_COLUMNS: usize = 13;
 
-/// Help of `throughline` itself.
-const TEMPLATE: &str = "{about}\n\nUsage: throughline [OPTIONS] [COMMAND]\n\nWithout a command, the status of the \
-                        project in short.{after-help}";
+/// Help of `throughline` itself, after the heading of the usage.
+const USAGE: &str = " throughline [OPTIONS] [COMMAND]\n\nWithout a command, the status of the project in \
+                     short.{after-help}";
 /// Options of every command, in the help of `throughline`.
-const OPTIONS: &str = "Options:
+const OPTIONS: &str = "
   -C, --project <DIR>   Run as if started in this folder
       --color <WHEN>    Colours: auto, always or never [default: auto]
   -q, --quiet           Print only answers, errors and questions
@@ -128,8 +131,10 @@ const FOR_EVERY_COMMAND: &str = "Global options: -C DIR, --color WHEN, -q, -v, -
 
 /// Returns the command line with its help.
 pub fn command() -> Command {
-    let command = with_examples(Args::command().help_template(TEMPLATE), "");
-    let short = format!("{}{OPTIONS}", groups(&command));
+    let command =
+        Args::command().help_template(format!("{{about}}\n\n{}{USAGE}", heading("Usage")));
+    let command = with_examples(command, "");
+    let short = format!("{}{}{OPTIONS}", groups(&command), heading("Options"));
     let full = format!("{short}\n{}", footer());
     command.after_help(short).after_long_help(full)
 }
@@ -145,15 +150,21 @@ fn with_examples(command: Command, path: &str) -> Command {
     let also = alias.map(|alias| format!("Also called: throughline {alias}\n"));
     let also = also.unwrap_or_default();
     command.after_help(format!(
-        "{also}Examples:\n  throughline {one}\n  throughline {other}\n\n{FOR_EVERY_COMMAND}"
+        "{also}{}\n  throughline {one}\n  throughline {other}\n\n{FOR_EVERY_COMMAND}",
+        heading("Examples")
     ))
+}
+
+/// Formats a heading like those of clap.
+fn heading(text: &str) -> String {
+    paint(STRONG.underline(), format_args!("{text}:"))
 }
 
 /// Lists the groups with the description of each command.
 fn groups(command: &Command) -> String {
     let mut text = String::new();
-    for (heading, names) in GROUPS {
-        text.push_str(&format!("{heading}:\n"));
+    for (name, names) in GROUPS {
+        text.push_str(&format!("{}\n", heading(name)));
         for name in names {
             let about = command.find_subcommand(name).and_then(Command::get_about);
             let about = about.map(ToString::to_string).unwrap_or_default();
@@ -165,8 +176,8 @@ fn groups(command: &Command) -> String {
 }
 
 fn footer() -> String {
-    let variables = ENVIRONMENT.map(|(name, about)| format!("  {name:<20}{about}\n"));
-    format!("Environment:\n{}\n{}", variables.concat(), exit::help())
+    let variables = ENVIRONMENT.map(|(name, about)| format!("  {name:<26}{about}\n"));
+    format!("{}\n{}\n{}", heading("Environment"), variables.concat(), exit::help())
 }
 
 #[cfg(test)]

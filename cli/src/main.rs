@@ -1,5 +1,6 @@
 //! `throughline`: the command-line program.
 
+use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
@@ -36,9 +37,10 @@ fn main() -> ExitCode {
         .var(complete::VARIABLE)
         .bin("throughline")
         .complete();
-    let parsed = help::command().try_get_matches();
-    let parsed = parsed.and_then(|matches| command::Args::from_arg_matches(&matches));
-    let args = parsed.unwrap_or_else(|error| usage::exit(error));
+    let words: Vec<OsString> = std::env::args_os().collect();
+    // Help and messages about the command line have these colours, too.
+    usage::apply_color(&words);
+    let args = parse(words).unwrap_or_else(|error| usage::exit(error));
     match command::run(args) {
         Ok(()) => ExitCode::from(exit::OK),
         Err(failure) => {
@@ -46,6 +48,25 @@ fn main() -> ExitCode {
             ExitCode::from(failure.code)
         }
     }
+}
+
+/// Parses the command line. `--json` before the command means the same as after it.
+fn parse(mut words: Vec<OsString>) -> Result<command::Args, clap::Error> {
+    let read = |words: &[OsString]| {
+        let matches = help::command().try_get_matches_from(words)?;
+        command::Args::from_arg_matches(&matches)
+    };
+    let args = read(&words)?;
+    if !args.has_json_before_command() {
+        return Ok(args);
+    }
+    let at = |words: &[OsString], wanted: &str| words.iter().position(|word| word == wanted);
+    if let Some(json) = at(&words, "--json") {
+        let json = words.remove(json);
+        let end = at(&words, "--").unwrap_or(words.len());
+        words.insert(end, json);
+    }
+    read(&words)
 }
 
 /// Prints the message, its causes and the hint. A failure without a message has been printed before.

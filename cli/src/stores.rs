@@ -1,7 +1,7 @@
 //! The two stores of a command: the project's and the user's.
 
 use std::cell::LazyCell;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -22,7 +22,12 @@ use memory_store::{Error, MemoryId, Timestamp};
 
 use crate::failure::{Failure, Result, after_saving};
 use crate::inspect::migrations;
+use crate::view::changes::line;
+use crate::view::plain;
 use crate::world::World;
+
+/// Maximum memories named for an id that fits several.
+const CANDIDATES_MAX: usize = 10;
 
 /// The project's store and the user's store.
 pub struct Stores {
@@ -144,16 +149,20 @@ impl Stores {
         let mut found = Vec::new();
         for id in ids {
             found.push(match all.find(id) {
-                Err(missing @ Error::NotFound { found: 0, .. }) => {
+                Err(Error::NotFound { found: 0, .. }) => {
                     if archived.is_none() {
                         archived = Some(joined(self.project.archived()?, self.user.archived()?));
                     }
                     let archived = archived.as_ref().and_then(|it| it.find(id).ok());
                     match archived {
                         Some(archived) => archived,
-                        None => return Err(broken(self.list()?, id).unwrap_or(missing).into()),
+                        None => {
+                            let failure = self.unclear(id, 0)?;
+                            return Err(broken(self.list()?, id).map_or(failure, Failure::from));
+                        }
                     }
                 }
+                Err(Error::NotFound { found, .. }) => return Err(self.unclear(id, found)?),
                 found => found?,
             });
         }
@@ -202,18 +211,58 @@ impl Stores {
         match (project, user) {
             (Ok(found), Err(Error::NotFound { found: 0, .. })) => Ok((&self.project, found)),
             (Err(Error::NotFound { found: 0, .. }), Ok(found)) => Ok((&self.user, found)),
-            (Ok(_), Ok(_)) => Err(ambiguous(id, 2)),
+            (Ok(_), Ok(_)) => Err(self.unclear(id, 2)?),
             (
                 Err(Error::NotFound { found: project, .. }),
                 Err(Error::NotFound { found: user, .. }),
             ) => match project + user {
-                0 => Err(broken(self.list()?, id).map_or_else(|| ambiguous(id, 0), Failure::from)),
-                found => Err(ambiguous(id, found)),
+                0 => {
+                    let failure = self.unclear(id, 0)?;
+                    Err(broken(self.list()?, id).map_or(failure, Failure::from))
+                }
+                found => Err(self.unclear(id, found)?),
             },
             (Ok(_), Err(Error::NotFound { found, .. }))
-            | (Err(Error::NotFound { found, .. }), Ok(_)) => Err(ambiguous(id, found + 1)),
+            | (Err(Error::NotFound { found, .. }), Ok(_)) => Err(self.unclear(id, found + 1)?),
             (Err(error), _) | (_, Err(error)) => Err(error.into()),
         }
+    }
+
+    /// Returns the failure for an id that identifies no memory, or several: it names them, or the minimum length.
+    pub fn unclear(&self, id: &str, found: usize) -> Result<Failure> {
+        let failure = Failure::from(Error::NotFound { id: id.to_owned(), found });
+        let typed = id.trim().to_ascii_lowercase();
+        if typed.len() < SHORT_ID_CHARS_MIN {
+            return Ok(Failure { message: format!("`{id}` is too short for an id"), ..failure }
+                .hint(format!(
+                    "Give at least the last {SHORT_ID_CHARS_MIN} characters; `throughline list` shows the ids."
+                )));
+        }
+        if found == 0 {
+            return Ok(failure);
+        }
+        let archived = joined(self.project.archived()?, self.user.archived()?);
+        let all = joined(self.list()?, archived).memories;
+        let fitting: BTreeMap<String, String> = all
+            .into_iter()
+            .map(|stored| (stored.memory.id.to_string().to_ascii_lowercase(), stored.memory.title))
+            .filter(|(whole, _)| whole.ends_with(&typed))
+            .collect();
+        // As many characters as distinguish them.
+        let ends = |count: usize| -> BTreeSet<&str> {
+            fitting
+                .keys()
+                .filter_map(|whole| whole.get(whole.len().saturating_sub(count)..))
+                .collect()
+        };
+        let least = typed.len().max(SHORT_ID_CHARS);
+        let count = (least..).find(|count| ends(*count).len() >= fitting.len()).unwrap_or(least);
+        let named = fitting.iter().take(CANDIDATES_MAX).map(|(whole, title)| {
+            let end = whole.get(whole.len().saturating_sub(count)..).unwrap_or(whole);
+            format!("{end} \"{}\"", line(title))
+        });
+        let named = named.collect::<Vec<_>>().join(", ");
+        Ok(Failure { message: format!("{}: {}", failure.message, plain(&named)), ..failure })
     }
 
     /// Reads all memory files of both stores once, with their state in the indexes.
@@ -431,8 +480,4 @@ fn broken(listing: Listing, id: &str) -> Option<Error> {
         stem.is_some_and(|stem| stem.ends_with(end))
     };
     listing.broken.into_iter().find(is_its)
-}
-
-fn ambiguous(id: &str, found: usize) -> Failure {
-    Error::NotFound { id: id.to_owned(), found }.into()
 }

@@ -3,6 +3,8 @@
 use std::path::{Component, Path, PathBuf};
 
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use memory_store::recall::{Span, TIME_FORMS, time_named};
 use memory_store::{Kind, Timestamp};
 
 use crate::exit;
@@ -23,11 +25,10 @@ pub struct WriteOptions {
     pub json: bool,
 }
 
-/// Parses the name of a kind.
-pub fn kind(name: &str) -> Result<Kind, String> {
-    Kind::from_name(name).ok_or_else(|| {
-        format!("`{name}` is no kind; there are: {}", Kind::ALL.map(Kind::name).join(", "))
-    })
+/// Returns the parser of a kind, whose names the help lists.
+pub fn kind() -> impl TypedValueParser<Value = Kind> {
+    PossibleValuesParser::new(Kind::ALL.map(Kind::name))
+        .try_map(|name| Kind::from_name(&name).ok_or("unknown kind"))
 }
 
 /// Parses a count of at least one.
@@ -38,10 +39,46 @@ pub fn count(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Parses a date.
-pub fn time(text: &str) -> Result<Timestamp, String> {
-    Timestamp::parse(text)
-        .ok_or_else(|| format!("`{text}` is no date; write 2026-10-02 or 2026-10-02T09:30:00Z"))
+/// A range of time that limits a list.
+#[derive(Clone, Debug, Default, Args)]
+pub struct DateRange {
+    /// Nothing older: a date, or for example 3d or "last week"
+    #[arg(long, value_name = "DATE")]
+    since: Option<String>,
+    /// Nothing newer: a date, or for example 3d or "last week"
+    #[arg(long, hide_short_help = true, value_name = "DATE")]
+    until: Option<String>,
+}
+
+impl DateRange {
+    /// Returns whether it limits anything.
+    pub fn is_given(&self) -> bool {
+        self.since.is_some() || self.until.is_some()
+    }
+
+    /// Parses both ends: the first moment of the one, and the last of the other.
+    pub fn span(&self, now: Timestamp) -> Result<Span> {
+        let read = |text: &Option<String>| text.as_deref().map(|text| span(text, now)).transpose();
+        let from = read(&self.since)?.and_then(|span| span.from);
+        let to = read(&self.until)?.and_then(|span| span.to);
+        match (from, to) {
+            (Some(from), Some(to)) if from >= to => {
+                Err(Failure::new("`--since` is later than `--until`, so nothing is between them")
+                    .code(exit::USAGE)
+                    .hint("Exchange them, or leave one out."))
+            }
+            _ => Ok(Span { from, to }),
+        }
+    }
+}
+
+/// Parses a time of the past: a date, a point in time, or words such as "last week".
+pub fn span(text: &str, now: Timestamp) -> Result<Span> {
+    time_named(text, now).ok_or_else(|| {
+        Failure::new(format!("`{text}` is no date"))
+            .code(exit::USAGE)
+            .hint(format!("Write for example {TIME_FORMS}."))
+    })
 }
 
 /// Returns a file or glob relative to the project's root, as in memories, regardless of the current folder.

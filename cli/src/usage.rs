@@ -1,12 +1,18 @@
 //! Messages about invalid command lines, where those of clap are insufficient.
 
-use std::io::Write as _;
+use std::ffi::OsString;
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory as _, ValueEnum as _};
+use dialoguer::console::Term;
 
+use crate::command::{Args, Color};
 use crate::exit;
+use crate::failure::Result;
+use crate::view::wrap::{self, Wrapped};
 use crate::view::{self, pager};
 
 /// Commands and options that remove data or turn Throughline off. They are suggested only after a small typing error.
@@ -30,10 +36,31 @@ const MISTAKES_TAKING: usize = 1;
 /// Minimum letters of a prefix that matches a whole word.
 const BEGINNING_CHARS_MIN: usize = 3;
 
+/// The option that chooses colours.
+const COLOR: &str = "--color";
 /// The option that disables the pager.
 const NO_PAGER: &str = "--no-pager";
 /// Prefix of clap's messages, replaced by the name of the program as in other tools.
 const CLAPS: &str = "error:";
+
+/// Applies `--color` before the command line is parsed, so that it also concerns help and error messages. An invalid
+/// value is reported by the parser.
+pub fn apply_color(words: &[OsString]) {
+    let words = words.iter().take_while(|word| *word != "--").filter_map(|word| word.to_str());
+    let mut words = words.peekable();
+    let mut color = None;
+    while let Some(word) = words.next() {
+        let value = match word.strip_prefix(COLOR) {
+            Some("") => words.peek().copied(),
+            Some(value) => value.strip_prefix('='),
+            None => None,
+        };
+        color = value.and_then(|value| Color::from_str(value, false).ok()).or(color);
+    }
+    if let Some(color) = color {
+        color.apply();
+    }
+}
 
 /// Prints clap's help or error message and exits.
 pub fn exit(error: clap::Error) -> ! {
@@ -43,22 +70,24 @@ pub fn exit(error: clap::Error) -> ! {
         std::process::exit(exit::USAGE.into());
     }
     let error = told(error);
-    if !error.use_stderr() {
-        if page(&error) {
-            std::process::exit(exit::OK.into());
-        }
-        let _ = error.print();
-        if error.kind() == ErrorKind::DisplayVersion
-            && let Some(changelog) = changelog()
-        {
-            let _ = writeln!(anstream::stdout().lock(), "Changelog: {}", view::path(changelog));
-        }
+    let mut text = error.render().ansi().to_string();
+    if error.kind() == ErrorKind::DisplayVersion
+        && let Some(changelog) = changelog()
+    {
+        text.push_str(&format!("Changelog: {}\n", view::path(changelog)));
+    }
+    if error.use_stderr() {
+        view::on_stderr(text.replacen(CLAPS, "throughline:", 1).trim_end());
         std::process::exit(error.exit_code());
     }
-    let text = error.render().ansi().to_string();
-    // If this write fails too, only the exit code is left.
-    let _ = write!(anstream::stderr().lock(), "{}", text.replacen(CLAPS, "throughline:", 1));
-    std::process::exit(error.exit_code());
+    let code = match show(&text, error.kind() == ErrorKind::DisplayHelp) {
+        Ok(()) => exit::OK,
+        Err(failure) => {
+            crate::report(&failure);
+            failure.code
+        }
+    };
+    std::process::exit(code.into());
 }
 
 /// Returns the path of the installed changelog.
@@ -68,21 +97,27 @@ fn changelog() -> Option<PathBuf> {
     path.is_file().then_some(path)
 }
 
-/// Shows help with the pager, like other long output; returns `false` if no pager was used.
-fn page(error: &clap::Error) -> bool {
-    if error.kind() != ErrorKind::DisplayHelp || std::env::args_os().any(|word| word == NO_PAGER) {
-        return false;
-    }
+/// Prints the help or the version, long help with the pager like other long output.
+fn show(text: &str, is_help: bool) -> Result {
+    let columns = wrap::columns(&Term::stdout());
+    let print = |out: &mut dyn io::Write| -> Result {
+        let mut out = Wrapped::new(out, columns);
+        out.write_all(text.as_bytes())?;
+        Ok(out.flush()?)
+    };
+    let is_paged = is_help && !std::env::args_os().any(|word| word == NO_PAGER);
     #[expect(clippy::disallowed_methods, reason = "help is shown before the environment is read")]
     let path = std::env::var_os("PATH");
-    let Some(pager) = pager::find(path.as_deref()) else { return false };
-    let text = error.render().ansi().to_string();
-    pager::through(&pager, |out| Ok(out.write_all(text.as_bytes())?)).is_ok()
+    match pager::find(path.as_deref()).filter(|_| is_paged) {
+        Some(pager) => pager::through(&pager, print),
+        None => print(&mut anstream::stdout().lock()),
+    }
 }
 
 /// Removes suggestions unlike the typed word. If a word begins with a dash, the message contains the whole word
 /// instead of its first letter, which clap treats as an option.
 fn told(mut error: clap::Error) -> clap::Error {
+    suggest_topic(&mut error);
     keep_alike(&mut error, ContextKind::InvalidSubcommand, ContextKind::SuggestedSubcommand);
     keep_alike(&mut error, ContextKind::InvalidArg, ContextKind::SuggestedArg);
     let words = std::env::args_os().skip(1).filter_map(|word| word.into_string().ok());
@@ -91,6 +126,24 @@ fn told(mut error: clap::Error) -> clap::Error {
         error.insert(ContextKind::Suggested, told);
     }
     error
+}
+
+/// Adds the commands that may be meant after `help`, for which clap suggests none. [`keep_alike`] selects.
+fn suggest_topic(error: &mut clap::Error) {
+    if error.kind() != ErrorKind::InvalidSubcommand
+        || error.get(ContextKind::SuggestedSubcommand).is_some()
+    {
+        return;
+    }
+    let words = std::env::args_os().filter_map(|word| word.into_string().ok());
+    let mut group = Args::command();
+    for word in words.skip_while(|word| word != "help").skip(1) {
+        let Some(below) = group.find_subcommand(&word).cloned() else { break };
+        group = below;
+    }
+    let names = group.get_subcommands().filter(|command| !command.is_hide_set());
+    let names = names.map(|command| command.get_name().to_owned()).collect();
+    error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(names));
 }
 
 /// Returns the message about a command of the previous version.
@@ -161,10 +214,7 @@ fn alike(typed: &str, words: Vec<String>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     use super::*;
-    use crate::command::Args;
 
     #[test]
     fn only_what_was_mistyped_is_suggested() {

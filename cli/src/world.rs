@@ -85,7 +85,15 @@ impl World {
             state: moved.unwrap_or_else(|| home.clone()),
         };
         let cwd = match project {
-            Some(folder) => folder.canonicalize().named(folder)?,
+            Some(folder) => {
+                let whole = folder.canonicalize().named(folder)?;
+                if !whole.is_dir() {
+                    return Err(Failure::new(format!("{} is no folder", folder.display()))
+                        .code(exit::USAGE)
+                        .hint("Name a folder with -C or --project."));
+                }
+                whole
+            }
             None => env::current_dir()
                 .and_then(|folder| folder.canonicalize())
                 .map_err(|error| Failure::new(format!("the current folder: {error}")))?,

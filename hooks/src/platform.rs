@@ -12,6 +12,17 @@ pub fn exit() -> ! {
     unsafe { libc::_exit(0) }
 }
 
+/// Returns the argument after the name of the program.
+///
+/// # Safety
+/// `arguments` must be those of C's `main`, with at least two elements.
+pub unsafe fn first_argument<'a>(arguments: *const *const c_char) -> Option<&'a CStr> {
+    // SAFETY: it has a second element.
+    let first = unsafe { *arguments.add(1) };
+    // SAFETY: the C library ends each argument with a zero byte and keeps it until the process ends.
+    (!first.is_null()).then(|| unsafe { CStr::from_ptr(first) })
+}
+
 /// Sets handlers and ignores for signals (`signal`): a crash and a time-out end the process with status 0, because
 /// Claude Code would show both as a hook error. A missing reader and a file size limit are errors, which do not end the
 /// process.

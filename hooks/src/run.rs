@@ -1,7 +1,9 @@
 //! Entry and exit of every hook.
 
-use std::ffi::c_int;
+use std::ffi::{CStr, c_char, c_int};
 use std::io::Write as _;
+
+use memory_store_base::build;
 
 use crate::deadline::Deadline;
 use crate::hook::{Hook, is_debugging};
@@ -9,12 +11,26 @@ use crate::output::HookOutput;
 use crate::platform;
 use crate::untrusted_tree;
 
-/// Runs a hook as a complete process and exits with status 0 in any case.
+/// Runs a hook as a complete process and exits with status 0 in any case. With the argument `--version`, which Claude
+/// Code never passes, it prints the version of `program` instead.
 ///
 /// The programs have C's `main`, not Rust's: what Rust does before `main` (a guard page, an
 /// alternate stack, some thirty system calls on musl) is worth nothing to a process that lives for a
 /// millisecond and handles its signals itself.
-pub fn run(answer: fn(&Hook) -> HookOutput) -> c_int {
+///
+/// # Safety
+/// `count` and `arguments` must be those of C's `main`.
+pub unsafe fn run(
+    program: &str,
+    answer: fn(&Hook) -> HookOutput,
+    count: c_int,
+    arguments: *const *const c_char,
+) -> c_int {
+    // SAFETY: as for this function.
+    if count > 1 && unsafe { platform::first_argument(arguments) }.is_some_and(is_version) {
+        let version = build::version(program, option_env!("THROUGHLINE_COMMIT"));
+        return c_int::from(writeln!(std::io::stdout(), "{version}").is_err());
+    }
     let deadline = Deadline::arm();
     std::panic::set_hook(Box::new(|panic| {
         if is_debugging() {
@@ -30,4 +46,8 @@ pub fn run(answer: fn(&Hook) -> HookOutput) -> c_int {
         answer(&hook).print(hook.event.what.name(), &hook.deadline);
     }
     platform::exit()
+}
+
+fn is_version(argument: &CStr) -> bool {
+    matches!(argument.to_bytes(), b"--version" | b"-V")
 }

@@ -7,3 +7,4 @@ mod newer;
 mod payload;
 mod stop;
 mod stuck;
+mod version;

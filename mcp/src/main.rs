@@ -7,6 +7,7 @@ use std::sync::Arc;
 use mcp::background::{Background, LOOK_EVERY};
 use mcp::environment::ServerEnvironment;
 use mcp::local::Local;
+use memory_store::build;
 use memory_store::fs::private_folders;
 use memory_store::mode::Mode;
 
@@ -15,12 +16,10 @@ fn main() -> ExitCode {
     match arguments.first().map(String::as_str) {
         None => {}
         Some("--version" | "-V") => {
-            print(&format!("throughline-mcp {}", env!("CARGO_PKG_VERSION")));
-            return ExitCode::SUCCESS;
+            return print(&build::version("throughline-mcp", option_env!("THROUGHLINE_COMMIT")));
         }
         Some("--help" | "-h" | "help") => {
-            print(HELP);
-            return ExitCode::SUCCESS;
+            return print(HELP);
         }
         Some(other) => {
             report(&format!("`{other}` is unknown; see `throughline-mcp --help`"));
@@ -41,9 +40,15 @@ fn report(message: &str) {
     drop(writeln!(std::io::stderr(), "throughline-mcp: {message}"));
 }
 
-#[expect(clippy::print_stdout, reason = "what is printed instead of the protocol")]
-fn print(text: &str) {
-    println!("{text}");
+/// Prints a text instead of the protocol; fails if it cannot be written, for example to a full disk.
+fn print(text: &str) -> ExitCode {
+    match writeln!(std::io::stdout(), "{text}") {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            report(&error.to_string());
+            ExitCode::FAILURE
+        }
+    }
 }
 
 const HELP: &str = "\

@@ -45,7 +45,8 @@ pub use memory_store_recall::{bytes, custom_embedder, embed, signature, stalenes
 pub use memory_store_redact as redact;
 
 pub use memory_store_base::{
-    Error, Kind, Memory, MemoryId, ProjectId, Result, Timestamp, background, error, exchange,
-    format_version, fs, git_dirs, handoff, id, kind, layout, memory, mode, passed_commands,
-    progress, prompt, pulled_setting, settings, short_session, succession, thinking, time, tree,
+    Error, Kind, Memory, MemoryId, ProjectId, Result, Timestamp, background, build, error,
+    exchange, format_version, fs, git_dirs, handoff, id, kind, layout, memory, mode,
+    passed_commands, progress, prompt, pulled_setting, settings, short_session, succession,
+    thinking, time, tree,
 };

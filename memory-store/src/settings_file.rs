@@ -271,7 +271,7 @@ fn table(path: &Path, root: Option<&Path>) -> Result<(Table, String), String> {
         // Its first line contains the position; the others display it.
         let told = error.to_string();
         let place = told.lines().next().unwrap_or_default();
-        format!("{place}: {}; the file is ignored", error.message())
+        format!("{place}: {}; the file is ignored, and the defaults apply", error.message())
     })?;
     Ok((table, text.to_owned()))
 }

@@ -1,7 +1,7 @@
 //! `throughline-processor`: brings a project up to date. Hooks start it; people use `throughline
 //! sync`.
 
-use std::io::Read;
+use std::io::{Read, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use memory_store::custom_embedder::Ask;
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::mode::Mode;
-use memory_store::{ProjectId, Timestamp, settings_file};
+use memory_store::{ProjectId, Timestamp, build, settings_file};
 use processor::collect::session_list;
 use processor::collect::{trees, whole_turn};
 use processor::lock::{BUSY_MAX, Busy};
@@ -39,9 +39,9 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<()> {
-    if std::env::args().nth(1).as_deref() == Some("--version") {
-        print_version();
-        return Ok(());
+    if matches!(std::env::args().nth(1).as_deref(), Some("--version" | "-V")) {
+        let version = build::version("throughline-processor", option_env!("THROUGHLINE_COMMIT"));
+        return Ok(writeln!(std::io::stdout(), "{version}")?);
     }
     let asked = CommandLine::read(std::env::args().skip(1))?;
     #[expect(clippy::disallowed_methods, reason = "the environment of this program is read here")]
@@ -95,11 +95,6 @@ fn run() -> Result<()> {
         eprintln!("throughline-processor: {warning}");
     }
     Ok(())
-}
-
-#[expect(clippy::print_stdout, reason = "the answer to a person's question")]
-fn print_version() {
-    println!("throughline-processor {}", env!("CARGO_PKG_VERSION"));
 }
 
 /// Returns the time, or the one that tests set.

@@ -35,8 +35,8 @@ const BODY_BYTES_MAX: u64 = 64 << 10;
 pub struct AddArgs {
     /// Memory in one sentence, which is also its title
     title: String,
-    /// Kind: decision, convention, preference, fact, procedure, command, gotcha, fix, failed-approach, task, session
-    #[arg(long, short = 'k', value_parser = crate::typed::kind, add = crate::complete::kinds(), default_value = "fact")]
+    /// Kind
+    #[arg(long, short = 'k', value_parser = crate::typed::kind(), default_value = "fact")]
     kind: Kind,
     /// Text below the title, in Markdown; `-` reads stdin
     #[arg(
@@ -48,7 +48,7 @@ pub struct AddArgs {
     )]
     body: String,
     /// Tag (repeatable)
-    #[arg(long, short = 't')]
+    #[arg(long, short = 't', add = crate::complete::tags())]
     tag: Vec<String>,
     /// File or glob, relative to the project's root (repeatable)
     #[arg(long, short = 'p')]
@@ -288,7 +288,7 @@ impl AddArgs {
             Verdict::NewerValue | Verdict::Contradiction | Verdict::Near => 2,
         };
         let items = words.clone().map(|(_, text)| text);
-        let chosen = ask::choose("How do they go together?", &items, usual)?;
+        let chosen = ask::select("How do they go together?", &items, usual)?;
         Ok(words.get(chosen).map_or(NeighbourWord::Both, |(word, _)| *word))
     }
 

@@ -151,7 +151,10 @@ fn show(
     out: &mut dyn Write,
 ) -> Result {
     if memories.is_empty() && touched.is_empty() {
-        writeln!(out, "Nothing is known about {}, and no session touched it.", plain(path))?;
+        view::remark(format_args!(
+            "Nothing is known about {}, and no session touched it.",
+            plain(path)
+        ));
         return Ok(());
     }
     if !memories.is_empty() {

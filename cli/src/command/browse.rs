@@ -11,10 +11,11 @@ use self::effects::{BrowseSource, told};
 use self::filters::{Filters, StatusFilter};
 use self::screen::Screen;
 use self::state::{BrowseState, Effect, RowKey, Tab, Task};
+use crate::ask;
 use crate::exit;
 use crate::failure::{Failure, Result};
+use crate::view;
 use crate::view::listing::{self, ListFilter};
-use crate::view::style::{QUIET, paint};
 use crate::world::World;
 
 mod draw;
@@ -52,8 +53,7 @@ pub fn run(args: &BrowseArgs, world: &World, out: &mut dyn Write) -> Result {
         return listing::print(&ListFilter::default(), true, world, out);
     }
     if !world.interactive || !world.is_seen {
-        let why = "Here is no terminal to browse in; this is what `throughline list` prints:";
-        writeln!(out, "{}", paint(QUIET, why))?;
+        view::remark("Here is no terminal to browse in; this is what `throughline list` prints:");
         return listing::print(&ListFilter::default(), false, world, out);
     }
     on_screen(world, BrowseState::new(Task::Browse, Filters::default())).map(drop)
@@ -94,8 +94,7 @@ impl Purpose {
     }
 }
 
-/// Returns the ids given on the command line, or else the id of a memory chosen in the browser; empty if the user
-/// cancels.
+/// Returns the ids given on the command line, or else the id of a memory chosen in the browser.
 pub fn named_or_chosen(
     typed: &[String],
     json: bool,
@@ -112,7 +111,7 @@ pub fn named_or_chosen(
     }
     let state = BrowseState::new(purpose.task(), purpose.filters());
     let chosen = on_screen(world, state)?;
-    Ok(chosen.map(|id| id.to_string()).into_iter().collect())
+    Ok(vec![chosen.ok_or_else(ask::cancelled)?.to_string()])
 }
 
 /// Runs the browser until the user leaves; returns the chosen memory.

@@ -13,7 +13,7 @@ use crate::failure::{Failure, Result};
 use crate::setup::{reader, settings};
 use crate::typed::WriteOptions;
 use crate::view;
-use crate::view::style::{CARE, QUIET, paint};
+use crate::view::style::{QUIET, paint};
 use crate::world::World;
 
 pub mod schema;
@@ -23,7 +23,6 @@ pub mod values;
 ///
 /// Without a command, prints the settings in effect and the origin of each.
 #[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true)]
 pub struct ConfigArgs {
     #[command(subcommand)]
     what: Option<ConfigAction>,
@@ -44,6 +43,19 @@ impl ConfigArgs {
             Some(ConfigAction::Edit) => true,
             Some(ConfigAction::Get { .. } | ConfigAction::Schema) | None => false,
         }
+    }
+
+    /// Returns whether it changes settings, or would.
+    pub fn changes(&self) -> bool {
+        match &self.what {
+            Some(ConfigAction::Get { .. } | ConfigAction::Schema) | None => false,
+            Some(_) => true,
+        }
+    }
+
+    /// Returns whether it lists all settings.
+    pub fn is_list(&self) -> bool {
+        self.what.is_none()
     }
 }
 
@@ -66,7 +78,7 @@ enum ConfigAction {
         #[arg(add = crate::complete::settings())]
         key: String,
         /// Value in TOML; quotes around a text are optional
-        #[arg(allow_hyphen_values = true)]
+        #[arg(allow_hyphen_values = true, add = crate::complete::setting_values())]
         value: String,
         #[command(flatten)]
         write: WriteOptions,
@@ -156,23 +168,26 @@ struct SettingLine {
 pub fn run(args: &ConfigArgs, world: &World, out: &mut dyn Write) -> Result {
     let json = match &args.what {
         None => return show(args.json, world, out),
-        Some(ConfigAction::Get { key, json }) => return values::get(key, *json, world, out),
-        Some(ConfigAction::Edit) => return values::edit(world, out),
-        Some(ConfigAction::Schema) => return schema::run(out),
-        Some(ConfigAction::Llm(reading)) => args.json || reading.json,
-        Some(ConfigAction::Set { write, .. } | ConfigAction::Unset { write, .. }) => write.json,
-    };
-    let told: &mut dyn Write = if json { &mut std::io::sink() } else { &mut *out };
-    match &args.what {
-        Some(ConfigAction::Llm(reading)) => read_by(reading, world, told)?,
+        Some(ConfigAction::Get { key, json }) => {
+            return values::get(key, args.json || *json, world, out);
+        }
         Some(ConfigAction::Set { key, value, write }) => {
-            values::set(key, value, write.dry_run, world, told)?;
+            let write = WriteOptions { json: args.json || write.json, ..*write };
+            return values::set(key, value, write, world, out);
         }
         Some(ConfigAction::Unset { key, write }) => {
-            values::unset(key, write.dry_run, world, told)?;
+            let write = WriteOptions { json: args.json || write.json, ..*write };
+            return values::unset(key, write, world, out);
         }
-        Some(ConfigAction::Get { .. } | ConfigAction::Edit | ConfigAction::Schema) | None => {}
-    }
+        Some(ConfigAction::Edit) => return values::edit(world, out),
+        Some(ConfigAction::Schema) => return schema::run(out),
+        Some(ConfigAction::Llm(reading)) => {
+            let json = args.json || reading.json;
+            let told: &mut dyn Write = if json { &mut std::io::sink() } else { &mut *out };
+            read_by(reading, world, told)?;
+            json
+        }
+    };
     if json { show(json, world, out) } else { Ok(()) }
 }
 
@@ -239,8 +254,7 @@ fn read_by(reading: &LlmArgs, world: &World, out: &mut dyn Write) -> Result {
 fn chosen_model(world: &World, host: &str, consent: &[String]) -> Result<String> {
     let mut models = reader::models(world, host, consent)?;
     let at = match world.interactive && models.len() > 1 {
-        true => crate::ask::select("Which model reads your sessions?", &models, 0)?
-            .ok_or_else(|| Failure::new("no model was chosen; nothing was changed"))?,
+        true => crate::ask::select("Which model reads your sessions?", &models, 0)?,
         false => 0,
     };
     Ok(models.swap_remove(at))
@@ -261,11 +275,7 @@ fn show(json: bool, world: &World, out: &mut dyn Write) -> Result {
             },
         })
         .collect();
-    for warning in warnings {
-        // Ignored settings are printed separately from those in effect.
-        let label = if warning.is_grave { "wrong:" } else { "ignored:" };
-        let _ = writeln!(anstream::stderr(), "{} {warning}", paint(CARE, label));
-    }
+    settings::warn(&warnings);
     if json {
         return view::json(&lines, out);
     }

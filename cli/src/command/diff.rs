@@ -237,7 +237,7 @@ fn show(difference: &MemoryDifference, out: &mut dyn Write) -> Result {
     let MemoryDifference { from, to, added, changed, removed, unreadable } = difference;
     let (from, to) = (changes::line(from), changes::line(to));
     if added.is_empty() && changed.is_empty() && removed.is_empty() {
-        writeln!(out, "No memory differs between {from} and {to}.")?;
+        view::remark(format_args!("No memory differs between {from} and {to}."));
     } else {
         let counts = format!(
             "{} added, {} changed, {} removed",

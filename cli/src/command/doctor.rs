@@ -66,7 +66,9 @@ pub fn tell(checks: &[HealthCheck], json: bool, out: &mut dyn Write) -> Result {
     if json {
         view::json(&checks, out)?;
     } else {
-        checks.iter().try_for_each(|check| show(check, out))?;
+        // `--quiet` leaves the parts that need something.
+        let is_shown = |check: &&HealthCheck| check.state != CheckState::Good || !view::is_quiet();
+        checks.iter().filter(is_shown).try_for_each(|check| show(check, out))?;
     }
     let broken = checks.iter().filter(|check| check.state == CheckState::Bad).count();
     if broken == 0 {

@@ -35,13 +35,13 @@ pub struct EditArgs {
     #[arg(long, short = 'b', allow_hyphen_values = true)]
     body: Option<String>,
     /// New kind
-    #[arg(long, short = 'k', value_parser = crate::typed::kind, add = crate::complete::kinds())]
+    #[arg(long, short = 'k', value_parser = crate::typed::kind())]
     kind: Option<Kind>,
     /// Tag to add (repeatable)
-    #[arg(long, short = 't')]
+    #[arg(long, short = 't', add = crate::complete::tags())]
     tag: Vec<String>,
     /// Tag to remove (repeatable)
-    #[arg(long)]
+    #[arg(long, add = crate::complete::tags())]
     untag: Vec<String>,
     /// File or glob to add (repeatable)
     #[arg(long, short = 'p')]
@@ -62,7 +62,6 @@ pub fn run(args: &EditArgs, world: &World, out: &mut dyn Write) -> Result {
         return Err(Failure::new("the title is empty").code(exit::USAGE));
     }
     let ids = browse::named_or_chosen(args.id.as_slice(), args.write.json, Purpose::Edit, world)?;
-    // No memory was chosen.
     let Some(id) = ids.first() else { return Ok(()) };
     let stores = Stores::open(world)?;
     let (store, stored) = stores.find(id)?;

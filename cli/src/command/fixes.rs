@@ -80,7 +80,7 @@ pub fn run(args: &FixesArgs, world: &World, out: &mut dyn Write) -> Result {
                 true => "No errors are known yet.",
                 false => "No known error fits.",
             };
-            writeln!(out, "{none}")?;
+            view::remark(none);
         }
         show(&fixes, out)?;
         show_cures(&cures, out)?;

@@ -3,9 +3,9 @@
 use std::io::Write;
 
 use clap::Args;
-use memory_store::MemoryId;
 use memory_store::ledger::{Asked, PendingChange};
 use memory_store::store::{Forget as How, Store, Stored};
+use memory_store::{Kind, MemoryId};
 use serde::Serialize;
 
 use super::browse::{self, Purpose};
@@ -38,6 +38,7 @@ pub struct ForgetArgs {
 struct ForgottenMemory<'a> {
     id: MemoryId,
     short: String,
+    kind: Kind,
     title: &'a str,
     /// Whether it was deleted permanently.
     deleted: bool,
@@ -68,7 +69,9 @@ pub fn run(args: &ForgetArgs, world: &World, out: &mut dyn Write) -> Result {
         return view::would(&told.collect::<Vec<_>>(), args.write.json, out);
     }
     // A list to choose from has asked.
-    let is_asked = args.delete && !args.write.yes && !args.id.is_empty() && world.interactive;
+    let is_asked = args.delete && !args.write.yes && !args.id.is_empty();
+    // Claude deletes only its own notes, see below.
+    let is_asked = is_asked && world.caller == Caller::Person;
     if is_asked && !ask::confirm(world, &question(found.iter().chain(&aside)), false)? {
         return Err(ask::declined(world, "nothing was deleted"));
     }
@@ -138,6 +141,7 @@ fn gone<'a>(
     all.map(|(_, stored)| ForgottenMemory {
         id: stored.memory.id,
         short: stored.memory.id.short(),
+        kind: stored.memory.kind,
         title: &stored.memory.title,
         deleted: how == How::Delete,
     })

@@ -230,7 +230,7 @@ fn set_up(args: &InitArgs, world: &World, plan: &SetupPlan, out: &mut dyn Write)
     }
     let reader = match &plan.asks {
         Some(offers) => {
-            let reader = reader::look_at(world, &offers.ask()?.ok_or_else(left)?, false)?;
+            let reader = reader::look_at(world, &offers.ask()?, false)?;
             writeln!(out, "  read by     {}", reader.told())?;
             Some(reader)
         }
@@ -325,12 +325,6 @@ fn decide_earlier(args: &InitArgs, world: &World, plan: &SetupPlan, tree: &Tree)
         Some(decision) => sync::decide(world, tree, decision, plan.earlier.newest),
         None => Ok(()),
     }
-}
-
-/// Returns the failure for a cancelled question.
-fn left() -> Failure {
-    Failure::new("nothing was set up")
-        .hint("`throughline init --dry-run` shows what it would do; `--help` names the flags.")
 }
 
 /// Lists projects that this working tree may belong to. It does not join them automatically, since it may be a fork

@@ -10,7 +10,7 @@ use crate::failure::Result;
 use crate::stores::Stores;
 use crate::view::listing::{self, ListFilter};
 use crate::view::style::{NAME, QUIET, paint};
-use crate::view::{self, clock, plain};
+use crate::view::{self, ForgottenView, clock, plain};
 use crate::world::World;
 
 /// List memories, newest first
@@ -19,10 +19,10 @@ pub struct ListArgs {
     #[command(flatten)]
     filter: ListFilter,
     /// List removed memories, which are not relearned, with date and reason
-    #[arg(long, conflicts_with_all = ["all", "limit", "kind", "tag", "path", "pick"])]
+    #[arg(long, conflicts_with_all = ["all", "limit", "kind", "tag", "path", "since", "until", "pick"])]
     forgotten: bool,
     /// Choose a memory at the terminal and print its id
-    #[arg(long, conflicts_with_all = ["all", "limit", "kind", "tag", "path"])]
+    #[arg(long, conflicts_with_all = ["all", "limit", "kind", "tag", "path", "since", "until"])]
     pick: bool,
     /// Print JSON
     #[arg(long)]
@@ -45,10 +45,10 @@ pub fn run(args: &ListArgs, world: &World, out: &mut dyn Write) -> Result {
 fn list_forgotten(json: bool, world: &World, out: &mut dyn Write) -> Result {
     let tombstones = Stores::open(world)?.tombstones()?;
     if json {
-        return view::json(&tombstones, out);
+        return view::json(&tombstones.iter().map(ForgottenView::from).collect::<Vec<_>>(), out);
     }
     if tombstones.is_empty() {
-        writeln!(out, "No memory was removed.")?;
+        view::remark("No memory was removed.");
     }
     for tombstone in &tombstones {
         let reason = match tombstone.reason {

@@ -8,12 +8,12 @@ use clap::Args;
 use memory_store::id::is_abbreviation;
 use memory_store::short_session;
 use processor::programs;
-use serde::Serialize;
 
 use super::why;
 use crate::failure::Result;
 use crate::receipts::{self, Follower, InjectionReceipt};
 use crate::stores::Stores;
+use crate::typed::DateRange;
 use crate::view::given::GivenItems;
 use crate::view::style::{NAME, QUIET, paint};
 use crate::view::{self, clock, plain, wrap};
@@ -35,8 +35,10 @@ pub struct LogArgs {
     #[arg(long, short = 'n', default_value_t = 20, value_name = "COUNT", allow_negative_numbers = true, value_parser = crate::typed::count)]
     limit: usize,
     /// Only of this session, by its id or the start or end of it
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = crate::complete::sessions())]
     session: Option<String>,
+    #[command(flatten)]
+    when: DateRange,
     /// Continue with new injections until Ctrl-C
     #[arg(long, short = 'f')]
     pub follow: bool,
@@ -46,9 +48,7 @@ pub struct LogArgs {
 }
 
 /// A receipt with the titles of the injected items.
-#[derive(Serialize)]
 pub struct LogEntry<'a> {
-    #[serde(flatten)]
     receipt: &'a InjectionReceipt,
     /// Titles of memories, and names and first lines of passages, in the order of injection.
     pub titles: Vec<&'a str>,
@@ -57,26 +57,28 @@ pub struct LogEntry<'a> {
 /// Runs the command.
 pub fn run(args: &LogArgs, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
+    let when = args.when.span(world.now)?;
     let wanted = |receipt: &InjectionReceipt| {
-        args.session.as_ref().is_none_or(|start| is_abbreviation(start, &receipt.session))
+        when.has(receipt.at)
+            && args.session.as_ref().is_none_or(|start| is_abbreviation(start, &receipt.session))
     };
     if args.follow {
         return follow(args, wanted, &stores, out);
     }
     let found = receipts::last(&stores.state(), args.limit, wanted);
     let items = GivenItems::of(&stores, &found)?;
-    let lines: Vec<LogEntry<'_>> =
-        found.iter().map(|receipt| LogEntry::of(receipt, &items)).collect();
     if args.json {
-        return view::json(&lines, out);
+        let receipts = found.iter().map(|receipt| why::as_json(receipt, &items));
+        view::json(&receipts.collect::<Vec<_>>(), out)?;
+    } else {
+        for receipt in &found {
+            let entry = LogEntry::of(receipt, &items);
+            writeln!(out, "{}", entry.line(clock::ago(receipt.at, world.now), wrap::room()))?;
+        }
     }
-    if lines.is_empty() {
-        writeln!(out, "{}", why::nothing(args.session.as_deref()))?;
-    }
-    let at = |receipt: &InjectionReceipt| clock::ago(receipt.at, world.now);
-    lines
-        .iter()
-        .try_for_each(|entry| Ok(writeln!(out, "{}", entry.line(at(entry.receipt), wrap::room()))?))
+    out.flush()?;
+    let is_search = args.session.is_some() || args.when.is_given();
+    why::found(&found, args.session.as_deref(), is_search)
 }
 
 /// Prints the last receipts of the newest day, oldest first, and then each new one. Ends when the output is closed.
@@ -98,10 +100,11 @@ fn follow(
         if !new.is_empty() {
             let items = GivenItems::of(stores, &new)?;
             for receipt in &new {
-                let entry = LogEntry::of(receipt, &items);
                 let line = match args.json {
-                    true => serde_json::to_string(&entry).map_err(std::io::Error::other)?,
-                    false => entry.line(clock::second(receipt.at), wrap::room()),
+                    true => why::as_json(receipt, &items).to_string(),
+                    false => {
+                        LogEntry::of(receipt, &items).line(clock::second(receipt.at), wrap::room())
+                    }
                 };
                 writeln!(out, "{line}")?;
             }

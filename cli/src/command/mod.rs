@@ -7,10 +7,11 @@ use std::time::Instant;
 use clap::{Parser, Subcommand, ValueEnum};
 use dialoguer::console::Term;
 use memory_store::layout::Tree;
+use memory_store::settings_file;
 
 use crate::exit;
 use crate::failure::{Failure, Result};
-use crate::view::style::{QUIET, paint};
+use crate::view::style::{CARE, QUIET, paint};
 use crate::view::wrap::{self, JsonAlone, Wrapped};
 use crate::world::World;
 use crate::{person, view};
@@ -100,7 +101,7 @@ const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), env!("THROUGHLINE_BUILD
 
 /// When to print in colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Color {
+pub enum Color {
     /// On a terminal, unless NO_COLOR is set.
     Auto,
     /// Always.
@@ -111,7 +112,7 @@ enum Color {
 
 impl Color {
     /// Applies the setting to all later output.
-    fn apply(self) {
+    pub fn apply(self) {
         let (choice, is_on) = match self {
             Self::Auto => return,
             Self::Always => (anstream::ColorChoice::Always, true),
@@ -216,11 +217,50 @@ commands! {
     Completions(completions::CompletionsArgs) => completions::run, Raw, [];
 }
 
+impl Args {
+    /// Returns whether `--json` is before a command.
+    pub fn has_json_before_command(&self) -> bool {
+        self.json && self.command.is_some()
+    }
+}
+
+impl Command {
+    /// Returns whether all output is sentences on what was done, which `--quiet` leaves out.
+    fn is_report(&self) -> bool {
+        match self {
+            Self::Trust(args) => args.is_answered(),
+            Self::Share(args) => args.changes(),
+            Self::Review(args) => args.is_answered(),
+            Self::Config(args) => args.changes(),
+            _ => self.output() == OutputKind::Report,
+        }
+    }
+
+    /// Returns whether warnings about the environment and the settings are printed before its output: not if another
+    /// program reads it, or if its output contains them.
+    const fn warns(&self) -> bool {
+        !matches!(
+            self,
+            Self::Statusline(_)
+                | Self::Mcp(_)
+                | Self::MergeDriver(_)
+                | Self::Completions(_)
+                | Self::Man(_)
+                | Self::Config(_)
+                | Self::Doctor(_)
+        )
+    }
+}
+
 /// Runs the command that was asked for.
 pub fn run(args: Args) -> Result {
-    args.color.apply();
-    if args.json && args.command.is_some() {
-        return Err(Failure::new("`--json` stands after the command").code(exit::USAGE));
+    if args.quiet && args.verbose {
+        return Err(Failure::new("`--quiet` and `--verbose` contradict each other")
+            .code(exit::USAGE)
+            .hint("Give one of them."));
+    }
+    if args.quiet {
+        view::be_quiet();
     }
     let start = Instant::now();
     let world = match World::read(args.folder.as_deref()) {
@@ -228,6 +268,9 @@ pub fn run(args: Args) -> Result {
         Err(_) if matches!(args.command, Some(Command::Statusline(_))) => return Ok(()),
         read => read?,
     };
+    if args.command.as_ref().is_none_or(Command::warns) {
+        warn(&world);
+    }
     let done = run_in(&args, &world);
     if args.verbose {
         tell_more(&world, start);
@@ -235,10 +278,26 @@ pub fn run(args: Args) -> Result {
     done
 }
 
+/// Warns about an unknown mode, and about settings that are not in effect.
+fn warn(world: &World) {
+    if let Some(value) = &world.unclear_mode {
+        view::on_stderr(format_args!(
+            "{} THROUGHLINE is `{}`, which is no mode and counts as off; set it to off, read or full",
+            paint(CARE, "wrong:"),
+            view::plain(value)
+        ));
+    }
+    let tree = Tree::find(&world.dirs, &world.cwd);
+    let (_, warnings) = settings_file::load(&world.dirs, tree.as_ref());
+    crate::setup::settings::warn(&warnings);
+}
+
 fn run_in(args: &Args, world: &World) -> Result {
     let columns = wrap::columns(&Term::stdout());
     let output = args.command.as_ref().map_or(OutputKind::Answer, Command::output);
-    let columns = columns.filter(|_| output != OutputKind::Raw);
+    // A list of settings is read by people; single values and other raw output are not.
+    let is_list = matches!(&args.command, Some(Command::Config(config)) if config.is_list());
+    let columns = columns.filter(|_| output != OutputKind::Raw || is_list);
     let run = |out: &mut dyn Write| -> Result {
         let mut wrapped = Wrapped::new(out, columns);
         let out: &mut dyn Write = &mut wrapped;
@@ -252,7 +311,7 @@ fn run_in(args: &Args, world: &World) -> Result {
         out.flush()?;
         Ok(())
     };
-    if args.quiet && output == OutputKind::Report {
+    if args.quiet && args.command.as_ref().is_some_and(Command::is_report) {
         return run(&mut JsonAlone::new(&mut anstream::stdout().lock()));
     }
     let is_endless = matches!(&args.command, Some(Command::Log(log)) if log.follow);

@@ -81,7 +81,7 @@ pub fn run(args: &ProjectsArgs, world: &World, out: &mut dyn Write) -> Result {
         return view::json(&views, out);
     }
     if views.is_empty() {
-        writeln!(out, "No project yet. `throughline init` sets one up.")?;
+        view::remark("No project yet. `throughline init` sets one up.");
     }
     views.iter().try_for_each(|project| show(project, out))
 }

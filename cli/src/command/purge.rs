@@ -16,7 +16,7 @@ use super::sync::may_learn;
 use crate::ask;
 use crate::exit;
 use crate::failure::{Failure, Result};
-use crate::typed::WriteOptions;
+use crate::typed::{self, WriteOptions};
 use crate::view::style::{GOOD, NAME, paint};
 use crate::view::{self, clock, plain, plural};
 use crate::world::World;
@@ -29,11 +29,11 @@ const NAMED_MAX: usize = 20;
 #[command(group(ArgGroup::new("what").required(true)))]
 pub struct PurgeArgs {
     /// Delete the turns of a session, by its id or the start or end of it
-    #[arg(long, value_name = "ID", group = "what")]
+    #[arg(long, value_name = "ID", group = "what", add = crate::complete::sessions())]
     session: Option<String>,
-    /// Delete turns before this date
-    #[arg(long, value_name = "DATE", value_parser = crate::typed::time, group = "what")]
-    before: Option<Timestamp>,
+    /// Delete turns before this date, such as 2026-10-01, 90d or "last month"
+    #[arg(long, value_name = "DATE", group = "what")]
+    before: Option<String>,
     /// Delete all turns and private data of the project on this machine
     #[arg(long, group = "what")]
     everything: bool,
@@ -52,7 +52,7 @@ impl PurgeArgs {
 pub fn run(args: &PurgeArgs, world: &World, out: &mut dyn Write) -> Result {
     may_learn(world).map_err(|failure| failure.during("nothing was removed"))?;
     let tree = world.tree()?;
-    let mut what = args.what();
+    let mut what = args.what(world.now)?;
     let options = world.sync_options(&tree, &Silent);
     // The existence of the session is checked before any question.
     let preview = preview(&options, &what)?;
@@ -185,12 +185,19 @@ fn proven(report: &PurgeReport, what: &PurgeTarget, tree: &Tree) -> Result {
 }
 
 impl PurgeArgs {
-    fn what(&self) -> PurgeTarget {
-        match (&self.session, self.before) {
+    fn what(&self, now: Timestamp) -> Result<PurgeTarget> {
+        Ok(match (&self.session, &self.before) {
             (Some(session), _) => PurgeTarget::Session(session.clone()),
-            (None, Some(before)) => PurgeTarget::Before(before),
+            (None, Some(before)) => {
+                let first = typed::span(before, now)?.from;
+                PurgeTarget::Before(first.ok_or_else(|| {
+                    Failure::new(format!("`{before}` has no beginning"))
+                        .code(exit::USAGE)
+                        .hint("Name the day before which all is removed.")
+                })?)
+            }
             (None, None) => PurgeTarget::Project,
-        }
+        })
     }
 }
 

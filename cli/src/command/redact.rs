@@ -93,11 +93,7 @@ pub fn run(args: &RedactArgs, world: &World, out: &mut dyn Write) -> Result {
 
 impl RedactArgs {
     fn redactor(&self, world: &World) -> Redactor {
-        let (settings, warnings) = settings_file::load(&world.dirs, None);
-        for warning in warnings {
-            // There is no remedy for a closed stderr.
-            let _ = writeln!(anstream::stderr(), "{warning}");
-        }
+        let (settings, _) = settings_file::load(&world.dirs, None);
         let mut options = RedactOptions::for_store(&settings, !matches!(self.r#for, For::Private));
         if matches!(self.r#for, For::Strict) {
             options.personal = Personal::STRICT;

@@ -106,6 +106,7 @@ pub fn run(args: &RestoreArgs, world: &World, out: &mut dyn Write) -> Result {
             Err(error) => {
                 failure = Some(match error {
                     Error::NotFound { found: 0, .. } => not_aside(id),
+                    Error::NotFound { found, .. } => stores.unclear(id, found)?,
                     error => error.into(),
                 });
                 break;

@@ -6,7 +6,6 @@ use std::path::Path;
 use std::process::Command;
 
 use clap::Args;
-use dialoguer::Input;
 use memory_store::fs::process;
 use memory_store::recall::{Hit, Search, Tier};
 use memory_store::text::excerpt;
@@ -14,6 +13,7 @@ use memory_store::{Timestamp, short_session};
 use serde::Serialize;
 
 use super::search::incomplete;
+use crate::ask;
 use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::sessions::{PastSession, PastSessions, SessionFilter};
@@ -168,10 +168,9 @@ pub fn command(session: &PastSession, here: &Path) -> String {
 
 fn show(found: &[FoundSession], world: &World, out: &mut dyn Write) -> Result {
     if found.is_empty() {
-        writeln!(
-            out,
-            "No session was found; `throughline sync` says where sessions are looked for."
-        )?;
+        view::remark(
+            "No session was found; `throughline sync` says where sessions are looked for.",
+        );
         return Ok(());
     }
     let room = wrap::room().saturating_sub(INDENT);
@@ -211,19 +210,18 @@ fn show(found: &[FoundSession], world: &World, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
+/// Columns of a typed number, after a colon.
+const NUMBER_COLUMNS: usize = 6;
+
 /// Asks for a number; `None` for no session.
 fn pick(count: usize) -> Result<Option<usize>> {
-    let chosen: String = Input::new()
-        .with_prompt(format!("Resume which one? 1 to {count}, empty for none"))
-        .allow_empty(true)
-        .validate_with(|typed: &String| match typed.trim().parse::<usize>() {
-            Ok(number) if (1..=count).contains(&number) => Ok(()),
-            Err(_) if typed.trim().is_empty() => Ok(()),
-            Ok(_) | Err(_) => Err(format!("write a number from 1 to {count}")),
-        })
-        .interact_text()
-        .map_err(|error| Failure::new(format!("the terminal: {error}")))?;
-    Ok(chosen.trim().parse().ok())
+    let question = format!("Resume which one? 1 to {count}, empty for none");
+    let chosen = ask::line(&question, NUMBER_COLUMNS, |typed| match typed.parse::<usize>() {
+        Ok(number) if (1..=count).contains(&number) => Ok(()),
+        Err(_) if typed.is_empty() => Ok(()),
+        Ok(_) | Err(_) => Err(format!("write a number from 1 to {count}")),
+    })?;
+    Ok(chosen.parse().ok())
 }
 
 /// Replaces this process by Claude Code with a session, in the session's folder.

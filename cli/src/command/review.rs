@@ -89,6 +89,11 @@ pub struct ReviewArgs {
 }
 
 impl ReviewArgs {
+    /// Returns whether options decide, so that its output reports what was done.
+    pub fn is_answered(&self) -> bool {
+        self.says_what()
+    }
+
     /// Returns whether the command makes a decision that only a person may make: by its options, or by keys at a
     /// terminal.
     pub fn decides(&self, world: &World) -> bool {
@@ -215,7 +220,7 @@ impl ReviewArgs {
         if self.accept_all {
             let waiting = stores.project.drafts()?.memories;
             if waiting.is_empty() {
-                writeln!(out, "Nothing that was learned is to be reviewed.")?;
+                view::remark("Nothing that was learned is to be reviewed.");
             }
             for stored in &waiting {
                 // Each credential needs a separate review.
@@ -289,7 +294,7 @@ pub fn run(args: &ReviewArgs, world: &World, out: &mut dyn Write) -> Result {
     let by_rules = made_by_rules::all(&stores)?;
     let is_empty = items.is_empty() && held.is_empty() && pairs.is_empty() && by_rules.is_empty();
     if is_empty && proposed.is_empty() && claimed.is_empty() {
-        writeln!(out, "Nothing is to be reviewed.")?;
+        view::remark("Nothing is to be reviewed.");
         return if waiting.is_empty() { Ok(()) } else { list(&stores, &waiting, out) };
     }
     show_held(&stores, &held, out)?;

@@ -1,14 +1,16 @@
 //! `throughline search`: finds memories and passages of sessions, or Claude's thinking in them.
 
+use std::collections::HashMap;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::Path;
 
 use clap::Args;
 use memory_store::layout::{ProjectDir, Tree};
 use memory_store::mode::Mode;
 use memory_store::recall::{
-    Collection, Hit, Recall, Recalled, Search as Wanted, Span, Tier, render::tokens, time_named,
+    Collection, Hit, Recall, Recalled, Search as Wanted, Tier, render::tokens,
 };
+use memory_store::store::Stored;
 use memory_store::text::excerpt;
 use memory_store::trust::LABEL;
 use memory_store::{Kind, MemoryId, ProjectId, Timestamp, identity, short_session, thinking};
@@ -18,9 +20,11 @@ use serde::Serialize;
 
 use crate::exit;
 use crate::failure::{Failure, Result};
+use crate::stores::Stores;
+use crate::typed::DateRange;
 use crate::view::changes::line;
 use crate::view::style::{CARE, NAME, QUIET, STRONG, paint};
-use crate::view::{self, clock, plain};
+use crate::view::{self, MemoryView, clock, passage, plain};
 use crate::world::World;
 
 /// Maximum characters of a hit's text in output for people.
@@ -49,23 +53,19 @@ pub struct SearchArgs {
     #[arg(long, hide_short_help = true, conflicts_with_all = ["kind", "turns"])]
     thinking: bool,
     /// Only memories of this kind (repeatable)
-    #[arg(long, short = 'k', value_parser = crate::typed::kind, add = crate::complete::kinds())]
+    #[arg(long, short = 'k', value_parser = crate::typed::kind())]
     kind: Vec<Kind>,
     /// Only memories with this tag (repeatable)
-    #[arg(long, short = 't', hide_short_help = true)]
+    #[arg(long, short = 't', hide_short_help = true, add = crate::complete::tags())]
     tag: Vec<String>,
     /// Only results about this file (repeatable)
     #[arg(long, short = 'p')]
     path: Vec<String>,
     /// Only of this session, by its id or the start or end of it
-    #[arg(long, hide_short_help = true, value_name = "ID")]
+    #[arg(long, hide_short_help = true, value_name = "ID", add = crate::complete::sessions())]
     session: Option<String>,
-    /// Only results since a date, such as 2026-10-01 or "last week"
-    #[arg(long, value_name = "DATE")]
-    since: Option<String>,
-    /// Only results until a date
-    #[arg(long, hide_short_help = true, value_name = "DATE")]
-    until: Option<String>,
+    #[command(flatten)]
+    when: DateRange,
     /// Search all of your projects
     #[arg(long, conflicts_with = "thinking")]
     all: bool,
@@ -84,77 +84,108 @@ pub struct SearchArgs {
 }
 
 #[derive(Serialize)]
-struct FoundDocument {
-    hits: Vec<HitView>,
-    notes: Vec<String>,
+struct FoundDocument<'a> {
+    hits: Vec<HitView<'a>>,
+    notes: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
-    degraded: Option<String>,
+    degraded: Option<&'a str>,
     stale: bool,
 }
 
 #[derive(Serialize)]
-struct HitView {
-    id: String,
-    short: String,
-    kind: Kind,
+struct HitView<'a> {
+    #[serde(flatten)]
+    found: FoundItem<'a>,
     collection: &'static str,
-    title: String,
-    text: String,
-    date: Timestamp,
-    paths: Vec<String>,
-    tags: Vec<String>,
-    file: PathBuf,
-    confidence: f32,
     score: f32,
-    why: String,
+    why: &'a str,
     superseded: bool,
-    draft: bool,
-    held: bool,
-    from_repository: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    stale: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    superseded_by: Option<String>,
     /// Ids of the other memories of its undecided pairs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    differs_from: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    session: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    turn: Option<u32>,
+    differs_from: Vec<MemoryId>,
 }
 
-impl HitView {
-    fn new(hit: Hit) -> Self {
-        let is_turn = matches!(hit.collection, Collection::Passages | Collection::Thinking);
+/// A memory has the fields that `list` and `show` print, a passage those of a turn.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum FoundItem<'a> {
+    Memory(Box<MemoryView<'a>>),
+    Indexed(IndexedView<'a>),
+    Passage(PassageView<'a>),
+}
+
+/// A memory whose file is gone since it was indexed.
+#[derive(Serialize)]
+struct IndexedView<'a> {
+    id: MemoryId,
+    short: String,
+    kind: Kind,
+    title: &'a str,
+    body: &'a str,
+    created: Timestamp,
+    file: &'a Path,
+}
+
+/// A passage of a session.
+#[derive(Serialize)]
+struct PassageView<'a> {
+    id: MemoryId,
+    /// The name of its turn for `show`.
+    short: String,
+    kind: Kind,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<&'a str>,
+    turn: u32,
+    at: Timestamp,
+    title: &'a str,
+    text: &'a str,
+    paths: &'a [String],
+}
+
+impl<'a> HitView<'a> {
+    fn new(hit: &'a Hit, file: Option<&'a Stored>) -> Self {
+        let (id, short, kind, title) = (hit.id, hit.id.short(), hit.kind, &*hit.title);
+        let (collection, is_memory) = match hit.collection {
+            Collection::Memories => ("memories", true),
+            Collection::User => ("user", true),
+            Collection::Passages => ("passages", false),
+            Collection::Thinking => ("thinking", false),
+        };
+        let found = match (is_memory, file) {
+            (true, Some(stored)) => FoundItem::Memory(Box::new(
+                MemoryView::from(stored)
+                    .held(hit.held)
+                    .labelled(hit.from_repository)
+                    .stale(hit.staleness.as_ref()),
+            )),
+            (true, None) => FoundItem::Indexed(IndexedView {
+                id,
+                short,
+                kind,
+                title,
+                body: &hit.text,
+                created: hit.date,
+                file: &hit.file,
+            }),
+            (false, _) => FoundItem::Passage(PassageView {
+                id,
+                short: passage::name(hit),
+                kind,
+                session: hit.session.as_deref(),
+                turn: hit.turn + 1,
+                at: hit.date,
+                title,
+                text: &hit.text,
+                paths: &hit.paths,
+            }),
+        };
         Self {
-            turn: is_turn.then_some(hit.turn + 1),
-            id: hit.id.to_string(),
-            short: hit.id.short(),
-            kind: hit.kind,
-            collection: match hit.collection {
-                Collection::Memories => "memories",
-                Collection::User => "user",
-                Collection::Passages => "passages",
-                Collection::Thinking => "thinking",
-            },
-            title: hit.title,
-            text: hit.text,
-            date: hit.date,
-            paths: hit.paths,
-            tags: hit.tags,
-            file: hit.file,
-            confidence: (hit.confidence * 100.0).round() / 100.0,
+            found,
+            collection,
             score: hit.score,
-            why: hit.why,
+            why: &hit.why,
             superseded: hit.superseded && hit.undecided.is_empty(),
-            differs_from: hit.undecided.iter().map(|(id, _)| id.to_string()).collect(),
-            draft: hit.draft,
-            held: hit.held,
-            from_repository: hit.from_repository,
-            stale: hit.staleness.as_ref().map(ToString::to_string),
-            superseded_by: hit.superseded_by.map(|id| id.to_string()),
-            session: hit.session,
+            differs_from: hit.undecided.iter().map(|(id, _)| *id).collect(),
         }
     }
 }
@@ -174,7 +205,8 @@ pub fn run(args: &SearchArgs, world: &World, out: &mut dyn Write) -> Result {
     // If the index is damaged, memories are read from their files, but passages are only in the index.
     let damage = recalled.degraded.clone().filter(|_| wanted.tier != Tier::Both);
     if args.json {
-        view::json(&found(recalled), out)?;
+        let files = files(&recalled, &tree, world);
+        view::json(&found(&recalled, &files), out)?;
     } else {
         show(&recalled, args, out)?;
     }
@@ -194,11 +226,11 @@ pub fn incomplete(damage: &str) -> Failure {
 
 /// Hits in one project.
 #[derive(Serialize)]
-struct FoundInProject {
+struct FoundInProject<'a> {
     project: ProjectId,
-    root: PathBuf,
+    root: &'a Path,
     #[serde(flatten)]
-    found: FoundDocument,
+    found: FoundDocument<'a>,
 }
 
 /// Searches all projects of this user that have a working tree, the current one first. The user's own memories are
@@ -223,14 +255,15 @@ fn in_all_projects(args: &SearchArgs, world: &World, out: &mut dyn Write) -> Res
     }
     let finds_nothing = all.is_empty();
     if args.json {
-        let all = all.into_iter().map(|(tree, recalled)| FoundInProject {
+        let files: Vec<_> = all.iter().map(|(tree, it)| files(it, tree, world)).collect();
+        let all = all.iter().zip(&files).map(|((tree, recalled), files)| FoundInProject {
             project: tree.project,
-            root: tree.root,
-            found: found(recalled),
+            root: &tree.root,
+            found: found(recalled, files),
         });
         view::json(&all.collect::<Vec<_>>(), out)?;
     } else if finds_nothing {
-        writeln!(out, "Nothing is known about this in any project.")?;
+        view::remark("Nothing is known about this in any project.");
     } else {
         for (tree, recalled) in &all {
             writeln!(out, "{}", paint(STRONG, view::path(&tree.root)))?;
@@ -318,7 +351,7 @@ impl SearchArgs {
     }
 
     fn wanted(&self, now: Timestamp) -> Result<Wanted> {
-        let span = |text: &Option<String>| text.as_deref().map(|text| time(text, now)).transpose();
+        let when = self.when.span(now)?;
         let wanted = Wanted {
             text: self.text.join(" "),
             exact: true,
@@ -326,9 +359,9 @@ impl SearchArgs {
             tags: self.tag.clone(),
             paths: self.path.clone(),
             limit: self.limit.unwrap_or(if self.json || self.full { 0 } else { FITTING_MAX }),
-            since: span(&self.since)?.and_then(|span| span.from),
+            since: when.from,
             // The last moment of the day, week or month that was named.
-            until: span(&self.until)?.and_then(|span| span.to).map(|to| Timestamp(to.0 - 1)),
+            until: when.to.map(|to| Timestamp(to.0 - 1)),
             session: self.session.clone(),
             tier: match (self.turns, self.thinking) {
                 (true, _) => Tier::Passages,
@@ -345,24 +378,26 @@ impl SearchArgs {
     }
 }
 
-/// Parses a time given by the user.
-fn time(text: &str, now: Timestamp) -> Result<Span> {
-    if let Some(span) = time_named(text, now) {
-        return Ok(span);
+/// Reads the files of the memories among the hits, so that JSON has all their fields. A memory whose file is gone since
+/// it was indexed is left out.
+fn files(recalled: &Recalled, tree: &Tree, world: &World) -> HashMap<MemoryId, Stored> {
+    let is_memory = |hit: &&Hit| matches!(hit.collection, Collection::Memories | Collection::User);
+    let ids: Vec<String> =
+        recalled.hits.iter().filter(is_memory).map(|hit| hit.id.to_string()).collect();
+    if ids.is_empty() {
+        return HashMap::new();
     }
-    match crate::typed::time(text) {
-        Ok(at) => Ok(Span { from: Some(at), to: Some(Timestamp(at.0 + 1)) }),
-        Err(problem) => {
-            Err(Failure::new(format!("{problem}, or for example \"last week\"")).code(exit::USAGE))
-        }
-    }
+    let Ok(stores) = Stores::at(world, tree.clone()) else { return HashMap::new() };
+    let found = stores.find_all(&ids).or_else(|_| stores.list().map(|all| all.memories));
+    let found = found.unwrap_or_default().into_iter();
+    found.map(|stored| (stored.memory.id, stored)).collect()
 }
 
-fn found(recalled: Recalled) -> FoundDocument {
+fn found<'a>(recalled: &'a Recalled, files: &'a HashMap<MemoryId, Stored>) -> FoundDocument<'a> {
     FoundDocument {
-        hits: recalled.hits.into_iter().map(HitView::new).collect(),
-        notes: recalled.notes,
-        degraded: recalled.degraded,
+        hits: recalled.hits.iter().map(|hit| HitView::new(hit, files.get(&hit.id))).collect(),
+        notes: &recalled.notes,
+        degraded: recalled.degraded.as_deref(),
         stale: recalled.stale,
     }
 }
@@ -371,13 +406,13 @@ fn show(recalled: &Recalled, args: &SearchArgs, out: &mut dyn Write) -> Result {
     let (asked, full) = (args.text.join(" "), args.full);
     let is_limited = args.limit.is_some() || full;
     if let Some(degraded) = &recalled.degraded {
-        writeln!(out, "{} {}", paint(CARE, "degraded:"), plain(degraded))?;
+        view::on_stderr(format_args!("{} {}", paint(CARE, "degraded:"), plain(degraded)));
     }
     for note in &recalled.notes {
-        writeln!(out, "{}", paint(QUIET, plain(note)))?;
+        view::remark(paint(QUIET, plain(note)));
     }
     if recalled.hits.is_empty() {
-        writeln!(out, "Nothing is known about this.")?;
+        view::remark("Nothing is known about this.");
     }
     let mut room = if is_limited { u32::MAX } else { ANSWER_TOKENS_MAX };
     let mut before = None;
@@ -393,11 +428,10 @@ fn show(recalled: &Recalled, args: &SearchArgs, out: &mut dyn Write) -> Result {
         before = Some(hit);
     }
     if recalled.stale {
-        writeln!(
-            out,
+        view::remark(format_args!(
             "{} files changed since they were indexed; run `throughline sync`.",
             paint(CARE, "!")
-        )?;
+        ));
     }
     Ok(())
 }

@@ -27,9 +27,14 @@ pub struct ShareArgs {
 }
 
 impl ShareArgs {
+    /// Returns whether it changes the state, or would.
+    pub fn changes(&self) -> bool {
+        self.what.is_some()
+    }
+
     /// Returns whether it decides something for the person.
     pub fn decides(&self, _: &World) -> bool {
-        self.what.is_some() && !self.write.dry_run
+        self.changes() && !self.write.dry_run
     }
 }
 

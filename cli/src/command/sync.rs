@@ -235,6 +235,7 @@ pub fn shown() -> Box<dyn Told> {
 
 fn progress(form: OutputForm) -> Box<dyn Told> {
     match form {
+        OutputForm::Auto if view::is_quiet() => Box::new(Silent),
         OutputForm::Auto if std::io::stderr().is_terminal() => Box::new(Bar::new()),
         OutputForm::Auto => Box::new(ProgressLines::new(false)),
         OutputForm::Json => Box::new(ProgressLines::new(true)),

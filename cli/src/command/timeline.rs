@@ -17,6 +17,7 @@ use serde::Serialize;
 use crate::failure::Result;
 use crate::sessions::{PastSession, PastSessions, SessionFilter, on_branch};
 use crate::stores::Stores;
+use crate::typed::DateRange;
 use crate::view::style::{BAD, CARE, GOOD, NAME, QUIET, STRONG, paint};
 use crate::view::{self, clock, plain, plural, wrap};
 use crate::world::World;
@@ -40,6 +41,8 @@ pub struct TimelineArgs {
     handoff: bool,
     #[command(flatten)]
     sessions: SessionFilter,
+    #[command(flatten)]
+    when: DateRange,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -75,7 +78,7 @@ struct MemoryChange {
     title: String,
     /// Its successor.
     #[serde(skip_serializing_if = "Option::is_none")]
-    by: Option<MemoryId>,
+    superseded_by: Option<MemoryId>,
     /// Reason for the removal.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<Reason>,
@@ -85,7 +88,7 @@ impl MemoryChange {
     fn of(stored: &Stored, at: Timestamp) -> Self {
         let memory = &stored.memory;
         let (id, short, title) = (memory.id, memory.id.short(), memory.title.clone());
-        Self { at, id, short, title, kind: Some(memory.kind), by: None, reason: None }
+        Self { at, id, short, title, kind: Some(memory.kind), superseded_by: None, reason: None }
     }
 }
 
@@ -103,10 +106,9 @@ pub fn run(args: &TimelineArgs, world: &World, out: &mut dyn Write) -> Result {
         return view::json(&days, out);
     }
     if days.is_empty() {
-        writeln!(
-            out,
-            "Nothing happened here yet; `throughline sync` says where sessions are looked for."
-        )?;
+        view::remark(
+            "Nothing happened here yet; `throughline sync` says where sessions are looked for.",
+        );
     }
     days.iter().enumerate().try_for_each(|(number, day)| {
         if number > 0 {
@@ -118,12 +120,15 @@ pub fn run(args: &TimelineArgs, world: &World, out: &mut dyn Write) -> Result {
 
 /// Lists the open items of sessions.
 fn open(args: &TimelineArgs, stores: &Stores, out: &mut dyn Write) -> Result {
-    let open = open_items(&session_records::read(&stores.world.dirs.project(stores.tree.project)));
+    let mut open =
+        open_items(&session_records::read(&stores.world.dirs.project(stores.tree.project)));
+    let when = args.when.span(stores.world.now)?;
+    open.retain(|item| when.has(item.at));
     if args.json {
         return view::json(&open, out);
     }
     if open.is_empty() {
-        writeln!(out, "No session left a question, a task or a failing command open.")?;
+        view::remark("No session left a question, a task or a failing command open.");
     }
     for OpenItem { kind, text, session, at, branch } in &open {
         let kind = match kind {
@@ -150,11 +155,10 @@ fn handoff(args: &TimelineArgs, stores: &Stores, out: &mut dyn Write) -> Result 
         return view::json(&left, out);
     }
     if left.sessions.is_empty() {
-        writeln!(
-            out,
+        view::remark(format_args!(
             "No session of the last {FORGOTTEN_DAYS} days changed or left anything open here. `throughline sync` reads \
              new transcripts, `throughline timeline` shows all sessions."
-        )?;
+        ));
     }
     left.sessions.iter().try_for_each(|session| view::handoff::show(session, out))
 }
@@ -164,7 +168,11 @@ const OPEN_COLUMNS: usize = 8;
 
 fn days(args: &TimelineArgs, stores: &Stores) -> Result<Vec<Day>> {
     let mut days: BTreeMap<String, Day> = BTreeMap::new();
+    let when = args.when.span(stores.world.now)?;
     let mut on = |at: Timestamp, add: &mut dyn FnMut(&mut Day)| {
+        if !when.has(at) {
+            return;
+        }
         let day = clock::date(at);
         add(days.entry(day.clone()).or_insert_with(|| Day { day, ..Day::default() }));
     };
@@ -189,9 +197,9 @@ fn days(args: &TimelineArgs, stores: &Stores) -> Result<Vec<Day>> {
         if let Some(newer) = stored.memory.superseded_by.and_then(find) {
             // The older memory was replaced when the newer one was created.
             let at = newer.memory.created.max(at);
-            let by = Some(newer.memory.id);
+            let superseded_by = Some(newer.memory.id);
             on(at, &mut |day| {
-                day.replaced.push(MemoryChange { by, ..MemoryChange::of(stored, at) })
+                day.replaced.push(MemoryChange { superseded_by, ..MemoryChange::of(stored, at) })
             });
         }
     }
@@ -199,7 +207,7 @@ fn days(args: &TimelineArgs, stores: &Stores) -> Result<Vec<Day>> {
     for gone in tombstones.filter(|_| args.sessions.keeps_speaker(Speaker::Person)) {
         let (at, id, reason) = (gone.at, gone.id, Some(gone.reason));
         let (short, title) = (id.short(), gone.title);
-        let change = MemoryChange { at, id, short, title, kind: None, by: None, reason };
+        let change = MemoryChange { at, id, short, title, kind: None, superseded_by: None, reason };
         on(at, &mut |day| day.forgotten.push(change.clone()));
     }
     let mut days: Vec<Day> =
@@ -244,7 +252,8 @@ fn show(day: &Day, out: &mut dyn Write) -> Result {
     for (changes, sign) in changes {
         for change in changes {
             let kind = change.kind.map(|kind| format!("{}: ", kind.name())).unwrap_or_default();
-            let by = change.by.map(|by| format!(" (by {})", by.short())).unwrap_or_default();
+            let by =
+                change.superseded_by.map(|by| format!(" (by {})", by.short())).unwrap_or_default();
             let room = wrap::room().saturating_sub(change.short.len() + by.len() + 6);
             let title = wrap::cut(&format!("{kind}{}", plain(&change.title)), room);
             writeln!(out, "  {sign} {}  {title}{}", paint(NAME, &change.short), paint(QUIET, by))?;

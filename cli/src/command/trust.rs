@@ -42,6 +42,11 @@ pub struct TrustArgs {
 }
 
 impl TrustArgs {
+    /// Returns whether it asks nothing, so that its output reports what was done.
+    pub fn is_answered(&self) -> bool {
+        self.write.yes || self.no_release || self.revoke
+    }
+
     /// Returns whether it decides something for the person.
     pub fn decides(&self, _: &World) -> bool {
         !self.write.dry_run
@@ -161,7 +166,7 @@ fn release(args: &TrustArgs, stores: &Stores, is_new: bool, out: &mut dyn Write)
     }
     if unreleased.is_empty() {
         if !is_new {
-            writeln!(out, "Nothing here waits to be released.")?;
+            view::remark("Nothing here waits to be released.");
         }
         return Ok(());
     }

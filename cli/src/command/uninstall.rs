@@ -6,6 +6,7 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use dialoguer::console::Term;
 use memory_store::layout::STORE_DIR;
 use memory_store::store::readme;
 use serde::Serialize;
@@ -18,6 +19,7 @@ use crate::setup::uninstall::account::{Account, ByHand};
 use crate::setup::uninstall::parts;
 use crate::typed::WriteOptions;
 use crate::view;
+use crate::view::wrap::{self, Wrapped};
 use crate::world::World;
 
 /// Files of the programs that the installers put into `share/throughline`, which may also be our data folder.
@@ -75,7 +77,7 @@ pub fn run(args: &UninstallArgs, world: &World, out: &mut dyn Write) -> Result {
     let told: &mut dyn Write = if args.write.json { &mut std::io::sink() } else { &mut *out };
     // Asked first, so that nothing has changed if the user declines.
     if args.purge && !args.write.yes {
-        show_purge(world, told)?;
+        show_purge(world)?;
         if !ask::confirm(world, "Uninstall and delete all of this?", false)? {
             return Err(ask::declined(world, "nothing was changed"));
         }
@@ -140,7 +142,9 @@ fn show_by_hand(by_hand: &[ByHand], out: &mut dyn Write) -> Result {
 }
 
 /// Prints what a purge deletes, with the paths.
-fn show_purge(world: &World, out: &mut dyn Write) -> Result {
+fn show_purge(world: &World) -> Result {
+    let mut stderr = anstream::stderr();
+    let out = &mut Wrapped::new(&mut stderr, wrap::columns(&Term::stderr()));
     let dirs = &world.dirs;
     let projects = fs::read_dir(dirs.data.join("projects")).into_iter().flatten().flatten();
     let private = projects.map(|project| memories(&project.path().join("memories"))).sum::<usize>();

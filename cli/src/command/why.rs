@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use self::reasons::InjectionOccasion;
 use self::trace::{TraceDetail, Trial};
-use crate::failure::Result;
+use crate::exit;
+use crate::failure::{Failure, Result};
 use crate::receipts::{self, InjectionReceipt};
 use crate::stores::Stores;
 use crate::view::given::GivenItems;
@@ -21,16 +22,25 @@ pub mod memory;
 pub mod reasons;
 pub mod trace;
 
-/// Returns the message if there was no injection, or none in a session with the id `session`.
-pub fn nothing(session: Option<&str>) -> String {
-    match session {
+/// Reports on stderr that there was no injection, or none in the session. Fails as a search
+/// without results, if it is one.
+pub fn found(receipts: &[InjectionReceipt], session: Option<&str>, is_search: bool) -> Result {
+    if !receipts.is_empty() {
+        return Ok(());
+    }
+    view::remark(match session {
         Some(session) => format!(
             "Nothing was given to a session {}. `throughline log` lists the sessions.",
             plain(session)
         ),
+        None if is_search => "Nothing was given to Claude in this time.".to_owned(),
         None => "Nothing was given to Claude in this project yet. `throughline why \"a prompt\"` shows what that would \
                  bring."
             .to_owned(),
+    });
+    match is_search {
+        true => Err(Failure::silent(exit::NOTHING)),
+        false => Ok(()),
     }
 }
 
@@ -52,7 +62,7 @@ pub struct WhyArgs {
     #[arg(long, short = 'n', default_value_t = 5, value_name = "COUNT", allow_negative_numbers = true, value_parser = crate::typed::count)]
     limit: usize,
     /// Only of this session, by its id or the start or end of it
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = crate::complete::sessions())]
     session: Option<String>,
     /// Print scores, their parts and the thresholds of the gate
     #[arg(long)]
@@ -93,10 +103,13 @@ pub fn run(args: &WhyArgs, world: &World, out: &mut dyn Write) -> Result {
     let items = GivenItems::of(&stores, &found)?;
     if args.json {
         let receipts: Vec<Value> = found.iter().map(|receipt| as_json(receipt, &items)).collect();
-        return view::json(&receipts, out);
+        view::json(&receipts, out)?;
+        out.flush()?;
+        return self::found(&found, args.session.as_deref(), args.session.is_some());
     }
+    self::found(&found, args.session.as_deref(), args.session.is_some())?;
     if found.is_empty() {
-        return Ok(writeln!(out, "{}", nothing(args.session.as_deref()))?);
+        return Ok(());
     }
     found.iter().try_for_each(|receipt| show(receipt, &items, args.scores, out))?;
     let mut given = found.iter().flat_map(|receipt| &receipt.memories);
@@ -115,21 +128,27 @@ pub fn run(args: &WhyArgs, world: &World, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Returns a receipt with the titles of the memories, and with the text, speaker and position of each passage.
-fn as_json(receipt: &InjectionReceipt, items: &GivenItems) -> Value {
+/// Returns a receipt with the short id, kind and title of each memory, and the text, speaker and position of each
+/// passage.
+pub fn as_json(receipt: &InjectionReceipt, items: &GivenItems) -> Value {
     let mut value = json!(receipt);
     let given = value["memories"].as_array_mut().into_iter().flatten();
     for (value, given) in given.zip(&receipt.memories) {
         match items.passage(given.id) {
             Some(hit) => {
-                value["name"] = json!(passage::name(hit));
+                value["short"] = json!(passage::name(hit));
+                value["kind"] = json!(hit.kind);
                 value["session"] = json!(hit.session);
                 value["turn"] = json!(hit.turn + 1);
-                value["date"] = json!(hit.date);
+                value["at"] = json!(hit.date);
                 value["said_by"] = json!(hit.said_by);
                 value["text"] = json!(hit.text);
             }
-            None => value["title"] = json!(items.known_title(given.id)),
+            None => {
+                value["short"] = json!(given.id.short());
+                value["kind"] = json!(items.kind(given.id));
+                value["title"] = json!(items.known_title(given.id));
+            }
         }
     }
     value

@@ -256,14 +256,14 @@ pub fn restore(name: &str, write: WriteOptions, world: &World, out: &mut dyn Wri
         if !backups.iter().any(|kept| kept.name == name && !kept.is_unfinished) {
             continue;
         }
+        if write.dry_run {
+            let action = format!("put the backup {name} back into {}", view::path(site.folder()));
+            return view::would(&[action], write.json, out);
+        }
         if site.kind != StoreKind::User && memory_store::background::is_running(&site.home) {
             return Err(Failure::new("a sync is at work")
                 .code(exit::LOCKED)
                 .hint("Wait for it, or keep the next ones from starting by `throughline off`."));
-        }
-        if write.dry_run {
-            let told = format!("restore the backup {name} of {}", view::path(site.folder()));
-            return view::would(&[told], write.json, out);
         }
         let done = migrate::go_back(&site, name, world.now)?;
         let went = WentBack { folder: site.folder(), files: done.files, left: done.left };

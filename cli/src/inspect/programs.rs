@@ -21,7 +21,8 @@ pub fn all() -> impl Iterator<Item = &'static str> {
 /// Returns the version that a program prints for `--version`; `None` if it fails.
 pub fn version(path: &Path) -> Option<String> {
     let answer = answer::version(path, ANSWER_MAX)?;
-    let version = answer.split_whitespace().last()?;
+    // The commit may follow the version.
+    let version = answer.split_whitespace().nth(1)?;
     version.starts_with(|c: char| c.is_ascii_digit()).then(|| version.to_owned())
 }
 

@@ -38,8 +38,8 @@ pub fn run(fixes: bool, json: bool, world: &World, out: &mut dyn Write) -> Resul
 
 fn show(report: &AuditReport, fixed: bool, out: &mut dyn Write) -> Result {
     let looked = format!("{} looked through.", plural(report.files, "file"));
-    writeln!(out, "{}", paint(QUIET, looked))?;
-    if report.cleaned > 0 {
+    view::remark(paint(QUIET, looked));
+    if report.cleaned > 0 && !view::is_quiet() {
         writeln!(out, "{} cleaned.", plural(report.cleaned, "file"))?;
     }
     if !report.failed.is_empty() {
@@ -54,7 +54,7 @@ fn show(report: &AuditReport, fixed: bool, out: &mut dyn Write) -> Result {
             "Repair, change or remove these files, then run `throughline doctor --secrets` again."
         )?;
     }
-    if report.found.is_empty() && report.failed.is_empty() {
+    if report.found.is_empty() && report.failed.is_empty() && !view::is_quiet() {
         writeln!(out, "{}", paint(GOOD, "No secret was found."))?;
     }
     list(&report.found, out)?;

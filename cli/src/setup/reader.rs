@@ -222,13 +222,13 @@ impl Offers {
         &self.refused
     }
 
-    /// Asks for a reader; `None` if the user cancels.
-    pub fn ask(&self) -> Result<Option<ReaderName>> {
+    /// Asks for a reader.
+    pub fn ask(&self) -> Result<ReaderName> {
         let labels: Vec<String> = self.offers.iter().map(|offer| offer.label.clone()).collect();
         // The default choice sends no data to another machine.
         let safe = self.offers.iter().position(|offer| offer.reader != ReaderName::Claude);
         let at = ask::select("Who reads your sessions?", &labels, safe.unwrap_or_default())?;
-        Ok(at.and_then(|at| self.offers.get(at)).map(|offer| offer.reader.clone()))
+        self.offers.get(at).map(|offer| offer.reader.clone()).ok_or_else(ask::cancelled)
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use memory_store::layout::Tree;
 use memory_store::settings::Llm;
-use memory_store::settings_file;
+use memory_store::settings_file::{self, Warning};
 use memory_store::store::{Privacy, replace};
 use processor::llm::host::ModelServer;
 use toml_edit::{DocumentMut, Item, Table, value};
@@ -14,7 +14,18 @@ use toml_edit::{DocumentMut, Item, Table, value};
 use crate::exit;
 use crate::failure::{AtPath as _, Failure, Result};
 use crate::inspect::migrations;
+use crate::view;
+use crate::view::style::{CARE, paint};
 use crate::world::World;
+
+/// Prints problems of settings files on stderr. `--quiet` omits those that have no grave effect.
+pub fn warn(warnings: &[Warning]) {
+    for warning in warnings.iter().filter(|warning| warning.is_grave || !view::is_quiet()) {
+        // Ignored settings are distinguished from those with the strictest values in effect.
+        let label = if warning.is_grave { "wrong:" } else { "ignored:" };
+        view::on_stderr(format_args!("{} {warning}", paint(CARE, label)));
+    }
+}
 
 /// Removes the model that reads sessions.
 pub fn use_rules(world: &World) -> Result {
@@ -97,7 +108,10 @@ fn edit_file(path: &Path, change: impl FnOnce(&mut DocumentMut)) -> Result {
 /// Parses our own settings file for a change.
 pub fn parsed(path: &Path, text: &str) -> Result<DocumentMut> {
     text.parse().map_err(|error: toml_edit::TomlError| {
-        Failure::new(format!("{}: {}", path.display(), error.message()))
+        // Its first line contains the position; the others display it.
+        let text = error.to_string();
+        let place = text.lines().next().unwrap_or_default();
+        Failure::new(format!("{}: {place}: {}", path.display(), error.message()))
             .code(exit::INVALID)
             .hint("Correct the file and run the command again; it was left as it is.")
     })

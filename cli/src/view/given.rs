@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use memory_store::MemoryId;
 use memory_store::recall::{Hit, Recall};
+use memory_store::{Kind, MemoryId};
 
 use super::{passage, plural};
 use crate::failure::Result;
@@ -17,6 +17,7 @@ pub const GONE: &str = "(gone since)";
 #[derive(Debug)]
 struct GivenText {
     title: String,
+    kind: Kind,
     /// The passage; `None` for a memory.
     passage: Option<Hit>,
 }
@@ -29,24 +30,26 @@ impl GivenItems {
     /// Looks up the items of receipts.
     pub fn of(stores: &Stores, receipts: &[InjectionReceipt]) -> Result<Self> {
         let memories = stores.list()?.memories.into_iter();
-        let titles = memories.map(|stored| (stored.memory.id, stored.memory.title));
-        Ok(Self::among(titles, &stores.recall(), receipts))
+        let known = memories.map(|it| (it.memory.id, it.memory.kind, it.memory.title));
+        Ok(Self::among(known, &stores.recall(), receipts))
     }
 
     /// Looks up the items of receipts among these memories, and in an index.
     pub fn among(
-        memories: impl Iterator<Item = (MemoryId, String)>,
+        memories: impl Iterator<Item = (MemoryId, Kind, String)>,
         recall: &Recall,
         receipts: &[InjectionReceipt],
     ) -> Self {
-        let memories = memories.map(|(id, title)| (id, GivenText { title, passage: None }));
+        let memories =
+            memories.map(|(id, kind, title)| (id, GivenText { title, kind, passage: None }));
         let mut items: HashMap<MemoryId, GivenText> = memories.collect();
         for given in receipts.iter().flat_map(|receipt| &receipt.memories) {
             if !items.contains_key(&given.id)
                 && let Some(hit) = recall.passage(given.id)
             {
                 let title = passage::quotation(&hit);
-                items.insert(given.id, GivenText { title, passage: Some(hit) });
+                let kind = hit.kind;
+                items.insert(given.id, GivenText { title, kind, passage: Some(hit) });
             }
         }
         Self(items)
@@ -55,6 +58,11 @@ impl GivenItems {
     /// Returns the title of a memory, or the name and the first line of a passage; `None` if it no longer exists.
     pub fn known_title(&self, id: MemoryId) -> Option<&str> {
         self.0.get(&id).map(|item| item.title.as_str())
+    }
+
+    /// Returns the kind; `None` if the item no longer exists.
+    pub fn kind(&self, id: MemoryId) -> Option<Kind> {
+        self.0.get(&id).map(|item| item.kind)
     }
 
     /// Returns the title, or a placeholder if the item no longer exists.

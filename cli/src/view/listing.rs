@@ -16,9 +16,11 @@ use memory_store::{Kind, Timestamp};
 
 use super::MemoryView;
 use super::style::{CARE, paint};
-use crate::failure::Result;
+use crate::exit;
+use crate::failure::{Failure, Result};
 use crate::setup::elsewhere;
 use crate::stores::{StoreSurvey, Stores};
+use crate::typed::DateRange;
 use crate::view;
 use crate::world::World;
 
@@ -26,11 +28,13 @@ use crate::world::World;
 #[derive(Debug, Default, Args)]
 pub struct ListFilter {
     /// Only memories of this kind (repeatable)
-    #[arg(long, short = 'k', value_parser = crate::typed::kind, add = crate::complete::kinds(), value_name = "KIND")]
+    #[arg(long, short = 'k', value_parser = crate::typed::kind(), value_name = "KIND")]
     kind: Vec<Kind>,
     /// Only memories with this tag (repeatable)
-    #[arg(long, short = 't', value_name = "TAG")]
+    #[arg(long, short = 't', value_name = "TAG", add = crate::complete::tags())]
     tag: Vec<String>,
+    #[command(flatten)]
+    when: DateRange,
     /// Only memories about this file or folder, or about paths with this prefix
     #[arg(long, short = 'p', value_name = "PATH")]
     path: Option<String>,
@@ -58,6 +62,11 @@ impl ListFilter {
         Self { all: true, ..Self::default() }
     }
 
+    /// Returns whether it asks for some memories, so that there may be others.
+    fn is_search(&self) -> bool {
+        !self.kind.is_empty() || !self.tag.is_empty() || self.path.is_some() || self.when.is_given()
+    }
+
     /// Reads the memories that pass the filter.
     pub fn read(&self, stores: &Stores) -> Result<ListedMemories> {
         let survey = stores.survey()?;
@@ -65,7 +74,11 @@ impl ListFilter {
         let Listing { mut memories, broken, .. } = survey.listing();
         let path = self.path.as_deref();
         let path = path.map(|path| crate::typed::project_path(stores, path)).transpose()?;
-        memories.retain(|stored| self.wants(stored, path.as_deref(), stores.world.now));
+        let when = self.when.span(stores.world.now)?;
+        memories.retain(|stored| {
+            when.has(view::date(&stored.memory))
+                && self.wants(stored, path.as_deref(), stores.world.now)
+        });
         newest_first(&mut memories);
         memories.truncate(self.limit.unwrap_or(usize::MAX));
         Ok(ListedMemories { memories, marks, broken })
@@ -92,12 +105,13 @@ pub fn print(filter: &ListFilter, json: bool, world: &World, out: &mut dyn Write
     if json {
         let views: Vec<MemoryView> =
             memories.iter().map(|stored| view_of(stored, &marks)).collect();
-        return view::json(&views, out);
+        view::json(&views, out)?;
+        return filter.found(views.is_empty(), out);
     }
     if memories.is_empty() {
-        writeln!(out, "No memories.")?;
+        view::remark(if filter.is_search() { "No memory fits." } else { "No memories." });
         if let Some(missing) = elsewhere::missing_folder(&stores.project) {
-            writeln!(out, "{} {missing}.", paint(CARE, "!"))?;
+            view::on_stderr(format_args!("{} {missing}.", paint(CARE, "!")));
         }
     }
     // Written at once: standard output is flushed line by line, and piece by piece where styles are removed.
@@ -109,7 +123,8 @@ pub fn print(filter: &ListFilter, json: bool, world: &World, out: &mut dyn Write
     if anstream::AutoStream::choice(&std::io::stdout()) == anstream::ColorChoice::Never {
         page = anstream::adapter::strip_bytes(&page).into_vec();
     }
-    Ok(out.write_all(&page)?)
+    out.write_all(&page)?;
+    filter.found(memories.is_empty(), out)
 }
 
 /// Returns the mark of an inactive memory.
@@ -187,6 +202,15 @@ fn view_of<'a>(stored: &'a Stored, marks: &ListMarks) -> MemoryView<'a> {
 }
 
 impl ListFilter {
+    /// Fails as a search without results, if it is one.
+    fn found(&self, is_empty: bool, out: &mut dyn Write) -> Result {
+        out.flush()?;
+        match is_empty && self.is_search() {
+            true => Err(Failure::silent(exit::NOTHING)),
+            false => Ok(()),
+        }
+    }
+
     /// Returns whether a memory passes the filter; `path` is relative as in memories.
     fn wants(&self, stored: &Stored, path: Option<&str>, now: Timestamp) -> bool {
         let memory = &stored.memory;

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
+use memory_store::ledger::Tombstone;
 use memory_store::memory::{
     CommandRecord, Fact, HeldFor, Memory, PathRef, Relation, Scope, Source, Status,
 };
@@ -32,6 +33,20 @@ pub struct MemoryView<'a> {
     /// Evidence that it is stale, if the index was read.
     #[serde(skip_serializing_if = "Option::is_none")]
     stale: Option<String>,
+}
+
+/// A memory that was removed and is not learned again, as printed by `--json`.
+#[derive(Serialize)]
+pub struct ForgottenView<'a> {
+    short: String,
+    #[serde(flatten)]
+    tombstone: &'a Tombstone,
+}
+
+impl<'a> From<&'a Tombstone> for ForgottenView<'a> {
+    fn from(tombstone: &'a Tombstone) -> Self {
+        Self { short: tombstone.id.short(), tombstone }
+    }
 }
 
 /// The fields of a memory after its id, in the order of printing.

@@ -1,12 +1,17 @@
 //! Output of the commands, for people and scripts: lists, times, pages and memories.
 
+use std::fmt::Display;
 use std::io::Write;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use dialoguer::console::Term;
 use memory_store::identity::Mode;
 use serde::Serialize;
 
-pub use self::memory::{MemoryView, WAITS, date, held, line, marked_line, whole, why_stale};
+pub use self::memory::{
+    ForgottenView, MemoryView, WAITS, date, held, line, marked_line, whole, why_stale,
+};
 pub use self::printable::{path, plain};
 use self::style::paint;
 use crate::failure::Result;
@@ -24,6 +29,35 @@ pub mod printable;
 pub mod saved;
 pub mod style;
 pub mod wrap;
+
+/// Whether only answers, errors and questions are printed.
+static IS_QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Applies `--quiet` to all later output.
+pub fn be_quiet() {
+    IS_QUIET.store(true, Ordering::Relaxed);
+}
+
+/// Returns whether only answers, errors and questions are printed.
+pub fn is_quiet() -> bool {
+    IS_QUIET.load(Ordering::Relaxed)
+}
+
+/// Prints a remark on stderr, for example that there is nothing to list: stdout is for results. `--quiet` omits it.
+pub fn remark(text: impl Display) {
+    if !is_quiet() {
+        on_stderr(text);
+    }
+}
+
+/// Prints a line on stderr, wrapped at the terminal's width.
+pub fn on_stderr(text: impl Display) {
+    let columns = wrap::columns(&Term::stderr());
+    let mut stderr = anstream::stderr().lock();
+    let mut stderr = wrap::Wrapped::new(&mut stderr, columns);
+    // There is no remedy for a closed stderr.
+    let _ = writeln!(stderr, "{text}").and_then(|()| stderr.flush());
+}
 
 /// Formats a count with its noun, as in `1 memory` or `2 memories`.
 pub fn plural(count: usize, thing: &str) -> String {
@@ -103,10 +137,8 @@ pub fn json(value: &impl Serialize, out: &mut dyn Write) -> Result {
 
 /// Warns on stderr about memory files that cannot be read; stdout is for the others.
 pub fn warn_broken(broken: &[memory_store::Error]) {
-    let mut stderr = anstream::stderr().lock();
     for error in broken {
-        // There is no remedy for a closed stderr.
-        let _ = writeln!(stderr, "{} {}", paint(style::CARE, "left out:"), told(error));
+        on_stderr(format_args!("{} {}", paint(style::CARE, "left out:"), told(error)));
     }
 }
 

@@ -69,7 +69,7 @@ pub struct WholeTurn {
     /// Its number in the session, from 1.
     turn: u32,
     /// Time of its beginning.
-    date: Timestamp,
+    at: Timestamp,
     /// Its text, as far as the archive contains it.
     text: String,
 }
@@ -107,14 +107,14 @@ impl WholeTurn {
             Some(Ok(Some(text))) => text,
             Some(Ok(None) | Err(_)) | None => hit.text,
         };
-        Self { session, turn: hit.turn + 1, date: hit.date, text }
+        Self { session, turn: hit.turn + 1, at: hit.date, text }
     }
 
     /// Prints the turn.
     pub fn show(&self, out: &mut dyn Write) -> Result {
         let name = format!("{}:{}", plain(short_session(&self.session)), self.turn);
         let heading = format!("turn {} of session {}", self.turn, plain(&self.session));
-        let date = paint(QUIET, clock::time(self.date));
+        let date = paint(QUIET, clock::time(self.at));
         writeln!(out, "{}  {date}  {}", paint(NAME, name), paint(STRONG, heading))?;
         plain(&self.text).lines().try_for_each(|line| writeln!(out, "{line}"))?;
         Ok(())

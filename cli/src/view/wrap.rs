@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use dialoguer::console::{Term, measure_text_width, strip_ansi_codes, truncate_str};
+use textwrap::core::Word;
 use textwrap::{Options, WordSeparator, WordSplitter, fill};
 
 /// Minimum columns for wrapping: narrower terminals have no good place for a break.
@@ -17,16 +18,9 @@ pub fn columns(terminal: &Term) -> Option<usize> {
     Some(usize::from(columns)).filter(|columns| *columns >= COLUMNS_MIN)
 }
 
-/// Columns of a terminal that does not report them.
-const COLUMNS_ASSUMED: usize = 80;
-
-/// Returns the columns available for a truncated line. Lines for other programs and for files are not truncated.
+/// Returns the columns available for a truncated line. Other output than that to a terminal is not truncated.
 pub fn room() -> usize {
-    let stdout = Term::stdout();
-    match stdout.is_term() {
-        true => columns(&stdout).unwrap_or(COLUMNS_ASSUMED),
-        false => usize::MAX,
-    }
+    columns(&Term::stdout()).unwrap_or(usize::MAX)
 }
 
 /// Returns a text as one line of at most `columns` columns.
@@ -120,7 +114,8 @@ impl Write for JsonAlone<'_> {
     }
 }
 
-/// Wraps a line at words; continuation lines are indented like its text. A word longer than the line is not broken.
+/// Wraps a line at words; continuation lines are indented like its text. A word longer than the line is not broken, but
+/// there is a place for a break between wide characters, which are written without spaces.
 pub fn broken(line: &str, columns: usize) -> String {
     let (text, end) = match line.strip_suffix('\n') {
         Some(text) => (text, "\n"),
@@ -133,9 +128,35 @@ pub fn broken(line: &str, columns: usize) -> String {
     let options = Options::new(columns)
         .subsequent_indent(&indent)
         .break_words(false)
-        .word_separator(WordSeparator::AsciiSpace)
+        .word_separator(WordSeparator::Custom(words))
         .word_splitter(WordSplitter::NoHyphenation);
     fill(text, options) + end
+}
+
+/// Punctuation that does not begin a line.
+const CLOSING: &str = "\u{3001}\u{3002}\u{ff0c}\u{ff0e}\u{ff01}\u{ff1f}\u{ff1a}\u{ff1b}\u{300d}\u{300f}\u{ff09}\u{3011}";
+
+/// Splits a line after spaces, and before and after wide characters.
+fn words(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
+    let is_wide = |c: char| measure_text_width(c.encode_utf8(&mut [0; 4])) == 2;
+    let (mut before, mut start) = (None, 0);
+    let mut found = Vec::new();
+    for (at, c) in line.char_indices() {
+        let is_place = before.is_some_and(|before| match (before, c) {
+            (' ', c) => c != ' ',
+            (_, ' ') => false,
+            (before, c) => (is_wide(before) || is_wide(c)) && !CLOSING.contains(c),
+        });
+        if is_place {
+            found.push(Word::from(&line[start..at]));
+            start = at;
+        }
+        before = Some(c);
+    }
+    if start < line.len() {
+        found.push(Word::from(&line[start..]));
+    }
+    Box::new(found.into_iter())
 }
 
 /// Returns the column in which the text of a line begins: after a part that two spaces separate in its first half, and
@@ -187,6 +208,15 @@ mod tests {
             (
                 "\u{5bff}\u{53f8} \u{5bff}\u{53f8} \u{5bff}\u{53f8} \u{5bff}\u{53f8}",
                 "\u{5bff}\u{53f8} \u{5bff}\u{53f8} \u{5bff}\u{53f8}\n\u{5bff}\u{53f8}",
+            ),
+            // Between wide letters, but not before closing punctuation.
+            (
+                "\u{5bff}\u{53f8}\u{5bff}\u{53f8}\u{5bff}\u{53f8}\u{5bff}\u{53f8}\u{5bff}",
+                "\u{5bff}\u{53f8}\u{5bff}\u{53f8}\u{5bff}\u{53f8}\u{5bff}\u{53f8}\n\u{5bff}",
+            ),
+            (
+                "\u{5bff}\u{53f8}\u{5bff}\u{53f8}\u{5bff}\u{53f8}\u{5bff}\u{53f8}\u{3002} one",
+                "\u{5bff}\u{53f8}\u{5bff}\u{53f8}\u{5bff}\u{53f8}\u{5bff}\n\u{53f8}\u{3002} one",
             ),
         ] {
             assert_eq!(broken(line, 16), expected, "{line:?}");

@@ -231,11 +231,12 @@ fn without_a_terminal_it_is_a_listing_that_says_why() {
     let (machine, _) = bakery();
     let listed = machine.ok(&["list"]);
     let why = "Here is no terminal to browse in; this is what `throughline list` prints:\n";
-    assert_eq!(machine.ok(&["browse"]), format!("{why}{listed}"));
+    let said = machine.run(&["browse"]);
+    assert_eq!((said.stdout, &*said.stderr), (listed.clone(), why));
     assert_eq!(machine.json(&["browse", "--json"]), machine.json(&["list", "--json"]));
     // A user is at the terminal, and reads the output through a pipe.
     let (piped, _) = machine.piped_at_terminal(&["browse"], "");
-    assert_eq!(piped, format!("{why}{listed}"));
+    assert_eq!(piped, listed);
     // No user is at the terminal.
     assert!(strip(&machine.on_screen(&["browse"], 80)).contains("Here is no terminal"));
 }
@@ -247,14 +248,17 @@ fn commands_without_an_id_let_a_person_choose() {
     let shown = machine.at_terminal(&["show"], &answers);
     let (_, after) = shown.rsplit_once(LEFT).unwrap();
     assert!(strip(after).contains("Bread is baked in the oven\n"), "{shown:?}");
-    let left = machine.at_terminal(&["show"], &[("choose", "\u{3}")]);
-    assert!(!left.rsplit_once(LEFT).unwrap().1.contains("Bread"), "nothing was chosen");
+    for key in ["\u{3}", "\u{1b}"] {
+        let (code, left) = machine.declined_at_terminal(&["show"], &[("choose", key)]);
+        assert_eq!(code, Some(130), "{left}");
+        assert!(!left.rsplit_once(LEFT).unwrap().1.contains("Bread"), "nothing was chosen");
+    }
     machine.at_terminal(&["edit", "--title", "Bread is bought"], &answers);
     assert!(machine.ok(&["show", &bread]).starts_with("Bread is bought\n"));
     machine.at_terminal(&["forget"], &[("choose", "seeds\r")]);
     assert!(machine.ok(&["list", "--forgotten"]).contains(&rolls));
     // Permanently only after a question.
-    machine.at_terminal(&["forget", "--delete"], &[("choose", "seeds\rn\u{3}")]);
+    machine.declined_at_terminal(&["forget", "--delete"], &[("choose", "seeds\rn\u{3}")]);
     assert!(machine.ok(&["list", "--forgotten"]).contains(&rolls));
     machine.at_terminal(&["forget", "--delete"], &[("choose", "seeds\ry")]);
     assert_eq!(machine.run(&["show", &rolls]).code, 3);

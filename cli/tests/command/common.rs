@@ -6,6 +6,8 @@ use std::os::fd::{FromRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::ptr::null_mut;
+use std::thread;
+use std::time::Duration;
 
 use serde_json::json;
 
@@ -243,8 +245,19 @@ impl Machine {
         let (terminal, program) = terminal();
         let stdout = program.try_clone().unwrap();
         let mut child = self.seated(args, program).stdout(stdout).spawn().unwrap();
-        let shown = answer(terminal, answers, &|| {});
+        // Ctrl-C counts as a key only once the program reads keys one by one.
+        let shown = answer(terminal, answers, &|| thread::sleep(Duration::from_millis(200)));
         (child.wait().unwrap().code(), self.tidy(&shown))
+    }
+
+    /// Runs the command at a terminal where a list to choose from is left by a key; returns the exit code and stdout,
+    /// which is piped.
+    pub fn cancelled_in_list(&self, args: &[&str], key: &str) -> (Option<i32>, String) {
+        let (terminal, program) = terminal();
+        let child = self.seated(args, program).stdout(Stdio::piped()).spawn().unwrap();
+        answer(terminal, &[("choose", key)], &|| {});
+        let output = child.wait_with_output().unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap())
     }
 
     /// Runs the command at a terminal where `keys` were typed, with its stdout piped, as to a pager. Returns stdout,
@@ -299,12 +312,19 @@ impl Machine {
         said.stdout
     }
 
+    /// Runs the command, which must succeed without a result; returns the remark on stderr.
+    pub fn remark(&self, args: &[&str]) -> String {
+        let said = self.run(args);
+        assert_eq!((said.code, &*said.stdout), (0, ""), "{args:?}\n{}", said.whole());
+        said.stderr
+    }
+
     /// Runs a search that must find nothing, and return the exit code for that.
     pub fn finds_nothing(&self, args: &[&str]) {
         let said = self.run(args);
         assert_eq!(
-            (said.code, said.stdout.as_str()),
-            (1, "Nothing is known about this.\n"),
+            (said.code, &*said.stdout, &*said.stderr),
+            (1, "", "Nothing is known about this.\n"),
             "{args:?}"
         );
     }

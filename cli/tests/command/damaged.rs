@@ -43,7 +43,7 @@ fn a_search_in_a_damaged_index_says_so_and_a_sync_makes_it_again() {
 
             let said = machine.run(&["search", search, words]);
             assert_eq!(said.code, 9, "{}", said.whole());
-            assert!(said.stdout.contains("degraded:") && said.stderr.contains("throughline sync"));
+            assert!(said.stderr.contains("degraded:") && said.stderr.contains("throughline sync"));
             let said = machine.run(&["search", search, words, "--json"]);
             assert_eq!(said.code, 9, "{}", said.whole());
             assert!(said.stdout.contains("\"degraded\""), "{}", said.stdout);

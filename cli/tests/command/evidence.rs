@@ -105,7 +105,7 @@ fn why_quotes_the_passages_that_were_given_and_show_opens_their_turns() {
     assert!(machine.ok(&["log"]).contains("3f2a1b2c:1"));
     let given = &machine.json(&["why", "--json"])[0]["memories"][0];
     assert_eq!(
-        (&given["name"], &given["turn"], &given["session"]),
+        (&given["short"], &given["turn"], &given["session"]),
         (&json!("3f2a1b2c:1"), &json!(1), &json!(ONE))
     );
     assert_eq!(given["text"], hit["text"]);
@@ -252,7 +252,7 @@ fn the_timeline_of_a_speaker_has_what_its_sessions_taught_and_no_subagents() {
     );
     assert!(by_program.contains("> 4e5d6c7b"), "{by_program}");
     assert!(!by_program.contains("learned") && !by_program.contains("11111111"), "{by_program}");
-    assert!(listed(&["--by", "agent"]).contains("Nothing happened here"), "no session of an agent");
+    assert_eq!(listed(&["--by", "agent"]), "", "no session of an agent");
     // A subagent is part of its session.
     let all = machine.json(&["timeline", "--json"]);
     let sessions =

@@ -79,7 +79,10 @@ fn it_is_json_by_line_for_one_session_and_ends_with_its_reader() {
         give(&machine, "2026-10-02T09:02:03Z", session);
     }
     let told: Value = serde_json::from_str(&line(&mut lines)).unwrap();
-    assert_eq!((&told["session"], &told["titles"][0]), (&json!("third"), &json!("Ports are even")));
+    assert_eq!(
+        (&told["session"], &told["memories"][0]["title"]),
+        (&json!("third"), &json!("Ports are even"))
+    );
     drop(lines);
     assert_eq!(end(child).code(), Some(0));
 }

@@ -119,7 +119,7 @@ fn examples_run(name: &str, (machine, id): &(Machine, String)) {
             "config llm ollama" | "config llm openai" | "config llm claude" => &[0, 1],
             "watch" => &[124],
             // These may find nothing here.
-            "search" | "fixes" | "resume" => &[0, 1],
+            "search" | "fixes" | "resume" | "list" | "log" => &[0, 1],
             // The other programs are scripts here.
             "doctor" => &[0, 6],
             _ => &[0],
@@ -269,7 +269,7 @@ fn long_output_goes_to_the_pager_of_the_user() {
     assert!(!machine.ok(&["list"]).contains("PAGED"), "no terminal");
     // Help is paged too.
     assert!(paged(&["--help"]) && paged(&["help", "init"]));
-    assert!(!paged(&["blame", "--help"]), "it fits the screen");
+    assert!(!paged(&["on", "--help"]), "it fits the screen");
     assert!(!paged(&["--help", "--no-pager"]) && !paged(&["--no-pager", "--help"]));
     let whole = strip(&machine.on_screen(&["list"], 80));
     assert_eq!(whole.matches("PAGED ").count(), whole.lines().count(), "{whole}");
@@ -424,7 +424,7 @@ const HABITS: [Habit; 40] = [
         .by(Way::With(&[("XDG_CONFIG_HOME", "/elsewhere")])),
     habit("Progress, also for programs", &["sync", "--progress", "json"], 0, "{\"").by(Way::Fresh),
     habit("Undo", &["restore", "ID"], 0, "Restored ").by(Way::After(&["forget", "ID"])),
-    habit("Destructive commands ask, or take --yes", &["purge", "--session", "1111"], 2, "--yes"),
+    habit("Destructive commands ask, or take --yes", &["purge", "--session", "1111"], 11, "--yes"),
     habit("JSON", &["status", "--json"], 0, "\"by_kind\""),
     habit("Exit codes in the help", &["--help"], 0, "Exit codes: "),
     habit("Standard input by `-`", &["add", "Bagels are boiled", "--body", "-"], 0, "Added ")

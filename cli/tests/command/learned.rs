@@ -110,7 +110,7 @@ fn each_key_does_its_work_and_what_was_decided_stays_when_somebody_quits() {
     let mut keeps: Vec<_> = rest[1..].iter().map(|_| ("[q]uit > ", "y")).collect();
     keeps.push(DONE);
     machine.at_terminal(&["review"], &keeps);
-    assert_eq!(machine.ok(&["review"]), "Nothing is to be reviewed.\n");
+    assert_eq!(machine.remark(&["review"]), "Nothing is to be reviewed.\n");
 }
 
 #[test]
@@ -129,8 +129,9 @@ fn what_waits_is_taken_in_or_turned_down_by_key() {
     machine.at_terminal(&["review"], &answers);
     let listed = || machine.json(&["list", "--json"]).as_array().unwrap().clone();
     assert_eq!(listed().iter().filter(|one| one["status"] == "held").count(), before.len() - 1);
-    let said = machine.ok(&["review"]);
-    assert!(said.starts_with("Nothing is to be reviewed.\n\n1 is pending"), "{said}");
+    let said = machine.run(&["review"]);
+    assert_eq!(said.stderr, "Nothing is to be reviewed.\n");
+    assert!(said.stdout.trim_start().starts_with("1 is pending"), "{}", said.stdout);
     let waits = machine.json(&["review", "--json"]);
     let rest = waits.as_array().unwrap().iter().find(|one| one["status"] == "held").unwrap();
     machine.ok(&["review", "--reject", rest["id"].as_str().unwrap()]);
@@ -352,6 +353,6 @@ fn what_rules_of_earlier_versions_made_is_listed_and_dropped_in_one_step() {
     assert!(!machine.path("home/work/.throughline/memories/old-7.md").exists());
     assert!(machine.path("home/work/.throughline/memories/old-8.md").exists());
     assert!(machine.ok(&["list", "--forgotten"]).contains("The mill is closed"));
-    let none = machine.ok(&["review", "--drop-rules"]);
+    let none = machine.remark(&["review", "--drop-rules"]);
     assert_eq!(none, "No memory that rules made is left to look at.\n");
 }

@@ -112,10 +112,10 @@ fn what_waits_for_review_is_taken_in_or_turned_down() {
     assert_eq!(left.as_array().unwrap().len(), waiting.len() - 2, "{left:#}");
     machine.ok(&["review", "--accept-all"]);
     assert_eq!(
-        machine.ok(&["review", "--accept-all"]),
+        machine.remark(&["review", "--accept-all"]),
         "Nothing that was learned is to be reviewed.\n"
     );
-    assert_eq!(machine.ok(&["review"]), "Nothing is to be reviewed.\n");
+    assert_eq!(machine.remark(&["review"]), "Nothing is to be reviewed.\n");
     assert_eq!(fs::read_dir(&folder).unwrap().count(), waiting.len() - 1);
 }
 
@@ -126,7 +126,7 @@ fn what_was_deleted_is_not_learned_again_until_it_is_restored() {
     let before = titles(&machine);
     let listed = machine.json(&["list", "--json"]);
     let id = listed[0]["short"].as_str().unwrap();
-    machine.ok(&["forget", "--delete", id]);
+    machine.ok(&["forget", "--delete", "--yes", id]);
     machine.ok(&["sync", "--rebuild"]);
     assert_eq!(titles(&machine).len(), before.len() - 1);
     machine.ok(&["restore", id]);
@@ -138,7 +138,7 @@ fn what_was_deleted_is_not_learned_again_until_it_is_restored() {
 fn purging_a_session_removes_it_and_proves_it() {
     let machine = with_transcript();
     machine.ok(&["init", "--yes", "--no-register", "--private"]);
-    assert_eq!(machine.run(&["purge", "--session", SESSION]).code, 2);
+    assert_eq!(machine.run(&["purge", "--session", SESSION]).code, 11);
     assert_eq!(machine.run(&["purge"]).code, 2);
     let unknown = machine.run(&["purge", "--session", "zzz", "--yes"]);
     assert_eq!(unknown.code, 3, "{}", unknown.whole());
@@ -237,7 +237,7 @@ fn what_looks_like_an_order_to_the_model_is_held_until_a_person_releases_it() {
 
     let short = waiting[0]["short"].as_str().unwrap();
     assert!(machine.ok(&["review", "--release", short]).starts_with("Released: "));
-    assert_eq!(machine.ok(&["review"]), "Nothing is to be reviewed.\n");
+    assert_eq!(machine.remark(&["review"]), "Nothing is to be reviewed.\n");
     assert_eq!(searched(), false);
     machine.ok(&["sync"]);
     assert_eq!(searched(), false);

@@ -9,6 +9,7 @@ mod browse;
 mod claude;
 mod common;
 mod configuration;
+mod conventions;
 mod counts;
 mod daily;
 mod damaged;

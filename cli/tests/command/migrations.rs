@@ -70,8 +70,11 @@ fn a_backup_goes_back_by_its_name_but_not_over_what_was_changed_since() {
     let config = "home/.config/throughline/config.toml";
     let migrated = machine.read(config);
     machine.write(config, &format!("{migrated}# mine\n"));
-    let told =
-        run(&machine, &["doctor", "--migrations", "--restore", "20261002T093000Z-user-from-1"]);
+    let restore = ["doctor", "--migrations", "--restore", "20261002T093000Z-user-from-1"];
+    let told = run(&machine, &[&restore[..], &["--dry-run"]].concat());
+    assert!(told.starts_with("Would put the backup "), "{told}");
+    assert!(machine.read(config).ends_with("# mine\n"));
+    let told = run(&machine, &restore);
     assert!(
         told.contains("Left, because it was changed since") && told.contains("config.toml"),
         "{told}"

@@ -118,7 +118,7 @@ fn contradictions_are_shown_with_both_sides_and_settled_by_key() {
     assert!(shown.contains("Replaced: "), "{shown}");
     assert_eq!(show(&machine, &helm)["superseded_by"], kustomize["id"]);
     assert_eq!(show(&machine, &kustomize)["supersedes"], json!([helm["id"]]));
-    assert_eq!(machine.ok(&["review"]), "Nothing is to be reviewed.\n");
+    assert_eq!(machine.remark(&["review"]), "Nothing is to be reviewed.\n");
 
     let (machine, helm, kustomize) = pair();
     machine.at_terminal(&["review"], &[(key, "2"), ("done > ", "q")]);
@@ -126,7 +126,7 @@ fn contradictions_are_shown_with_both_sides_and_settled_by_key() {
 
     let (machine, helm, kustomize) = pair();
     machine.at_terminal(&["review"], &[(key, "b"), ("done > ", "q")]);
-    assert_eq!(machine.ok(&["review"]), "Nothing is to be reviewed.\n");
+    assert_eq!(machine.remark(&["review"]), "Nothing is to be reviewed.\n");
     assert_eq!(show(&machine, &helm).get("superseded_by"), None);
     assert_eq!(show(&machine, &kustomize).get("superseded_by"), None);
 
@@ -137,7 +137,7 @@ fn contradictions_are_shown_with_both_sides_and_settled_by_key() {
     assert_eq!(machine.run(&["review", "--prefer", short(&helm)]).code, 1);
     let (machine, helm, _) = pair();
     machine.ok(&["review", "--both", short(&helm)]);
-    assert_eq!(machine.ok(&["review"]), "Nothing is to be reviewed.\n");
+    assert_eq!(machine.remark(&["review"]), "Nothing is to be reviewed.\n");
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn nothing_found_is_said_by_the_exit_code() {
     let said = machine.run(&["resume", "zeppelin", "quorum"]);
     assert_eq!(
         (said.code, &*said.stdout, &*said.stderr),
-        (1, "No session was found; `throughline sync` says where sessions are looked for.\n", "")
+        (1, "", "No session was found; `throughline sync` says where sessions are looked for.\n")
     );
     let said = machine.run(&["resume", "zeppelin", "quorum", "--json"]);
     assert_eq!((said.code, said.stdout.trim()), (1, "[]"));

@@ -107,7 +107,7 @@ fn a_commit_without_memories_is_compared_like_any_other() {
 #[test]
 fn diff_tells_what_a_branch_and_the_working_tree_change() {
     let machine = team();
-    assert_eq!(machine.ok(&["diff"]), "No memory differs between HEAD and the working tree.\n");
+    assert_eq!(machine.remark(&["diff"]), "No memory differs between HEAD and the working tree.\n");
     git(&machine, &["switch", "-q", "-c", "feature"]);
     memory(
         &machine,

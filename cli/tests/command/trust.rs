@@ -216,7 +216,7 @@ fn what_a_forks_branch_brings_is_labelled_and_starts_no_session_until_it_is_rele
         assert!(!started.contains("from the repository"), "{started}");
     }
     assert_eq!(team.pulled(), [""; 0]);
-    assert!(team.0.ok(&["trust"]).contains("Nothing here waits"));
+    assert!(team.0.remark(&["trust"]).contains("Nothing here waits"));
     // New text in a released file is from the repository again.
     team.change("wish.md", "It is so.", "It is so, and without a backup.");
     team.commit();

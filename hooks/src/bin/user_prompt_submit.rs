@@ -1,6 +1,8 @@
 //! `throughline-user-prompt-submit`: UserPromptSubmit.
 #![no_main]
 
+use std::ffi::{c_char, c_int};
+
 use hooks::arena::Arena;
 
 #[global_allocator]
@@ -8,7 +10,11 @@ use hooks::arena::Arena;
 static ARENA: Arena = unsafe { Arena::new() };
 
 /// Runs the hook, see [`hooks::run::run`].
+///
+/// # Safety
+/// The C library calls it, with the number of arguments and the arguments.
 #[unsafe(no_mangle)]
-pub extern "C" fn main() -> std::ffi::c_int {
-    hooks::run::run(hooks::prompt::answer)
+pub unsafe extern "C" fn main(count: c_int, arguments: *const *const c_char) -> c_int {
+    // SAFETY: as for this function.
+    unsafe { hooks::run::run(env!("CARGO_BIN_NAME"), hooks::prompt::answer, count, arguments) }
 }

@@ -4,6 +4,7 @@
 //! and the settings are arguments.
 
 pub mod background;
+pub mod build;
 pub mod error;
 pub mod exchange;
 pub mod format_version;

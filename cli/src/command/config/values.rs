@@ -2,9 +2,11 @@
 
 use std::fs;
 use std::io::{ErrorKind, Write};
+use std::path::Path;
 
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::settings_file::{self, Explained, Origin, Warning};
+use serde::Serialize;
 use serde_json::Value;
 use toml_edit::{DocumentMut, Item, Table};
 
@@ -13,6 +15,7 @@ use crate::exit;
 use crate::failure::{AtPath as _, Failure, Result};
 use crate::inspect::migrations;
 use crate::setup::settings;
+use crate::typed::WriteOptions;
 use crate::view;
 use crate::world::World;
 
@@ -20,9 +23,12 @@ use crate::world::World;
 /// of a search without results.
 pub fn get(key: &str, json: bool, world: &World, out: &mut dyn Write) -> Result {
     let tree = Tree::find(&world.dirs, &world.cwd);
+    settings::warn(&settings_file::load(&world.dirs, tree.as_ref()).1);
     let value = find(key, &settings_file::explain(&world.dirs, tree.as_ref()))?;
     if json {
-        return view::json(&value, out);
+        view::json(&value, out)?;
+        out.flush()?;
+        return if value.is_null() { Err(Failure::silent(exit::NOTHING)) } else { Ok(()) };
     }
     match value {
         Value::Null => return Err(Failure::silent(exit::NOTHING)),
@@ -49,35 +55,79 @@ fn find(key: &str, all: &[Explained]) -> Result<Value> {
     Ok(value.clone())
 }
 
+/// A setting after a change.
+#[derive(Serialize)]
+struct ChangedSetting<'a> {
+    key: &'a str,
+    /// The value in effect; `null` if it is not set.
+    value: Value,
+    /// The user's file.
+    file: &'a Path,
+    /// Whether the file was changed.
+    changed: bool,
+}
+
+impl<'a> ChangedSetting<'a> {
+    /// Reads the value in effect after a change.
+    fn read(key: &'a str, file: &'a Path, changed: bool, world: &World) -> Result<Self> {
+        let tree = Tree::find(&world.dirs, &world.cwd);
+        let value = find(key, &settings_file::explain(&world.dirs, tree.as_ref()))?;
+        Ok(Self { key, value, file, changed })
+    }
+}
+
 /// Sets a value, if it is valid.
-pub fn set(key: &str, text: &str, dry_run: bool, world: &World, out: &mut dyn Write) -> Result {
+pub fn set(
+    key: &str,
+    text: &str,
+    WriteOptions { dry_run, json, .. }: WriteOptions,
+    world: &World,
+    out: &mut dyn Write,
+) -> Result {
     // A value that is not TOML is a string without quotes.
     let value = text.parse().unwrap_or_else(|_| toml_edit::Value::from(text));
     change(key, world, dry_run, |place, name| {
         place.insert(name, Item::Value(value));
         true
     })?;
-    let would = if dry_run { "Would set" } else { "Set" };
     let file = world.dirs.config_file();
-    writeln!(out, "{would} {key} in {}.", view::path(&file))?;
+    match (dry_run, json) {
+        (true, _) => {
+            view::would(&[format!("set {key} in {}", view::path(&file))], json, out)?;
+        }
+        (false, true) => view::json(&ChangedSetting::read(key, &file, true, world)?, out)?,
+        (false, false) => writeln!(out, "Set {key} in {}.", view::path(&file))?,
+    }
     let tree = Tree::find(&world.dirs, &world.cwd);
     let all = settings_file::explain(&world.dirs, tree.as_ref());
     let explained = all.iter().find(|explained| key.split('.').next() == Some(explained.key));
     if let Some(Origin::File(other)) = explained.map(|explained| &explained.origin)
         && *other != file
     {
-        writeln!(out, "In this project {} sets it, too, and that counts.", view::path(other))?;
+        view::remark(format_args!(
+            "In this project {} sets it, too, and that counts.",
+            view::path(other)
+        ));
     }
     Ok(())
 }
 
 /// Removes a value from the user's file; the repository's value or the default then applies.
-pub fn unset(key: &str, dry_run: bool, world: &World, out: &mut dyn Write) -> Result {
-    let file = view::path(world.dirs.config_file());
-    match change(key, world, dry_run, |place, name| place.remove(name).is_some())? {
-        false => writeln!(out, "{key} was not set in {file}.")?,
-        true if dry_run => writeln!(out, "Would unset {key} in {file}.")?,
-        true => writeln!(out, "Unset {key} in {file}.")?,
+pub fn unset(
+    key: &str,
+    WriteOptions { dry_run, json, .. }: WriteOptions,
+    world: &World,
+    out: &mut dyn Write,
+) -> Result {
+    let path = world.dirs.config_file();
+    let file = view::path(&path);
+    let changed = change(key, world, dry_run, |place, name| place.remove(name).is_some())?;
+    match (changed, dry_run, json) {
+        (true, true, _) => view::would(&[format!("unset {key} in {file}")], json, out)?,
+        (false, true, true) => view::would(&[], json, out)?,
+        (_, false, true) => view::json(&ChangedSetting::read(key, &path, changed, world)?, out)?,
+        (false, _, false) => writeln!(out, "{key} was not set in {file}.")?,
+        (true, false, false) => writeln!(out, "Unset {key} in {file}.")?,
     }
     Ok(())
 }
@@ -137,9 +187,12 @@ fn problems(text: &str, world: &World) -> Result<Vec<String>> {
         .into_iter()
         .map(|Warning { key, message, .. }| {
             // The rest describes the consequences once it is in the file.
-            let ends = ["; it is ignored", "; until it is mended"].map(|end| message.find(end));
+            let ends = ["; it is ignored", "; until it is mended", "; the file is ignored"];
+            let ends = ends.map(|end| message.find(end));
             let end = ends.into_iter().flatten().min().unwrap_or(message.len());
-            format!("{key}: {}", &message[..end])
+            let message = &message[..end];
+            // Without a key it is about the whole file, and names the line.
+            if key.is_empty() { message.to_owned() } else { format!("{key}: {message}") }
         })
         .collect())
 }

@@ -314,8 +314,8 @@ impl GivenCounts {
         most.sort_by_key(|(id, (times, last))| (Reverse((*times, *last)), **id));
         most.truncate(GIVEN_MAX);
         let memories = sources.memories.iter().map(|stored| &stored.memory);
-        let titles = memories.map(|memory| (memory.id, memory.title.clone()));
-        let items = GivenItems::among(titles, recall, &sources.receipts);
+        let known = memories.map(|memory| (memory.id, memory.kind, memory.title.clone()));
+        let items = GivenItems::among(known, recall, &sources.receipts);
         most.into_iter()
             .map(|(id, (times, last))| GivenMost {
                 id: *id,

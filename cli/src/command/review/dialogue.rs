@@ -14,6 +14,8 @@ use super::contradictions::{self, PairVerdict, UndecidedPair};
 use super::decisions::Decisions;
 use super::learned::{self, LearnedItem, LearnedWord};
 use super::{removal, verdict};
+use crate::ask;
+use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::neighbours;
 use crate::stores::{HeldFile, Stores};
@@ -345,7 +347,11 @@ impl ReviewWord {
     }
 }
 
+/// Prints the failure of a decision, after which the dialogue continues; Ctrl-C ends it.
 fn tell(failure: &Failure, out: &mut dyn Write) -> Result {
+    if failure.code == exit::INTERRUPTED {
+        return Err(failure.clone());
+    }
     writeln!(out, "{}", paint(CARE, failure.to_string()))?;
     if let Some(hint) = &failure.hint {
         writeln!(out, "{hint}")?;
@@ -357,15 +363,15 @@ fn tell(failure: &Failure, out: &mut dyn Write) -> Result {
 fn reply(keys: &str, word: impl Fn(char) -> Option<ReviewReply>) -> Result<ReviewReply> {
     let terminal = Term::stderr();
     let failed = |error: std::io::Error| Failure::new(format!("the terminal: {error}"));
-    terminal.write_str(keys).map_err(failed)?;
+    ask::prompt(keys)?;
     loop {
-        let reply = match terminal.read_key().map_err(failed)? {
+        let reply = match ask::key()? {
             Key::Char('j' | 'n' | ' ') | Key::ArrowDown | Key::ArrowRight | Key::Enter => {
                 ReviewReply::Next
             }
             Key::Char('k') | Key::ArrowUp | Key::ArrowLeft | Key::Backspace => ReviewReply::Back,
             Key::Char('u') => ReviewReply::Undo,
-            Key::Char('q') | Key::Escape | Key::CtrlC => ReviewReply::Quit,
+            Key::Char('q') | Key::Escape => ReviewReply::Quit,
             Key::Char(key) => match word(key) {
                 Some(reply) => reply,
                 None => continue,
@@ -381,8 +387,8 @@ fn reply(keys: &str, word: impl Fn(char) -> Option<ReviewReply>) -> Result<Revie
 fn confirm(question: &str) -> Result<bool> {
     let terminal = Term::stderr();
     let failed = |error: std::io::Error| Failure::new(format!("the terminal: {error}"));
-    terminal.write_str(&format!("{question} [y]es, any other key: no > ")).map_err(failed)?;
-    let is_yes = terminal.read_key().map_err(failed)? == Key::Char('y');
+    ask::prompt(&format!("{question} [y]es, any other key: no > "))?;
+    let is_yes = ask::key()? == Key::Char('y');
     terminal.write_line("").map_err(failed)?;
     Ok(is_yes)
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 
-use dialoguer::Input;
+use memory_store::id::SHORT_ID_CHARS;
 use memory_store::memory::{Memory, Status};
 use memory_store::reviewed::Reviewed;
 use memory_store::staleness::Staleness;
@@ -213,20 +213,13 @@ pub fn replacement(stores: &Stores, memory: &Memory) -> Result<Option<MemoryId>>
         near.iter().map(|near| format!("{} {}", near.id.short(), view::plain(&near.title))),
     );
     choices.push("Another one, by its id".to_owned());
-    match ask::select("Replaced by", &choices, 0)? {
+    match ask::select_or_stop("Replaced by", &choices, 0)? {
         None | Some(0) => Ok(None),
         Some(chosen) if chosen <= near.len() => Ok(Some(near[chosen - 1].id)),
-        Some(_) => {
-            let id: String = Input::new()
-                .with_prompt("Its id (empty: none)")
-                .allow_empty(true)
-                .interact_text()
-                .map_err(|error| Failure::new(format!("the terminal: {error}")))?;
-            match id.trim() {
-                "" => Ok(None),
-                id => Ok(Some(stores.find(id)?.1.memory.id)),
-            }
-        }
+        Some(_) => match &*ask::line("Its id (empty: none)", SHORT_ID_CHARS, |_| Ok(()))? {
+            "" => Ok(None),
+            id => Ok(Some(stores.find(id)?.1.memory.id)),
+        },
     }
 }
 

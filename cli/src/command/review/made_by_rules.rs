@@ -59,7 +59,7 @@ pub fn list(memories: &[Stored], out: &mut dyn Write) -> Result {
 pub fn drop_all(stores: &Stores, out: &mut dyn Write) -> Result {
     let memories = all(stores)?;
     if memories.is_empty() {
-        writeln!(out, "No memory that rules made is left to look at.")?;
+        view::remark("No memory that rules made is left to look at.");
         return Ok(());
     }
     let question = format!("Put {} aside?", view::plural(memories.len(), "memory"));

@@ -15,7 +15,7 @@ use crate::receipts::{self, InjectionReceipt};
 use crate::sessions::{self, TypedPrompt};
 use crate::stores::Stores;
 use crate::view::style::{NAME, QUIET, STRONG, paint};
-use crate::view::{self, clock, plain, wrap};
+use crate::view::{self, MemoryView, clock, plain, wrap};
 
 /// Maximum sessions whose prompts are tried, the latest ones.
 const SESSIONS_MAX: usize = 8;
@@ -25,9 +25,9 @@ const RECEIPTS_MAX: usize = 2_000;
 const DATE_COLUMNS: usize = 14;
 
 #[derive(Serialize)]
-struct WhyMemoryView {
-    id: MemoryId,
-    title: String,
+struct WhyMemoryView<'a> {
+    #[serde(flatten)]
+    memory: MemoryView<'a>,
     given: Vec<GivenAt>,
     prompts: Vec<TriedPrompt>,
 }
@@ -92,8 +92,10 @@ pub fn run(
     let archive = sessions::archive(stores);
     let prompts = sessions::typed_prompts(&archive, SESSIONS_MAX, count)?;
     let view = WhyMemoryView {
-        id,
-        title: stored.memory.title.clone(),
+        memory: MemoryView::from(stored)
+            .held(stores.held_as(stored)?.is_some())
+            .labelled(stores.labels()?(stored))
+            .stale(recall.staleness(id).as_ref()),
         given: given(stores, id, count),
         prompts: prompts
             .into_iter()
@@ -105,7 +107,7 @@ pub fn run(
             })
             .collect(),
     };
-    if json { view::json(&view, out) } else { show(&view, detail.scores, out) }
+    if json { view::json(&view, out) } else { show(&view, stored, detail.scores, out) }
 }
 
 fn asked(
@@ -168,8 +170,9 @@ fn given(stores: &Stores, id: MemoryId, count: usize) -> Vec<GivenAt> {
         .collect()
 }
 
-fn show(view: &WhyMemoryView, scores: bool, out: &mut dyn Write) -> Result {
-    writeln!(out, "{}  {}", paint(NAME, view.id.short()), paint(STRONG, plain(&view.title)))?;
+fn show(view: &WhyMemoryView<'_>, stored: &Stored, scores: bool, out: &mut dyn Write) -> Result {
+    let (short, title) = (stored.memory.id.short(), &stored.memory.title);
+    writeln!(out, "{}  {}", paint(NAME, short), paint(STRONG, plain(title)))?;
     if view.given.is_empty() {
         writeln!(out, "It was not given yet.")?;
     }
@@ -186,7 +189,7 @@ fn show(view: &WhyMemoryView, scores: bool, out: &mut dyn Write) -> Result {
             clock::time(given.at),
             occasion.when(),
             plain(session),
-            plain(&reasons::given(&given.why, occasion, &view.title)),
+            plain(&reasons::given(&given.why, occasion, title)),
         )?;
     }
     if !view.prompts.is_empty() {

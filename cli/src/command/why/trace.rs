@@ -24,7 +24,17 @@ struct TraceView<'a> {
 
 /// A candidate.
 #[derive(Serialize)]
-struct CandidateView<'a>(#[serde(with = "CandidateFields")] &'a Traced);
+struct CandidateView<'a> {
+    short: String,
+    #[serde(flatten, with = "CandidateFields")]
+    traced: &'a Traced,
+}
+
+impl<'a> CandidateView<'a> {
+    fn of(traced: &'a Traced) -> Self {
+        Self { short: traced.id.short(), traced }
+    }
+}
 
 /// The fields of a candidate, in the order in which they are printed.
 #[derive(Serialize)]
@@ -133,7 +143,7 @@ fn view_of<'a>(recalled: &'a Recalled, passages: &[Hit]) -> TraceView<'a> {
         passages: passages.iter().map(|hit| hit.id.to_string()).collect(),
         silent: recalled.silent.map(reason),
         degraded: recalled.degraded.clone(),
-        candidates: recalled.trace.iter().map(CandidateView).collect(),
+        candidates: recalled.trace.iter().map(CandidateView::of).collect(),
     }
 }
 

@@ -101,7 +101,7 @@ fn a_fork_that_is_checked_out_loses_and_replaces_nothing_of_this_machine() {
             let pack = team.0.ok(&["pack"]);
             assert!(pack.contains("Ada says so.") && !pack.contains("in the wiki"), "{pack}");
         }
-        assert_eq!(team.0.ok(&["list", "--forgotten"]), "No memory was removed.\n");
+        assert_eq!(team.0.remark(&["list", "--forgotten"]), "No memory was removed.\n");
         team.git(&["checkout", "--quiet", "main"]);
         assert_eq!(team.origins().0, all);
         assert_eq!(team.0.read(&Team::path(&deploy)), own);
@@ -169,7 +169,7 @@ fn what_is_from_the_repository_takes_no_place_of_what_waits_for_its_branch() {
         std::fs::remove_file(team.0.path(&Team::path(&theirs))).unwrap();
         team.commit();
         assert!(is_given(), "{case}");
-        assert_eq!(team.0.ok(&["list", "--forgotten"]), "No memory was removed.\n");
+        assert_eq!(team.0.remark(&["list", "--forgotten"]), "No memory was removed.\n");
         team.git(&["checkout", "--quiet", "feature"]);
         assert!(is_given(), "{case}");
         assert_eq!(team.0.read(&Team::path(&name)), own, "{case}");

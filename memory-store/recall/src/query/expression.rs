@@ -287,9 +287,9 @@ fn filter(key: &str, value: &str, now: Timestamp) -> Result<Option<Filter>, Stri
             (None, Some(before)) if value.contains(char::is_alphabetic) => {
                 Ok(Filter::Event { words: owned(), before })
             }
-            (None, _) => Err(format!(
-                "`{value}` is no date; write 2026-10-02, 2026-10, yesterday, \"last week\" or \"in March\""
-            )),
+            (None, _) => {
+                Err(format!("`{value}` is no date; write {}", time_expression::TIME_FORMS))
+            }
         }
     };
     Ok(Some(match key {

@@ -14,6 +14,10 @@ const FAVOUR: f32 = 0.3;
 const WORDS_MAX: usize = 400;
 /// Maximum count of a unit in "ago" and "last".
 const COUNT_MAX: i64 = 1000;
+/// Forms of a time that [`whole`] accepts, for messages.
+pub const TIME_FORMS: &str = "2026-10-02, 2026-10, 2026-10-02T09:30:00Z, yesterday, \"last week\", \"2 weeks ago\", 3d or \"in March\"";
+/// Milliseconds of a minute.
+const MINUTE_MS: i64 = 60_000;
 /// Years accepted as a number of four digits.
 const YEARS: Range<i64> = 1970..2101;
 
@@ -28,7 +32,7 @@ pub struct Span {
 
 impl Span {
     /// Returns whether it contains a time.
-    pub(crate) fn has(&self, at: Timestamp) -> bool {
+    pub fn has(&self, at: Timestamp) -> bool {
         self.from.is_none_or(|from| at >= from) && self.to.is_none_or(|to| at < to)
     }
 
@@ -69,7 +73,8 @@ pub(crate) fn find(text: &str, now: Timestamp) -> Option<NamedTime> {
     })
 }
 
-/// Parses a text that is a time, such as the value of a filter.
+/// Parses a text that is a time, such as the value of a filter or of an option. A point in time is a span of one
+/// millisecond.
 pub fn whole(text: &str, now: Timestamp) -> Option<Span> {
     let words = words(text);
     let reader = TimeReader { words: &words, today: now.0.div_euclid(DAY_MS) };
@@ -77,8 +82,26 @@ pub fn whole(text: &str, now: Timestamp) -> Option<Span> {
         let (days, end) = reader.days(0, true)?;
         Some((Span::of_days(days), end))
     };
-    let (span, end) = as_date().or_else(|| reader.span(0))?;
-    (end == words.len()).then_some(span)
+    let point =
+        |at: Timestamp| Span { from: Some(at), to: Some(Timestamp(at.0.saturating_add(1))) };
+    match as_date().or_else(|| reader.span(0)) {
+        Some((span, end)) if end == words.len() => Some(span),
+        Some(_) | None => reader
+            .distance(now)
+            .map(|distance| match distance {
+                Distance::Days(days) => Span::of_days(days),
+                Distance::Point(at) => point(at),
+            })
+            .or_else(|| Timestamp::parse(text).map(point)),
+    }
+}
+
+/// Result of a distance from now.
+enum Distance {
+    /// Whole days.
+    Days(Range<i64>),
+    /// A point in time, from a unit shorter than a day.
+    Point(Timestamp),
 }
 
 struct TimeWord {
@@ -216,6 +239,41 @@ impl TimeReader<'_> {
         let (count, end) = self.count(at)?;
         let (unit, _) = unit(self.word(end))?;
         (self.word(end + 1) == "ago").then(|| (self.calendar(unit, count), end + 2))
+    }
+
+    /// Parses a distance from now that is the whole text: "3d", "12h", "2 weeks", "90 minutes ago". Days and longer
+    /// units are those of the calendar, as in [`Self::ago`].
+    fn distance(&self, now: Timestamp) -> Option<Distance> {
+        if self.words.first()?.place.start > 0 {
+            // A sign or another character before the number.
+            return None;
+        }
+        let (count, unit_name, mut end) = match self.count(0) {
+            Some((count, end)) => (count, self.word(end), end + 1),
+            None => {
+                let word = self.word(0);
+                let (digits, unit_name) = word.split_at(word.find(|c: char| !c.is_ascii_digit())?);
+                let count = number(digits, 4).filter(|count| (1..=COUNT_MAX).contains(count))?;
+                (count, unit_name, 1)
+            }
+        };
+        end += usize::from(self.word(end) == "ago");
+        if end != self.words.len() {
+            return None;
+        }
+        let before = |minutes: i64| {
+            Some(Distance::Point(Timestamp(now.0.saturating_sub(count * minutes * MINUTE_MS))))
+        };
+        let unit = match unit_name {
+            "m" | "min" | "mins" | "minute" | "minutes" => return before(1),
+            "h" | "hour" | "hours" => return before(60),
+            "d" => TimeUnit::Day,
+            "w" => TimeUnit::Week,
+            "mo" => TimeUnit::Month,
+            "y" => TimeUnit::Year,
+            name => unit(name)?.0,
+        };
+        Some(Distance::Days(self.calendar(unit, count)))
     }
 
     /// Parses `2026-10-02`, `2026-10`, and after a preposition `2026`.
@@ -509,6 +567,34 @@ mod tests {
         assert_eq!(whole("soon"), None);
     }
 
+    #[test]
+    fn a_filter_accepts_distances_and_points() {
+        let whole = |text: &str| whole(text, now());
+        for (short, long) in [
+            ("3d", "3 days ago"),
+            ("2w", "2 weeks ago"),
+            ("2 weeks", "two weeks ago"),
+            ("1mo", "a month ago"),
+            ("1y", "last year"),
+        ] {
+            assert!(whole(short).is_some(), "{short}");
+            assert_eq!(whole(short), whole(long), "{short}");
+        }
+        for (text, expected) in [
+            ("2h", "2026-10-14T13:00:00Z"),
+            ("90 minutes ago", "2026-10-14T13:30:00Z"),
+            ("30m", "2026-10-14T14:30:00Z"),
+            ("2026-10-02T09:30:00Z", "2026-10-02T09:30:00Z"),
+            ("2026-10-02T11:30:00+02:00", "2026-10-02T09:30:00Z"),
+        ] {
+            let from = whole(text).and_then(|span| span.from).map(|at| at.to_string());
+            assert_eq!(from.as_deref(), Some(expected), "{text}");
+        }
+        for text in ["3", "d", "0d", "3 d or so", "9999d", "-3d", "3x", "2h from now"] {
+            assert_eq!(whole(text), None, "{text}");
+        }
+    }
+
     proptest::proptest! {
         #[test]
         fn no_text_breaks_it(text in "\\PC{0,80}", now in proptest::prelude::any::<i64>()) {
@@ -519,7 +605,7 @@ mod tests {
 
         #[test]
         fn no_numbers_break_it(
-            text in "(since|last|in|on|from|between|[0-9]{1,5}|days|weeks|ago|march|may|to|and|monday|[0-9]{4}-[0-9]{1,2}| ){1,9}",
+            text in "(since|last|in|on|from|between|[0-9]{1,5}|[0-9]{1,4}[dhmwy]|days|weeks|ago|march|may|to|and|monday|[0-9]{4}-[0-9]{1,2}| ){1,9}",
         ) {
             let _ = find(&text.replace("since", " since "), now());
             let _ = whole(&text, now());

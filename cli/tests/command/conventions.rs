@@ -1,0 +1,453 @@
+//! Conventions of command-line tools that concern all commands: cancelling, streams and exit codes, settings that are not
+//! in effect, dates, one form of a memory in JSON, and the width of the terminal.
+
+use std::fs::File;
+use std::process::Stdio;
+
+use memory_store::file::MemoryFile;
+use memory_store::{Kind, Memory, MemoryId, Timestamp};
+use serde_json::Value;
+
+use crate::common::{Machine, Said, strip};
+use crate::daily::learned;
+
+const CONFIG: &str = "home/.config/throughline/config.toml";
+
+/// Returns a project with one memory, and its id.
+fn bakery() -> (Machine, String) {
+    let machine = Machine::new();
+    machine.ok(&["init", "--yes", "--no-register", "--no-sync"]);
+    let args = ["add", "Bread is baked in the oven", "-t", "baking", "--json"];
+    let id = machine.json(&args)["short"].as_str().unwrap().to_owned();
+    (machine, id)
+}
+
+/// Sequences of a terminal that hide and show the cursor.
+const HIDDEN: &str = "\u{1b}[?25l";
+const SHOWN: &str = "\u{1b}[?25h";
+
+#[test]
+fn a_cancelled_question_leaves_the_cursor_and_the_exit_code_of_an_interrupt() {
+    let (machine, id) = bakery();
+    let purge = &["purge", "--before", "2026-12-01"][..];
+    for args in [purge, &["forget", "--delete", &id], &["uninstall", "--purge"]] {
+        for key in ["\u{3}", "\u{1b}"] {
+            let (code, shown) = machine.declined_at_terminal(args, &[("[y/N]", key)]);
+            assert_eq!(code, Some(130), "{args:?} {key:?}: {shown}");
+            assert!(shown.rfind(SHOWN) > shown.rfind(HIDDEN), "{args:?} {key:?}: {shown:?}");
+            assert!(!shown.contains("panicked") && !shown.contains("because"), "{shown}");
+        }
+    }
+    assert!(machine.ok(&["list"]).contains(&id), "nothing was done");
+}
+
+#[test]
+fn a_cancelled_list_to_choose_from_prints_nothing_on_stdout() {
+    let (machine, _) = bakery();
+    for key in ["\u{3}", "\u{1b}"] {
+        let (code, stdout) = machine.cancelled_in_list(&["list", "--pick"], key);
+        assert_eq!((code, &*stdout), (Some(130), ""), "{key:?}");
+    }
+}
+
+#[test]
+fn a_broken_settings_file_is_reported_with_its_line_by_every_command_that_reads_it() {
+    let (machine, id) = bakery();
+    machine.write(CONFIG, "start_tokens = 700\nnotice = [\n");
+    let has_line = |said: &Said| {
+        said.stderr.contains("config.toml") && said.stderr.contains("line 2")
+            || said.stderr.contains("line 3")
+    };
+    for args in [
+        &["list"][..],
+        &["search", "bread"],
+        &["show", &id],
+        &["blame", "."],
+        &["log"],
+        &["sync"],
+        &["config"],
+        &["config", "get", "start_tokens"],
+        &["redact", "notes.txt"],
+    ] {
+        machine.write("home/work/notes.txt", "Bread\n");
+        let said = machine.run(args);
+        assert!(has_line(&said), "{args:?}: {}", said.whole());
+        assert!(said.stderr.contains("defaults apply"), "{args:?}: {}", said.whole());
+        assert!(!said.stdout.contains("line 2"), "{args:?}: {}", said.whole());
+    }
+    for args in [&["config", "set", "start_tokens", "500"][..], &["config", "unset", "notice"]] {
+        let said = machine.run(args);
+        assert!(said.code == 5 && has_line(&said), "{args:?}: {}", said.whole());
+    }
+    machine.program("editor", "#!/bin/sh\nexit 0\n");
+    let editor = machine.path("bin/editor").display().to_string();
+    let said = machine.run_with(&["config", "edit"], &[("EDITOR", &editor)]);
+    assert!(said.code == 5 && has_line(&said), "{}", said.whole());
+    assert!(!said.stderr.contains(": :"), "{}", said.whole());
+}
+
+#[test]
+fn an_unknown_mode_is_reported_once_and_not_to_a_status_line() {
+    let (machine, _) = bakery();
+    let machine = machine.with("THROUGHLINE", "blah");
+    let said = machine.run(&["list"]);
+    assert_eq!(said.stderr.matches("THROUGHLINE is `blah`").count(), 1, "{}", said.whole());
+    assert_eq!(machine.run(&["statusline"]).stderr, "");
+}
+
+#[test]
+fn a_single_setting_is_read_and_changed_as_json_in_another_folder() {
+    let (machine, _) = bakery();
+    let unset = machine.run(&["config", "get", "llm", "--json"]);
+    assert_eq!((unset.code, unset.stdout.trim()), (1, "null"));
+    let set = machine.json(&["config", "set", "notice", "off", "--json"]);
+    assert_eq!((&set["key"], &set["value"]), (&"notice".into(), &"off".into()));
+    assert_eq!(machine.json(&["--json", "config", "get", "notice"]), "off");
+    let unset = machine.json(&["config", "unset", "notice", "--json"]);
+    assert!(unset["changed"] == true && unset["value"] != "off", "{unset}");
+    let would = machine.json(&["config", "set", "notice", "off", "--json", "--dry-run"]);
+    assert!(would["would"][0].as_str().unwrap().starts_with("set notice in "), "{would}");
+    machine.write("home/work/.throughline/config.toml", "start_tokens = 321\n");
+    machine.write("home/elsewhere/x", "");
+    let get = ["config", "-C", "../work", "get", "start_tokens"];
+    let mut command = machine.command(&get);
+    let output = command.current_dir(machine.path("home/elsewhere")).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "321\n", "{output:?}");
+    assert_eq!(machine.run(&["config", "--no-llm", "get", "notice"]).code, 2);
+}
+
+#[test]
+fn options_for_every_command_are_accepted_before_and_after_it() {
+    let (machine, id) = bakery();
+    for args in [&["list"][..], &["show", &id], &["search", "bread"], &["status"]] {
+        let before = machine.json(&[&["--json"], args].concat());
+        assert_eq!(before, machine.json(&[args, &["--json"]].concat()), "{args:?}");
+    }
+    let words = ["--json", "search", "--", "bread"];
+    assert_eq!(machine.json(&words)["hits"][0]["short"], id.as_str());
+    let none = machine.run(&["--json", "completions", "bash"]);
+    assert!(none.code == 2 && none.stderr.contains("--json"), "{}", none.whole());
+    machine.write("home/work/file", "");
+    let said = machine.run(&["-C", "file", "list"]);
+    assert!(said.code == 2 && said.stderr.contains("is no folder"), "{}", said.whole());
+}
+
+#[test]
+fn results_are_on_stdout_and_remarks_on_stderr() {
+    let (machine, _) = bakery();
+    for (args, code) in [
+        (&["list", "--kind", "fix"][..], 1),
+        (&["list", "--tag", "nosuch"], 1),
+        (&["list", "--since", "2020-01-01", "--until", "2020-12-31"], 1),
+        (&["list", "--path", "nosuch/"], 1),
+        (&["list", "--archived"], 0),
+        (&["search", "zeppelin"], 1),
+        (&["search", "--all", "zeppelin"], 1),
+        (&["blame", "nosuch.rs"], 1),
+        (&["fixes", "zeppelin"], 1),
+        (&["resume", "zeppelin"], 1),
+        (&["log"], 0),
+        (&["log", "--session", "9"], 1),
+        (&["log", "--since", "3d"], 1),
+        (&["why", "--session", "9"], 1),
+        (&["timeline", "--until", "2020-01-01"], 0),
+        (&["timeline", "--open"], 0),
+        (&["review"], 0),
+    ] {
+        let said = machine.run(args);
+        assert_eq!((said.code, &*said.stdout), (code, ""), "{args:?}\n{}", said.whole());
+        assert!(!said.stderr.is_empty(), "{args:?}");
+        let quiet = machine.run(&[args, &["-q"]].concat());
+        assert_eq!((quiet.code, quiet.stdout, quiet.stderr), (code, String::new(), String::new()));
+    }
+}
+
+#[test]
+fn quiet_commands_print_no_progress_and_no_sums() {
+    let machine = Machine::new();
+    let session = "22222222-2222-4222-8222-222222222222";
+    let path = format!("home/.claude/projects/-home-work/{session}.jsonl");
+    machine.transcript(&path, session, "2026-10-01");
+    for args in [
+        &["init", "--yes", "--no-register", "-q"][..],
+        &["sync", "-q"],
+        &["sync", "--rebuild", "-q"],
+        &["audit", "-q"],
+        &["share", "on", "-q"],
+        &["trust", "--yes", "-q"],
+        &["review", "--accept-all", "-q"],
+        &["config", "set", "start_tokens", "700", "-q"],
+    ] {
+        let said = machine.run(args);
+        assert_eq!((said.code, &*said.stdout, &*said.stderr), (0, "", ""), "{args:?}");
+    }
+    let all = machine.run(&["doctor"]);
+    let problems = machine.run(&["doctor", "-q"]);
+    assert!(all.stdout.contains("ok   ") && !problems.stdout.contains("ok   "), "{}", all.whole());
+    assert_eq!(all.code, problems.code);
+}
+
+/// Runs a command with its output on a full disk; returns the exit code and the error.
+fn on_full_disk(machine: &Machine, args: &[&str]) -> (Option<i32>, String) {
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let child = machine.command(args).stdout(full).stderr(Stdio::piped()).spawn().unwrap();
+    let output = child.wait_with_output().unwrap();
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn output_that_cannot_be_written_is_an_error() {
+    let (machine, id) = bakery();
+    for args in [
+        &["--help"][..],
+        &["--version"],
+        &["help", "search"],
+        &["list", "--help"],
+        &["list"],
+        &["show", &id, "--json"],
+        &["config", "get", "start_tokens"],
+        &["completions", "bash"],
+        &["man"],
+        &[],
+    ] {
+        let (code, stderr) = on_full_disk(&machine, args);
+        assert!(code == Some(1) && stderr.contains("space"), "{args:?}: {code:?} {stderr}");
+    }
+}
+
+#[test]
+fn colours_of_help_and_errors_are_as_they_are_asked_for() {
+    let machine = Machine::new();
+    for args in [
+        &["--color", "always", "--help"][..],
+        &["--color=always", "list", "--help"],
+        &["list", "--color", "always", "-h"],
+    ] {
+        assert!(machine.ok(args).contains("\u{1b}["), "{args:?}");
+    }
+    let said = machine.run(&["--color", "always", "searhc"]);
+    assert!(said.stderr.contains("\u{1b}["), "{}", said.whole());
+    let machine = machine.with("CLICOLOR_FORCE", "1");
+    for args in [&["--color", "never", "--help"][..], &["list", "--color=never", "--knd"]] {
+        let said = machine.run(args);
+        assert!(!said.whole().contains('\u{1b}'), "{args:?}: {}", said.whole());
+    }
+}
+
+/// Fields that each memory in JSON has.
+const FIELDS: [&str; 6] = ["id", "short", "kind", "title", "body", "created"];
+
+#[test]
+fn a_memory_has_the_same_fields_in_every_answer() {
+    let (machine, id) = bakery();
+    let listed = machine.json(&["list", "--json"])[0].clone();
+    assert!(FIELDS.iter().all(|field| !listed[field].is_null()), "{listed:#}");
+    let found = machine.json(&["search", "bread", "--json"])["hits"][0].clone();
+    let shown = machine.json(&["show", &id, "--json"])[0].clone();
+    let why = machine.json(&["why", &id, "--json"]);
+    for (name, other) in [("search", &found), ("show", &shown), ("why", &why)] {
+        for (field, value) in listed.as_object().unwrap() {
+            assert_eq!(&other[field], value, "{name}: {field}");
+        }
+    }
+    assert!(found["text"].is_null() && found["date"].is_null(), "{found:#}");
+    machine.receipt(&serde_json::json!({ "at": "2026-10-01T10:01:00Z", "event": "SessionStart",
+        "session": "s", "tokens": 40, "memories": [{ "id": listed["id"], "why": "", "score": 1.0 }] }));
+    for command in ["log", "why"] {
+        let given = machine.json(&[command, "--json"])[0]["memories"][0].clone();
+        for field in ["id", "short", "kind", "title"] {
+            assert_eq!(given[field], listed[field], "{command}: {given:#}");
+        }
+    }
+    let tried = machine.json(&["why", "how is bread baked?", "--json"]);
+    assert_eq!(tried["candidates"][0]["short"], listed["short"], "{tried:#}");
+    let gone = machine.json(&["forget", &id, "--json"])[0].clone();
+    let tombstone = machine.json(&["tombstones", "--json"])[0].clone();
+    for field in ["id", "short", "title"] {
+        assert_eq!((&gone[field], &tombstone[field]), (&listed[field], &listed[field]), "{field}");
+    }
+}
+
+#[test]
+fn a_turn_has_its_time_under_the_same_name_in_every_answer() {
+    let machine = learned();
+    let found = machine.json(&["search", "--turns", "floats", "--json"])["hits"][0].clone();
+    let shown = machine.json(&["show", found["short"].as_str().unwrap(), "--json"])[0].clone();
+    assert!(found["at"].is_string() && found["date"].is_null(), "{found:#}");
+    assert!(shown["at"].is_string() && shown["date"].is_null(), "{shown:#}");
+}
+
+#[test]
+fn every_command_with_a_date_accepts_the_same_forms() {
+    let (machine, _) = bakery();
+    let forms = [
+        "2026-10-01",
+        "2026-10-01T09:30:00Z",
+        "2026-10-01T11:30:00+02:00",
+        "last week",
+        "yesterday",
+        "3d",
+        "2w",
+        "12h",
+        "2 weeks ago",
+        "in March",
+        "monday",
+    ];
+    let commands: [&[&str]; 5] = [
+        &["search", "bread", "--since"],
+        &["list", "--since"],
+        &["timeline", "--since"],
+        &["log", "--since"],
+        &["purge", "--dry-run", "--before"],
+    ];
+    for args in commands {
+        for form in forms {
+            let said = machine.run(&[args, &[form]].concat());
+            assert!(matches!(said.code, 0 | 1), "{args:?} {form}: {}", said.whole());
+        }
+        let said = machine.run(&[args, &["soon"]].concat());
+        assert!(
+            said.code == 2 && said.stderr.contains("\"last week\""),
+            "{args:?}: {}",
+            said.whole()
+        );
+    }
+    // They mean the same as a filter in the text.
+    assert_eq!(
+        machine.json(&["search", "bread", "--since", "3d", "--json"])["hits"][0]["short"],
+        machine.json(&["search", "bread since:3d", "--json"])["hits"][0]["short"],
+    );
+    assert_eq!(machine.run(&["list", "--until", "3d"]).code, 1, "it was added today");
+    assert!(machine.ok(&["list", "--since", "2h"]).contains("Bread"));
+}
+
+#[test]
+fn options_that_contradict_each_other_are_refused() {
+    let (machine, _) = bakery();
+    for args in [
+        &["list", "--archived", "--all"][..],
+        &["list", "-q", "-v"],
+        &["-q", "list", "-v"],
+        &["search", "bread", "--since", "2026-12-01", "--until", "2025-01-01"],
+        &["list", "--since", "yesterday", "--until", "last week"],
+        &["list", "--pick", "--since", "3d"],
+    ] {
+        let said = machine.run(args);
+        assert!(said.code == 2 && said.stdout.is_empty(), "{args:?}: {}", said.whole());
+    }
+}
+
+#[test]
+fn an_unclear_id_names_the_memories_or_the_least_length() {
+    let (machine, _) = bakery();
+    let mut bytes = [1; 16];
+    let now = Timestamp::parse(crate::common::NOW).unwrap();
+    let short = MemoryId(bytes).short();
+    for title in ["Rolls are sweet", "Bagels are boiled"] {
+        bytes[2] += 1;
+        let memory = Memory::new(MemoryId(bytes), Kind::Fact, title, "It is so.", now);
+        let file = MemoryFile::new(memory).unwrap();
+        machine.write(&format!("home/work/.throughline/memories/{title}.md"), file.text());
+    }
+    for args in [&["show", &short][..], &["forget", &short], &["edit", &short, "--pin"]] {
+        let said = machine.run(args);
+        assert_eq!(said.code, 3, "{args:?}: {}", said.whole());
+        for title in ["Rolls are sweet", "Bagels are boiled"] {
+            assert!(said.stderr.contains(title), "{args:?}: {}", said.whole());
+        }
+    }
+    let said = machine.run(&["show", &short[3..]]);
+    assert!(said.code == 3 && said.stderr.contains("last 4 characters"), "{}", said.whole());
+    assert!(machine.ok(&["list"]).contains("Bagels are boiled"), "nothing was done");
+}
+
+#[test]
+fn help_suggests_topics_and_lists_kinds() {
+    let machine = Machine::new();
+    let said = machine.run(&["help", "searhc"]);
+    assert!(said.code == 2 && said.stderr.contains("'search'"), "{}", said.whole());
+    let said = machine.run(&["help", "config", "gte"]);
+    assert!(said.code == 2 && said.stderr.contains("'get'"), "{}", said.whole());
+    for command in ["list", "search", "add", "edit"] {
+        for help in ["-h", "--help"] {
+            let text =
+                machine.ok(&[command, help]).split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(
+                text.contains("failed-approach, task, session, synthesis"),
+                "{command}: {text}"
+            );
+        }
+    }
+    let help = machine.ok(&["--help"]);
+    for name in ["VISUAL", "CLICOLOR,", "CLICOLOR_FORCE", "NO_PAGER", "TZ", "CI,"] {
+        assert!(help.contains(name), "{name}: {help}");
+    }
+}
+
+#[test]
+fn a_shell_completes_sessions_tags_and_values() {
+    let machine = learned();
+    machine.ok(&["add", "Bread is baked in the oven", "-t", "baking"]);
+    let complete = |words: &[&str]| {
+        let args = [&["--", "throughline"], words].concat();
+        machine.run_with(&args, &[("THROUGHLINE_COMPLETE", "fish")]).stdout
+    };
+    for command in ["search", "purge", "log", "why"] {
+        assert!(complete(&[command, "--session", ""]).contains("11111111"), "{command}");
+    }
+    for command in [&["list", "--tag"][..], &["search", "-t"], &["add", "x", "--tag"]] {
+        assert!(complete(&[command, &[""]].concat()).contains("baking"), "{command:?}");
+    }
+    assert_eq!(complete(&["list", "--kind", "dec"]).split_whitespace().next(), Some("decision"));
+    let notice = complete(&["config", "set", "notice", ""]);
+    assert!(["off", "first", "each"].iter().all(|value| notice.contains(value)), "{notice}");
+    let review = complete(&["config", "set", "review", ""]);
+    assert!(review.contains("true") && review.contains("false"), "{review}");
+    assert!(complete(&["config", "set", "redact.private.email", ""]).contains("mask"));
+}
+
+#[test]
+fn nothing_is_wider_than_a_narrow_terminal() {
+    let (machine, id) = bakery();
+    let title = "\u{5bff}\u{53f8}".repeat(24);
+    machine.ok(&["add", &title]);
+    let width =
+        |line: &str| -> usize { line.chars().map(|c| if c >= '\u{2e80}' { 2 } else { 1 }).sum() };
+    for args in [
+        &["--help"][..],
+        &["list", "--help"],
+        &["list"],
+        &["show", &id],
+        &["search", "bread"],
+        &["status"],
+        &["timeline"],
+        &["list", "--knd"],
+        &["list", "--tag", "nosuch"],
+        &["show", "zzzzzz"],
+        &[],
+    ] {
+        let shown = strip(&machine.on_screen(&[args, &["--no-pager"]].concat(), 40));
+        for line in shown.lines() {
+            // A single word, with its label, may be longer.
+            let is_word = line.split_whitespace().count() <= 2;
+            assert!(width(line.trim_end()) <= 40 || is_word, "{args:?}: {line:?}\n{shown}");
+        }
+    }
+    let listed = strip(&machine.on_screen(&["config", "--no-pager"], 40));
+    let long: Vec<&str> = listed.lines().filter(|line| width(line) > 40).collect();
+    assert!(long.iter().all(|line| line.split_whitespace().count() <= 2), "{long:?}");
+}
+
+#[test]
+fn output_in_a_pipe_is_not_truncated() {
+    let machine = learned();
+    let title = format!("Bread is {} baked in the oven of the harbour", "very ".repeat(20));
+    machine.ok(&["add", &title]);
+    for args in [&["timeline"][..], &[]] {
+        let said = machine.ok(args);
+        assert!(said.contains("oven of the harbour"), "{args:?}: {said}");
+    }
+    let json: Value = machine.json(&["timeline", "--json"]);
+    assert!(json.to_string().contains("oven of the harbour"));
+}
