@@ -140,7 +140,7 @@ fn results_are_on_stdout_and_remarks_on_stderr() {
         (&["list", "--tag", "nosuch"], 1),
         (&["list", "--since", "2020-01-01", "--until", "2020-12-31"], 1),
         (&["list", "--path", "nosuch/"], 1),
-        (&["list", "--archived"], 0),
+        (&["list", "--forgotten"], 0),
         (&["search", "zeppelin"], 1),
         (&["search", "--all", "zeppelin"], 1),
         (&["blame", "nosuch.rs"], 1),
@@ -172,7 +172,7 @@ fn quiet_commands_print_no_progress_and_no_sums() {
         &["init", "--yes", "--no-register", "-q"][..],
         &["sync", "-q"],
         &["sync", "--rebuild", "-q"],
-        &["audit", "-q"],
+        &["doctor", "--secrets", "-q"],
         &["share", "on", "-q"],
         &["trust", "--yes", "-q"],
         &["review", "--accept-all", "-q"],
@@ -263,7 +263,7 @@ fn a_memory_has_the_same_fields_in_every_answer() {
     let tried = machine.json(&["why", "how is bread baked?", "--json"]);
     assert_eq!(tried["candidates"][0]["short"], listed["short"], "{tried:#}");
     let gone = machine.json(&["forget", &id, "--json"])[0].clone();
-    let tombstone = machine.json(&["tombstones", "--json"])[0].clone();
+    let tombstone = machine.json(&["list", "--forgotten", "--json"])[0].clone();
     for field in ["id", "short", "title"] {
         assert_eq!((&gone[field], &tombstone[field]), (&listed[field], &listed[field]), "{field}");
     }
@@ -326,7 +326,7 @@ fn every_command_with_a_date_accepts_the_same_forms() {
 fn options_that_contradict_each_other_are_refused() {
     let (machine, _) = bakery();
     for args in [
-        &["list", "--archived", "--all"][..],
+        &["list", "--forgotten", "--all"][..],
         &["list", "-q", "-v"],
         &["-q", "list", "-v"],
         &["search", "bread", "--since", "2026-12-01", "--until", "2025-01-01"],
@@ -380,7 +380,7 @@ fn help_suggests_topics_and_lists_kinds() {
         }
     }
     let help = machine.ok(&["--help"]);
-    for name in ["VISUAL", "CLICOLOR,", "CLICOLOR_FORCE", "NO_PAGER", "TZ", "CI,"] {
+    for name in ["VISUAL", "CLICOLOR", "CLICOLOR_FORCE", "NO_PAGER", "TZ", "CI,"] {
         assert!(help.contains(name), "{name}: {help}");
     }
 }

@@ -118,7 +118,7 @@ fn install_writes_the_file_of_a_service_and_starts_nothing() {
     assert!(machine.ok(&["watch", "install"]).starts_with("Unchanged: "));
     // A file that was changed is replaced only if the user agrees.
     machine.write(unit, "mine\n");
-    assert_eq!(machine.run(&["watch", "install"]).code, 2);
+    assert_eq!(machine.run(&["watch", "install"]).code, 11);
     assert_eq!(machine.read(unit), "mine\n");
     assert_eq!(machine.json(&["watch", "install", "--yes", "--json"])["changed"], true);
     assert_eq!(machine.read(unit), text);
