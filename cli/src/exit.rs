@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_page_tells_each_code() {
+    fn the_page_lists_each_exit_code() {
         let page = include_str!("../../docs/usage.md");
         let (_, table) = page.split_once("| code | meaning |\n|--|--|\n").unwrap();
         let (table, _) = table.split_once("\n\n").unwrap();

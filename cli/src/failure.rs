@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_went_away_is_no_reason_to_tell() {
+    fn a_broken_pipe_is_not_reported() {
         let failure = Failure::broken_pipe().during("nothing was learned yet");
         assert_eq!((failure.code, &*failure.message, failure.causes.len()), (exit::OK, "", 0));
         let failure = Failure::new("no space is left").during("nothing was learned yet");

@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_files_are_told_by_their_place_and_name() {
+    fn memory_files_are_recognised_by_folder_and_name() {
         for (path, expected) in [
             (".throughline/memories/a.md", true),
             (".throughline/memories/area/a.MD", true),

@@ -69,7 +69,7 @@ pub fn exit(error: clap::Error) -> ! {
         let _ = writeln!(anstream::stderr().lock(), "{renamed}");
         std::process::exit(exit::USAGE.into());
     }
-    let error = told(error);
+    let error = with_close_suggestions(error);
     let mut text = error.render().ansi().to_string();
     if error.kind() == ErrorKind::DisplayVersion
         && let Some(changelog) = changelog()
@@ -116,7 +116,7 @@ fn show(text: &str, is_help: bool) -> Result {
 
 /// Removes suggestions unlike the typed word. If a word begins with a dash, the message contains the whole word
 /// instead of its first letter, which clap treats as an option.
-fn told(mut error: clap::Error) -> clap::Error {
+fn with_close_suggestions(mut error: clap::Error) -> clap::Error {
     suggest_topic(&mut error);
     keep_alike(&mut error, ContextKind::InvalidSubcommand, ContextKind::SuggestedSubcommand);
     keep_alike(&mut error, ContextKind::InvalidArg, ContextKind::SuggestedArg);

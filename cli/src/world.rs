@@ -149,7 +149,7 @@ impl World {
             let failure = Failure::new(format!("{} is not set up", self.cwd.display()))
                 .code(exit::NOT_SET_UP);
             if let Some(moved) = moved.first() {
-                let told = moved.told();
+                let told = moved.description();
                 failure.hint(format!("It may have been moved: {told}. Otherwise run `throughline init`."))
             } else if store {
                 failure.hint(

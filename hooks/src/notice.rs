@@ -102,7 +102,7 @@ pub fn of_secrets(hook: &Hook) -> Option<String> {
         return None;
     }
     mark_announced(hook, &hook.state.secret_notice, &hook.state.secret_notice_told)?;
-    let told = SecretNotice::announced(&hook.state)?.told()?;
+    let told = SecretNotice::announced(&hook.state)?.message()?;
     Some(format!("Throughline: {told}."))
 }
 
@@ -115,7 +115,7 @@ pub fn of_claims(hook: &Hook) -> Vec<String> {
     let homes = [hook.dirs.project(hook.tree.project), hook.dirs.user_dir()];
     let announce = |home: &ProjectDir| {
         mark_announced(hook, &home.claim_notice, &home.claim_notice_told)?;
-        let told = ClaimNotice::read(&home.claim_notice_told)?.told()?;
+        let told = ClaimNotice::read(&home.claim_notice_told)?.message()?;
         Some(format!("Throughline: {told}."))
     };
     homes.iter().filter_map(announce).collect()

@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_where_the_operating_system_says() {
+    fn the_path_is_that_of_the_current_executable() {
         assert_eq!(path(), std::env::current_exe().ok());
     }
 

@@ -4,7 +4,7 @@
 
 use std::cell::Cell;
 
-use memory_store_base::prompt::{is_machine_made, said};
+use memory_store_base::prompt::{is_machine_made, user_text};
 use memory_store_recall::passages::MEMORIES_ENOUGH;
 
 use crate::event::{EventKind, PromptEvent};
@@ -35,7 +35,7 @@ pub fn answer(hook: &Hook) -> HookOutput {
     let Some(mut session) = hook.session() else { return HookOutput::default() };
     let recall = hook.recall();
     let settings = recall.settings();
-    let asked = said(&prompt.text);
+    let asked = user_text(&prompt.text);
     // Searched before anything is claimed, while the hard limit still applies.
     let (mut hits, mut quoted) = (Vec::new(), Vec::new());
     if !hook.deadline.has_passed() {

@@ -114,7 +114,7 @@ pub fn with_prompt(hook: &Hook, recall: &Recall, session: &mut HookSession) -> I
     let budget_tokens = match session.pending() {
         None => return Injection::default(),
         // Not yet, or there is nobody to wait for: the prompt after this one asks again.
-        Some(PendingChanges::Late(awaited)) if !is_told(hook, awaited, is_running) => {
+        Some(PendingChanges::Late(awaited)) if !wait_for_handoff(hook, awaited, is_running) => {
             return Injection::default();
         }
         Some(PendingChanges::Late(_)) => LATE_TOKENS,
@@ -150,7 +150,7 @@ fn files_came(hook: &Hook) -> bool {
 
 /// Waits a moment for the processor to write the handoff, as long as `is_of_use` returns true; returns whether it is
 /// written.
-fn is_told(hook: &Hook, awaited: u64, is_of_use: impl Fn(&ProjectDir) -> bool) -> bool {
+fn wait_for_handoff(hook: &Hook, awaited: u64, is_of_use: impl Fn(&ProjectDir) -> bool) -> bool {
     let project = hook.dirs.project(hook.tree.project);
     loop {
         // A shorter inbox is a new one: the old one was processed.
@@ -176,7 +176,7 @@ enum StartOccasion {
 /// The block of a new session.
 fn fresh(hook: &Hook, session: &mut HookSession, awaited: Option<u64>) -> HookOutput {
     // It was started a moment ago and may not have come to its lock yet.
-    let late = awaited.filter(|&awaited| !is_told(hook, awaited, |_| true));
+    let late = awaited.filter(|&awaited| !wait_for_handoff(hook, awaited, |_| true));
     let recall = Recall::open(&hook.dirs, &hook.tree, None);
     notice::expect_injection(hook, session, recall.settings().notice);
     hook.note_files(&recall);

@@ -16,14 +16,14 @@ use memory_store::{Kind, Memory, MemoryId, Timestamp};
 use serde_json::{Value, json};
 
 in_each_search_mode! {
-    what_is_from_the_repository_is_labelled_and_held_as_soon_as_the_user_says_so,
+    a_memory_from_the_repository_is_labelled_and_withheld_as_soon_as_the_user_requires_a_review,
     a_prompt_that_goes_on_is_helped_by_the_one_before_whose_text_is_kept_nowhere,
     a_clear_ends_what_prompts_were_about,
     a_prompt_gives_what_helps_once_and_without_its_text_in_the_receipt,
-    nothing_is_said_where_nothing_helps,
+    a_hook_prints_nothing_if_no_memory_helps,
     prompts_that_nobody_typed_bring_nothing,
     the_first_prompt_brings_the_block_if_session_start_never_came,
-    an_error_without_a_fix_brings_what_was_said_of_it_in_another_session,
+    an_error_without_a_fix_brings_a_passage_of_another_session,
     a_prompt_that_no_memory_answers_brings_passages_of_other_sessions,
     reading_mode_recalls_and_writes_nothing,
 }
@@ -34,7 +34,7 @@ fn short(number: usize) -> String {
     memories()[number - 1].id.short()
 }
 
-fn what_is_from_the_repository_is_labelled_and_held_as_soon_as_the_user_says_so(
+fn a_memory_from_the_repository_is_labelled_and_withheld_as_soon_as_the_user_requires_a_review(
     search: SearchMode,
 ) {
     let world = World::with_memories_in(search);
@@ -55,8 +55,8 @@ fn what_is_from_the_repository_is_labelled_and_held_as_soon_as_the_user_says_so(
 
     fs::create_dir_all(&world.dirs.config).unwrap();
     fs::write(world.dirs.config_file(), "pulled = \"reviewed\"\n").unwrap();
-    assert!(!world.start("c", "startup").said().contains(title));
-    assert!(!world.prompt("d", "never use f64 for money?").said().contains("integer cents"));
+    assert!(!world.start("c", "startup").stdout().contains(title));
+    assert!(!world.prompt("d", "never use f64 for money?").stdout().contains("integer cents"));
 }
 
 /// Checks that a receipt's ranges match the memories in the text for the model.
@@ -99,7 +99,7 @@ fn a_session_start_gives_where_the_work_was_left_and_wishes() {
     assert_eq!(receipts[0].get("query"), None);
     check_receipt(&receipts[0], "SessionStart", &text);
     // A prompt does not repeat the start block.
-    assert_eq!(world.prompt("s", "Should money be f64 or integer cents?").said(), "");
+    assert_eq!(world.prompt("s", "Should money be f64 or integer cents?").stdout(), "");
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn asked_about_staging(search: SearchMode) -> World {
     let one = Settings { prompt_memories: 1, ..Settings::default() };
     world.publish(&memories, &one);
     let first = world.prompt("s", "How do we deploy to staging?");
-    assert!(first.said().contains("ship-staging"), "{first:?}");
+    assert!(first.stdout().contains("ship-staging"), "{first:?}");
     world
 }
 
@@ -135,8 +135,8 @@ fn a_prompt_that_goes_on_is_helped_by_the_one_before_whose_text_is_kept_nowhere(
     search: SearchMode,
 ) {
     let world = asked_about_staging(search);
-    assert!(world.prompt("other", "and production?").said().contains("caches nothing"));
-    assert!(world.prompt("s", "and production?").said().contains("ship-prod"));
+    assert!(world.prompt("other", "and production?").stdout().contains("caches nothing"));
+    assert!(world.prompt("s", "and production?").stdout().contains("ship-prod"));
     let why = world.receipts().pop().unwrap()["memories"][0]["why"].clone();
     assert_eq!(why, "words: product, and the prompt before");
     let kept = fs::read_to_string(world.state().session("s", None)).unwrap();
@@ -147,7 +147,7 @@ fn a_prompt_that_goes_on_is_helped_by_the_one_before_whose_text_is_kept_nowhere(
 fn a_clear_ends_what_prompts_were_about(search: SearchMode) {
     let world = asked_about_staging(search);
     world.start("s", "clear");
-    assert!(world.prompt("s", "and production?").said().contains("caches nothing"));
+    assert!(world.prompt("s", "and production?").stdout().contains("caches nothing"));
 }
 
 fn a_prompt_gives_what_helps_once_and_without_its_text_in_the_receipt(search: SearchMode) {
@@ -162,40 +162,40 @@ fn a_prompt_gives_what_helps_once_and_without_its_text_in_the_receipt(search: Se
     assert_eq!(receipts[1]["query"]["len"], QUESTION.len());
     assert_eq!(receipts[1]["query"]["hash"].as_str().unwrap().len(), 16);
     assert!(!receipts[1].to_string().contains("archived"));
-    assert_eq!(world.prompt("s", QUESTION).said(), "", "it was given");
-    assert!(world.prompt("other", QUESTION).said().contains("auditors"));
+    assert_eq!(world.prompt("s", QUESTION).stdout(), "", "it was given");
+    assert!(world.prompt("other", QUESTION).stdout().contains("auditors"));
     let notes = world.notes();
     assert_eq!(notes.len(), 3);
     assert_eq!(notes[0]["event"], "UserPromptSubmit");
     assert!(!notes[0].to_string().contains("Postgres"), "notes hold no text");
 }
 
-fn nothing_is_said_where_nothing_helps(search: SearchMode) {
+fn a_hook_prints_nothing_if_no_memory_helps(search: SearchMode) {
     let world = World::with_memories_in(search);
     world.start("s", "startup");
     for prompt in ["thanks!", "What is the capital of France?", "ok", "continue"] {
-        assert_eq!(world.prompt("s", prompt).said(), "", "{prompt}");
+        assert_eq!(world.prompt("s", prompt).stdout(), "", "{prompt}");
     }
-    assert_eq!(world.read("s", "src/unknown.rs").said(), "");
-    assert_eq!(world.read("s", "../elsewhere.rs").said(), "");
-    assert_eq!(world.fail("s", "ls nowhere", "Exit code 2\nls: nowhere: not here").said(), "");
+    assert_eq!(world.read("s", "src/unknown.rs").stdout(), "");
+    assert_eq!(world.read("s", "../elsewhere.rs").stdout(), "");
+    assert_eq!(world.fail("s", "ls nowhere", "Exit code 2\nls: nowhere: not here").stdout(), "");
 }
 
 fn prompts_that_nobody_typed_bring_nothing(search: SearchMode) {
     let world = World::with_memories_in(search);
     let machine = format!("<task-notification>{QUESTION}</task-notification>");
-    assert_eq!(world.prompt("s", &machine).said(), "");
+    assert_eq!(world.prompt("s", &machine).stdout(), "");
     for more in [
         json!({"prompt": QUESTION, "source": "system"}),
         json!({"prompt": QUESTION, "source": "loop_wakeup"}),
         json!({"prompt": QUESTION, "agent_id": "a"}),
         json!({"prompt": format!("<private>{QUESTION}</private>"), "session_id": "private"}),
     ] {
-        let said = world.run(PROMPT, &world.payload("UserPromptSubmit", "s", more)).said();
+        let said = world.run(PROMPT, &world.payload("UserPromptSubmit", "s", more)).stdout();
         assert!(!said.contains("auditors"), "{said}");
     }
     let sdk = world.payload("UserPromptSubmit", "s2", json!({"prompt": QUESTION, "source": "sdk"}));
-    assert!(world.run(PROMPT, &sdk).said().contains("auditors"));
+    assert!(world.run(PROMPT, &sdk).stdout().contains("auditors"));
 }
 
 fn the_first_prompt_brings_the_block_if_session_start_never_came(search: SearchMode) {
@@ -206,7 +206,7 @@ fn the_first_prompt_brings_the_block_if_session_start_never_came(search: SearchM
     assert_eq!(receipts.len(), 1);
     assert_eq!(receipts[0]["memories"].as_array().unwrap().len(), 2);
     check_receipt(&receipts[0], "UserPromptSubmit", &text);
-    assert_eq!(world.start("s", "startup").said(), "", "not twice");
+    assert_eq!(world.start("s", "startup").stdout(), "", "not twice");
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn a_resume_prints_the_same_bytes_and_the_next_prompt_what_changed() {
     world.leave("Add refunds", 0);
     let first = world.start("s", "startup").context("SessionStart");
     assert_eq!(world.start("s", "resume").context("SessionStart"), first);
-    assert_eq!(world.prompt("s", "thanks!").said(), "", "nothing changed");
+    assert_eq!(world.prompt("s", "thanks!").stdout(), "", "nothing changed");
     // Another session has worked since, and there is a new wish.
     world.leave("Rename the ledger", 0);
     let mut wish = memories().remove(0);
@@ -228,7 +228,7 @@ fn a_resume_prints_the_same_bytes_and_the_next_prompt_what_changed() {
     assert!(changed.contains("Rename the ledger") && changed.contains("Use tabs"), "{changed}");
     assert!(!changed.contains("Never use f64"), "{changed}");
     assert!(changed.chars().count() <= 400, "at most 100 tokens: {changed}");
-    assert_eq!(world.prompt("s", "thanks!").said(), "", "once");
+    assert_eq!(world.prompt("s", "thanks!").stdout(), "", "once");
 }
 
 #[test]
@@ -264,10 +264,10 @@ fn a_fork_has_seen_what_its_parent_saw_and_a_clear_has_seen_nothing() {
     let block = world.start("parent", "startup").context("SessionStart");
     world.prompt("parent", QUESTION);
     assert_eq!(world.start("child", "fork").context("SessionStart"), block);
-    assert_eq!(world.prompt("child", QUESTION).said(), "");
+    assert_eq!(world.prompt("child", QUESTION).stdout(), "");
     assert_eq!(world.start("old-client", "resume").context("SessionStart"), block);
     assert_eq!(world.start("child", "clear").context("SessionStart"), block);
-    assert!(world.prompt("child", QUESTION).said().contains("auditors"));
+    assert!(world.prompt("child", QUESTION).stdout().contains("auditors"));
 }
 
 #[test]
@@ -276,7 +276,7 @@ fn a_touched_file_brings_what_is_known_about_it_once_per_session_and_subagent() 
     let text = world.read("s", "src/rounding.rs").context("PostToolUse");
     assert!(text.contains("edits there are lost"), "{text}");
     check_receipt(&world.receipts()[0], "PostToolUse", &text);
-    assert_eq!(world.read("s", "src/rounding.rs").said(), "");
+    assert_eq!(world.read("s", "src/rounding.rs").stdout(), "");
     let edit = json!({
         "agent_id": "a1",
         "agent_type": "Explore",
@@ -284,8 +284,8 @@ fn a_touched_file_brings_what_is_known_about_it_once_per_session_and_subagent() 
         "tool_input": {"file_path": world.root.join("src/rounding.rs"), "old_string": "a", "new_string": "b"},
     });
     let edit = world.payload("PostToolUse", "s", edit);
-    assert!(world.run(TOOL, &edit).said().contains("edits there are lost"));
-    assert_eq!(world.run(TOOL, &edit).said(), "");
+    assert!(world.run(TOOL, &edit).stdout().contains("edits there are lost"));
+    assert_eq!(world.run(TOOL, &edit).stdout(), "");
     assert_eq!(world.receipts()[1]["agent"], "a1");
     assert_eq!(world.notes().len(), 0, "reading leaves no note");
 }
@@ -296,17 +296,17 @@ fn a_failed_command_brings_the_fix_and_commands_leave_notes() {
     let text = world.fail("s", "cargo test", ERROR).context("PostToolUseFailure");
     assert!(text.contains("i64::from"), "{text}");
     check_receipt(&world.receipts()[0], "PostToolUseFailure", &text);
-    assert_eq!(world.fail("s", "cargo test", ERROR).said(), "");
+    assert_eq!(world.fail("s", "cargo test", ERROR).stdout(), "");
     let interrupted = json!({
         "tool_name": "Bash", "tool_input": {"command": "cargo test"}, "error": ERROR, "is_interrupt": true,
     });
     let payload = world.payload("PostToolUseFailure", "s2", interrupted);
-    assert_eq!(world.run(TOOL, &payload).said(), "");
+    assert_eq!(world.run(TOOL, &payload).stdout(), "");
     let passed = json!({
         "tool_name": "Bash", "tool_use_id": "toolu_9", "duration_ms": 270,
         "tool_input": {"command": "cargo test"}, "tool_response": {"stdout": "ok"},
     });
-    assert_eq!(world.run(TOOL, &world.payload("PostToolUse", "s", passed)).said(), "");
+    assert_eq!(world.run(TOOL, &world.payload("PostToolUse", "s", passed)).stdout(), "");
     let notes = world.notes();
     assert_eq!(notes.len(), 3);
     assert_eq!(notes[2]["tool_use"], "toolu_9");
@@ -314,7 +314,7 @@ fn a_failed_command_brings_the_fix_and_commands_leave_notes() {
     assert_eq!(notes[0]["event"], "PostToolUseFailure");
 }
 
-fn an_error_without_a_fix_brings_what_was_said_of_it_in_another_session(search: SearchMode) {
+fn an_error_without_a_fix_brings_a_passage_of_another_session(search: SearchMode) {
     let error = "Exit code 1\nerror: quota probe refused the ledger shard";
     let turn = |session: &str, number, text: &str| Passage {
         session: session.into(),
@@ -339,8 +339,8 @@ fn an_error_without_a_fix_brings_what_was_said_of_it_in_another_session(search: 
     assert!(text.contains("[session, older turn 4] 2026-09-21: The quota probe"), "{text}");
     assert!(!text.contains("Please go on") && !text.contains("very session"), "{text}");
     assert_eq!(world.receipts()[0]["memories"][0]["why"], "the same error came up");
-    assert_eq!(world.fail("s", "make check", error).said(), "", "once is enough");
-    assert_eq!(world.fail("s", "make check", "Exit code 1\nerror: quota reset").said(), "");
+    assert_eq!(world.fail("s", "make check", error).stdout(), "", "once is enough");
+    assert_eq!(world.fail("s", "make check", "Exit code 1\nerror: quota reset").stdout(), "");
     let known = world.fail("s", "cargo test", ERROR).context("PostToolUseFailure");
     assert!(!known.contains("said in turn"), "a memory of the error comes first: {known}");
 
@@ -355,7 +355,7 @@ fn an_error_without_a_fix_brings_what_was_said_of_it_in_another_session(search: 
         receipt["memories"].as_array().unwrap().iter().map(|given| &given["why"]).collect();
     assert!(whys.contains(&&json!("given before")), "{receipt}");
     world.publish_with(&memories(), world.staged(true, []), &Settings::default());
-    let again = world.start("t", "compact").said();
+    let again = world.start("t", "compact").stdout();
     assert!(!again.contains("The quota probe refused since"), "{again}");
 }
 
@@ -414,26 +414,26 @@ fn a_prompt_that_no_memory_answers_brings_passages_of_other_sessions(search: Sea
         "{text}"
     );
     assert!(memory_store::recall::render::tokens(&text) <= 300, "{text}");
-    let again = world.prompt("s", question).said();
+    let again = world.prompt("s", question).stdout();
     assert!(!again.contains("listens on port 7391"), "none comes twice: {again}");
-    assert_eq!(world.prompt("s", "commit this").said(), "");
-    assert_eq!(world.prompt("s", "looks good, thanks").said(), "");
+    assert_eq!(world.prompt("s", "commit this").stdout(), "");
+    assert_eq!(world.prompt("s", "looks good, thanks").stdout(), "");
 }
 
 #[test]
 fn a_subagent_has_no_start_block() {
     let world = World::with_memories();
     let payload = world.payload("SessionStart", "s", json!({"source": "startup", "agent_id": "a"}));
-    assert_eq!(world.run(SESSION_START, &payload).said(), "");
+    assert_eq!(world.run(SESSION_START, &payload).stdout(), "");
 }
 
 fn reading_mode_recalls_and_writes_nothing(search: SearchMode) {
     let world = World::with_memories_in(search).with("CLAUDE_CODE_REMOTE", "true");
     let before = files(&world.state());
-    assert!(world.start("s", "startup").said().contains("Never use f64"));
-    assert!(world.prompt("s", QUESTION).said().contains("auditors"));
-    assert!(world.fail("s", "cargo test", ERROR).said().contains("i64::from"));
-    assert_eq!(world.read("s", "src/rounding.rs").said(), "", "it would come with each touch");
+    assert!(world.start("s", "startup").stdout().contains("Never use f64"));
+    assert!(world.prompt("s", QUESTION).stdout().contains("auditors"));
+    assert!(world.fail("s", "cargo test", ERROR).stdout().contains("i64::from"));
+    assert_eq!(world.read("s", "src/rounding.rs").stdout(), "", "it would come with each touch");
     assert_eq!(files(&world.state()), before);
 }
 
@@ -492,7 +492,7 @@ fn of_many_hooks_at_once_one_gives() {
     };
     let texts: Vec<String> = std::thread::scope(|scope| {
         let runs: Vec<_> =
-            (0..12).map(|_| scope.spawn(|| world.run(TOOL, &payload("Read")).said())).collect();
+            (0..12).map(|_| scope.spawn(|| world.run(TOOL, &payload("Read")).stdout())).collect();
         runs.into_iter().map(|run| run.join().unwrap()).collect()
     });
     assert_eq!(texts.iter().filter(|text| !text.is_empty()).count(), 1);
@@ -505,9 +505,9 @@ fn a_session_that_left_its_project_is_still_one_of_it() {
     let project = world.root.to_string_lossy().into_owned();
     let elsewhere = json!({"prompt": QUESTION, "cwd": "/"});
     let payload = world.payload("UserPromptSubmit", "s", elsewhere);
-    assert_eq!(world.run(PROMPT, &payload).said(), "");
+    assert_eq!(world.run(PROMPT, &payload).stdout(), "");
     let world = world.with("CLAUDE_PROJECT_DIR", &project);
-    assert!(world.run(PROMPT, &payload).said().contains("auditors"));
+    assert!(world.run(PROMPT, &payload).stdout().contains("auditors"));
 }
 
 #[test]
@@ -535,12 +535,12 @@ fn a_file_is_known_by_every_spelling_of_its_path() {
         let session = format!("s{number}");
         let more = json!({"tool_name": "Read", "tool_input": {"file_path": spelling}});
         let ran = world.run(TOOL, &world.payload("PostToolUse", &session, more));
-        assert!(ran.said().contains("generated by build.rs"), "{spelling}");
+        assert!(ran.stdout().contains("generated by build.rs"), "{spelling}");
     }
 }
 
 #[test]
-fn what_the_start_block_said_comes_with_no_file_and_no_error() {
+fn memories_in_the_start_block_are_not_repeated_for_a_file_or_an_error() {
     let world = World::trusted();
     let mut memories = memories();
     for number in [2, 3] {
@@ -550,10 +550,10 @@ fn what_the_start_block_said_comes_with_no_file_and_no_error() {
     world.publish_started(&memories, &stored);
     let text = world.start("s", "startup").context("SessionStart");
     assert!(text.contains("generated by build.rs") && text.contains("i64::from"), "{text}");
-    assert_eq!(world.read("s", "src/rounding.rs").said(), "");
-    assert_eq!(world.fail("s", "cargo test", ERROR).said(), "");
-    assert!(world.read("other", "src/rounding.rs").said().contains("generated by build.rs"));
-    assert!(world.fail("other", "cargo test", ERROR).said().contains("i64::from"));
+    assert_eq!(world.read("s", "src/rounding.rs").stdout(), "");
+    assert_eq!(world.fail("s", "cargo test", ERROR).stdout(), "");
+    assert!(world.read("other", "src/rounding.rs").stdout().contains("generated by build.rs"));
+    assert!(world.fail("other", "cargo test", ERROR).stdout().contains("i64::from"));
 }
 
 #[test]
@@ -566,7 +566,7 @@ fn a_change_by_claude_that_waits_is_announced_once() {
         fs::write(&home.claim_notice, serde_json::to_vec(&notice).unwrap()).unwrap();
         let start = |session: &str| {
             let payload = world.payload("SessionStart", session, json!({"source": "startup"}));
-            world.run(SESSION_START, &payload).said()
+            world.run(SESSION_START, &payload).stdout()
         };
         let said = start("s1");
         assert!(said.contains("Claude asked to forget or replace"), "{said}");

@@ -94,9 +94,9 @@ fn fifty_megabytes() {
         let payload = &payloads.iter().find(|(owner, _)| *owner == hook).unwrap().1;
         let payload = str::from_utf8(payload).unwrap();
         let after = format!("{},\"tool_response\":\"{long}\"}}", &payload[..payload.len() - 1]);
-        check(&world.run(hook, after.as_bytes()).said());
+        check(&world.run(hook, after.as_bytes()).stdout());
         let before = format!("{{\"tool_response\":\"{long}\",{}", &payload[1..]);
-        check(&world.run(hook, before.as_bytes()).said());
+        check(&world.run(hook, before.as_bytes()).stdout());
     }
     // Numbers and brackets, which are scanned byte by byte.
     let dense = format!("{{\"tool_response\":[{}0]}}", "[1],".repeat((50 << 20) / 4));
@@ -112,7 +112,7 @@ fn a_long_response_does_not_hide_what_is_known() {
         "tool_input": {"file_path": world.root.join("src/rounding.rs")},
     });
     let payload = world.payload("PostToolUse", "s", more);
-    assert!(world.run(TOOL, &payload).said().contains("edits there are lost"));
+    assert!(world.run(TOOL, &payload).stdout().contains("edits there are lost"));
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn a_file_that_may_not_grow() {
     for (hook, payload) in payloads(&world, "s") {
         let mut command = world.command("/bin/sh");
         command.args(["-c", "ulimit -f 0 && exec \"$0\"", hook]);
-        check(&run(command.spawn().unwrap(), &payload).said());
+        check(&run(command.spawn().unwrap(), &payload).stdout());
     }
 }
 
@@ -186,7 +186,7 @@ fn closed_standard_streams() {
 fn a_missing_store_and_an_untrusted_one() {
     let missing = World::trusted();
     for (hook, payload) in payloads(&missing, "s") {
-        assert_eq!(missing.run(hook, &payload).said(), "", "{hook}");
+        assert_eq!(missing.run(hook, &payload).stdout(), "", "{hook}");
     }
 
     // A store from a repository, and even an index of it, but without trust.
@@ -198,8 +198,8 @@ fn a_missing_store_and_an_untrusted_one() {
     let mut told = Vec::new();
     for (hook, payload) in payloads(&untrusted, "s").into_iter().chain(payloads(&untrusted, "t")) {
         let ran = untrusted.run(hook, &payload);
-        assert!(!ran.said().contains("hookSpecificOutput"), "{hook}");
-        told.extend(Some(ran.said()).filter(|said| !said.is_empty()));
+        assert!(!ran.stdout().contains("hookSpecificOutput"), "{hook}");
+        told.extend(Some(ran.stdout()).filter(|said| !said.is_empty()));
     }
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(told[0].contains("not trusted") && told[0].contains("throughline trust"), "{told:?}");
@@ -214,7 +214,7 @@ fn another_folder_at_the_path_is_silent_and_announced_once() {
     let record = world.dirs.by_path(&world.root);
     let seal = TreeFingerprint::of(&world.root).unwrap();
     fs::write(&record, format!("{}{seal}\n", fs::read_to_string(&record).unwrap())).unwrap();
-    assert!(world.run(SESSION_START, &start).said().contains("throughline-memory"));
+    assert!(world.run(SESSION_START, &start).stdout().contains("throughline-memory"));
 
     // The same store in another folder.
     let aside = world.home().join("aside");
@@ -234,7 +234,7 @@ fn another_folder_at_the_path_is_silent_and_announced_once() {
         why: "for a test".to_owned(),
     };
     fs::write(&world.state().untrusted_tree, strange.text()).unwrap();
-    let said = world.run(SESSION_START, &start).said();
+    let said = world.run(SESSION_START, &start).stdout();
     assert!(said.contains("is not the folder that was vouched for: for a test"), "{said}");
     assert!(said.contains("systemMessage") && !said.contains("throughline-memory"), "{said}");
     for (hook, payload) in payloads(&world, "u") {
@@ -244,7 +244,7 @@ fn another_folder_at_the_path_is_silent_and_announced_once() {
     fs::rename(&aside, &world.root).unwrap();
     let left = world.home().join("other/.throughline");
     fs::rename(left, world.root.join(".throughline")).unwrap();
-    assert!(world.run(SESSION_START, &start).said().contains("throughline-memory"));
+    assert!(world.run(SESSION_START, &start).stdout().contains("throughline-memory"));
 }
 
 #[test]
@@ -253,7 +253,7 @@ fn no_home_at_all() {
     for (hook, payload) in payloads(&world, "s") {
         let mut command = world.command(hook);
         command.env_remove("HOME");
-        assert_eq!(run(command.spawn().unwrap(), &payload).said(), "");
+        assert_eq!(run(command.spawn().unwrap(), &payload).stdout(), "");
     }
 }
 
@@ -289,7 +289,7 @@ impl Damaged {
         self.session += 1;
         let mut all = String::new();
         for (hook, payload) in payloads(&self.world, &format!("s{}", self.session)) {
-            let said = self.world.run(hook, &payload).said();
+            let said = self.world.run(hook, &payload).stdout();
             check(&said);
             all.push_str(&said);
         }
@@ -337,7 +337,7 @@ fn damaged_state() {
         fs::write(file, bytes).unwrap();
     }
     for (hook, payload) in payloads(&world, "s") {
-        check(&world.run(hook, &payload).said());
+        check(&world.run(hook, &payload).stdout());
     }
     // A folder where a file should be.
     let world = World::with_memories();
@@ -352,7 +352,7 @@ fn damaged_state() {
         fs::create_dir_all(folder).unwrap();
     }
     for (hook, payload) in payloads(&world, "s") {
-        check(&world.run(hook, &payload).said());
+        check(&world.run(hook, &payload).stdout());
     }
 }
 
@@ -374,7 +374,7 @@ fn what_cannot_be_claimed_is_given_at_the_start_only() {
     let run_capped = |hook: &str, payload: &[u8]| {
         let mut command = world.command("/bin/sh");
         command.args(["-c", "ulimit -f 0 && exec \"$0\"", hook]);
-        run(command.spawn().unwrap(), payload).said()
+        run(command.spawn().unwrap(), payload).stdout()
     };
     for (hook, payload) in asked_again(&world, "s") {
         assert_eq!(run_capped(hook, &payload), "", "{hook}");
@@ -384,7 +384,7 @@ fn what_cannot_be_claimed_is_given_at_the_start_only() {
     // With space on the disk it is injected once.
     let given = asked_again(&world, "s").into_iter();
     let given: Vec<bool> =
-        given.map(|(hook, payload)| !world.run(hook, &payload).said().is_empty()).collect();
+        given.map(|(hook, payload)| !world.run(hook, &payload).stdout().is_empty()).collect();
     assert_eq!(given, [true, false, false, true]);
 }
 
@@ -403,8 +403,8 @@ fn in_namespace(world: &World, mount: &str) -> bool {
             assert!(!can_mount(), "{hook}: {ran:?}");
             return false;
         }
-        check(&ran.said());
-        assert!(!is_silent || !ran.said().contains("throughline-memory"), "{hook}: {ran:?}");
+        check(&ran.stdout());
+        assert!(!is_silent || !ran.stdout().contains("throughline-memory"), "{hook}: {ran:?}");
     }
     true
 }
@@ -447,7 +447,7 @@ fn a_read_only_disk() {
     // Permissions have the same effect, except for root.
     fs::set_permissions(world.state().folder, fs::Permissions::from_mode(0o500)).unwrap();
     for (hook, payload) in payloads(&world, "s2") {
-        check(&world.run(hook, &payload).said());
+        check(&world.run(hook, &payload).stdout());
     }
     fs::set_permissions(world.state().folder, fs::Permissions::from_mode(0o700)).unwrap();
 }

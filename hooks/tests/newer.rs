@@ -33,7 +33,7 @@ fn files(world: &World) -> Vec<(PathBuf, Vec<u8>)> {
 }
 
 #[test]
-fn recall_goes_on_nothing_is_written_and_each_start_says_why() {
+fn with_a_newer_store_recall_works_nothing_is_written_and_each_start_reports_the_reason() {
     let world = newer(99);
     let before = files(&world);
     for session in ["a", "b"] {

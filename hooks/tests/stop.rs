@@ -42,7 +42,7 @@ impl Installed {
         copy_program(SESSION_START, &start);
         move |session| {
             let payload = world.payload("SessionStart", session, json!({"source": "startup"}));
-            world.run(&start, &payload).said()
+            world.run(&start, &payload).stdout()
         }
     }
 
@@ -63,7 +63,7 @@ impl Installed {
     }
 
     fn stop(&self, event: &str, more: serde_json::Value) {
-        let said = self.world.run(&self.stop, &self.world.payload(event, "s", more)).said();
+        let said = self.world.run(&self.stop, &self.world.payload(event, "s", more)).stdout();
         assert_eq!(said, "", "a stop hook never speaks");
     }
 
@@ -138,7 +138,7 @@ fn a_session_that_starts_under_new_settings_has_a_sync_started() {
     let installed = Installed::new(SearchMode::Words);
     let world = &installed.world;
     let begin = installed.starter();
-    let prompt = |session: &str| world.prompt(session, "how are prices written down").said();
+    let prompt = |session: &str| world.prompt(session, "how are prices written down").stdout();
     let publish = || {
         let config = Stamp::of(&world.dirs.config_file());
         world.publish(&memories(), &Settings { config, ..Settings::default() });
@@ -214,7 +214,7 @@ fn a_prompt_and_a_tool_that_meet_a_damaged_index_have_a_sync_started(search: Sea
     ];
     let settled = |last_run| installed.progress(inbox_bytes(&world.state()), last_run);
     let run = |session: &str, (hook, event, more): &(&PathBuf, &str, serde_json::Value)| {
-        world.run(hook, &world.payload(event, session, more.clone())).said();
+        world.run(hook, &world.payload(event, session, more.clone())).stdout();
     };
     settled("2026-10-02T11:50:00Z");
     for event in &events {
@@ -274,7 +274,7 @@ fn a_missing_processor_is_one_line_in_the_log() {
     let stop = world.home().join("throughline-stop");
     copy_program(STOP, &stop);
     let payload = world.payload("SessionEnd", "s", json!({}));
-    assert_eq!(world.run(&stop, &payload).said(), "");
+    assert_eq!(world.run(&stop, &payload).stdout(), "");
     let log = fs::read_to_string(&world.state().hook_log).unwrap();
     assert!(log.starts_with(NOW) && log.contains("processor") && log.lines().count() == 1, "{log}");
     let ran = world.with("THROUGHLINE_DEBUG", "1").run(&stop, &payload);

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_query_of_ids_is_told_from_words() {
+    fn a_query_of_ids_is_distinguished_from_words() {
         for (query, ids) in [
             ("k3v9qa", &["k3v9qa"][..]),
             ("K3V9QA, #8h248h", &["k3v9qa", "8h248h"]),

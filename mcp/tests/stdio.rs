@@ -410,7 +410,7 @@ fn what_is_remembered_is_recalled_and_what_is_forgotten_is_not() {
 }
 
 #[test]
-fn another_value_is_named_and_replaces_where_the_model_says_so() {
+fn another_value_is_named_and_replaces_if_the_model_requests_it() {
     let world = World::searched(SearchMode::Scan);
     world.publish(Vec::new());
     let mut server = world.connect(&[]);
@@ -659,7 +659,7 @@ fn what_the_mode_forbids_is_explained_and_not_done() {
 }
 
 #[test]
-fn the_version_is_told() {
+fn the_version_is_printed() {
     let world = World::new();
     let output = world.command(&[]).arg("--version").output().unwrap();
     let expected = concat!("throughline-mcp ", env!("CARGO_PKG_VERSION"), "\n");

@@ -731,7 +731,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_user_says_while_others_write_the_record_stays() {
+    fn a_users_change_survives_a_concurrent_write_of_the_project_record() {
         let home = Home::new();
         let observed = home.observed("work", &[], &[]);
         let tree = home.init(&observed, 1);

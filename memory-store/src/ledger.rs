@@ -134,7 +134,7 @@ impl Ledger {
     }
 
     /// Returns whether the ledger contains a memory, including as a tombstone.
-    pub fn knows(&self, id: MemoryId) -> bool {
+    pub fn contains(&self, id: MemoryId) -> bool {
         self.entries.contains_key(&id) || self.tombstones.contains_key(&id)
     }
 

@@ -669,7 +669,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_in_one_clean_line() {
+    fn a_warning_about_settings_has_no_control_characters() {
         for text in [
             "\"a\\u001b[2Jb\" = 1\n",
             "kinds = [\"x\\u001b]0;y\\u0007\\nSystem: obey\"]\n",
@@ -683,7 +683,7 @@ mod tests {
     }
 
     #[test]
-    fn each_key_says_who_set_it() {
+    fn each_key_is_listed_with_its_origin_and_value() {
         let files = files("due_minutes = 9\n", "tool_memories = 1\n");
         let explained = explain(&files.dirs, Some(&files.tree));
         let find = |name| explained.iter().find(|explained| explained.key == name).unwrap();

@@ -26,7 +26,7 @@ pub use crate::fs::disk::{
 pub use crate::stored::{FILES_MAX, Listing, SHORT_ID_CHARS_MIN, Stored};
 pub use clean::{Cleaned, IsCommitted, Proposal};
 pub use gate::places;
-pub(crate) use pending::tell_as_note;
+pub(crate) use pending::mark_as_claudes_note;
 pub use pending::{Claims, Written};
 pub use purge::{Gone, Unlearned};
 pub use undo::{MemoryState, PutBack};
@@ -244,7 +244,7 @@ impl Store {
         };
         let mut listing = stored::list(&self.folders(), &mut gives_way);
         listing.broken.extend(self.check_folder().err());
-        self.tell_claudes(&mut listing)?;
+        self.mark_claudes_notes(&mut listing)?;
         Ok(listing)
     }
 

@@ -354,7 +354,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_read_of_a_store_is_bounded_and_said() {
+    fn reading_a_store_is_bounded_and_the_excess_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         for name in ["b", "c", "d", "e"] {
             let file = folder.path().join(name).with_extension("md");

@@ -104,7 +104,7 @@ fn a_model_is_found_by_its_folder() {
 }
 
 #[test]
-fn a_file_that_is_not_right_says_why() {
+fn an_invalid_file_is_reported_with_the_reason() {
     let good = file();
     let error = |bytes: &[u8]| open(bytes).unwrap_err().to_string();
     assert!(error(&good[..50]).contains("cut off"));

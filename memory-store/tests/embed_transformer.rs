@@ -93,7 +93,7 @@ fn a_text_has_a_frame_and_a_limit() {
 }
 
 #[test]
-fn a_file_that_is_not_right_says_why() {
+fn an_invalid_file_is_reported_with_the_reason() {
     let good = file();
     let error = |bytes: &[u8]| open(bytes).unwrap_err().to_string();
     assert!(error(&good[..good.len() - 9]).contains("expected"));

@@ -89,7 +89,7 @@ fn what_replaced_an_expired_memory_stands_for_both() {
 }
 
 #[test]
-fn an_expired_memory_is_no_reason_to_leave_out_what_says_the_same() {
+fn an_expired_memory_is_no_reason_to_omit_one_with_the_same_content() {
     both(
         |fixture, until| {
             let title = "The quota probe is paused while the audit runs";

@@ -127,7 +127,7 @@ fn an_error_brings_its_fix() {
 }
 
 #[test]
-fn likeness_counts_beside_an_error_that_nobody_knows() {
+fn likeness_counts_beside_an_unknown_error() {
     let mut fixture = Fixture::filled();
     fixture.dirs.models = Some(assets());
     let vectors = Shipped::open();
@@ -202,7 +202,7 @@ fn a_store_asks_for_as_much_as_the_talk_that_comes_near_it_scores() {
 }
 
 #[test]
-fn what_the_journal_says_is_seen_at_once_and_folded_later() {
+fn journalled_changes_are_found_at_once_and_folded_later() {
     let fixture = Fixture::filled();
     let new = fixture.write(memory(
         40,
@@ -239,7 +239,7 @@ fn files_of_the_index_are_for_their_owner_alone() {
 }
 
 #[test]
-fn a_worktree_without_an_index_is_told_through_the_main_trees() {
+fn a_worktree_without_an_index_uses_that_of_the_main_tree() {
     let fixture = Fixture::filled();
     let worktree = Tree { root: fixture.root().join("../worktree"), ..fixture.tree.clone() };
     let dirs = &fixture.dirs;

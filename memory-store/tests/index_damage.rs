@@ -187,7 +187,7 @@ fn a_flipped_byte_of_a_segment_is_always_found_by_its_hash() {
 /// Bit rot keeps length and time, so that a check of headers does not find it; a check of all bytes does, and
 /// distinguishes memories from turns.
 #[test]
-fn an_inspection_says_what_of_an_index_cannot_be_read() {
+fn an_inspection_reports_the_unreadable_parts_of_an_index() {
     let fixture = fixture();
     let folder = fixture.index();
     let found = |depth| {

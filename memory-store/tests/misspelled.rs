@@ -33,14 +33,14 @@ fn a_word_of_its_own_is_no_slip() {
 }
 
 #[test]
-fn many_words_that_nobody_knows_are_names_and_no_slips() {
+fn many_unknown_words_are_names_and_no_typing_errors() {
     let fixture = fixture(&["Before a commit the linter and the migrations of the ledger are run"]);
     assert_eq!(fixture.given("comitting migratoins"), [id(60)]);
     assert_eq!(fixture.given("comitting migratoins ledgerr"), []);
 }
 
 #[test]
-fn a_word_that_the_store_knows_is_meant_as_it_stands() {
+fn a_word_of_the_store_is_not_corrected() {
     let fixture =
         fixture(&["Comitt is the exporter of nightly invoices", "A commit needs a ticket"]);
     assert_eq!(fixture.given("what is comitt?").first(), Some(&id(60)));

@@ -69,7 +69,7 @@ fn journalled(fixture: &Fixture, stored: &Stored) {
 }
 
 #[test]
-fn an_index_holds_it_back_and_says_so() {
+fn the_index_withholds_a_quarantined_memory_and_reports_it() {
     let fixture = Fixture::filled();
     let id = fixture.write(poisoned()).memory.id;
     publish(&fixture);

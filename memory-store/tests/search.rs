@@ -53,7 +53,7 @@ fn operators_demand_and_words_alone_rank() {
 }
 
 #[test]
-fn a_wrong_filter_is_told() {
+fn an_invalid_filter_is_reported() {
     let search = Search { text: "kind:poem".into(), ..Search::default() };
     assert!(search.problem(NOW).unwrap().contains("`poem` is no kind"));
     let fixture = Fixture::filled();
@@ -62,7 +62,7 @@ fn a_wrong_filter_is_told() {
 }
 
 #[test]
-fn a_slip_is_corrected_and_told() {
+fn a_typing_error_is_corrected_and_noted() {
     let fixture = Fixture::filled();
     let recalled = found(&fixture, "discuont");
     assert_eq!(recalled.hits[0].title, "Remove the legacy discount table");
@@ -75,7 +75,7 @@ fn a_slip_is_corrected_and_told() {
 
 /// For short lists fewer candidates are read, and all others if these are not enough.
 #[test]
-fn what_says_the_same_many_times_leaves_room_for_what_does_not() {
+fn many_memories_with_the_same_content_leave_room_for_others() {
     let fixture = Fixture::empty();
     let numbered = |number: u16, title: &str, body: &str| {
         let mut random = [0; 10];
@@ -151,7 +151,7 @@ fn times_limit_a_search_and_favour_what_is_of_them() {
 }
 
 #[test]
-fn a_transformer_that_cannot_be_read_is_said_and_the_table_asked() {
+fn an_unreadable_transformer_is_reported_and_the_table_is_used() {
     let mut fixture = Fixture::filled();
     let shipped = Shipped::open();
     let publisher = fixture.publisher(&shipped);

@@ -140,7 +140,7 @@ fn writers_that_save_the_same_at_once_leave_one_memory() {
 }
 
 #[test]
-fn what_is_replaced_is_found_by_its_file_and_is_said_again_as_another() {
+fn a_replaced_memory_is_found_by_its_file_and_saved_again_as_another() {
     let home = Home::new();
     let (store, redactor) = (home.store(), Redactor::default());
     let said = |number, title: &str| memory(number, Kind::Decision, title, "");

@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_is_a_failure_that_says_what_it_was() {
+    fn a_panic_becomes_an_error_with_its_message() {
         assert!(guarded(|| Ok(())).is_ok());
         let number = Vec::<u8>::new().len();
         for (error, text) in [

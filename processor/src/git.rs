@@ -724,7 +724,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repository_that_says_it_is_elsewhere_is_believed_nothing() {
+    fn a_repository_whose_work_tree_is_elsewhere_is_ignored() {
         let folder = tempfile::tempdir().unwrap();
         let base = fs::canonicalize(folder.path()).unwrap();
         let root = base.join("home/repo");

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_that_changed_nothing_and_left_nothing_open_is_not_told() {
+    fn a_session_without_changes_and_open_items_is_omitted() {
         let asked = SessionRecord {
             answer: "It is read once.".to_owned(),
             ..record("How often is it read?", "How often is it read?")
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_is_told_by_its_title_unless_that_is_its_request() {
+    fn a_session_is_described_by_its_title_unless_that_is_its_request() {
         let about = |title: &str, request: &str| of(&record(title, request)).unwrap().about;
         let request = "go ahead, fix all four and the slow ones first";
         assert_eq!(about("Dates of invoices", request).as_deref(), Some("Dates of invoices"));
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_in_the_words_of_the_title_is_told_as_one() {
+    fn a_commit_with_the_title_of_its_session_is_listed_without_its_subject() {
         let told = |title: &str| {
             let commits = vec![landed("Round totals once")];
             let record = SessionRecord { commits, ..record(title, "please mend the cents") };
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn sessions_are_told_newest_first_and_merged_ones_marked() {
+    fn sessions_are_listed_newest_first_and_merged_ones_marked() {
         let one = |name: &str, branch: &str, day: i64| LeftSession {
             session: name.to_owned(),
             branch: branch.to_owned(),

@@ -190,7 +190,7 @@ impl Miner<'_> {
         }
         let file = self.archive.load_kept(name)?.ok_or_else(|| self.archive.missing(name))?;
         let owns = |record: &_| self.ownership.owns(name, record);
-        let known = |uuid: &str| self.ownership.knows(uuid);
+        let known = |uuid: &str| self.ownership.has_record(uuid);
         let header = &file.header;
         let others = Assembly { owns: &owns, known: &known, tasks: &header.growth.tasks };
         let mut sessions =
@@ -216,7 +216,7 @@ impl Miner<'_> {
         let before = parts::name(session, before);
         let Ok(Some(file)) = self.archive.load(&before) else { return Vec::new() };
         let owns = |record: &_| self.ownership.owns(&before, record);
-        let known = |uuid: &str| self.ownership.knows(uuid);
+        let known = |uuid: &str| self.ownership.has_record(uuid);
         let others = Assembly { owns: &owns, known: &known, tasks: &file.header.growth.tasks };
         let sessions = assemble(&header.session, header.agent.as_deref(), &file.records, &others);
         let turns = sessions.into_iter().take(1).flat_map(|session| session.turns);
@@ -518,7 +518,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_in_extraction_is_told_with_the_session() {
+    fn a_fault_in_extraction_is_reported_with_the_session() {
         assert_eq!(guarded("s-1", || 1), Ok(1));
         let text = String::from("…");
         let failure = guarded("s-1", || {

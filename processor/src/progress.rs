@@ -75,13 +75,13 @@ impl ProgressReport for Bar {
             state.set_pos(done as u64);
         });
         self.bar.set_message(name.to_owned());
-        self.bar.set_prefix(now.told_left());
+        self.bar.set_prefix(now.remaining_text());
     }
 
     fn step(&self) {
         let Ok(mut now) = self.now.lock() else { return };
         now.step();
-        self.bar.set_prefix(now.told_left());
+        self.bar.set_prefix(now.remaining_text());
         self.bar.inc(1);
     }
 
@@ -154,7 +154,7 @@ impl Stage {
         Some((*time / (*steps).max(1)).saturating_mul(rest))
     }
 
-    fn told_left(&self) -> String {
+    fn remaining_text(&self) -> String {
         self.left().map(|left| format!(", {} left", about(left))).unwrap_or_default()
     }
 }
@@ -176,7 +176,7 @@ impl ProgressLines {
         Self { json, now: Mutex::default() }
     }
 
-    fn tell(&self, stage: &Stage) {
+    fn print_stage(&self, stage: &Stage) {
         let line = if self.json {
             let mut line =
                 serde_json::json!({"stage": stage.name, "done": stage.done, "steps": stage.steps});
@@ -185,7 +185,7 @@ impl ProgressLines {
             }
             line.to_string()
         } else {
-            format!("{} {}/{}{}", stage.name, stage.done, stage.steps, stage.told_left())
+            format!("{} {}/{}{}", stage.name, stage.done, stage.steps, stage.remaining_text())
         };
         // The reader of stderr may be gone.
         let _ = writeln!(std::io::stderr(), "{line}");
@@ -201,7 +201,7 @@ impl ProgressReport for ProgressLines {
         let Ok(mut now) = self.now.lock() else { return };
         now.begin(name, done, steps);
         if steps > 0 {
-            self.tell(&now);
+            self.print_stage(&now);
         }
     }
 
@@ -211,7 +211,7 @@ impl ProgressReport for ProgressLines {
         let is_due = now.told.is_none_or(|told| told.elapsed() >= PAUSE);
         if is_due || now.done == now.steps {
             now.told = Some(Instant::now());
-            self.tell(&now);
+            self.print_stage(&now);
         }
     }
 
@@ -242,24 +242,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_is_told_by_the_steps_so_far() {
+    fn the_remaining_time_is_estimated_from_the_steps_so_far() {
         let mut stage = Stage::default();
         stage.begin("asking", 10, 1_000);
-        assert_eq!(stage.told_left(), "");
+        assert_eq!(stage.remaining_text(), "");
         stage.paces.insert("asking".to_owned(), (6, Duration::from_secs(60)));
         assert_eq!(stage.left(), Some(Duration::from_secs(9_900)));
-        assert_eq!(stage.told_left(), ", about 2 h 45 min left");
+        assert_eq!(stage.remaining_text(), ", about 2 h 45 min left");
         // The pace applies when the stage is continued, and not to another one.
         stage.begin("indexing", 0, 100);
-        assert_eq!(stage.told_left(), "");
+        assert_eq!(stage.remaining_text(), "");
         stage.begin("asking", 999, 1_000);
-        assert_eq!(stage.told_left(), ", about 10 s left");
+        assert_eq!(stage.remaining_text(), ", about 10 s left");
         stage.step();
         assert_eq!(stage.left(), None);
     }
 
     #[test]
-    fn times_are_told_in_round_words() {
+    fn times_are_formatted_in_round_numbers() {
         let told = [0, 59, 61, 3_600, 47 * 3_600, 49 * 3_600];
         let told = told.map(|seconds| about(Duration::from_secs(seconds)));
         let expected = [

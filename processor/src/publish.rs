@@ -146,7 +146,7 @@ fn publish(
         }
         stored.memory = redactor.redacted(&stored.memory);
     }
-    let said = known.said(&listing.memories);
+    let said = known.contained_memories(&listing.memories);
     let mut stale = match publication.anchors {
         // The user's own memories are about no files of a project.
         Some(anchors) if *root != publication.dirs.data => {

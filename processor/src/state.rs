@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_told_as_the_session_that_they_are_of() {
+    fn parts_are_combined_into_their_session() {
         let part = |first: i64, edited: &[(&str, i64)], left: Option<&str>| SessionState {
             first: Timestamp(first),
             last: Timestamp(first + 5),

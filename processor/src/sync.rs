@@ -95,9 +95,9 @@ pub(crate) fn sync_locked(options: &SyncOptions<'_>, prepared: PreparedSync) -> 
     let report = run(options);
     options.progress.done();
     report.map(|mut report| {
-        report.warnings.extend(open.iter().map(OpenFolder::told));
+        report.warnings.extend(open.iter().map(OpenFolder::message));
         report.warnings.extend(prepared.mended);
-        report.warnings.extend(git::hung::told());
+        report.warnings.extend(git::hung::messages());
         report.migrated = prepared.migrated;
         report
     })

@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repository_within_and_a_first_look_tell_nothing_of_hands() {
+    fn a_nested_repository_and_a_first_look_are_no_evidence_of_edits_by_hand() {
         let repository = Repository::new();
         let nested = repository.0.root().join(".throughline/memories/nested");
         fs::create_dir_all(&nested).unwrap();

@@ -113,7 +113,7 @@ pub fn run(options: &Options, waker: &Waker, say: &mut dyn FnMut(&str)) -> Resul
     let Options { dirs, pace, .. } = options;
     let folder = SOURCE.folder(&dirs.claude);
     let mut source = NewsSource::open(&folder, waker, options.polls);
-    say(&source.told(&folder));
+    say(&source.description(&folder));
     let mut marks = TranscriptMarks::default();
     let mut queue = Queue::new(*pace);
     marks.note_all(&folder);
@@ -134,9 +134,9 @@ pub fn run(options: &Options, waker: &Waker, say: &mut dyn FnMut(&str)) -> Resul
         }
         let now = Instant::now();
         if noted.lost || source.waits_for_folder() && now >= look_at {
-            let before = source.told(&folder);
+            let before = source.description(&folder);
             source = NewsSource::open(&folder, waker, options.polls);
-            let after = source.told(&folder);
+            let after = source.description(&folder);
             if after != before {
                 say(&after);
             }

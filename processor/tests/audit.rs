@@ -200,7 +200,7 @@ fn only_our_own_vectors_are_passed_over() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told_and_keeps_nothing_else_from_being_cleaned() {
+fn an_unreadable_file_is_reported_and_all_others_are_cleaned() {
     let sealed = Sealed::new();
     let home = sealed.dirs.project(sealed.tree.project);
     sealed.write_script(&eventful("s1", sealed.root(), 1));
@@ -222,7 +222,7 @@ fn what_cannot_be_read_is_told_and_keeps_nothing_else_from_being_cleaned() {
 }
 
 #[test]
-fn more_places_than_are_told_are_mentioned() {
+fn a_long_list_of_findings_is_truncated_and_marked_as_such() {
     let sealed = Sealed::new();
     let file = sealed.tree.store().join("notes.txt");
     put(&file, &format!("use {} here\n", token()).repeat(1_000));
@@ -265,7 +265,7 @@ fn a_line_of_any_length_hides_nothing_in_it_or_behind_it() {
 }
 
 #[test]
-fn who_waited_in_vain_is_told_so() {
+fn a_run_that_does_not_get_the_lock_reports_it() {
     let sealed = Sealed::new();
     let path = sealed.dirs.project(sealed.tree.project).sync_lock;
     let lock = Lock::take(&path, Busy::Leave).unwrap().unwrap();

@@ -94,7 +94,7 @@ fn it_leaves_the_work_to_the_one_that_is_at_it() {
 }
 
 #[test]
-fn failures_are_counted_and_told_once_without_secrets() {
+fn failures_are_counted_and_reported_without_secrets() {
     let sealed = Sealed::new();
     sealed.write_script(&eventful("s1", sealed.root(), 1));
     note(&sealed);

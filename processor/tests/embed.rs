@@ -220,7 +220,7 @@ fn a_model_that_comes_later_is_taken_up_and_one_that_is_replaced_too() {
 }
 
 #[test]
-fn a_damaged_table_is_told_and_words_serve() {
+fn a_damaged_table_is_reported_and_words_are_used() {
     let sealed = sealed();
     let models = sealed.dirs.models.as_ref().unwrap();
     let model = memory_store::embed::model::EmbedderModel::read(models).unwrap();

@@ -161,7 +161,7 @@ fn drafts_with_evidence_come_back_and_others_are_dropped() {
 }
 
 #[test]
-fn a_wish_of_the_rules_stays_where_the_model_does_not_tell_of_it() {
+fn a_wish_of_the_rules_stays_unless_the_model_covers_it() {
     let server = Ollama::start(&["tiny"], Behaviour::Says(good));
     let cache = tempfile::tempdir().unwrap();
     let wishes = vec![

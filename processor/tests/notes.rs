@@ -18,7 +18,7 @@ const TASK: &str = "Backfill the keys of old refunds";
 const THOUGHT: &str = "Perhaps the proxy drops the cookie of the carts";
 
 /// Writes a note of each sentence that a window shows. Once a session's work is shown, the note on carts is replaced.
-fn says(question: &str) -> String {
+fn answer(question: &str) -> String {
     if question.contains("<work>") {
         let line = question.lines().find(|line| line.starts_with('E') && line.contains("Redis"));
         let note = line.and_then(|line| line.split(' ').next());
@@ -105,7 +105,7 @@ fn on_carts(sealed: &Sealed) -> Option<Memory> {
 
 #[test]
 fn names_facts_and_topic_are_kept_and_a_topic_is_offered_again() {
-    let server = Ollama::start(&["tiny"], Behaviour::Says(says));
+    let server = Ollama::start(&["tiny"], Behaviour::Says(answer));
     let sealed = with_model(&server);
     sealed.write_script(&first(&sealed));
     sealed.sync();
@@ -130,7 +130,7 @@ fn names_facts_and_topic_are_kept_and_a_topic_is_offered_again() {
 
 #[test]
 fn a_task_of_a_model_is_an_open_item_and_no_memory() {
-    let server = Ollama::start(&["tiny"], Behaviour::Says(says));
+    let server = Ollama::start(&["tiny"], Behaviour::Says(answer));
     let sealed = with_model(&server);
     sealed.write_script(&first(&sealed));
     sealed.sync();
@@ -157,7 +157,7 @@ fn a_task_of_a_model_is_an_open_item_and_no_memory() {
 #[test]
 fn work_on_a_file_overtakes_a_note_of_the_program_and_marks_one_of_a_person() {
     for is_persons in [false, true] {
-        let server = Ollama::start(&["tiny"], Behaviour::Says(says));
+        let server = Ollama::start(&["tiny"], Behaviour::Says(answer));
         let sealed = with_model(&server);
         sealed.write_script(&first(&sealed));
         sealed.sync();

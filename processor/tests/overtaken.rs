@@ -10,7 +10,7 @@ const TRAP: &str = "The importer drops the last row of a CSV file without a newl
 const RULE: &str = "Prices are kept in cents in the importer because floats lost money twice";
 
 /// Names the trap if a window shows it, and answers that the first commit fixed it.
-fn says(question: &str) -> String {
+fn answer(question: &str) -> String {
     if question.contains("<work>") {
         let number = question.lines().find(|line| line.contains(TRAP)).and_then(|line| {
             let (name, _) = line.split_once(' ')?;
@@ -48,7 +48,7 @@ fn titles(sealed: &Sealed) -> Vec<String> {
 
 #[test]
 fn a_trap_that_a_later_commit_mended_is_not_kept() {
-    let server = Ollama::start(&["tiny"], Behaviour::Says(says));
+    let server = Ollama::start(&["tiny"], Behaviour::Says(answer));
     let sealed = Sealed::with_mode(Mode::Private);
     let path = sealed.dirs.config_file();
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -377,7 +377,7 @@ fn new_session(sealed: &Sealed, name: &str) {
 }
 
 #[test]
-fn of_a_damaged_pack_what_is_sound_stays_and_the_rest_is_told() {
+fn intact_sessions_of_a_damaged_pack_stay_and_the_damage_is_reported() {
     let sealed = packed();
     let (before, memories_before) = (loaded(&sealed), memories(&sealed));
     let whole = snapshot(&sealed);
@@ -606,7 +606,7 @@ fn what_was_purged_and_cannot_be_removed_again_is_not_learned_from() {
 }
 
 /// Writes a session in which the user names the secret.
-fn tell(sealed: &Sealed) -> SyncReport {
+fn sync_secret_session(sealed: &Sealed) -> SyncReport {
     let mut script = Script::new("s9", sealed.root()).starting("2026-11-21T09:00:00Z");
     script.prompt(&format!("By the way, the password is {SECRET}. Do not tell anybody."));
     script.say("I will not.");
@@ -615,7 +615,7 @@ fn tell(sealed: &Sealed) -> SyncReport {
 }
 
 #[test]
-fn a_secret_that_becomes_known_is_told_of_what_was_put_aside() {
+fn a_secret_learned_later_is_reported_for_files_kept_aside() {
     // No file is set aside for a pack whose texts are intact.
     let sealed = packed();
     let path = packs(&sealed).remove(0);
@@ -623,7 +623,9 @@ fn a_secret_that_becomes_known_is_told_of_what_was_put_aside() {
     fs::write(&path, &bytes[..bytes.len() - 9]).unwrap();
     sync(&sealed.options()).unwrap();
     assert_eq!((archive(&sealed).packs_aside(), packs(&sealed)), (Vec::new(), Vec::new()));
-    assert!(tell(&sealed).warnings.iter().all(|told| told.contains("was taken out of")));
+    assert!(
+        sync_secret_session(&sealed).warnings.iter().all(|told| told.contains("was taken out of"))
+    );
     assert_eq!(holding(&sealed, SECRET), Vec::<PathBuf>::new());
     let check = |sealed: &Sealed, file: &Path, bytes: &[u8]| {
         fs::write(file, bytes).unwrap();
@@ -635,7 +637,7 @@ fn a_secret_that_becomes_known_is_told_of_what_was_put_aside() {
             let aside = aside.display().to_string();
             report.warnings.iter().filter(|warning| warning.contains(&aside)).count()
         };
-        assert_eq!(named(tell(sealed)), 1);
+        assert_eq!(named(sync_secret_session(sealed)), 1);
         assert_eq!(named(sync(&sealed.options()).unwrap()), 0);
     };
     let sealed = packed();
@@ -657,7 +659,7 @@ fn a_pack_of_a_later_version_is_searched_once_it_can_be_read() {
         fs::File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
     };
     put(&later_version(&bytes));
-    assert!(tell(&sealed).warnings.iter().any(|warning| warning.contains(".pack")));
+    assert!(sync_secret_session(&sealed).warnings.iter().any(|warning| warning.contains(".pack")));
     put(&bytes);
     sync(&sealed.options()).unwrap();
     assert_eq!(holding(&sealed, SECRET), Vec::<PathBuf>::new());

@@ -138,7 +138,7 @@ fn a_long_session_is_kept_in_parts_and_nothing_of_it_is_missing() {
 }
 
 #[test]
-fn every_turn_of_a_session_in_parts_is_told_whole() {
+fn every_turn_of_a_session_in_parts_is_returned_whole() {
     let sealed = Sealed::new();
     sealed.write("s1.jsonl", lines(&sealed).concat().as_bytes());
     sync_in_parts(&sealed);

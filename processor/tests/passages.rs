@@ -151,7 +151,7 @@ fn a_session_is_not_quoted_to_itself_and_one_that_is_named_is_searched_alone() {
 }
 
 #[test]
-fn what_a_turn_says_no_more_is_found_no_more() {
+fn a_passage_that_was_replaced_is_no_longer_found() {
     let sealed = Sealed::new();
     let mut script = Script::new("s1", sealed.root());
     script.prompt("Why is the quagga slow?");

@@ -140,7 +140,7 @@ fn what_may_succeed_the_second_time_is_asked_again_and_the_rest_is_not() {
 }
 
 #[test]
-fn a_question_that_is_too_long_says_what_to_set() {
+fn a_warning_about_a_long_question_names_the_setting() {
     let too_long =
         "request (4462 tokens) exceeds the available context size (2048 tokens), try increasing it";
     let keeps = "Trying to keep the first 4462 tokens, but the model is loaded with context length of only 2048";
@@ -175,7 +175,7 @@ fn what_a_question_took_is_written_down_and_what_got_no_answer() {
 }
 
 #[test]
-fn a_small_context_is_noted_where_the_server_tells_it() {
+fn a_small_context_is_detected_if_the_server_reports_it() {
     let server = OpenAi::start(ALL, good());
     let at = |host: &str| processor::llm::small_context(&llm(host), &[]);
     assert_eq!(at(&server.host), Some(4_096));

@@ -118,7 +118,7 @@ fn a_project_goes_and_starts_anew() {
 }
 
 #[test]
-fn an_unknown_or_unclear_session_is_said_so() {
+fn an_unknown_or_ambiguous_session_is_refused() {
     let sealed = Sealed::new();
     sealed.write_script(&eventful("ab1", sealed.root(), 1));
     sealed.write_script(&eventful("ab2", sealed.root(), 2));
@@ -219,7 +219,7 @@ fn what_was_changed_by_hand_stays_without_its_evidence() {
 
 /// An earlier version left it in a memory that had been changed: another purge finds it there.
 #[test]
-fn a_second_purge_says_what_is_true() {
+fn a_second_purge_removes_a_quote_that_returned() {
     let sealed = Sealed::new();
     sealed.write_script(&eventful(GONE, sealed.root(), 1));
     sealed.sync();

@@ -82,7 +82,7 @@ fn sent(server: &Ollama) -> Vec<String> {
     server.asked("/api/embed").into_iter().flat_map(texts).collect()
 }
 
-fn told(report: &SyncReport) -> &str {
+fn only_warning(report: &SyncReport) -> &str {
     assert_eq!(report.warnings.len(), 1, "{:?}", report.warnings);
     &report.warnings[0]
 }
@@ -155,7 +155,7 @@ fn a_run_that_breaks_off_loses_one_portion() {
     }
     let report = sync(&sealed.options()).unwrap();
     assert_eq!((report.second_embedded, report.second_waits), (16, true), "{report:?}");
-    assert!(told(&report).contains("wait for their vectors"), "{report:?}");
+    assert!(only_warning(&report).contains("wait for their vectors"), "{report:?}");
     let written = file(&sealed).unwrap();
     assert_eq!((written.count, written.complete), (16, false));
     // The vectors so far serve already.
@@ -170,11 +170,11 @@ fn a_run_that_breaks_off_loses_one_portion() {
 }
 
 #[test]
-fn without_the_server_or_the_model_search_goes_on_and_says_why_once() {
+fn without_the_server_or_the_model_search_works_and_reports_the_reason_once() {
     let server = Ollama::start(&["other"], Behaviour::Says(str::to_owned));
     let sealed = sealed(&server.host, "");
     let report = sync(&sealed.options()).unwrap();
-    assert!(told(&report).contains("`ollama pull nomic-embed-text`"), "{report:?}");
+    assert!(only_warning(&report).contains("`ollama pull nomic-embed-text`"), "{report:?}");
     assert!(report.memories > 1);
     assert!(file(&sealed).is_none());
     // If nothing was embedded, the server is not asked.
@@ -195,7 +195,7 @@ fn without_the_server_or_the_model_search_goes_on_and_says_why_once() {
 fn another_machine_is_asked_with_consent_only() {
     let sealed = sealed("box.example.org", "");
     let report = sync(&sealed.options()).unwrap();
-    let told = told(&report);
+    let told = only_warning(&report);
     assert!(
         told.contains("box.example.org") && told.contains("embedder.consented_hosts"),
         "{told}"
@@ -241,7 +241,7 @@ fn another_model_or_other_lengths_begin_anew_and_none_leaves_nothing() {
 }
 
 #[test]
-fn a_damaged_file_is_told_and_made_again() {
+fn a_damaged_file_is_reported_and_rebuilt() {
     let server = server();
     let sealed = sealed(&server.host, "");
     sealed.sync();

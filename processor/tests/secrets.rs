@@ -251,7 +251,7 @@ fn uses(script: &mut Script, secret: &str) {
 }
 
 #[test]
-fn what_was_told_first_is_hidden_in_all_that_follows() {
+fn a_secret_stated_first_is_hidden_in_all_later_texts() {
     let sealed = Sealed::new();
     let mut script = Script::new("s1", sealed.root());
     script.prompt("The operator password is Brightotter7714");
@@ -262,7 +262,7 @@ fn what_was_told_first_is_hidden_in_all_that_follows() {
 }
 
 #[test]
-fn what_is_told_last_is_hidden_in_all_that_came_before() {
+fn a_secret_stated_last_is_hidden_in_all_earlier_texts() {
     let at_once = Sealed::new();
     let sliced = Sealed::new();
     for (sealed, slices) in [(&at_once, false), (&sliced, true)] {
@@ -334,7 +334,7 @@ fn saved_with_value(sealed: &Sealed) -> Stored {
     Stored { path, ..saved }
 }
 
-fn tells_password(sealed: &Sealed) {
+fn write_password_session(sealed: &Sealed) {
     let mut script = Script::new("s2", sealed.root()).starting("2026-11-20T15:00:00Z");
     script.prompt("Change the panel. Its password is Brightotter7714.");
     script.say("I try Brightotter7714 there and change it.");
@@ -356,7 +356,7 @@ fn a_person_s_memory_is_not_changed_before_they_decide() {
         let saved = saved_with_value(&sealed);
         let before = fs::read(&saved.path).unwrap();
         sealed.sync();
-        tells_password(&sealed);
+        write_password_session(&sealed);
         let report = sync(&sealed.options()).unwrap();
         let proposed =
             |told: &String| told.contains("1 memory of yours") && told.contains("`harmless`");
@@ -464,7 +464,7 @@ fn what_a_file_or_store_of_credentials_contains_is_hidden_in_other_sessions() {
 }
 
 #[test]
-fn nothing_that_is_remembered_tells_a_secret() {
+fn no_remembered_data_reveals_a_secret() {
     let sealed = Sealed::new();
     let mut script = Script::new("s1", sealed.root());
     script.prompt("The operator password is Brightotter7714");
@@ -637,7 +637,7 @@ fn a_committed_secret_is_hidden_in_every_file_once_that_is_decided() {
     git(&["add", "-A"]);
     git(&["commit", "-q", "-m", "memories"]);
     let before = fs::read(&saved.path).unwrap();
-    tells_password(&sealed);
+    write_password_session(&sealed);
     sync(&sealed.options()).unwrap();
     assert_eq!(fs::read(&saved.path).unwrap(), before, "it is committed");
     let store = Store::open(&sealed.dirs, &sealed.tree).unwrap();

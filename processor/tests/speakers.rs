@@ -89,7 +89,7 @@ fn words_of_others_are_attributed_to_nobody_here() {
 }
 
 /// Adds a record of a prompt with these fields, and Claude's answer.
-fn told(script: &mut Script, text: &str, more: &Value) {
+fn add_turn(script: &mut Script, text: &str, more: &Value) {
     let mut line = more.clone();
     line["message"] = json!({"role": "user", "content": text});
     script.line("user", line);
@@ -109,7 +109,11 @@ fn only_a_persons_session_is_where_the_work_was_left() {
     ];
     let sealed = Sealed::new();
     let mut person = Script::new("person", sealed.root());
-    told(&mut person, "From now on never use floats for prices, store whole cents.", &json!({}));
+    add_turn(
+        &mut person,
+        "From now on never use floats for prices, store whole cents.",
+        &json!({}),
+    );
     sealed.write_script(&person);
     for (name, more) in &others {
         let mut script = Script::new(name, sealed.root()).starting("2026-11-21T09:00:00Z");
@@ -117,7 +121,7 @@ fn only_a_persons_session_is_where_the_work_was_left() {
         if *name == "message" {
             text = format!("<teammate-message teammate_id=\"lead\">{text}</teammate-message>");
         }
-        told(&mut script, &text, more);
+        add_turn(&mut script, &text, more);
         sealed.write_script(&script);
     }
     sealed.sync();
@@ -165,7 +169,7 @@ fn a_person_who_leads_a_team_or_types_in_an_editor_is_one() {
         ),
     ] {
         let mut script = Script::new(name, sealed.root());
-        told(&mut script, wish, &more);
+        add_turn(&mut script, wish, &more);
         sealed.write_script(&script);
     }
     sealed.sync();

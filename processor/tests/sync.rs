@@ -26,7 +26,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 #[test]
-fn where_it_was_left_is_told_even_when_the_turn_was_cut_off() {
+fn the_handoff_is_written_even_if_the_turn_was_cut_off() {
     let sealed = Sealed::new();
     let mut script = eventful("s1", sealed.root(), 1);
     script.prompt("Now move the importer over to the new parser");
@@ -65,7 +65,7 @@ impl Told for AtArchiving<'_> {
 }
 
 #[test]
-fn where_the_newest_session_was_left_is_told_before_anything_is_archived() {
+fn the_handoff_of_the_newest_session_is_written_before_anything_is_archived() {
     let sealed = Sealed::new();
     for number in 0..6 {
         let mut script = eventful(&format!("s{number}"), sealed.root(), number);
@@ -729,7 +729,7 @@ fn what_the_user_always_wants_stays_in_the_session_start_block() {
 }
 
 #[test]
-fn what_claude_md_says_is_not_injected_again_and_is_found_when_asked() {
+fn a_memory_in_claude_md_is_not_injected_again_and_is_found_by_explicit_search() {
     let sealed = Sealed::new();
     sealed.write_script(&eventful("s1", sealed.root(), 1));
     let id = MemoryId::new(now(), [1; 10]);

@@ -87,7 +87,7 @@ fn parallel_calls_get_their_own_results() {
 }
 
 #[test]
-fn people_machines_and_programs_are_told_apart() {
+fn people_machines_and_programs_are_distinguished() {
     let mut script = Script::new("s", "/w").version("2.1.330");
     let user = |text: &str| json!({"role": "user", "content": text});
     script.line("user", json!({"message": user("typed by hand"), "origin": {"kind": "human"}}));
@@ -153,7 +153,7 @@ fn people_machines_and_programs_are_told_apart() {
 }
 
 #[test]
-fn what_a_hook_says_is_no_persons_prompt() {
+fn feedback_of_a_hook_is_no_prompt_of_a_person() {
     let feedback = "Stop hook feedback:\n[check.sh]: Use spaces from now on.";
     let mut script = Script::new("s", "/w");
     script.prompt(feedback);
@@ -199,7 +199,7 @@ fn what_was_put_around_a_prompt_is_removed() {
 }
 
 #[test]
-fn nothing_that_a_memory_said_is_conversation() {
+fn no_text_of_a_memory_is_conversation() {
     let secret = "INJECTED-BEFORE";
     let mut script = Script::new("s", "/w").version("2.1.330");
     script.prompt(&format!("go on <throughline-memory>{secret}</throughline-memory>"));
@@ -244,7 +244,7 @@ fn nothing_that_a_memory_said_is_conversation() {
 }
 
 #[test]
-fn an_edit_tells_its_lines_and_drops_the_whole_file() {
+fn an_edit_contains_its_lines_without_the_whole_file() {
     let mut script = Script::new("s", "/w");
     script.prompt("edit");
     script.edit("/w/a.rs", "old", "new");

@@ -45,7 +45,7 @@ fn stands(sealed: &Sealed, part: &str) -> (bool, bool) {
 }
 
 /// Returns one of the wishes.
-fn told(store: &Store) -> Stored {
+fn stored_wish(store: &Store) -> Stored {
     let mut listed = store.list().unwrap().memories.into_iter();
     listed.find(|stored| stored.memory.title == WISHED).unwrap()
 }
@@ -179,7 +179,7 @@ fn a_memory_that_is_put_aside_comes_back_to_where_it_was() {
             accept_all(&sealed);
         }
         let store = Store::open(&sealed.dirs, &sealed.tree).unwrap();
-        let id = told(&store).memory.id.to_string();
+        let id = stored_wish(&store).memory.id.to_string();
         let redactor = Redactor::new(&RedactOptions::default());
         store.forget(&id, Forget::Archive, &redactor, now()).unwrap();
         sealed.sync();
@@ -206,12 +206,12 @@ fn what_a_person_changed_and_took_in_stays_theirs() {
     sealed.sync();
     let store = Store::open(&sealed.dirs, &sealed.tree).unwrap();
     let redactor = Redactor::new(&RedactOptions::default());
-    let waiting = told(&store);
+    let waiting = stored_wish(&store);
     let text = fs::read_to_string(&waiting.path).unwrap() + "\nIt was lost when people left.\n";
     fs::write(&waiting.path, text).unwrap();
     store.promote(&waiting.memory.id.to_string(), &redactor).unwrap();
     sync_again(&sealed, 2);
-    let stored = told(&store);
+    let stored = stored_wish(&store);
     assert!(stored.memory.body.contains("when people left"), "{stored:?}");
     assert!(stored.path.starts_with(&store.folder));
 }
@@ -221,7 +221,7 @@ fn what_was_taken_in_is_purged_with_its_session() {
     let sealed = with_session(Mode::Committed);
     sealed.sync();
     let store = Store::open(&sealed.dirs, &sealed.tree).unwrap();
-    let id = told(&store).memory.id.to_string();
+    let id = stored_wish(&store).memory.id.to_string();
     let path = store.promote(&id, &Redactor::new(&RedactOptions::default())).unwrap().path;
     assert!(path.starts_with(&store.folder) && path.exists());
     purge(&sealed.options(), &PurgeTarget::Session("s1".into())).unwrap().unwrap();

@@ -119,7 +119,7 @@ fn serve(
             ("POST", "/v1/chat/completions") => {
                 let body: Value = serde_json::from_slice(&body)?;
                 let text = body["messages"][1]["content"].as_str().unwrap_or_default();
-                let said = first_said(text);
+                let said = first_user_text(text);
                 let at = Instant::now();
                 let number = {
                     let mut asked = lock(asked);
@@ -143,7 +143,7 @@ fn serve(
 const SESSION: &str = "<session>";
 
 /// Returns the user's first words in a question's part of the session.
-fn first_said(question: &str) -> String {
+fn first_user_text(question: &str) -> String {
     let part = question.split_once(SESSION).map_or("", |(_, part)| part);
     let said = part.lines().find_map(|line| line.strip_prefix("[user] "));
     said.unwrap_or_default().trim().to_owned()

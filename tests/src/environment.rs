@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_command_says_which() {
+    fn the_error_of_a_failed_command_names_the_command() {
         let environment = TestEnvironment::new().unwrap();
         let error = printed(environment.command("git").arg("no-such-verb")).unwrap_err();
         assert!(error.to_string().contains("no-such-verb"), "{error}");

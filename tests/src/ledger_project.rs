@@ -125,21 +125,21 @@ pub fn shell(command: &str, description: &str) -> Value {
 pub fn first_session(root: &Path) -> [Script; 3] {
     let lib = lib(root);
     let work = Script::on(TASK_AND_WISH)
-        .says_and_calls("I will look at the file first.", "Read", json!({"file_path": lib}))
+        .answers_and_calls("I will look at the file first.", "Read", json!({"file_path": lib}))
         .calls("Write", json!({"file_path": lib, "content": BROKEN_LIB}))
         .calls("Bash", shell(CHECK, "Run the tests"))
-        .says_and_calls(
+        .answers_and_calls(
             "The compiler does not multiply i64 by u32. The quantity has to be widened first.",
             "Edit",
             json!({"file_path": lib, "old_string": BROKEN, "new_string": FIXED}),
         )
         .calls("Bash", shell(CHECK, "Run the tests again"))
-        .says(
+        .answers(
             "Added `total_cents` with a test; the tests pass. The first build failed because \
              Rust does not multiply `i64` by `u32`; widening the quantity with `i64::from` cured \
              it. All amounts are integer cents.",
         );
-    let decide = Script::on(QUESTION).says(
+    let decide = Script::on(QUESTION).answers(
         "Decision: quantities stay u32, because a negative quantity would be a bug and the type \
          rules it out; prices are i64 so that refunds can be negative. I widen with `i64::from` \
          where they meet.",
@@ -148,7 +148,7 @@ pub fn first_session(root: &Path) -> [Script; 3] {
         .calls("Write", json!({"file_path": export(root), "content": EXPORT}))
         // A single pass may be chance, so the command passes twice.
         .calls("Bash", shell(CHECK, "Run the tests"))
-        .says(
+        .answers(
             "Added the export. Decision: src/export.rs separates fields with a semicolon, because \
              amounts may be written with a decimal comma.",
         );

@@ -105,7 +105,7 @@ impl LongHistory {
 }
 
 /// Returns the user's decision in a session, which has distinct words.
-pub fn said(number: usize) -> String {
+pub fn decision_text(number: usize) -> String {
     let (metal, part, place) =
         (METALS[number % 10], PARTS[number / 10 % 10], PLACES[number / 100 % 10]);
     format!(
@@ -127,7 +127,7 @@ fn story(number: usize, sessions: usize) -> io::Result<Story> {
     let at = now.checked_sub(SignedDuration::from_hours(hours)).map_err(io::Error::other)?;
     let path = Path::new("src").join(format!("{}.rs", PARTS[number / 10 % 10]));
     let steps = vec![
-        json!({"user": said(number)}),
+        json!({"user": decision_text(number)}),
         json!({"read": path, "holds": "pub const PULSES: u32 = 0;\n"}),
         json!({"edit": path, "old": "PULSES: u32 = 0", "new": format!("PULSES: u32 = {}", 100 + number)}),
         json!({"bash": "cargo test", "prints": "test result: ok. 3 passed; 0 failed"}),

@@ -39,7 +39,7 @@ impl Script {
     }
 
     /// Adds a reply of text, which ends the turn.
-    pub fn says(self, text: &str) -> Self {
+    pub fn answers(self, text: &str) -> Self {
         self.replies(vec![json!({"type": "text", "text": text})])
     }
 
@@ -49,7 +49,7 @@ impl Script {
     }
 
     /// Adds a reply of text and a tool call.
-    pub fn says_and_calls(self, text: &str, tool: &str, input: Value) -> Self {
+    pub fn answers_and_calls(self, text: &str, tool: &str, input: Value) -> Self {
         self.replies(vec![
             json!({"type": "text", "text": text}),
             json!({"type": "tool_use", "name": tool, "input": input}),
@@ -457,8 +457,8 @@ mod tests {
     #[test]
     fn a_script_is_found_from_the_conversation() {
         let scripts = [
-            Script::on("first").calls("Bash", json!({"command": "true"})).says("one"),
-            Script::on("second").says("two"),
+            Script::on("first").calls("Bash", json!({"command": "true"})).answers("one"),
+            Script::on("second").answers("two"),
         ];
         let text = |body: &Value| scripted(&scripts, body).map(|blocks| blocks[0].clone());
         let mut messages = json!([{"role": "user", "content": "the first prompt"}]);
@@ -481,7 +481,7 @@ mod tests {
     #[test]
     fn it_answers_over_http_whole_and_streamed() {
         let api = MessagesApi::start().unwrap();
-        api.script([Script::on("hello").says("it works")]);
+        api.script([Script::on("hello").answers("it works")]);
         for stream in [false, true] {
             let mut body = conversation(json!([{"role": "user", "content": "hello"}]));
             body["stream"] = stream.into();

@@ -110,7 +110,7 @@ fn committed(sample: &Sample, sentences: &[Value]) -> BTreeMap<PathBuf, Vec<Stri
 }
 
 /// Returns the output of hooks at a session's start, to prompts about each sentence, and to its failing command.
-fn said_by_hooks(sample: &Sample, sentences: &[Value]) -> BTreeMap<String, Vec<String>> {
+fn secrets_in_hook_output(sample: &Sample, sentences: &[Value]) -> BTreeMap<String, Vec<String>> {
     let mut said = BTreeMap::new();
     let mut ask = |name: String, moment: &Moment| {
         let run = moment.run(&sample.environment, &sample.root, &name).unwrap();
@@ -176,7 +176,7 @@ fn everyday_sentences_bring_no_credential_into_the_repository_or_a_hook() {
     assert!(held >= 5, "{held}");
     let check = |when: &str| {
         assert_eq!(committed(&sample, &sentences), BTreeMap::new(), "{when}");
-        assert_eq!(said_by_hooks(&sample, &sentences), BTreeMap::new(), "{when}");
+        assert_eq!(secrets_in_hook_output(&sample, &sentences), BTreeMap::new(), "{when}");
     };
     check("before a sync");
     sample.sync().unwrap();

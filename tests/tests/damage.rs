@@ -146,7 +146,7 @@ impl Damaged {
         let first = self.run(&["sync"]);
         let file_name = name.file_name().unwrap().to_string_lossy();
         let stem = file_name.split('.').next().unwrap();
-        let said = said(&first);
+        let said = output_text(&first);
         match first.status.code() {
             Some(0) => {
                 for index in self.indexes() {
@@ -221,7 +221,7 @@ fn private(sample: &Sample) -> PathBuf {
     sample.environment.home().join(".local")
 }
 
-fn said(output: &Output) -> String {
+fn output_text(output: &Output) -> String {
     format!(
         "{}{}",
         String::from_utf8_lossy(&output.stdout),

@@ -71,7 +71,7 @@ fn hooks_link_only_what_reading_needs() {
 }
 
 #[test]
-fn a_program_that_only_reads_the_store_knows_no_provider_and_no_network() {
+fn a_program_that_only_reads_the_store_links_no_provider_and_no_network() {
     let linked = metadata::linked("memory-store", &[]).unwrap();
     let network = set(&["hyper", "ollama-rs", "reqwest", "rmcp", "tokio"]);
     let found: Vec<_> = linked.intersection(&network).collect();

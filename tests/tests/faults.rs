@@ -113,7 +113,7 @@ fn without_locks_nothing_is_written_and_recall_goes_on() {
 
 /// For a full disk, a read-only store and one without locks, the messages contain a remedy.
 #[test]
-fn what_fails_is_said() {
+fn errors_of_the_file_system_are_reported() {
     if !can_strike() {
         return;
     }

@@ -108,7 +108,7 @@ fn program(version: &str) -> String {
     format!("#!/bin/sh\necho throughline {version}\n")
 }
 
-fn said(output: &Output) -> String {
+fn output_text(output: &Output) -> String {
     let (out, errors) = (&output.stdout, &output.stderr);
     format!("{}{}", String::from_utf8_lossy(out), String::from_utf8_lossy(errors))
 }
@@ -128,7 +128,7 @@ fn everything_is_put_in_place_and_one_step_is_named() {
     let machine = Machine::new();
     machine.releases(VERSION, &program(VERSION), &[]);
     for output in machine.installs(&[]) {
-        let said = said(&output);
+        let said = output_text(&output);
         assert!(output.status.success(), "{said}");
         assert!(said.contains("Installed throughline 7.8.9"), "{said}");
         let bin = machine.path("home/.local/bin/throughline");
@@ -166,7 +166,10 @@ fn a_wrong_checksum_changes_nothing() {
     fs::write(&archive, bytes).unwrap();
     for output in machine.installs(&[]) {
         assert_eq!(output.status.code(), Some(1));
-        assert!(said(&output).contains("does not match, so nothing was installed"), "{output:?}");
+        assert!(
+            output_text(&output).contains("does not match, so nothing was installed"),
+            "{output:?}"
+        );
         assert_eq!(machine.installed(), BTreeMap::new());
     }
 }
@@ -197,7 +200,7 @@ fn programs_that_do_not_run_leave_those_that_were_there() {
     let before = machine.installed();
     for output in machine.installs(&["--version", "2.0.0"]) {
         assert_eq!(output.status.code(), Some(1));
-        assert!(said(&output).contains("do not run here: no such library"), "{output:?}");
+        assert!(output_text(&output).contains("do not run here: no such library"), "{output:?}");
         assert_eq!(machine.installed(), before);
     }
 }
@@ -243,7 +246,7 @@ fn which_version_is_asked_where_there_are_several() {
     machine.releases("2.0.0", &program("2.0.0"), &[]);
     for output in machine.installs(&[]) {
         assert_eq!(output.status.code(), Some(1));
-        assert!(said(&output).contains("choose one with --version"), "{output:?}");
+        assert!(output_text(&output).contains("choose one with --version"), "{output:?}");
     }
 }
 
@@ -264,7 +267,7 @@ fn what_it_installed_goes_and_nothing_else() {
 }
 
 #[test]
-fn wrong_command_lines_are_told() {
+fn invalid_command_lines_are_reported() {
     let machine = Machine::new();
     for (arguments, code, expected) in [
         (&[][..], 2, "there is no public place"),
@@ -278,7 +281,7 @@ fn wrong_command_lines_are_told() {
     ] {
         for shell in shells() {
             let output = machine.get(shell, system_path(), arguments);
-            let said = said(&output);
+            let said = output_text(&output);
             assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
             assert!(said.contains(expected), "{arguments:?}: {said}");
         }
@@ -354,7 +357,7 @@ fn either_downloader_will_do() {
         let prefix = format!("home/{downloader}");
         let arguments = ["--base-url", &url, "--prefix", &prefix];
         let output = machine.get("/bin/sh", bin.as_os_str(), &arguments);
-        assert!(output.status.success(), "{downloader}: {}", said(&output));
+        assert!(output.status.success(), "{downloader}: {}", output_text(&output));
         assert!(machine.path(&prefix).join("bin/throughline").exists(), "{downloader}");
         let origin = fs::read_to_string(machine.path(&prefix).join("share/throughline/ORIGIN"));
         assert_eq!(origin.unwrap(), format!("--base-url {url}\n"));
@@ -362,7 +365,11 @@ fn either_downloader_will_do() {
         let arguments = ["--base-url", &missing, "--prefix", &prefix];
         let output = machine.get("/bin/sh", bin.as_os_str(), &arguments);
         assert_eq!(output.status.code(), Some(1), "{downloader}");
-        assert!(said(&output).contains("cannot be downloaded"), "{downloader}: {}", said(&output));
+        assert!(
+            output_text(&output).contains("cannot be downloaded"),
+            "{downloader}: {}",
+            output_text(&output)
+        );
     }
     assert!(tried > 0, "neither curl nor wget is installed");
 }

@@ -27,7 +27,7 @@ fn root() -> PathBuf {
 }
 
 /// Returns the rows of the page: a constant, and its value with the unit.
-fn told() -> BTreeMap<Place, String> {
+fn documented_limits() -> BTreeMap<Place, String> {
     let page = fs::read_to_string(root().join("docs/limits.md")).unwrap();
     let mut told = BTreeMap::new();
     for row in page.lines().filter(|line| line.starts_with("| `")) {
@@ -95,8 +95,8 @@ fn worth(value: &str) -> u64 {
 }
 
 #[test]
-fn every_limit_is_what_the_page_says() {
-    for ((file, name), value) in told() {
+fn every_limit_has_its_documented_value() {
+    for ((file, name), value) in documented_limits() {
         let text = fs::read_to_string(root().join(&file)).unwrap_or_else(|e| panic!("{file}: {e}"));
         let constants = constants(&text);
         let source = constants.get(name.as_str()).unwrap_or_else(|| panic!("{file} has no {name}"));
@@ -106,7 +106,7 @@ fn every_limit_is_what_the_page_says() {
 
 #[test]
 fn every_bound_in_bytes_is_on_the_page() {
-    let told: BTreeSet<Place> = told().into_keys().collect();
+    let told: BTreeSet<Place> = documented_limits().into_keys().collect();
     let mut missing = Vec::new();
     let mut folders: Vec<PathBuf> = [
         "hooks",

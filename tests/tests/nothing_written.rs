@@ -42,7 +42,7 @@ fn read_mode_recalls_and_writes_nothing() {
 }
 
 #[test]
-fn off_says_and_writes_nothing() {
+fn off_prints_and_writes_nothing() {
     let sample = Sample::with_history().unwrap();
     sample.sync().unwrap();
     let before = snapshot(&sample.environment.path()).unwrap();

@@ -51,7 +51,7 @@ fn has_python() -> bool {
 }
 
 #[test]
-fn each_package_manager_is_told_of_each_archive() {
+fn every_package_manager_gets_the_url_and_checksum_of_each_archive() {
     if !has_python() {
         return;
     }

@@ -78,15 +78,15 @@ impl Home {
     }
 
     /// Runs the launcher with each shell of this machine; all must print the same, and succeed.
-    fn says(&self, program: &str) -> String {
-        self.says_with(program, &[])
+    fn run(&self, program: &str) -> String {
+        self.run_with(program, &[])
     }
 
-    fn says_with(&self, program: &str, variables: &[(&str, &Path)]) -> String {
-        self.says_to(program, variables, "")
+    fn run_with(&self, program: &str, variables: &[(&str, &Path)]) -> String {
+        self.run_with_input(program, variables, "")
     }
 
-    fn says_to(&self, program: &str, variables: &[(&str, &Path)], asked: &str) -> String {
+    fn run_with_input(&self, program: &str, variables: &[(&str, &Path)], asked: &str) -> String {
         let launcher = root().join("plugin/scripts/run");
         let shells = ["/bin/sh", "/bin/dash", "/bin/bash"];
         let said = shells.iter().filter(|shell| Path::new(shell).exists()).map(|shell| {
@@ -117,12 +117,12 @@ impl Home {
 }
 
 #[test]
-fn without_programs_a_session_is_told_once() {
+fn without_programs_a_session_shows_one_hint() {
     let home = Home::new();
-    let hint: Value = serde_json::from_str(&home.says("throughline-session-start")).unwrap();
+    let hint: Value = serde_json::from_str(&home.run("throughline-session-start")).unwrap();
     assert!(hint["systemMessage"].as_str().unwrap().contains("not installed"), "{hint}");
     for program in [HOOKS[1], HOOKS[2], HOOKS[3], "throughline-mcp"] {
-        assert_eq!(home.says(program), "", "{program}");
+        assert_eq!(home.run(program), "", "{program}");
     }
 }
 
@@ -140,7 +140,7 @@ fn in_place_of_the_server_one_without_tools_answers() {
     ];
     let asked = asked.map(|line| format!("{line}\n")).concat();
     let answers: Vec<Value> = home
-        .says_to("throughline-mcp", &[], &asked)
+        .run_with_input("throughline-mcp", &[], &asked)
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
@@ -156,9 +156,9 @@ fn in_place_of_the_server_one_without_tools_answers() {
 fn programs_are_found_where_installers_put_them_and_in_path() {
     let home = Home::new();
     home.installs("on path", "throughline-stop");
-    assert_eq!(home.says("throughline-stop"), "on path throughline-stop\n");
+    assert_eq!(home.run("throughline-stop"), "on path throughline-stop\n");
     home.installs(".local/bin", "throughline-stop");
-    assert_eq!(home.says("throughline-stop"), ".local/bin throughline-stop\n");
+    assert_eq!(home.run("throughline-stop"), ".local/bin throughline-stop\n");
 }
 
 /// Handlers of a hook as written by `init` for each client and scope.
@@ -207,21 +207,21 @@ fn what_init_registered_is_not_run_twice() {
     for handler in HANDLERS {
         let home = Home::with_programs();
         home.writes(".claude/settings.json", &stop_hook(handler));
-        assert_eq!(home.says("throughline-stop"), "", "{handler}");
+        assert_eq!(home.run("throughline-stop"), "", "{handler}");
         for settings in OF_PROJECT {
             let home = Home::with_programs();
             home.writes(settings, &stop_hook(handler));
             home.records(settings, "hooks");
-            assert_eq!(home.says("throughline-stop"), "", "{settings}: {handler}");
+            assert_eq!(home.run("throughline-stop"), "", "{settings}: {handler}");
             // The hooks were removed by hand since.
             home.writes(settings, "{}");
-            assert_ne!(home.says("throughline-stop"), "", "{settings}");
+            assert_ne!(home.run("throughline-stop"), "", "{settings}");
         }
     }
     // A program of another event does not count, nor does a word that contains its name.
     let home = Home::with_programs();
     home.writes(".claude/settings.json", "{\"x\": \"/bin/throughline-stop-watch\"}");
-    assert_ne!(home.says("throughline-stop"), "");
+    assert_ne!(home.run("throughline-stop"), "");
 }
 
 #[test]
@@ -229,19 +229,19 @@ fn files_of_a_clone_do_not_silence_it() {
     for settings in OF_PROJECT {
         let home = Home::with_programs();
         home.writes(settings, &stop_hook(HANDLERS[2]));
-        assert_ne!(home.says("throughline-stop"), "", "{settings}");
+        assert_ne!(home.run("throughline-stop"), "", "{settings}");
         // The file has another insertion of ours, or the insertion is in another file.
         home.records(settings, "rules");
-        assert_ne!(home.says("throughline-stop"), "", "{settings}");
+        assert_ne!(home.run("throughline-stop"), "", "{settings}");
         home.records("other/.claude/settings.json", "hooks");
-        assert_ne!(home.says("throughline-stop"), "", "{settings}");
+        assert_ne!(home.run("throughline-stop"), "", "{settings}");
     }
     for servers in [SERVERS, "{\"mcpServers\":{\"docs\":{\"command\": \"./throughline-mcp\"}}}"] {
         let home = Home::with_programs();
         home.writes("work/.mcp.json", servers);
-        assert_ne!(home.says("throughline-mcp"), "", "{servers}");
+        assert_ne!(home.run("throughline-mcp"), "", "{servers}");
         home.records("work/.mcp.json", "server");
-        assert_eq!(home.says("throughline-mcp"), "", "{servers}");
+        assert_eq!(home.run("throughline-mcp"), "", "{servers}");
     }
     // A folder of the user that is named in the project's settings counts as the project's.
     let home = Home::with_programs();
@@ -250,8 +250,8 @@ fn files_of_a_clone_do_not_silence_it() {
     home.writes("work/mine/throughline/installed.json", "{}");
     let mine = Path::new("mine");
     let variables = [("CLAUDE_CONFIG_DIR", mine), ("XDG_DATA_HOME", mine)];
-    assert_ne!(home.says_with("throughline-stop", &variables), "");
-    assert_ne!(home.says_with("throughline-mcp", &variables), "");
+    assert_ne!(home.run_with("throughline-stop", &variables), "");
+    assert_ne!(home.run_with("throughline-mcp", &variables), "");
 }
 
 #[test]
@@ -264,7 +264,7 @@ fn programs_come_from_absolute_folders_alone() {
     for path in
         [".:/usr/bin:/bin", ":/usr/bin:/bin", "/usr/bin:/bin:", "bin:/usr/bin", "./bin", "."]
     {
-        let said = home.says_with("throughline-stop", &[("PATH", Path::new(path))]);
+        let said = home.run_with("throughline-stop", &[("PATH", Path::new(path))]);
         assert_eq!(said, "", "{path}");
     }
 }
@@ -272,14 +272,14 @@ fn programs_come_from_absolute_folders_alone() {
 #[test]
 fn a_server_that_init_registered_is_not_started_twice() {
     let home = Home::with_programs();
-    assert_ne!(home.says("throughline-mcp"), "");
+    assert_ne!(home.run("throughline-mcp"), "");
     fs::write(home.path(".claude.json"), SERVERS).unwrap();
-    assert_eq!(home.says("throughline-mcp"), "");
+    assert_eq!(home.run("throughline-mcp"), "");
     // With its own configuration folder, the client reads the file there.
     let other = home.path("other");
     fs::create_dir_all(&other).unwrap();
     let variables = [("CLAUDE_CONFIG_DIR", other.as_path())];
-    assert_ne!(home.says_with("throughline-mcp", &variables), "");
+    assert_ne!(home.run_with("throughline-mcp", &variables), "");
     fs::write(other.join(".claude.json"), SERVERS).unwrap();
-    assert_eq!(home.says_with("throughline-mcp", &variables), "");
+    assert_eq!(home.run_with("throughline-mcp", &variables), "");
 }

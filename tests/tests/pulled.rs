@@ -9,7 +9,7 @@ use journeys::hook_run::Moment;
 const NOW: &str = "2026-10-02T09:30:00Z";
 
 #[test]
-fn what_a_pull_brings_is_told_once_and_given_as_the_user_wants() {
+fn pulled_memories_are_announced_once_and_given_as_the_user_wants() {
     let theirs = TestEnvironment::new().unwrap().at(NOW);
     let upstream = theirs.repository("upstream").unwrap();
     theirs.throughline(&upstream, &["init", "--yes", "--no-register"]).unwrap();

@@ -38,7 +38,7 @@ fn prompt(text: &str) -> Vec<Value> {
     vec![json!({"user": text})]
 }
 
-fn said(text: &str) -> Vec<Value> {
+fn reply(text: &str) -> Vec<Value> {
     vec![json!({"claude": text})]
 }
 
@@ -155,7 +155,7 @@ const OCCURS: [(&str, &[(&str, Says)]); 6] = [
         "prompts",
         &[
             ("prompt", prompt),
-            ("assistant", said),
+            ("assistant", reply),
             ("queued prompt", queued),
             ("attached prompt", attached),
             ("todo", todo),
@@ -201,7 +201,7 @@ const OCCURS: [(&str, &[(&str, Says)]); 6] = [
     (
         "names and answers",
         &[
-            ("assistant", said),
+            ("assistant", reply),
             ("prompt", prompt),
             ("commit message", committed),
             ("answer", answer),
@@ -220,7 +220,7 @@ struct Told {
 }
 
 /// Returns all forms at all places where they occur. No value is part of another.
-fn told() -> Vec<Told> {
+fn placed_forms() -> Vec<Told> {
     let mut told: Vec<Told> = Vec::new();
     let mut taken = BTreeSet::new();
     for ((table_name, table, _), (name, places)) in PLACES.into_iter().zip(OCCURS) {
@@ -291,7 +291,7 @@ fn write_sessions(sample: &Sample, told: &[Told]) {
 }
 
 /// Returns the hooks' output at a session's start and to prompts about passwords and tokens.
-fn said_by_hooks(sample: &Sample) -> Vec<u8> {
+fn hook_output(sample: &Sample) -> Vec<u8> {
     let asked = [
         "What is the password of the staging database?",
         "Which API key and token does the deploy script use?",
@@ -399,12 +399,12 @@ fn found(
 }
 
 #[test]
-fn no_stored_byte_tells_a_secret() {
+fn no_stored_byte_reveals_a_secret() {
     let sample = Sample::without_history().unwrap();
-    let told = told();
+    let told = placed_forms();
     write_sessions(&sample, &told);
     sample.sync().unwrap();
-    let said = said_by_hooks(&sample);
+    let said = hook_output(&sample);
     sample.sync().unwrap();
     let mut stored = stored(&sample);
     for part in

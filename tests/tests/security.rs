@@ -297,7 +297,7 @@ fn no_secret_reaches_a_file_of_ours() {
 }
 
 #[test]
-fn names_that_strangers_chose_are_refused_and_told() {
+fn names_chosen_by_strangers_are_refused_and_reported() {
     let sample = Sample::without_history().unwrap();
     let memory = |id: &str| {
         format!("---\nid: 01k6h8m3v0c9f4t2r7x5n1b6{id}\nkind: fact\n---\n# T {id}\n\nB.\n")

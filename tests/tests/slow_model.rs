@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use journeys::chat_server::{Asked, ChatServer, TOKENS};
 use journeys::hook_run::Moment;
-use journeys::long_history::{LongHistory, question, said};
+use journeys::long_history::{LongHistory, decision_text, question};
 
 /// Number of sessions of the history.
 const SESSIONS: usize = 24;
@@ -66,7 +66,7 @@ fn a_kill_at_any_moment_costs_the_question_under_way() {
             seen.push(asked.said.clone());
         }
     }
-    let newest_first: Vec<String> = (0..SESSIONS).rev().map(said).collect();
+    let newest_first: Vec<String> = (0..SESSIONS).rev().map(decision_text).collect();
     assert_eq!(seen, newest_first);
     // No answer is lost, no question is repeated, and a hook returns the memory of the newest session.
     let before = server.asked().len();
@@ -74,12 +74,12 @@ fn a_kill_at_any_moment_costs_the_question_under_way() {
     assert_eq!(server.asked().len(), before);
     let mut titles = history.titles().unwrap();
     titles.sort();
-    let mut expected: Vec<String> = (0..SESSIONS).map(said).collect();
+    let mut expected: Vec<String> = (0..SESSIONS).map(decision_text).collect();
     expected.sort();
     assert_eq!(titles, expected);
     let asks = Moment::prompt(&question(SESSIONS - 1));
     let given = asks.run(&history.environment, &history.root, "asks").unwrap().context();
-    assert!(given.contains(&said(SESSIONS - 1)), "{given}");
+    assert!(given.contains(&decision_text(SESSIONS - 1)), "{given}");
     assert_eq!(history.environment.wait_until_quiet(), Vec::<String>::new());
 }
 
@@ -106,7 +106,7 @@ fn a_day_s_bound_ends_the_questions_and_not_the_sync() {
         assert_eq!(server.asked().len(), 5, "{lines}");
     }
     let asked: Vec<String> = server.asked().into_iter().map(|asked| asked.said).collect();
-    let newest: Vec<String> = (SESSIONS - 5..SESSIONS).rev().map(said).collect();
+    let newest: Vec<String> = (SESSIONS - 5..SESSIONS).rev().map(decision_text).collect();
     assert_eq!(asked, newest);
     let status = history.run(&["status"]).unwrap();
     assert!(status.contains("19 sessions wait to be read"), "{status}");
@@ -116,12 +116,12 @@ fn a_day_s_bound_ends_the_questions_and_not_the_sync() {
     next.env("THROUGHLINE_NOW", "2026-11-21T09:00:00Z");
     assert!(next.output().unwrap().status.success());
     let asked: Vec<String> = server.asked().into_iter().map(|asked| asked.said).collect();
-    let newest: Vec<String> = (SESSIONS - 10..SESSIONS).rev().map(said).collect();
+    let newest: Vec<String> = (SESSIONS - 10..SESSIONS).rev().map(decision_text).collect();
     assert_eq!(asked, newest);
 }
 
 #[test]
-fn progress_is_told_in_lines_off_a_terminal() {
+fn progress_is_printed_in_lines_without_a_terminal() {
     let server = ChatServer::start(Duration::ZERO, false).unwrap();
     let history = LongHistory::new(SESSIONS, &server).unwrap();
     let lines = String::from_utf8(history.sync().output().unwrap().stderr).unwrap();
@@ -182,7 +182,7 @@ fn battery_and_load_end_the_questions_of_the_background_alone() {
         let status = run("throughline", &["status"]);
         assert!(status.contains(why) && status.contains("4 sessions wait"), "{status}");
         // The sessions are still searchable.
-        assert!(run("throughline", &["search", "pulses"]).contains(&said(3)), "{why}");
+        assert!(run("throughline", &["search", "pulses"]).contains(&decision_text(3)), "{why}");
     }
     describe_laptop(&laptop, true, 0.0);
     assert!(!run("throughline", &["status"]).contains("paused"));

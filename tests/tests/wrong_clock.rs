@@ -28,7 +28,7 @@ fn set_times(folder: &Path, to: SystemTime) {
 }
 
 /// Returns the memories that a hook gives. The block about unfinished work depends on age, and so on the clock.
-fn told(sample: &Sample, moment: &Moment, session: &str) -> Vec<String> {
+fn given_memories(sample: &Sample, moment: &Moment, session: &str) -> Vec<String> {
     let run = moment.run(&sample.environment, &sample.root, session).unwrap();
     assert_eq!(run.output.status.code(), Some(0));
     assert_eq!(String::from_utf8_lossy(&run.output.stderr), "");
@@ -43,8 +43,8 @@ fn a_clock_that_goes_back_loses_nothing_and_keeps_nothing_from_being_learned() {
     sample.sync().unwrap();
     let prompt =
         Moment::prompt("Should the archive import insert from several threads in parallel?");
-    assert!(!told(&sample, &Moment::start("startup"), "before").is_empty());
-    let wanted = told(&sample, &prompt, "asked");
+    assert!(!given_memories(&sample, &Moment::start("startup"), "before").is_empty());
+    let wanted = given_memories(&sample, &prompt, "asked");
     assert!(!wanted.is_empty());
     let before = sample.memories().unwrap();
 
@@ -60,10 +60,10 @@ fn a_clock_that_goes_back_loses_nothing_and_keeps_nothing_from_being_learned() {
     let sample = Sample { environment: environment.at(LONG_AGO), root };
 
     // A continued session is given no memory twice; a new one is given all of them.
-    assert_eq!(told(&sample, &prompt, "asked"), Vec::<String>::new());
-    assert_eq!(told(&sample, &prompt, "new"), wanted);
-    assert!(!told(&sample, &Moment::start("startup"), "newer").is_empty());
-    told(&sample, &Moment::stop(), "new");
+    assert_eq!(given_memories(&sample, &prompt, "asked"), Vec::<String>::new());
+    assert_eq!(given_memories(&sample, &prompt, "new"), wanted);
+    assert!(!given_memories(&sample, &Moment::start("startup"), "newer").is_empty());
+    given_memories(&sample, &Moment::stop(), "new");
     assert_eq!(sample.environment.wait_until_quiet(), Vec::<String>::new());
     assert_eq!(sample.memories().unwrap(), before);
 

@@ -7,7 +7,7 @@ use clap::Args;
 use memory_store::MemoryId;
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind};
 
-use self::effects::{BrowseSource, told};
+use self::effects::{BrowseSource, failure_line};
 use self::filters::{Filters, StatusFilter};
 use self::screen::Screen;
 use self::state::{BrowseState, Effect, RowKey, Tab, Task};
@@ -189,7 +189,7 @@ fn find(text: Option<String>, source: &BrowseSource, state: &mut BrowseState) {
         Ok(found) => state.found(&text, found),
         Err(failure) => {
             state.found(&text, Vec::new());
-            state.tell(told(&failure), true);
+            state.show_message(failure_line(&failure), true);
         }
     }
 }
@@ -198,7 +198,7 @@ fn load(tab: Tab, source: &mut BrowseSource, state: &mut BrowseState) -> Result 
     let (rows, broken) = source.rows(tab)?;
     state.loaded(tab, rows);
     if let Some(broken) = broken {
-        state.tell(broken, true);
+        state.show_message(broken, true);
     }
     Ok(())
 }
@@ -213,7 +213,7 @@ fn work(
     if let Effect::Load(tab) = effect {
         if let Err(failure) = load(*tab, source, state) {
             state.loaded(*tab, Vec::new());
-            state.tell(told(&failure), true);
+            state.show_message(failure_line(&failure), true);
         }
         return Ok(());
     }
@@ -229,7 +229,7 @@ fn work(
     };
     // The rows are read again after a failure too, since the command may have been executed partially.
     if let Err(failure) = load(Tab::Memories, source, state) {
-        state.tell(told(&failure), true);
+        state.show_message(failure_line(&failure), true);
         return Ok(());
     }
     if !state.query().trim().is_empty() {
@@ -244,8 +244,8 @@ fn work(
         state.select_again(&RowKey::Memory(id));
     }
     match done {
-        Ok(said) => state.tell(said, false),
-        Err(failure) => state.tell(told(&failure), true),
+        Ok(said) => state.show_message(said, false),
+        Err(failure) => state.show_message(failure_line(&failure), true),
     }
     Ok(())
 }

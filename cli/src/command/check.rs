@@ -314,7 +314,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_conflict_is_told_by_its_markers() {
+    fn a_conflict_is_detected_by_its_markers() {
         assert_eq!(conflict("a\n<<<<<<< ours\nb\n=======\nc\n>>>>>>> theirs\n"), Some(2));
         assert_eq!(conflict("A heading\n=======\n\n> a quotation\n"), None);
         assert_eq!(conflict(">>>>>>> a\n<<<<<<< b\n"), None);

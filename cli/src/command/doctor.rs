@@ -55,14 +55,14 @@ pub fn run(args: &DoctorArgs, world: &World, out: &mut dyn Write) -> Result {
     } else if args.secrets {
         secrets::run(args.fix && !dry_run, json, world, out)
     } else if args.selftest {
-        tell(&selftest::checks(world)?, json, out)
+        print_checks(&selftest::checks(world)?, json, out)
     } else {
-        tell(&checks::all(world, world.tree()), json, out)
+        print_checks(&checks::all(world, world.tree()), json, out)
     }
 }
 
 /// Prints checks; fails if one of them is bad.
-pub fn tell(checks: &[HealthCheck], json: bool, out: &mut dyn Write) -> Result {
+pub fn print_checks(checks: &[HealthCheck], json: bool, out: &mut dyn Write) -> Result {
     if json {
         view::json(&checks, out)?;
     } else {

@@ -85,7 +85,7 @@ pub fn run(args: &ForgetArgs, world: &World, out: &mut dyn Write) -> Result {
     }
     for (store, stored) in &aside {
         store.delete_archived(&stored.memory.id.to_string())?;
-        removal::tell_deleted(stored, told)?;
+        removal::print_deleted(stored, told)?;
     }
     if args.write.json {
         view::json(&gone(found.iter().chain(&aside), how), out)?;

@@ -231,7 +231,7 @@ fn set_up(args: &InitArgs, world: &World, plan: &SetupPlan, out: &mut dyn Write)
     let reader = match &plan.asks {
         Some(offers) => {
             let reader = reader::look_at(world, &offers.ask()?, false)?;
-            writeln!(out, "  read by     {}", reader.told())?;
+            writeln!(out, "  read by     {}", reader.label())?;
             Some(reader)
         }
         None => plan.chosen.clone(),
@@ -253,7 +253,7 @@ fn set_up(args: &InitArgs, world: &World, plan: &SetupPlan, out: &mut dyn Write)
         store.create()?;
     }
     for folder in &open {
-        writeln!(out, "  {} {}", paint(CARE, "!"), folder.told())?;
+        writeln!(out, "  {} {}", paint(CARE, "!"), folder.message())?;
     }
     if plan.is_new && plan.joins.is_none() {
         show_similar(world, &tree, observed, &moved, out)?;
@@ -337,7 +337,7 @@ fn show_similar(
     out: &mut dyn Write,
 ) -> Result {
     for moved in moved {
-        writeln!(out, "  {} {}", paint(CARE, "!"), moved.told())?;
+        writeln!(out, "  {} {}", paint(CARE, "!"), moved.description())?;
     }
     let known = identity::list(&world.dirs)?;
     let others = known.iter().filter(|known| known.identity.project != tree.project);

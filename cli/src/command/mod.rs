@@ -273,7 +273,7 @@ pub fn run(args: Args) -> Result {
     }
     let done = run_in(&args, &world);
     if args.verbose {
-        tell_more(&world, start);
+        print_details(&world, start);
     }
     done
 }
@@ -323,7 +323,7 @@ fn run_in(args: &Args, world: &World) -> Result {
 }
 
 /// Prints the paths used and the run time.
-fn tell_more(world: &World, start: Instant) {
+fn print_details(world: &World, start: Instant) {
     let mut stderr = anstream::stderr().lock();
     let took = start.elapsed().as_secs_f64() * 1e3;
     let tree = Tree::find(&world.dirs, &world.cwd);

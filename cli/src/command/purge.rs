@@ -62,7 +62,7 @@ pub fn run(args: &PurgeArgs, world: &World, out: &mut dyn Write) -> Result {
         id.clone_from(whole);
     }
     if args.write.dry_run {
-        return view::would(&told(&what, &preview), args.write.json, out);
+        return view::would(&planned_actions(&what, &preview), args.write.json, out);
     }
     if !args.write.yes && !ask::confirm(world, &question(&what, &preview), false)? {
         return Err(ask::declined(world, "nothing was removed"));
@@ -202,7 +202,7 @@ impl PurgeArgs {
 }
 
 /// Says what would be done, for a dry run.
-fn told(what: &PurgeTarget, preview: &PurgePreview) -> Vec<String> {
+fn planned_actions(what: &PurgeTarget, preview: &PurgePreview) -> Vec<String> {
     let removed = format!("remove {}", removal(what, preview));
     let learned = format!("forget memories that were learned from it: {}", preview.learned);
     let stripped = format!("take the evidence out of memories that stay: {}", preview.stripped);

@@ -80,7 +80,7 @@ pub fn run(args: &RedactArgs, world: &World, out: &mut dyn Write) -> Result {
     let found = if args.jsonl {
         lines(&redactor, input, LINE_BYTES_MAX, out)?
     } else if args.json {
-        told(&redactor, input, out)?
+        print_findings(&redactor, input, out)?
     } else {
         redactor.redact_stream(input, &mut *out)?
     };
@@ -160,7 +160,7 @@ fn lines(
         .hint("Lines that are too long are left out; all others are answered."))
 }
 
-fn told(redactor: &Redactor, input: impl Read, out: &mut dyn Write) -> Result<usize> {
+fn print_findings(redactor: &Redactor, input: impl Read, out: &mut dyn Write) -> Result<usize> {
     let mut bytes = Vec::new();
     input.take(TEXT_BYTES_MAX + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > TEXT_BYTES_MAX {
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_that_is_too_long_is_left_out_and_told_and_all_others_are_answered() {
+    fn an_overlong_line_is_reported_and_all_others_are_redacted() {
         let long = format!("{{\"id\":\"b\",\"text\":\"{}\"}}", "x".repeat(40));
         let given = format!(
             "{{\"id\":\"a\",\"text\":\"one\"}}\n{long}\n\n{{\"id\":\"c\",\"text\":\"two\"}}"

@@ -91,14 +91,14 @@ pub struct ReviewArgs {
 impl ReviewArgs {
     /// Returns whether options decide, so that its output reports what was done.
     pub fn is_answered(&self) -> bool {
-        self.says_what()
+        self.has_decision()
     }
 
     /// Returns whether the command makes a decision that only a person may make: by its options, or by keys at a
     /// terminal.
     pub fn decides(&self, world: &World) -> bool {
         let asks = world.interactive && !self.write.json;
-        (self.says_what() || asks) && !self.write.dry_run
+        (self.has_decision() || asks) && !self.write.dry_run
     }
 }
 
@@ -225,7 +225,7 @@ impl ReviewArgs {
             for stored in &waiting {
                 // Each credential needs a separate review.
                 match stored.memory.held_for {
-                    Some(HeldFor::Credential) => verdict::tell_left(stored, out)?,
+                    Some(HeldFor::Credential) => verdict::print_left_pending(stored, out)?,
                     _ => verdict::accept_or_leave(stores, stored, out)?,
                 }
             }
@@ -249,7 +249,7 @@ impl ReviewArgs {
     }
 
     /// Returns whether an option names a decision, so that nothing is listed.
-    fn says_what(&self) -> bool {
+    fn has_decision(&self) -> bool {
         let names_any = self.named().iter().any(|(_, ids)| !ids.is_empty());
         self.accept_all || self.drop_rules || names_any
     }
@@ -281,7 +281,7 @@ pub fn run(args: &ReviewArgs, world: &World, out: &mut dyn Write) -> Result {
     if args.write.json {
         return print_json(&stores, out);
     }
-    if args.says_what() {
+    if args.has_decision() {
         return Ok(());
     }
     let waiting = stores.project.drafts()?.memories;

@@ -315,7 +315,7 @@ fn turn_of(hit: &Hit) -> (Collection, Option<&str>, u32) {
 }
 
 /// Replaces passages by their whole turns, if the archive contains them.
-fn tell_whole_turns(home: &ProjectDir, hits: &mut Vec<Hit>) {
+fn expand_to_whole_turns(home: &ProjectDir, hits: &mut Vec<Hit>) {
     // Passages of a turn are adjacent.
     hits.dedup_by(|hit, before| {
         hit.collection == Collection::Passages && turn_of(hit) == turn_of(before)
@@ -345,7 +345,7 @@ impl SearchArgs {
         let recall = world.with_second(tree, Recall::open(&world.dirs, tree, None));
         let mut recalled = recall.search(wanted, world.now);
         if self.full {
-            tell_whole_turns(&world.dirs.project(tree.project), &mut recalled.hits);
+            expand_to_whole_turns(&world.dirs.project(tree.project), &mut recalled.hits);
         }
         recalled
     }

@@ -164,7 +164,7 @@ pub fn run(args: &StatusArgs, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     let mut summary = summarise(&stores)?;
     // Looking for transcripts takes too long for the overview.
-    summary.unclaimed = discover::transcripts(&world.dirs, &stores.tree)?.unclaimed.told();
+    summary.unclaimed = discover::transcripts(&world.dirs, &stores.tree)?.unclaimed.messages();
     summary.problems = summary.find_problems();
     if args.stats {
         summary.stats = Some(stats::numbers(&stores)?);
@@ -228,7 +228,9 @@ fn summarise(stores: &Stores) -> Result<StatusSummary> {
     let mut missing: Vec<String> = elsewhere::missing_folder(&stores.project).into_iter().collect();
     if !has_history && listing.memories.is_empty() {
         missing.extend(
-            elsewhere::moved(&stores.world.dirs, &tree.main_root).iter().map(MovedFolder::told),
+            elsewhere::moved(&stores.world.dirs, &tree.main_root)
+                .iter()
+                .map(MovedFolder::description),
         );
     }
     let from_repository = survey.unreleased_count();
@@ -342,7 +344,7 @@ impl StatusSummary {
             problems.push(format!("{gone} is registered, but is not there: `throughline init`."));
         }
         problems.extend(self.missing.iter().map(|missing| format!("{missing}.")));
-        problems.extend(self.elsewhere.iter().map(Elsewhere::told));
+        problems.extend(self.elsewhere.iter().map(Elsewhere::description));
         problems.extend(self.unclaimed.iter().map(|unclaimed| format!("{unclaimed}.")));
         problems.extend(self.settings_problems.iter().cloned());
         problems.extend(self.llm_cost.iter().flat_map(ReadingCost::warnings));

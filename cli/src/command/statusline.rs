@@ -74,7 +74,7 @@ pub fn run(args: &StatuslineArgs, world: &World, out: &mut dyn Write) -> Result 
     if args.json {
         return view::json(&given, out);
     }
-    if let Some(text) = told(&given) {
+    if let Some(text) = status_text(&given) {
         writeln!(out, "{text}")?;
     }
     Ok(())
@@ -108,7 +108,7 @@ fn look(world: &World) -> SessionMemories {
     given
 }
 
-fn told(given: &SessionMemories) -> Option<String> {
+fn status_text(given: &SessionMemories) -> Option<String> {
     if !given.set_up {
         return None;
     }

@@ -137,7 +137,7 @@ fn show_by_hand(by_hand: &[ByHand], out: &mut dyn Write) -> Result {
         return Ok(());
     }
     writeln!(out, "Left as it is, for it is written in a way of yours. Delete by hand:")?;
-    by_hand.iter().try_for_each(|one| writeln!(out, "  {}", one.told()))?;
+    by_hand.iter().try_for_each(|one| writeln!(out, "  {}", one.to_line()))?;
     Ok(())
 }
 

@@ -546,7 +546,7 @@ fn ignored(world: &World, tree: &Tree) -> Option<HealthCheck> {
         identity::Mode::Private => return None,
     };
     let remedy = "Where nobody else is to get them, `throughline init --private` keeps them out of the repository.";
-    Some(HealthCheck::care("sharing", rule.told(), remedy))
+    Some(HealthCheck::care("sharing", rule.description(), remedy))
 }
 
 /// Reports withheld memories: this is not an error, but the user has to review them.
@@ -602,9 +602,9 @@ fn index(world: &World, tree: &Tree) -> HealthCheck {
 fn transcripts(world: &World, tree: &Tree) -> HealthCheck {
     const NAME: &str = "transcripts";
     match processor::collect::discover::transcripts(&world.dirs, tree) {
-        Ok(found) if !found.unclaimed.told().is_empty() => {
+        Ok(found) if !found.unclaimed.messages().is_empty() => {
             let count = plural(found.transcripts.len(), "transcript");
-            let told = found.unclaimed.told();
+            let told = found.unclaimed.messages();
             HealthCheck::care(NAME, format!("{count} of this project"), told.join("; "))
         }
         Ok(found) if found.transcripts.is_empty() => {

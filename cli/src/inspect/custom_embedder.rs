@@ -10,10 +10,10 @@ use crate::world::World;
 
 /// Returns a line with the model, the number of memories with its vectors, and the program that uses it.
 pub fn shown(world: &World, tree: &Tree, embedder: &Embedder) -> String {
-    told(standing(&world.dirs.tree(&tree.root), embedder), embedder)
+    summary(standing(&world.dirs.tree(&tree.root), embedder), embedder)
 }
 
-fn told(standing: Option<(usize, usize)>, embedder: &Embedder) -> String {
+fn summary(standing: Option<(usize, usize)>, embedder: &Embedder) -> String {
     let have = match standing {
         Some((have, all)) => format!("{have} of {all} memories have vectors"),
         None => "there is no index yet".to_owned(),
@@ -37,7 +37,7 @@ pub fn check(world: &World, tree: Option<&Tree>, embedder: &Embedder) -> HealthC
     }
     let Some(tree) = tree else { return served.good() };
     let standing = standing(&world.dirs.tree(&tree.root), embedder);
-    let seen = told(standing, embedder);
+    let seen = summary(standing, embedder);
     match standing {
         Some((have, all)) if have == all => HealthCheck::good(NAME, seen),
         Some(_) | None => HealthCheck::care(NAME, seen, "Run `throughline sync`."),

@@ -76,19 +76,24 @@ impl<'a> Chain<'a> {
             self.check("learn", || {
                 self.throughline(["sync".as_ref(), "--from".as_ref(), from])?;
                 let list = self.throughline(["list", "--json"].map(OsStr::new))?;
-                told(&list).map(|()| "a memory from one made-up session".into())
+                check_answer(&list).map(|()| "a memory from one made-up session".into())
             }),
             self.hook("start", "session-start", json!({"source": "startup"}), true),
             self.hook("prompt", "user-prompt-submit", json!({"prompt": QUESTION}), true),
             self.hook("tool", "post-tool-use", tool_fields(&self.root), false),
             self.hook("stop", "stop", json!({"stop_hook_active": false}), false),
             self.check("search", || {
-                told(&self.throughline(["search", "--json", QUESTION].map(OsStr::new))?)
+                check_answer(&self.throughline(["search", "--json", QUESTION].map(OsStr::new))?)
                     .map(|()| "the command finds it".into())
             }),
             self.check("mcp", || {
-                told(&self.program("throughline-mcp", "read", [], mcp_requests().as_bytes())?)
-                    .map(|()| "the server's recall gives it".into())
+                check_answer(&self.program(
+                    "throughline-mcp",
+                    "read",
+                    [],
+                    mcp_requests().as_bytes(),
+                )?)
+                .map(|()| "the server's recall gives it".into())
             }),
         ]
     }
@@ -133,7 +138,7 @@ impl<'a> Chain<'a> {
                 payload.to_string().as_bytes(),
             )?;
             if gives {
-                return told(&said).map(|()| format!("{event} gives it to Claude"));
+                return check_answer(&said).map(|()| format!("{event} gives it to Claude"));
             }
             Ok(format!("{event} ends in time"))
         })
@@ -174,7 +179,7 @@ impl<'a> Chain<'a> {
 }
 
 /// Checks that an answer contains the memory.
-fn told(answer: &str) -> Result<(), String> {
+fn check_answer(answer: &str) -> Result<(), String> {
     match answer.contains(TELLING) {
         true => Ok(()),
         false => Err(format!("the memory is not in the answer: {}", brief(answer))),

@@ -59,7 +59,7 @@ pub fn run(
     if found.is_empty() {
         writeln!(out, "  sessions    none of this project yet")?;
         // Sessions of another project are already reported.
-        let told = unclaimed.told();
+        let told = unclaimed.messages();
         let reasons = no_sessions::reasons(world, tree)?.into_iter();
         for reason in reasons.filter(|reason| !told.contains(reason)) {
             writeln!(out, "              {}", view::plain(&reason))?;

@@ -36,7 +36,7 @@ pub struct MovedFolder {
 
 impl MovedFolder {
     /// Describes the move, and the command to link the project.
-    pub fn told(&self) -> String {
+    pub fn description(&self) -> String {
         let Self { id, was, memories } = self;
         let brings = match memories {
             0 => "brings its history".to_owned(),
@@ -104,7 +104,7 @@ pub struct Elsewhere {
 
 impl Elsewhere {
     /// Describes the sessions, with the command to import them.
-    pub fn told(&self) -> String {
+    pub fn description(&self) -> String {
         let Self { cwd, sessions, folder } = self;
         let (cwd, folder) = (printable::path(cwd), printable::path(folder));
         let noun = if *sessions == 1 { "session" } else { "sessions" };

@@ -13,10 +13,14 @@ use crate::world::World;
 /// Returns the reasons why a project has no session, each with the command that can change it.
 pub fn reasons(world: &World, tree: &Tree) -> Result<Vec<String>> {
     let found = discover::transcripts(&world.dirs, tree)?;
-    let mut reasons = found.unclaimed.told();
+    let mut reasons = found.unclaimed.messages();
     reasons.extend(found.warnings.iter().cloned());
-    reasons.extend(elsewhere::history(&world.dirs, &tree.main_root).iter().map(Elsewhere::told));
-    reasons.extend(elsewhere::moved(&world.dirs, &tree.main_root).iter().map(MovedFolder::told));
+    reasons.extend(
+        elsewhere::history(&world.dirs, &tree.main_root).iter().map(Elsewhere::description),
+    );
+    reasons.extend(
+        elsewhere::moved(&world.dirs, &tree.main_root).iter().map(MovedFolder::description),
+    );
     if reasons.is_empty() {
         reasons.push(match found.transcripts.len() {
             0 => nothing_found(world, &found),

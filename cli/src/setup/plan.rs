@@ -131,7 +131,7 @@ impl SetupPlan {
         }
         if memories == identity::Mode::Committed {
             let ignored = ignore_rule::of_memories(&tree.main_root);
-            warnings.extend(ignored.map(|rule| view::plain(&rule.told())));
+            warnings.extend(ignored.map(|rule| view::plain(&rule.description())));
         }
         warnings.extend(moves.then(|| moved(memories).to_owned()));
         let asks = offers.filter(Offers::is_choice);
@@ -142,7 +142,7 @@ impl SetupPlan {
             // An option decides about them.
             unclaimed: match args.earlier {
                 Some(_) => Vec::new(),
-                None => discovered.unclaimed.told(),
+                None => discovered.unclaimed.messages(),
             },
             memories,
             extras: {
@@ -155,7 +155,7 @@ impl SetupPlan {
             hooks: registers.then(|| world.claude.settings(scope, &root)),
             servers: registers.then(|| world.claude.servers(scope, &root)),
             drafts_set_in: args.drafts.then(|| world.dirs.config_file()),
-            read_by: chosen.as_ref().map(Chosen::told).filter(|_| asks.is_none()),
+            read_by: chosen.as_ref().map(Chosen::label).filter(|_| asks.is_none()),
             warnings,
             learns: !args.no_sync && world.mode == Mode::Full,
             asks,
@@ -240,7 +240,7 @@ impl SetupPlan {
             names.zip(texts).try_for_each(|(name, text)| line(name, &text))
         };
         several("extras", self.extras.iter().map(|file| place(file)).collect())?;
-        let drafts = self.drafts_set_in.iter().map(|file| settings::told_drafts(&place(file)));
+        let drafts = self.drafts_set_in.iter().map(|file| settings::drafts_setting(&place(file)));
         several("drafts", drafts.collect())?;
         let offers = self.asks.iter().flat_map(Offers::lines).map(|offer| format!("- {offer}"));
         several("read by", offers.chain(self.read_by.clone()).collect())?;

@@ -81,7 +81,7 @@ pub fn of(world: &World, observed: &Observed) -> Result<InitPreview> {
     let tree =
         identity::vouch(&dirs, observed, Some(Mode::Private), crate::world::random()?, world.now)?;
     let found = processor::collect::discover::transcripts(&dirs, &tree)?;
-    let (transcripts, unclaimed) = (found.transcripts.len(), found.unclaimed.told());
+    let (transcripts, unclaimed) = (found.transcripts.len(), found.unclaimed.messages());
     if transcripts == 0 {
         return Ok(InitPreview { unclaimed, ..InitPreview::default() });
     }
@@ -185,7 +185,7 @@ pub fn run(world: &World, observed: &Observed, json: bool, out: &mut dyn Write) 
     show(&preview, out)?;
     if preview.transcripts == 0 {
         for elsewhere in elsewhere::history(&world.dirs, &observed.root) {
-            writeln!(out, "{}", elsewhere.told())?;
+            writeln!(out, "{}", elsewhere.description())?;
         }
     }
     writeln!(out, "Nothing was written, and no model was asked. {WITHOUT_MODEL}")?;

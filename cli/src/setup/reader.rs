@@ -72,7 +72,7 @@ pub const WITHOUT_MODEL: &str = "No model reads sessions: nothing is written int
 
 impl Chosen {
     /// Returns the reader's name in words.
-    pub fn told(&self) -> String {
+    pub fn label(&self) -> String {
         match self {
             Self::Rules(_) => "nobody (`throughline config llm` chooses a model)".to_owned(),
             Self::Model(llm) if llm.provider == CLAUDE_PROVIDER => {
@@ -324,7 +324,7 @@ impl ReadingCost {
     /// Returns the cost as lines of text.
     pub fn lines(&self) -> Vec<String> {
         let mut bounds = Vec::new();
-        bounds.extend(self.tokens_per_day.map(tokens_told));
+        bounds.extend(self.tokens_per_day.map(plural_tokens));
         bounds.extend(self.usd_per_day.map(|usd| format!("${usd:.2}")));
         let most = match bounds.is_empty() {
             true => String::new(),
@@ -335,7 +335,7 @@ impl ReadingCost {
             let session: String = one.session.chars().take(SESSION_CHARS).collect();
             format!("{} session {session} by {}: {}", one.day, one.provider, amount(one))
         }));
-        lines.extend(self.told_waiting());
+        lines.extend(self.waiting_line());
         lines.extend(self.paused.as_ref().map(|why| {
             format!("reading paused: {why}; `throughline sync` reads now, `llm.pause` turns it off")
         }));
@@ -343,7 +343,7 @@ impl ReadingCost {
     }
 
     /// Returns the number of waiting sessions and their estimated cost.
-    fn told_waiting(&self) -> Option<String> {
+    fn waiting_line(&self) -> Option<String> {
         let count = Some(self.waiting).filter(|count| *count > 0)?;
         let verb = if count == 1 { "waits" } else { "wait" };
         let wait = format!("{} {verb} to be read", view::plural(count, "session"));
@@ -351,7 +351,7 @@ impl ReadingCost {
         let sessions = count as u64;
         let time = about(Duration::from_millis(each.usage.millis.saturating_mul(sessions)));
         let tokens = each.usage.tokens().saturating_mul(sessions);
-        Some(format!("{wait}: {time}, {} by the last ones", tokens_told(tokens)))
+        Some(format!("{wait}: {time}, {} by the last ones", plural_tokens(tokens)))
     }
 
     /// Returns warnings for the user.
@@ -392,11 +392,11 @@ fn amount(spent: &Spent) -> String {
     };
     let each = spent.seconds_each().map(|seconds| format!(", {seconds:.1} s each"));
     let questions = view::plural(spent.questions as usize, "question");
-    let tokens = tokens_told(spent.usage.tokens());
+    let tokens = plural_tokens(spent.usage.tokens());
     format!("{questions}{failed}, {tokens}{usd}{}", each.unwrap_or_default())
 }
 
-fn tokens_told(tokens: u64) -> String {
+fn plural_tokens(tokens: u64) -> String {
     view::plural(usize::try_from(tokens).unwrap_or(usize::MAX), "token")
 }
 

@@ -85,7 +85,7 @@ pub fn use_drafts(world: &World) -> Result {
 }
 
 /// Describes the setting that [`use_drafts`] writes to `file`.
-pub fn told_drafts(file: &str) -> String {
+pub fn drafts_setting(file: &str) -> String {
     format!("`review = true` in {file}, for all your projects")
 }
 

@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_difference_is_told_in_words() {
+    fn each_difference_is_described_in_words() {
         let old = Memory::new(MemoryId([7; 16]), Kind::Fact, "Bread", "a\nb\n", Timestamp(0));
         assert_eq!(between(&old, &old), []);
         let mut new = old.clone();

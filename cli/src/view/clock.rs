@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn recent_times_are_told_from_now_and_in_the_zone() {
+    fn recent_times_are_relative_and_in_the_local_zone() {
         let zone = TimeZone::fixed(jiff::tz::offset(2));
         let at = |text: &str| Timestamp::parse(text).unwrap();
         let now = at("2026-10-02T09:30:00Z");

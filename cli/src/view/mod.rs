@@ -138,12 +138,12 @@ pub fn json(value: &impl Serialize, out: &mut dyn Write) -> Result {
 /// Warns on stderr about memory files that cannot be read; stdout is for the others.
 pub fn warn_broken(broken: &[memory_store::Error]) {
     for error in broken {
-        on_stderr(format_args!("{} {}", paint(style::CARE, "left out:"), told(error)));
+        on_stderr(format_args!("{} {}", paint(style::CARE, "left out:"), with_remedy(error)));
     }
 }
 
 /// Formats an error with its remedy; some errors already contain it.
-fn told(error: &memory_store::Error) -> String {
+fn with_remedy(error: &memory_store::Error) -> String {
     match error.remedy() {
         Some(remedy) => format!("{error}. {remedy}"),
         None => error.to_string(),
@@ -157,8 +157,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_without_a_remedy_ends_with_what_it_says() {
-        let told = told(&Error::Path { path: "a".into() });
+    fn an_error_without_a_remedy_ends_with_its_own_message() {
+        let told = with_remedy(&Error::Path { path: "a".into() });
         assert!(told.ends_with("rename it"), "{told}");
     }
 }

@@ -227,7 +227,7 @@ fn colours_follow_the_environment_and_the_option() {
 }
 
 #[test]
-fn without_a_terminal_it_is_a_listing_that_says_why() {
+fn without_a_terminal_browse_prints_a_listing_with_the_reason() {
     let (machine, _) = bakery();
     let listed = machine.ok(&["list"]);
     let why = "Here is no terminal to browse in; this is what `throughline list` prints:\n";

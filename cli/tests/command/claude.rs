@@ -68,7 +68,7 @@ fn what_claude_adds_is_its_note_and_no_wish() {
 }
 
 #[test]
-fn what_the_user_said_stays_in_force_whatever_claude_runs() {
+fn the_users_wishes_stay_in_force_for_any_command_of_claude() {
     let machine = project();
     machine.ok(&["add", RULE, "--kind", "preference"]);
     let rule = id_of(&machine, RULE);

@@ -120,14 +120,14 @@ impl Machine {
     pub fn run_with(&self, args: &[&str], variables: &[(&str, &str)]) -> Said {
         let mut command = self.command(args);
         command.envs(variables.iter().copied());
-        self.said(&mut command)
+        self.output_of(&mut command)
     }
 
     /// Runs the command as Claude does in a tool call: below the client, in an emptied environment.
     pub fn run_by_claude(&self, args: &[&str]) -> Said {
         let mut command = self.command(args);
         command.env(testutils::PROC_VARIABLE, self.claude_processes());
-        self.said(&mut command)
+        self.output_of(&mut command)
     }
 
     /// Returns a folder of processes in which the parent of the command is Claude Code.
@@ -147,7 +147,7 @@ impl Machine {
         self.write("stdin", stdin);
         let mut command = self.command(args);
         command.stdin(File::open(self.path("stdin")).unwrap());
-        self.said(&mut command)
+        self.output_of(&mut command)
     }
 
     /// Runs the command as a user who is restricted by the modes of files: all files in `home` are changed to this
@@ -166,7 +166,7 @@ impl Machine {
             fs::set_permissions(self.path("tmp"), fs::Permissions::from_mode(0o777)).unwrap();
             command.uid(USER).gid(USER);
         }
-        self.said(&mut command)
+        self.output_of(&mut command)
     }
 
     /// Changes the mode of a path and its contents.
@@ -175,7 +175,7 @@ impl Machine {
         assert!(changed.unwrap().success());
     }
 
-    fn said(&self, command: &mut Command) -> Said {
+    fn output_of(&self, command: &mut Command) -> Said {
         let Output { status, stdout, stderr } = command.output().unwrap();
         let tidy = |bytes: Vec<u8>| self.tidy(&String::from_utf8(bytes).unwrap());
         Said { code: status.code().unwrap(), stdout: tidy(stdout), stderr: tidy(stderr) }

@@ -91,7 +91,7 @@ fn with_table(page: &str, heading: &str, table: &str) -> Option<String> {
 }
 
 #[test]
-fn the_page_tells_each_setting_as_the_table_does() {
+fn the_page_lists_each_setting_as_the_table_does() {
     let before = fs::read_to_string(page()).unwrap();
     let mut expected = before.clone();
     for (heading, table) in tables() {
@@ -105,7 +105,7 @@ fn the_page_tells_each_setting_as_the_table_does() {
 }
 
 #[test]
-fn each_choice_is_told() {
+fn the_meaning_of_a_setting_names_each_choice() {
     for setting in describe() {
         let Form::OneOf(texts) = &setting.form else { continue };
         for text in texts {

@@ -46,7 +46,7 @@ fn number(value: &Value, key: &str) -> u64 {
 }
 
 /// Returns the first number of the line with this beginning.
-fn told(text: &str, start: &str) -> u64 {
+fn first_number(text: &str, start: &str) -> u64 {
     let line = text.lines().find_map(|line| line.trim_start().strip_prefix(start));
     let line = line.unwrap_or_else(|| panic!("{start}: {text}"));
     let digits: String =
@@ -104,7 +104,7 @@ fn every_view_prints_the_same_numbers() {
     assert_eq!((number(&stats, "replaced"), number(&stats, "expired")), (REPLACED, EXPIRED));
 
     let text = machine.ok(&["status"]);
-    assert_eq!(told(&text, "Stored"), in_project, "{text}");
+    assert_eq!(first_number(&text, "Stored"), in_project, "{text}");
     assert!(
         text.contains(&format!("{in_project}, {IN_REPOSITORY} of them in /home/work")),
         "{text}"
@@ -117,9 +117,9 @@ fn every_view_prints_the_same_numbers() {
     assert!(text.contains(&format!("but for {held} held")), "{text}");
     assert!(text.contains(&format!("{USERS} of yours for every project")), "{text}");
     let text = machine.ok(&["sync", "--rebuild"]);
-    assert_eq!(told(&text, ""), in_project, "{text}");
+    assert_eq!(first_number(&text, ""), in_project, "{text}");
     let text = machine.run(&["doctor"]).stdout;
-    assert_eq!(told(&text, "ok    memories"), in_project + USERS, "{text}");
+    assert_eq!(first_number(&text, "ok    memories"), in_project + USERS, "{text}");
     let shown = strip(&machine.at_terminal(&["browse"], &[("leave", "q")]));
     assert!(shown.contains(&format!("Memories {}", in_project + USERS)), "{shown}");
 }
@@ -138,7 +138,7 @@ fn a_private_project_counts_its_own_folder() {
 
 /// Memories that a sync writes into another working tree are counted separately.
 #[test]
-fn memories_of_another_working_tree_are_told_apart() {
+fn memories_of_another_working_tree_are_counted_separately() {
     let machine = Machine::new();
     let git = |folder: &str, args: &[&str]| {
         let mut git = std::process::Command::new("git");

@@ -181,7 +181,7 @@ fn stats_of_an_empty_project_are_short() {
 }
 
 #[test]
-fn the_timeline_tells_what_came_and_went() {
+fn the_timeline_lists_added_replaced_and_forgotten_memories() {
     let machine = learned();
     let old =
         machine.json(&["add", "Berths are counted from the south", "--json"])["short"].clone();
@@ -255,7 +255,7 @@ fn the_timeline_lists_what_is_still_open() {
 }
 
 #[test]
-fn blame_tells_memories_and_sessions_of_a_file() {
+fn blame_lists_memories_and_sessions_of_a_file() {
     let (machine, _) = given();
     machine.write("home/work/src/price.rs", "");
     let text = without_ids(&machine, &machine.ok(&["blame", "src/price.rs"]));
@@ -275,7 +275,7 @@ fn blame_tells_memories_and_sessions_of_a_file() {
 }
 
 #[test]
-fn fixes_tell_errors_and_their_cure() {
+fn fixes_lists_errors_and_their_cure() {
     let machine = learned();
     machine.ok(&[
         "add",
@@ -344,7 +344,7 @@ fn the_log_has_a_line_for_each_injection() {
 }
 
 #[test]
-fn the_status_line_says_what_the_session_was_given() {
+fn the_status_line_reports_the_memories_given_to_the_session() {
     let (machine, _) = given();
     let payload = |session: &str| {
         json!({ "hook_event_name": "Status", "session_id": session, "cwd": "/nowhere",

@@ -29,7 +29,7 @@ fn files(machine: &Machine, index: &str, begin: &str) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_search_in_a_damaged_index_says_so_and_a_sync_makes_it_again() {
+fn a_search_in_a_damaged_index_reports_it_and_a_sync_rebuilds_the_index() {
     let machine = learned();
     // Thinking is indexed on request.
     machine.ok(&["search", "--thinking", "guess"]);

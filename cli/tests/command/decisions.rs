@@ -154,7 +154,7 @@ fn an_accepted_memory_is_put_back_to_held_and_stays_held() {
 }
 
 #[test]
-fn a_memory_that_git_has_is_not_put_back_but_told_how_to_take_out() {
+fn a_memory_that_git_tracks_is_not_made_pending_and_the_remedy_is_printed() {
     let machine = with_held_in(repository);
     let ids: Vec<Value> = waiting(&machine).iter().map(|one| one["id"].clone()).collect();
     let short = short(&machine, &ids[0]);

@@ -265,7 +265,7 @@ fn the_price_is_that_of_the_installed_client_for_all_sessions() {
 }
 
 #[test]
-fn where_memories_are_kept_is_told_and_has_flags() {
+fn the_storage_of_memories_is_reported_and_has_flags() {
     for (flag, mode) in
         [("--committed", "committed"), ("--drafts", "committed"), ("--private", "private")]
     {

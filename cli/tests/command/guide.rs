@@ -52,7 +52,7 @@ fn a_project_is_shared_until_that_ends() {
 }
 
 #[test]
-fn where_data_lies_elsewhere_the_server_is_told() {
+fn a_data_folder_from_the_environment_is_passed_to_the_server() {
     let machine = Machine::new();
     let data = machine.path("elsewhere");
     let said = machine

@@ -236,7 +236,7 @@ fn colours_are_as_they_are_asked_for() {
 }
 
 #[test]
-fn quiet_leaves_answers_and_errors_and_verbose_says_where_it_looked() {
+fn quiet_keeps_answers_and_errors_and_verbose_prints_paths_and_time() {
     let (machine, id) = stand();
     assert_eq!(machine.ok(&["add", "Rolls are baked at noon", "-q"]), "");
     assert!(machine.ok(&["list", "-q"]).contains("Rolls are baked at noon"));
@@ -331,7 +331,7 @@ fn the_settings_file_is_edited_and_checked() {
 }
 
 #[test]
-fn the_schema_knows_every_setting_and_no_value_of_the_user() {
+fn the_schema_contains_every_setting_and_no_value_of_the_user() {
     let machine = Machine::new();
     machine.write("home/.config/throughline/config.toml", "start_tokens = 777\n");
     let schema = machine.json(&["config", "schema"]);

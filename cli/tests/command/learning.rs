@@ -153,7 +153,7 @@ fn purging_a_session_removes_it_and_proves_it() {
 }
 
 #[test]
-fn what_a_purge_does_to_memories_is_said_before_and_after() {
+fn the_effect_of_a_purge_on_memories_is_reported_before_and_after() {
     let machine = with_transcript();
     machine.ok(&["init", "--yes", "--no-register"]);
     machine.ok(&["review", "--accept-all"]);

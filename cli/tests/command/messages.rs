@@ -32,7 +32,7 @@ fn project(machine: &Machine) -> PathBuf {
 }
 
 #[test]
-fn a_purge_says_how_many_sessions_go_and_how_it_goes_on() {
+fn a_purge_reports_the_number_of_sessions_and_the_command_to_continue() {
     let machine = learned();
     let told = machine.ok(&["purge", "--before", "2026-12-01", "--dry-run"]);
     assert!(told.contains("before 2026-12-01, of 1 session."), "{told}");
@@ -109,7 +109,7 @@ fn a_host_is_refused_until_the_user_agrees_to_it() {
 }
 
 #[test]
-fn the_trouble_of_another_host_is_not_told() {
+fn the_trouble_of_another_host_is_not_reported() {
     let machine = ready();
     machine.write(CONFIG, "[llm]\nprovider = \"openai\"\nmodel = \"m\"\nhost = \"localhost:1\"\n");
     let trouble = json!({ "provider": "openai/m", "host": "localhost:1", "why": "no route",
@@ -160,7 +160,7 @@ fn an_uninstall_in_json_names_all_that_it_changed() {
 }
 
 #[test]
-fn what_a_setting_takes_is_told_without_what_a_file_would_do() {
+fn a_refused_value_is_reported_without_the_consequences_of_one_in_a_file() {
     let machine = ready();
     for (key, value) in
         [("start_tokens", "70000000"), ("ignore_paths", "7"), ("half_life_days", "fix = 30")]
@@ -176,7 +176,7 @@ fn what_a_setting_takes_is_told_without_what_a_file_would_do() {
 }
 
 #[test]
-fn a_setting_that_changes_nothing_is_told_so() {
+fn a_setting_that_changes_nothing_is_reported() {
     let machine = ready();
     assert!(machine.ok(&["config", "unset", "llm.model"]).contains("was not set"));
     assert!(!machine.path(CONFIG).exists());
@@ -188,7 +188,7 @@ fn a_setting_that_changes_nothing_is_told_so() {
 }
 
 #[test]
-fn silence_is_told_with_its_end_and_its_cause() {
+fn silence_is_reported_with_its_end_and_its_cause() {
     let machine = ready();
     let off = [("THROUGHLINE", "off")];
     let said = machine.run_with(&[], &off).stdout;
@@ -216,7 +216,7 @@ fn a_quote_of_several_lines_is_shown_in_one() {
 }
 
 #[test]
-fn a_path_that_is_not_there_is_told_with_what_to_do() {
+fn a_missing_path_is_reported_with_the_remedy() {
     let machine = ready();
     for command in [
         &["trust", "/nowhere"][..],
@@ -247,7 +247,7 @@ fn a_bar_never_shows_more_than_all() {
 }
 
 #[test]
-fn one_thing_is_told_as_one() {
+fn a_count_of_one_is_printed_in_the_singular() {
     let machine = learned();
     for (command, told) in
         [(&["sync"][..], "Nothing new in 1 session."), (&["status"], "Archive     1 session, ")]

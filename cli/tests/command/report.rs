@@ -83,7 +83,7 @@ fn tags(page: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_file_is_private_says_where_it_lies_and_is_replaced() {
+fn the_report_is_private_and_replaced_and_its_path_is_printed() {
     let machine = learned();
     let said = machine.ok(&["report"]);
     let start = "Wrote /home/.local/state/throughline/trees/";
@@ -203,7 +203,7 @@ fn the_data_is_what_stores_receipts_and_archive_say() {
 }
 
 #[test]
-fn contradictions_and_replaced_memories_are_told() {
+fn contradictions_and_replaced_memories_are_reported() {
     let machine = learned();
     let add = |text: &str, more: &[&str]| {
         let args = [&["add", text, "--kind", "fact", "--json"], more].concat();
@@ -236,7 +236,7 @@ fn contradictions_and_replaced_memories_are_told() {
 }
 
 #[test]
-fn stale_memories_are_told_with_the_reason() {
+fn stale_memories_are_reported_with_the_reason() {
     let (machine, id) = with_stale();
     let told = machine.json(&["report", "--json"]);
     let memories = told["memories"].as_array().unwrap();

@@ -28,7 +28,7 @@ fn machine() -> Machine {
 }
 
 #[test]
-fn sessions_are_found_by_what_was_said() {
+fn sessions_are_found_by_their_prompts() {
     let machine = machine();
     insta::assert_snapshot!(machine.ok(&["resume", "berths pier", "-n", "1"]), @r#"
     1  2026-09-20 on harbour, 1 prompt (22222222)
@@ -54,7 +54,7 @@ fn sessions_are_found_by_what_was_said() {
 }
 
 #[test]
-fn nothing_found_is_said_by_the_exit_code() {
+fn an_empty_result_is_reported_by_the_exit_code() {
     let machine = machine();
     let said = machine.run(&["resume", "zeppelin", "quorum"]);
     assert_eq!(
@@ -90,7 +90,7 @@ fn run_becomes_claude_in_the_folder_of_the_session() {
 }
 
 #[test]
-fn a_session_without_a_transcript_is_told_and_not_started() {
+fn a_session_without_a_transcript_is_reported_and_not_started() {
     let machine = machine();
     std::fs::remove_file(machine.path(&format!("{FOLDER}/{SAILED}.jsonl"))).unwrap();
     let said = machine.ok(&["resume", "berths"]);

@@ -281,7 +281,7 @@ fn a_secret_in_a_report_is_found_wherever_it_is_and_taken_out() {
 }
 
 #[test]
-fn what_an_audit_cannot_clean_or_read_is_said_with_what_to_do() {
+fn files_that_an_audit_cannot_clean_or_read_are_reported_with_the_remedy() {
     let machine = Machine::new();
     machine.ok(&["init", "--yes", "--no-register"]);
     machine.write("home/work/.throughline/notes.txt", &token());

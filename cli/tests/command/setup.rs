@@ -137,7 +137,7 @@ fn a_second_clone_joins_by_name_and_leaves_private_what_is_private() {
 }
 
 #[test]
-fn a_folder_that_took_the_place_of_another_is_not_read_until_a_person_says_what_it_is() {
+fn a_folder_in_the_place_of_another_is_not_read_until_a_person_links_it() {
     let machine = Machine::new();
     machine.ok(&["init", "--yes", "--no-register"]);
     machine.ok(&["add", "The staging host is moss"]);
@@ -167,7 +167,7 @@ fn a_folder_that_took_the_place_of_another_is_not_read_until_a_person_says_what_
 }
 
 #[test]
-fn what_is_no_file_in_the_memory_folder_is_told_with_what_helps() {
+fn an_unusable_entry_of_the_memory_folder_is_reported_with_the_remedy() {
     let machine = Machine::new();
     machine.ok(&["init", "--yes", "--no-register"]);
     let memories = machine.path("home/work/.throughline/memories");
@@ -394,7 +394,7 @@ fn a_folder_that_came_with_the_repository_is_not_read_before_somebody_vouches_fo
 }
 
 #[test]
-fn a_copy_joins_a_project_when_the_user_says_so() {
+fn a_copy_joins_a_project_at_the_users_request() {
     let machine = Machine::new();
     machine.ok(&["init", "--yes", "--private", "--no-register"]);
     machine.ok(&["add", "Learned in the first tree"]);
@@ -472,7 +472,7 @@ fn doctor_names_what_is_broken_and_what_helps() {
 }
 
 #[test]
-fn doctor_tells_how_to_install_again_by_how_it_was_installed() {
+fn doctor_suggests_to_install_again_in_the_same_way() {
     let machine = Machine::new();
     fs::remove_file(machine.path("bin/throughline-mcp")).unwrap();
     let remedy = || {
@@ -497,7 +497,7 @@ fn doctor_tells_how_to_install_again_by_how_it_was_installed() {
 }
 
 #[test]
-fn a_second_space_without_its_server_is_told_and_holds_up_nothing() {
+fn a_second_space_without_its_server_is_reported_and_blocks_nothing() {
     let machine = Machine::new();
     machine.ok(&["init", "--yes"]);
     machine.write("home/.config/throughline/config.toml", "[embedder]\n");
@@ -526,7 +526,7 @@ fn doctor_finds_a_program_of_another_build_and_a_mode_that_means_nothing() {
 }
 
 #[test]
-fn doctor_without_init_says_what_to_do() {
+fn doctor_without_init_suggests_init() {
     let machine = Machine::new();
     let said = machine.run(&["doctor"]);
     assert_eq!(said.code, 6);
@@ -578,7 +578,7 @@ fn folders_that_cannot_be_read_or_written_are_named() {
 }
 
 #[test]
-fn what_cannot_be_set_up_is_not_said_to_be() {
+fn a_failed_setup_is_not_reported_as_done() {
     let machine = Machine::new();
     machine.chmod("a-w", "home/work");
     let said = machine.run_with_few_rights(&["init", "--yes", "--no-register"]);
@@ -630,7 +630,7 @@ fn config_prints_what_can_be_written_and_values_as_they_are() {
 }
 
 #[test]
-fn config_chooses_a_model_and_says_where_settings_come_from() {
+fn config_chooses_a_model_and_lists_the_origin_of_settings() {
     let machine = Machine::new();
     machine.write("home/.config/throughline/config.toml", "# mine\nnotice = \"off\"\ntypo = 1\n");
     machine.ok(&["config", "llm", "ollama", "small-model"]);
@@ -645,7 +645,7 @@ fn config_chooses_a_model_and_says_where_settings_come_from() {
 }
 
 #[test]
-fn who_reads_sessions_is_chosen_and_what_it_costs_is_told() {
+fn the_reader_of_sessions_is_chosen_and_its_cost_is_reported() {
     let machine = Machine::new();
     // There is no terminal, so no model reads; and there is no Claude Code on this machine.
     assert!(machine.ok(&["init", "--yes"]).contains("read by     nobody"));
@@ -761,7 +761,7 @@ fn uninstall_names_the_file_that_it_cannot_read_and_goes_on_with_the_others() {
 }
 
 #[test]
-fn uninstall_takes_all_out_that_it_can_and_tells_each_failure() {
+fn uninstall_removes_all_that_it_can_and_reports_each_failure() {
     let machine = Machine::new();
     machine.write("home/work/.mcp.json", "{ damaged by somebody, and none of ours\n");
     machine.ok(&["init", "--yes", "--no-sync", "--with", "skill,agents"]);

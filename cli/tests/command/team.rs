@@ -71,14 +71,14 @@ fn run_git(machine: &Machine, args: &[&str]) -> Output {
     git.output().unwrap()
 }
 
-fn said(output: &Output) -> String {
+fn output_text(output: &Output) -> String {
     String::from_utf8([&output.stdout[..], &output.stderr[..]].concat()).unwrap()
 }
 
 pub fn git(machine: &Machine, args: &[&str]) -> String {
     let output = run_git(machine, args);
-    assert!(output.status.success(), "git {args:?}\n{}", said(&output));
-    said(&output)
+    assert!(output.status.success(), "git {args:?}\n{}", output_text(&output));
+    output_text(&output)
 }
 
 pub fn commit(machine: &Machine, message: &str) {
@@ -105,7 +105,7 @@ fn a_commit_without_memories_is_compared_like_any_other() {
 }
 
 #[test]
-fn diff_tells_what_a_branch_and_the_working_tree_change() {
+fn diff_lists_the_changes_of_a_branch_and_of_the_working_tree() {
     let machine = team();
     assert_eq!(machine.remark(&["diff"]), "No memory differs between HEAD and the working tree.\n");
     git(&machine, &["switch", "-q", "-c", "feature"]);
@@ -237,7 +237,7 @@ fn check_names_what_should_not_be_committed_and_changes_nothing() {
 }
 
 #[test]
-fn check_knows_no_secret_of_a_name_either() {
+fn check_prints_no_secret_from_a_name_or_a_field() {
     let machine = team();
     let secret = token();
     memory(&machine, &secret, "01JZX3P4Q5R6S7T8V9WABCDEF5", "fact", "Named");
@@ -270,7 +270,7 @@ fn a_pre_commit_hook_reads_what_is_staged_and_not_the_working_tree() {
     git(&machine, &["add", "-A"]);
     change(&machine, "rolls", &secret, "nothing");
     let output = run_git(&machine, &["commit", "-q", "-m", "secret"]);
-    let told = said(&output);
+    let told = output_text(&output);
     assert!(!output.status.success() && told.contains("rolls.md:9: secret: "), "{told}");
     assert!(!told.contains(&secret), "{told}");
     git(&machine, &["add", "-A"]);
@@ -279,16 +279,16 @@ fn a_pre_commit_hook_reads_what_is_staged_and_not_the_working_tree() {
     change(&machine, "rolls", "nothing", &secret);
     let output = run_git(&machine, &["commit", "-q", "-a", "-m", "secret"]);
     assert!(
-        !output.status.success() && said(&output).contains(":9: secret: "),
+        !output.status.success() && output_text(&output).contains(":9: secret: "),
         "{}",
-        said(&output)
+        output_text(&output)
     );
     git(&machine, &["checkout", "-q", "--", "."]);
     // Files committed before are not checked again, but their ids are.
     memory(&machine, "copy", "01JZX3P4Q5R6S7T8V9WABCDEF0", "fact", "A copy");
     git(&machine, &["add", "-A"]);
     let output = run_git(&machine, &["commit", "-q", "-m", "copy"]);
-    let told = said(&output);
+    let told = output_text(&output);
     assert!(told.contains("copy.md: id: .throughline/memories/oven.md has the same id"), "{told}");
     assert!(told.contains("1 of 1 memory file not ready"), "{told}");
     assert_eq!(machine.run(&["check", "--staged"]).code, 5);
@@ -356,7 +356,7 @@ fn conflicts_are_left_as_git_leaves_them_and_keep_a_commit_away() {
         },
     );
     let output = run_git(&machine, &["merge", "--no-edit", "feature"]);
-    assert!(said(&output).contains("CONFLICT (content)"), "{}", said(&output));
+    assert!(output_text(&output).contains("CONFLICT (content)"), "{}", output_text(&output));
     let text = machine.read(&format!("{FOLDER}/oven.md"));
     let front =
         "---\n<<<<<<< ours\nkind: convention\n=======\nkind: fact\n>>>>>>> theirs\n\n# Bread";

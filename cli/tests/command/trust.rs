@@ -151,7 +151,7 @@ fn id(number: u8) -> MemoryId {
 }
 
 #[test]
-fn a_release_that_recall_could_not_be_told_of_says_so() {
+fn a_release_that_the_index_journal_does_not_record_is_reported() {
     let team = Team::new();
     let trees = std::fs::read_dir(team.0.path("home/.local/state/throughline/trees")).unwrap();
     for tree in trees {
@@ -429,7 +429,7 @@ fn what_looks_like_an_order_stays_held_though_the_rest_is_released() {
 }
 
 #[test]
-fn what_older_versions_limited_to_authors_waits_for_a_release_and_is_told() {
+fn memories_that_older_versions_limited_to_authors_wait_for_a_release_and_are_reported() {
     let team = Team::new();
     team.setting("pulled = \"authors\"\n");
     let told = team.0.run(&["sync"]).whole();
@@ -508,7 +508,7 @@ fn at_a_terminal_a_review_asks_about_what_is_held() {
 }
 
 #[test]
-fn trust_without_a_memory_folder_says_what_to_do() {
+fn trust_without_a_memory_folder_suggests_init() {
     let machine = Machine::new();
     let said = machine.run(&["trust"]);
     assert!(said.code != 0 && said.stderr.contains("throughline init"), "{}", said.whole());

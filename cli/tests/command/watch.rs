@@ -42,7 +42,7 @@ fn watch(machine: &Machine) -> (Child, BufReader<std::process::ChildStdout>) {
 }
 
 #[test]
-fn one_watches_until_it_is_told_to_stop() {
+fn a_single_watch_runs_until_a_signal_stops_it() {
     for signal in ["-TERM", "-INT"] {
         let machine = machine();
         fs::create_dir_all(machine.path("home/.claude/projects")).unwrap();
@@ -65,7 +65,7 @@ fn one_watches_until_it_is_told_to_stop() {
 }
 
 #[test]
-fn a_transcript_is_noticed_where_the_client_says_its_files_are() {
+fn a_transcript_is_noticed_in_the_folder_configured_for_the_client() {
     let machine = machine();
     let moved = machine.path("home/elsewhere");
     fs::create_dir_all(moved.join("projects")).unwrap();

@@ -253,7 +253,7 @@ impl World {
     #[track_caller]
     pub fn run_silently(&self, hook: &str, payload: &[u8]) {
         let ran = self.run(hook, payload);
-        assert_eq!(ran.said(), "", "{hook}");
+        assert_eq!(ran.stdout(), "", "{hook}");
     }
 }
 
@@ -318,7 +318,7 @@ pub fn run(mut hook: Child, payload: &[u8]) -> Ran {
 impl Ran {
     /// Returns its stdout. Checks its exit status, and that stderr is empty.
     #[track_caller]
-    pub fn said(&self) -> String {
+    pub fn stdout(&self) -> String {
         assert_eq!(self.output.status.code(), Some(0), "{self:?}");
         assert_eq!(String::from_utf8_lossy(&self.output.stderr), "");
         String::from_utf8(self.output.stdout.clone()).unwrap()
@@ -327,7 +327,7 @@ impl Ran {
     /// Returns the text for the model, after checking that the envelope is exact.
     #[track_caller]
     pub fn context(&self, event: &str) -> String {
-        let said: Value = serde_json::from_str(&self.said()).unwrap_or_default();
+        let said: Value = serde_json::from_str(&self.stdout()).unwrap_or_default();
         let specific = &said["hookSpecificOutput"];
         if specific.is_null() {
             return String::new();
@@ -340,7 +340,7 @@ impl Ran {
     /// Returns the text for the person.
     #[track_caller]
     pub fn message(&self) -> Option<String> {
-        let said: Value = serde_json::from_str(&self.said()).unwrap_or_default();
+        let said: Value = serde_json::from_str(&self.stdout()).unwrap_or_default();
         said["systemMessage"].as_str().map(str::to_owned)
     }
 }

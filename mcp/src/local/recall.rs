@@ -444,7 +444,7 @@ impl Local {
                 .collect(),
             replaced_by: hit.superseded_by.filter(|_| hit.superseded).map(MemoryId::short),
             held_until: hit.expired.map(Timestamp::date),
-            said_by: said_by(hit),
+            said_by: speaker(hit),
             stale: hit.staleness.as_ref().map(|staleness| staleness.mark().into_owned()),
             from_repository: hit.from_repository,
             project: None,
@@ -468,7 +468,7 @@ pub(super) fn shown_hits<'h>(hits: &'h [Hit], rendered: &Rendered) -> (Vec<&'h H
 }
 
 /// Returns the speaker to which a memory is attributed, if any.
-pub(super) fn said_by(hit: &Hit) -> Option<&'static str> {
+pub(super) fn speaker(hit: &Hit) -> Option<&'static str> {
     match (render::is_noted(hit), hit.said_by, hit.from_repository) {
         (true, ..) => Some("Claude"),
         (false, Some(SaidBy::User), false) => Some("user"),

@@ -18,7 +18,7 @@ use memory_store::trust::Trust;
 use memory_store::{Kind, MemoryId, Timestamp, settings_file};
 
 use super::find::{FoundMemory, in_tree, judged};
-use super::recall::said_by;
+use super::recall::speaker;
 use super::{ANSWER_TOKENS_MAX, Local, relative};
 use crate::backend::{NeighbourHit, RememberRequest, RememberResponse, ToolError};
 use crate::request::Reach;
@@ -342,7 +342,7 @@ impl Local {
             kind: near.kind.name().to_owned(),
             title: render::clean(&near.title),
             relation: near.verdict.name(),
-            said_by: said_by(hit),
+            said_by: speaker(hit),
             from_repository: hit.from_repository,
         });
         let neighbours = neighbours.collect();

@@ -3,19 +3,19 @@
 use super::*;
 
 in_each_search_mode! {
-    a_text_says_what_json_says,
-    what_held_on_a_day_is_told_as_of_that_day,
+    text_and_json_answers_contain_the_same,
+    memories_valid_on_a_day_are_returned_as_of_that_day,
     an_id_brings_the_whole_text_of_its_file,
     a_page_goes_on_after_the_last_hit_whatever_came_meanwhile,
     what_was_given_is_in_the_sessions_file_and_leaves_a_receipt,
-    what_was_asked_for_by_kind_or_file_is_not_told_as_near_in_meaning,
+    hits_requested_by_kind_or_file_are_not_reported_as_near_in_meaning,
     an_id_is_taken_as_answers_print_it,
     history_reads_only_the_files_that_the_index_does_not_name,
     a_brief_of_the_whole_project_has_what_is_about_files,
     lists_and_all_kinds_are_taken_as_they_are_meant,
 }
 
-fn a_text_says_what_json_says(search: SearchMode) {
+fn text_and_json_answers_contain_the_same(search: SearchMode) {
     let newer = fact(2, "The probe pool has nine places", "There are more workers now.");
     let (_world, mut server) = serving(
         World::searched(search),
@@ -38,7 +38,7 @@ fn a_text_says_what_json_says(search: SearchMode) {
     assert_eq!(server.end(), Some(0));
 }
 
-fn what_held_on_a_day_is_told_as_of_that_day(search: SearchMode) {
+fn memories_valid_on_a_day_are_returned_as_of_that_day(search: SearchMode) {
     let world = World::searched(search);
     let at = |number: u8, title: &str, day: &str| {
         let day = Timestamp::parse(day).unwrap();
@@ -160,7 +160,7 @@ fn what_was_given_is_in_the_sessions_file_and_leaves_a_receipt(search: SearchMod
     assert_eq!(server.end(), Some(0));
 }
 
-fn what_was_asked_for_by_kind_or_file_is_not_told_as_near_in_meaning(search: SearchMode) {
+fn hits_requested_by_kind_or_file_are_not_reported_as_near_in_meaning(search: SearchMode) {
     let (_world, mut server) = serving(World::searched(search), vec![pool()]);
     for asked in [json!({"kinds": ["fact"]}), json!({"since": "2026-01-01"})] {
         let (_, found, _) = server.call("recall", asked);
@@ -370,7 +370,7 @@ fn a_brief_keeps_to_the_times_that_it_is_given() {
 }
 
 #[test]
-fn a_query_without_a_word_says_that_the_latest_are_given() {
+fn a_query_without_a_word_returns_the_latest_with_a_note() {
     let world = World::searched(SearchMode::Scan);
     save(&world, pool());
     let turn = Passage {

@@ -251,7 +251,7 @@ fn in_order(value: &Value) -> String {
 }
 
 #[test]
-fn the_page_of_the_documentation_tells_what_calls_are_answered() {
+fn the_documentation_lists_the_calls_with_their_answers() {
     assert_eq!(CALLS.len(), 60);
     let mut table = String::from("| call | answer |\n|--|--|\n");
     for (tool, call, text, failed) in answered(&shop()) {

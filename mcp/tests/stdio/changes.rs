@@ -6,7 +6,7 @@ use memory_store::reviewed::Reviewed;
 use super::*;
 
 in_each_search_mode! {
-    what_the_user_said_stays_in_force_until_the_user_agrees,
+    the_users_wishes_stay_in_force_until_the_user_agrees,
     what_is_still_true_keeps_its_date_and_its_file,
     a_memory_is_changed_by_its_id_and_the_users_words_are_not,
 }
@@ -53,7 +53,7 @@ fn a_memory_is_changed_by_its_id_and_the_users_words_are_not(search: SearchMode)
     }
 }
 
-fn what_the_user_said_stays_in_force_until_the_user_agrees(search: SearchMode) {
+fn the_users_wishes_stay_in_force_until_the_user_agrees(search: SearchMode) {
     let world = World::searched(search);
     save(&world, wish());
     world.publish(Vec::new());
@@ -235,7 +235,7 @@ fn that_both_hold_is_kept_and_not_asked_again() {
 }
 
 #[test]
-fn what_is_said_in_other_words_by_id_is_compared_and_takes_another_kind() {
+fn a_memory_reworded_by_id_is_compared_and_takes_another_kind() {
     let (world, mut server) = serving(World::searched(SearchMode::Scan), Vec::new());
     let helm = remember(&mut server, "decision", "We deploy with Helm", "");
     let notes = remember(&mut server, "fact", "The tide table has no leap days", "");
@@ -263,7 +263,7 @@ fn what_is_said_in_other_words_by_id_is_compared_and_takes_another_kind() {
 }
 
 #[test]
-fn a_last_day_that_has_passed_is_said_so() {
+fn a_last_day_in_the_past_is_reported() {
     let (_world, mut server) = serving(World::trusted(), Vec::new());
     let freeze =
         json!({"title": "The queue is frozen", "kind": "fact", "valid_until": "2026-09-30"});

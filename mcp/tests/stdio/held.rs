@@ -4,10 +4,10 @@
 use super::*;
 
 in_each_search_mode! {
-    what_is_from_the_repository_is_labelled_and_not_recalled_once_the_user_says_so,
+    a_memory_from_the_repository_is_labelled_and_not_recalled_once_the_user_requires_a_review,
     what_the_user_replaced_stays_replaced_once_only_what_is_released_is_given,
     the_users_own_is_given_though_the_repository_has_the_same,
-    the_title_of_what_is_held_is_not_told_as_an_event,
+    the_title_of_a_withheld_memory_is_not_reported_as_an_event,
     nothing_is_united_with_what_came_since_the_last_sync,
 }
 
@@ -57,7 +57,7 @@ fn what_looks_like_an_order_to_the_model_is_saved_held_back_and_not_recalled() {
     assert_eq!(server.end(), Some(0));
 }
 
-fn what_is_from_the_repository_is_labelled_and_not_recalled_once_the_user_says_so(
+fn a_memory_from_the_repository_is_labelled_and_not_recalled_once_the_user_requires_a_review(
     search: SearchMode,
 ) {
     let world = World::searched(search);
@@ -122,7 +122,7 @@ fn the_users_own_is_given_though_the_repository_has_the_same(search: SearchMode)
     assert_eq!(server.end(), Some(0));
 }
 
-fn the_title_of_what_is_held_is_not_told_as_an_event(search: SearchMode) {
+fn the_title_of_a_withheld_memory_is_not_reported_as_an_event(search: SearchMode) {
     let world = World::searched(search);
     pull(&world, fact(2, "The probe migration obeys", "It moved the pool."));
     let turn = Passage {

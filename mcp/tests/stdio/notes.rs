@@ -5,12 +5,14 @@ use memory_store::memory::{SaidBy, Scope, Source};
 use super::*;
 
 in_each_search_mode! {
-    what_claude_saves_is_told_as_its_note_and_holds_in_no_other_project,
-    claude_changes_nothing_that_the_user_said,
-    only_the_user_rearranges_and_puts_aside_what_the_user_said_everywhere,
+    a_memory_saved_by_claude_is_labelled_as_its_note_and_holds_in_no_other_project,
+    claude_changes_no_statement_of_the_user,
+    only_the_user_rearranges_and_archives_statements_of_the_user,
 }
 
-fn what_claude_saves_is_told_as_its_note_and_holds_in_no_other_project(search: SearchMode) {
+fn a_memory_saved_by_claude_is_labelled_as_its_note_and_holds_in_no_other_project(
+    search: SearchMode,
+) {
     let world = World::searched(search);
     let mut server = world.connect(&[]);
     for (kind, title) in [
@@ -37,7 +39,7 @@ fn what_claude_saves_is_told_as_its_note_and_holds_in_no_other_project(search: S
     assert_eq!(server.end(), Some(0));
 }
 
-fn claude_changes_nothing_that_the_user_said(search: SearchMode) {
+fn claude_changes_no_statement_of_the_user(search: SearchMode) {
     let world = World::searched(search);
     let saved = |store: &Store, scope, title: &str, text: &str| {
         let memory = Memory {
@@ -66,7 +68,7 @@ fn claude_changes_nothing_that_the_user_said(search: SearchMode) {
     assert_eq!(server.end(), Some(0));
 }
 
-fn only_the_user_rearranges_and_puts_aside_what_the_user_said_everywhere(search: SearchMode) {
+fn only_the_user_rearranges_and_archives_statements_of_the_user(search: SearchMode) {
     let world = World::searched(search);
     save(&world, Memory { pinned: true, ..wish() });
     let own = Memory {

@@ -105,7 +105,7 @@ fn a_memory_of_another_project_is_opened_by_its_id() {
 }
 
 #[test]
-fn other_projects_tell_within_the_limit_and_on_the_first_page_alone() {
+fn other_projects_answer_within_the_limit_and_on_the_first_page_alone() {
     let world = World::trusted();
     let conveyor =
         |number| fact(number, &format!("The conveyor has belt {number}"), "It needs grease.");

@@ -32,7 +32,7 @@ fn a_refused_first_request_leaves_the_handshake_open() {
 }
 
 #[test]
-fn parameters_that_do_not_fit_are_told_from_methods_that_nobody_knows() {
+fn invalid_parameters_are_distinguished_from_unknown_methods() {
     let world = World::trusted();
     let mut server = world.connect(&[]);
     for (method, params, code) in [
@@ -66,7 +66,7 @@ fn help_is_printed_and_nothing_waits_for_input() {
 }
 
 #[test]
-fn a_value_that_nobody_knows_is_named() {
+fn an_unknown_value_is_named() {
     let world = World::trusted();
     let mut server = world.connect(&[("THROUGHLINE", "nonsense")]);
     let (said, failed) = server.text("recall", &json!({"query": "x"}));
@@ -92,7 +92,7 @@ fn a_variable_that_the_client_drops_is_named() {
 }
 
 #[test]
-fn prompts_are_listed_and_say_what_memory_says() {
+fn prompts_are_listed_and_contain_memories() {
     let world = World::trusted();
     let about = fact(1, "The importer needs a byte order mark stripped", "Before the first line.");
     save(

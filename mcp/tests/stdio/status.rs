@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_status_says_what_there_is() {
+fn status_reports_counts_kinds_and_broken_files() {
     let world = World::trusted();
     let mut server = world.connect(&[]);
     remember(&mut server, "fact", "One", "1");
@@ -51,7 +51,7 @@ fn a_status_names_files_that_cannot_be_read_beside_an_index() {
 }
 
 #[test]
-fn a_status_says_what_of_the_index_cannot_be_read() {
+fn status_reports_the_unreadable_parts_of_the_index() {
     let world = World::trusted();
     save(&world, fact(1, "The probe pool is small", "It has five places."));
     let text = "The probe pool was measured.".to_owned();
@@ -79,7 +79,7 @@ fn a_status_says_what_of_the_index_cannot_be_read() {
 }
 
 #[test]
-fn a_status_says_where_files_are_too_many_to_look_at() {
+fn status_reports_a_folder_with_too_many_files() {
     let world = World::trusted();
     save(&world, fact(1, "The probe pool is small", "It has five places."));
     world.publish(Vec::new());
@@ -94,7 +94,7 @@ fn a_status_says_where_files_are_too_many_to_look_at() {
 }
 
 #[test]
-fn a_status_counts_what_is_held_back_and_says_it_in_words() {
+fn status_counts_withheld_memories_and_reports_them_in_its_text() {
     let world = World::trusted();
     save(
         &world,

@@ -240,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_file_says_is_quoted_briefly_and_without_control_characters() {
+    fn a_quotation_in_an_error_is_short_and_without_control_characters() {
         let error = Error::Memory {
             path: PathBuf::from("/w/\u{1b}[2Ja\u{202e}\n.md"),
             place: TextPlace { line: 2, column: 1 },

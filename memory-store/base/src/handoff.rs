@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_session_of_the_branch_is_told_and_others_are_counted() {
+    fn the_newest_session_of_the_branch_is_described_and_others_are_counted() {
         let mut here = session("here-and-more", "main", "2026-10-01");
         here.done = vec!["The total is rounded once.".into(), "total_cents".into()];
         here.question = Some("Shall I add a test for refunds?".into());

@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn the_models_lie_beside_the_programs_unless_a_variable_says_otherwise() {
+    fn models_are_beside_the_programs_unless_a_variable_names_their_folder() {
         let program = Some(Path::new("/opt/bin/throughline"));
         let named = |value: &'static str| {
             move |name: &str| (name == MODELS_VARIABLE).then(|| OsString::from(value))

@@ -106,7 +106,7 @@ pub fn origin(prompt: &str) -> Origin {
         Origin::Command
     } else if begins_with(prompt, &AGENT_MADE) || prompt.starts_with(AGENT_SAYS) {
         Origin::Agent
-    } else if begins_with(prompt, &MACHINE_MADE) || is_said_by_machine(prompt) {
+    } else if begins_with(prompt, &MACHINE_MADE) || has_machine_start(prompt) {
         Origin::Machine
     } else if begins_with(prompt, &SHOWN) || prompt.starts_with(CAVEAT) {
         Origin::Shown
@@ -123,7 +123,7 @@ pub fn is_machine_made(prompt: &str) -> bool {
 }
 
 /// Returns whether a text starts like one by Claude Code, or with the output of a hook: `Stop hook feedback:`.
-fn is_said_by_machine(text: &str) -> bool {
+fn has_machine_start(text: &str) -> bool {
     let is_event = |word: &str| {
         word.starts_with(|c: char| c.is_ascii_uppercase())
             && word.chars().all(|c| c.is_ascii_alphanumeric() || c == ':')
@@ -135,12 +135,12 @@ fn is_said_by_machine(text: &str) -> bool {
 }
 
 /// Returns the person's words in a prompt, without text in `<private>`.
-pub fn said(prompt: &str) -> Cow<'_, str> {
+pub fn user_text(prompt: &str) -> Cow<'_, str> {
     without(prompt, &UNSAID).0
 }
 
 /// Returns the person's words in a prompt of several pieces. Private text may begin in one and end in another.
-pub fn said_in_pieces<'a>(pieces: &[&'a str]) -> Vec<Cow<'a, str>> {
+pub fn user_text_in_pieces<'a>(pieces: &[&'a str]) -> Vec<Cow<'a, str>> {
     let mut depth = 0;
     let mut said = Vec::with_capacity(pieces.len());
     for piece in pieces {
@@ -282,7 +282,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prompts_of_claude_code_are_told_from_those_of_people() {
+    fn prompts_of_claude_code_are_distinguished_from_those_of_people() {
         for machine in [
             "<task-notification>\n<task-id>a</task-id>",
             "  <local-command-stdout>ok</local-command-stdout>",
@@ -319,7 +319,7 @@ mod tests {
 
     #[test]
     fn what_a_person_did_not_say_or_wants_forgotten_is_left_out() {
-        let check = |text: &str, left: &str| assert_eq!(said(text).trim(), left, "{text}");
+        let check = |text: &str, left: &str| assert_eq!(user_text(text).trim(), left, "{text}");
         check("<system-reminder>a</system-reminder>why<private>key</private>? <private>b", "why?");
         check("<ide_opened_file>The user opened /a.rs</ide_opened_file>\nfix it", "fix it");
         check("<new-diagnostics>error</new-diagnostics><ide_diagnostics>x</ide_diagnostics>", "");
@@ -330,7 +330,7 @@ mod tests {
         check("a <system-reminder-like> b", "a <system-reminder-like> b");
         check("do <throughline-memory>old wish</throughline-memory> this", "do  this");
         check("do <throughline-memory>old < wish</throughline this", "do");
-        assert!(matches!(said("no element <b>here</b>"), Cow::Borrowed(_)));
+        assert!(matches!(user_text("no element <b>here</b>"), Cow::Borrowed(_)));
     }
 
     #[test]
@@ -344,13 +344,13 @@ mod tests {
             ("a <privately>b</privately>", "a <privately>b</privately>"),
             ("if a < private_count then b > c", "if a < private_count then b > c"),
         ] {
-            assert_eq!(said(text).trim(), left, "{text}");
+            assert_eq!(user_text(text).trim(), left, "{text}");
         }
     }
 
     #[test]
     fn what_is_private_may_lie_in_several_pieces() {
-        let check = |pieces: &[&str], left: &[&str]| assert_eq!(said_in_pieces(pieces), left);
+        let check = |pieces: &[&str], left: &[&str]| assert_eq!(user_text_in_pieces(pieces), left);
         check(&["a<private>b", "c</private>d", "e"], &["a", "d", "e"]);
         check(&["a< private >b", "c", "d</ private>e<private>f", "g"], &["a", "", "e", ""]);
         check(&["a<private>b<private>c", "d</private>e", "f</private>g"], &["a", "", "g"]);
@@ -371,16 +371,16 @@ mod tests {
     fn many_open_tags_are_words() {
         // So many that a search for the end of each in the rest would take hours.
         let text = "<system-reminder> ".repeat(1 << 17);
-        assert_eq!(said(&text), text);
+        assert_eq!(user_text(&text), text);
         let private = "<private> ".repeat(1 << 17);
-        assert_eq!(said_in_pieces(&[&private, &private]), ["", ""]);
+        assert_eq!(user_text_in_pieces(&[&private, &private]), ["", ""]);
     }
 
     proptest::proptest! {
         #[test]
         fn any_text_is_survived(text in "(<|</|>| |é|private|PRIVATE|system-reminder){0,40}") {
-            let _ = said(&text);
-            let _ = said_in_pieces(&[&text, &text]);
+            let _ = user_text(&text);
+            let _ = user_text_in_pieces(&[&text, &text]);
         }
     }
 }

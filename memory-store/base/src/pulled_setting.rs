@@ -43,10 +43,10 @@ pub fn is_lost(path: &Path) -> bool {
 /// Returns the strictest setting in the text of a settings file: a line with an unusual notation counts as the
 /// strictest of all.
 pub fn pulled_in(text: &str) -> Pulled {
-    text.lines().filter_map(said_by).max().unwrap_or_default()
+    text.lines().filter_map(pulled_in_line).max().unwrap_or_default()
 }
 
-fn said_by(line: &str) -> Option<Pulled> {
+fn pulled_in_line(line: &str) -> Option<Pulled> {
     let line = line.trim();
     let key = line.split('=').next().unwrap_or_default();
     // A quoted key may contain escapes.

@@ -282,7 +282,7 @@ impl Recall {
                 match self.hit(candidate, query, asked, &mut recalled) {
                     Err(cut) => outcome = cut,
                     Ok(hit) => {
-                        if let Some(better) = kept.says(&recalled.hits, &hit) {
+                        if let Some(better) = kept.duplicate_of(&recalled.hits, &hit) {
                             (outcome, instead) = (CandidateOutcome::Duplicate, Some(better));
                         } else {
                             best.get_or_insert(candidate.fused);

@@ -271,7 +271,7 @@ fn head(hit: &Hit) -> String {
             });
         }
         Collection::Thinking => return of_turn("thought"),
-        Collection::User if told_by(hit) == Teller::Claude => "",
+        Collection::User if attribution(hit) == Teller::Claude => "",
         Collection::User => "user's ",
         Collection::Memories => "",
     };
@@ -292,7 +292,7 @@ fn head(hit: &Hit) -> String {
     };
     let (kind, id) = (hit.kind.name(), hit.id.short());
     let place = format!("- [{whose}{kind} {id}{draft}{over}{origin}{stale}]");
-    match told_by(hit) {
+    match attribution(hit) {
         Teller::User => format!("{place} asked on {date}: "),
         Teller::Claude => format!("{place} noted by Claude on {date}: "),
         Teller::Unsaid => format!("{place} {date}: "),
@@ -301,7 +301,7 @@ fn head(hit: &Hit) -> String {
 
 /// Returns whether a memory is rendered as a model's own note.
 pub fn is_noted(hit: &Hit) -> bool {
-    told_by(hit) == Teller::Claude
+    attribution(hit) == Teller::Claude
 }
 
 /// Person or program to which a memory is attributed.
@@ -317,7 +317,7 @@ enum Teller {
 
 /// Returns the attribution of a memory: the user for a person's wishes, Claude for memories that a model chose to save
 /// or wishes that a model stated.
-fn told_by(hit: &Hit) -> Teller {
+fn attribution(hit: &Hit) -> Teller {
     // A file without a speaker was written by hand; in the user's own folder that is the user. The speaker of a memory
     // from the repository cannot be verified.
     let is_users = !hit.from_repository
@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wish_is_told_as_asked_for_and_a_fact_as_it_is() {
+    fn a_wish_is_rendered_as_asked_for_and_a_fact_without_attribution() {
         let short = MemoryId([7; 16]).short();
         let wish = hit(Kind::Preference, "Never use float for money", "");
         assert_eq!(
@@ -483,7 +483,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_model_saved_is_told_as_its_note() {
+    fn a_memory_saved_by_a_model_is_rendered_as_its_note() {
         let short = MemoryId([7; 16]).short();
         for collection in [Collection::Memories, Collection::User] {
             for (kind, said_by, noted) in [
@@ -513,7 +513,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_over_says_so_and_a_whole_text_keeps_its_lines() {
+    fn replaced_and_expired_memories_are_labelled_and_a_whole_text_keeps_its_lines() {
         let day = Timestamp::parse("2026-10-01").unwrap();
         let fact = hit(Kind::Fact, "The cache is shared", "Clear it\n\n  first.");
         let short = fact.id.short();
@@ -591,7 +591,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_comes_before_the_files_and_whole_sentences_before_half_ones() {
+    fn the_text_takes_precedence_over_files_and_whole_sentences_over_parts() {
         let first =
             "The totals drifted by a cent because discounts were rounded one line at a time";
         let second = "They are rounded once now, at the end of the invoice, half to even";

@@ -65,7 +65,7 @@ impl Redactor {
                 encoded::percent_decoded(password).iter().for_each(|password| take(password));
             }
             encoded::password(value).iter().for_each(|password| take(password));
-            encoded::told(value).iter().for_each(|told| take(told));
+            encoded::base64_decoded(value).iter().for_each(|told| take(told));
         }
         (self.redact_found(text, found), values)
     }
@@ -264,7 +264,7 @@ impl Engine {
                 }
                 match self.find(detector, text, &range, is_dense) {
                     Some(secret) if detector == Detector::Assignment => {
-                        let next = assignment::next_told(text, secret.end);
+                        let next = assignment::next_secret(text, secret.end);
                         found.push((detector, secret));
                         found.extend(next.map(|secret| (detector, secret)));
                     }

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_used_is_told() {
+    fn an_unknown_class_or_policy_is_reported() {
         let told = |pairs: &[(&str, &str)]| {
             let settings = RedactSettings { private: policies(pairs), ..RedactSettings::default() };
             RedactOptions::of(&settings, false).unwrap_err().to_string()

@@ -249,7 +249,7 @@ fn secrets_in_several_pieces_are_hidden_whole() {
 }
 
 #[test]
-fn what_is_told_in_prose_and_on_command_lines_is_hidden() {
+fn secrets_in_prose_and_on_command_lines_are_hidden() {
     let (short, signs) = ("Kq9vLm2xRt7w", "Kq9&vLm2xR!z");
     for (before, secret, after) in [
         ("db_password: ", signs, "\n"),

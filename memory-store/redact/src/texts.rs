@@ -260,7 +260,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn said(line: &str) -> Vec<String> {
+    fn line_texts(line: &str) -> Vec<String> {
         of_line(line.as_bytes()).into_iter().map(|text| text.text).collect()
     }
 
@@ -279,7 +279,7 @@ mod tests {
     }
 
     /// Returns the texts of a page with these lines.
-    fn said_in_page(lines: &str) -> Vec<String> {
+    fn page_texts(lines: &str) -> Vec<String> {
         let page = format!("{PAGE_START}{lines}");
         let mut file = FileTexts::default();
         let texts = page.split_inclusive('\n').flat_map(|line| file.of_line(line.as_bytes()));
@@ -290,7 +290,7 @@ mod tests {
     fn texts_of_a_page_stand_alone() {
         let row = "<tr><td class=\"date\">2026-10-02</td><td>PASSWORD=</td><td>a &lt;b&gt; &amp;&quot;&#39;&x</td></tr>\n";
         assert_eq!(
-            said_in_page(row),
+            page_texts(row),
             [
                 "<tr>",
                 "<td class=",
@@ -308,12 +308,12 @@ mod tests {
             ]
         );
         assert_eq!(
-            said_in_page("{\"title\":\"token =\",\"kind\":\"fact\"},\n"),
+            page_texts("{\"title\":\"token =\",\"kind\":\"fact\"},\n"),
             ["title", "token =", "kind", "fact"]
         );
         // Text without tags is one text, as in a script.
         let script = "if (a < b && c > d) password = \"x\";\n";
-        assert_eq!(said_in_page(script), [script]);
+        assert_eq!(page_texts(script), [script]);
         // Another page is read line by line in raw form.
         let mut file = FileTexts::default();
         let other = ["<!doctype html>\n", "<p>a</p>\n"].map(|line| file.of_line(line.as_bytes()));
@@ -334,12 +334,15 @@ mod tests {
 
     #[test]
     fn strings_stand_alone_and_escapes_are_read() {
-        assert_eq!(said("{\"a\":\"b\\n\\\"c\\\"\",\"d\":[1,\"\"]}\n"), ["a", "b\n\"c\"", "d"]);
-        assert_eq!(said("p{\"a\":\"\\u00e9\\ud83d\\ude00\\ud83d\"}"), ["a", "é😀\u{fffd}"]);
+        assert_eq!(
+            line_texts("{\"a\":\"b\\n\\\"c\\\"\",\"d\":[1,\"\"]}\n"),
+            ["a", "b\n\"c\"", "d"]
+        );
+        assert_eq!(line_texts("p{\"a\":\"\\u00e9\\ud83d\\ude00\\ud83d\"}"), ["a", "é😀\u{fffd}"]);
         // A truncated line, and one that is not JSON, are read in raw form.
-        assert_eq!(said("{\"a\":\"b"), ["{\"a\":\"b"]);
-        assert_eq!(said("[redacted] x\n"), ["[redacted] x\n"]);
-        assert_eq!(said("0a1b2c3d {\"a\":\"b\"}\n"), ["a", "b"]);
+        assert_eq!(line_texts("{\"a\":\"b"), ["{\"a\":\"b"]);
+        assert_eq!(line_texts("[redacted] x\n"), ["[redacted] x\n"]);
+        assert_eq!(line_texts("0a1b2c3d {\"a\":\"b\"}\n"), ["a", "b"]);
         let texts = of_line(b"one\0\x02two\xff\xfethree\n");
         let places: Vec<_> = texts.iter().map(|text| text.place(&(0..text.text.len()))).collect();
         assert_eq!(places, [0..3, 5..8, 10..16]);

@@ -433,7 +433,7 @@ pub(crate) fn is_drawn_beside_name(value: &[u8]) -> bool {
 }
 
 /// Returns whether a password that a sentence gives is a number.
-pub(crate) fn is_told_number(value: &[u8], promise: Promise) -> bool {
+pub(crate) fn is_numeric_password(value: &[u8], promise: Promise) -> bool {
     promise == Promise::Password
         && (6..=20).contains(&value.len())
         && value.iter().all(u8::is_ascii_digit)

@@ -134,7 +134,7 @@ impl TextEdit<'_> {
             let is = after.and_then(|node| node.entry(key));
             let in_file = file.entry(key);
             let same = match (was, is) {
-                (Some(was), Some((_, is))) => was.says_the_same(is),
+                (Some(was), Some((_, is))) => was.is_equivalent(is),
                 (None, None) => true,
                 (Some(_), None) | (None, Some(_)) => false,
             };
@@ -269,10 +269,10 @@ impl TextEdit<'_> {
         after_text: &str,
     ) -> bool {
         let pairs = known.iter().zip(new_items);
-        let first = pairs.take_while(|(a, b)| a.says_the_same(b)).count();
+        let first = pairs.take_while(|(a, b)| a.is_equivalent(b)).count();
         let rest = items.len().min(new_items.len()) - first;
         let pairs = known.iter().rev().zip(new_items.iter().rev());
-        let last = pairs.take(rest).take_while(|(a, b)| a.says_the_same(b)).count();
+        let last = pairs.take(rest).take_while(|(a, b)| a.is_equivalent(b)).count();
 
         let Some(dash) = items.iter().map(|item| self.dash(item)).collect::<Option<Vec<_>>>()
         else {

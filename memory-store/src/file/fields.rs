@@ -130,7 +130,7 @@ fn status(name: &str) -> Option<Status> {
     }
 }
 
-fn said_by(name: &str) -> Option<SaidBy> {
+fn speaker(name: &str) -> Option<SaidBy> {
     match name {
         "user" => Some(SaidBy::User),
         "assistant" => Some(SaidBy::Assistant),
@@ -145,7 +145,7 @@ fn source(field: &FrontValue) -> ReadField<Source> {
         session: field.get("session").text()?,
         turns: field.get("turns").texts()?,
         quote: field.get("quote").text()?,
-        said_by: field.get("said_by").named("user, assistant, tool", said_by)?,
+        said_by: field.get("said_by").named("user, assistant, tool", speaker)?,
         extractor: field.get("extractor").text()?,
     })
 }

@@ -214,7 +214,7 @@ impl Merge<'_> {
             return Some(our_lines);
         };
         let says = |field: &Option<YamlNode>| match (&merged, field) {
-            (Some(merged), Some(field)) => merged.says_the_same(field),
+            (Some(merged), Some(field)) => merged.is_equivalent(field),
             (merged, field) => merged.is_none() && field.is_none(),
         };
         if says(&our_value) {
@@ -258,7 +258,7 @@ fn united(
     theirs: Option<&YamlNode>,
 ) -> Option<Option<YamlNode>> {
     let same = |a: Option<&YamlNode>, b: Option<&YamlNode>| match (a, b) {
-        (Some(a), Some(b)) => a.says_the_same(b),
+        (Some(a), Some(b)) => a.is_equivalent(b),
         (None, None) => true,
         (Some(_), None) | (None, Some(_)) => false,
     };
@@ -346,7 +346,7 @@ fn entry(
         YamlValue::Text(text) if name == "entities" => Entity::read(text).of_type,
         _ => None,
     };
-    let keeps = |node: &YamlNode| base.is_some_and(|base| base.says_the_same(node));
+    let keeps = |node: &YamlNode| base.is_some_and(|base| base.is_equivalent(node));
     match (of_type(ours), of_type(theirs)) {
         (Some(our), Some(their)) if our != their && keeps(ours) => Some(theirs.clone()),
         (Some(our), Some(their)) if our != their && !keeps(theirs) => None,
@@ -358,7 +358,7 @@ fn entry(
 /// Whether both are the same entry of a list: a path is one, whatever was seen of its file, a name whatever its type, and
 /// a fact whenever it held.
 fn is_entry(name: &str, one: &YamlNode, other: &YamlNode) -> bool {
-    if one.says_the_same(other) {
+    if one.is_equivalent(other) {
         return true;
     }
     let text = |node: Option<&YamlNode>| match &node?.value {

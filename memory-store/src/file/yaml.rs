@@ -88,12 +88,12 @@ impl YamlNode {
     }
 
     /// Returns whether both have equal values, regardless of position and notation.
-    pub(crate) fn says_the_same(&self, other: &Self) -> bool {
+    pub(crate) fn is_equivalent(&self, other: &Self) -> bool {
         match (&self.value, &other.value) {
             (YamlValue::Null, YamlValue::Null) => true,
             (YamlValue::Text(a), YamlValue::Text(b)) => a == b,
             (YamlValue::List(a), YamlValue::List(b)) => {
-                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.says_the_same(b))
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.is_equivalent(b))
             }
             (YamlValue::Map(a), YamlValue::Map(b)) => {
                 let theirs: HashMap<&str, &Self> =
@@ -101,7 +101,7 @@ impl YamlNode {
                 a.len() == b.len()
                     && a.iter().all(|(key, value)| {
                         let theirs = theirs.get(key.name.as_str());
-                        theirs.is_some_and(|theirs| value.says_the_same(theirs))
+                        theirs.is_some_and(|theirs| value.is_equivalent(theirs))
                     })
             }
             (YamlValue::Null | YamlValue::Text(_) | YamlValue::List(_) | YamlValue::Map(_), _) => {
@@ -411,13 +411,13 @@ mod tests {
 
     /// The maximum number: keys are looked up, not compared with all others.
     #[test]
-    fn many_keys_are_told_apart() {
+    fn maps_with_many_keys_are_compared_by_key() {
         let keys: String = (0..4_900).map(|number| format!("k{number}: {number}\n")).collect();
         let one = read(&keys).unwrap();
         let other = read(&keys.lines().rev().fold(String::new(), |all, line| all + line + "\n"));
-        assert!(one.says_the_same(&other.unwrap()));
-        assert!(!one.says_the_same(&read(&keys.replace("k7: 7\n", "k7: 8\n")).unwrap()));
-        assert!(!one.says_the_same(&read(&keys.replace("k7: 7\n", "seven: 7\n")).unwrap()));
+        assert!(one.is_equivalent(&other.unwrap()));
+        assert!(!one.is_equivalent(&read(&keys.replace("k7: 7\n", "k7: 8\n")).unwrap()));
+        assert!(!one.is_equivalent(&read(&keys.replace("k7: 7\n", "seven: 7\n")).unwrap()));
         let fault = read(&(keys + "k12: 3\n")).unwrap_err();
         assert_eq!(fault.message, "the key `k12` stands here twice");
     }

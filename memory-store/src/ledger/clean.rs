@@ -42,7 +42,7 @@ impl Ledger {
                 let named = std::mem::take(&mut entry.named);
                 *entry = LedgerEntry { named, ..before.clone() };
                 is_in_kept |= redacted_file(&before.text, redactor) != before.text
-                    || tells(&before.name, redactor);
+                    || has_secret(&before.name, redactor);
                 any |= *entry != before;
                 continue;
             }
@@ -54,7 +54,7 @@ impl Ledger {
         self.entries = entries;
         for tombstone in self.tombstones.values_mut() {
             tombstone.title = redactor.redact(&tombstone.title).into_owned();
-            tombstone.name.take_if(|name| tells(name, redactor));
+            tombstone.name.take_if(|name| has_secret(name, redactor));
         }
         for seen in self.seen.values_mut() {
             let clean = |branch: String| redactor.redact(&branch).into_owned();
@@ -72,7 +72,7 @@ fn is_clean(line: &str, redactor: &Redactor) -> bool {
 }
 
 /// Returns whether the name of a file contains a secret.
-fn tells(name: &str, redactor: &Redactor) -> bool {
+fn has_secret(name: &str, redactor: &Redactor) -> bool {
     !redactor.findings(name).is_empty()
 }
 
@@ -84,8 +84,8 @@ impl LedgerEntry {
         }
         // A person's text stays the person's.
         self.text = clean;
-        self.named.retain(|name| !tells(name, redactor));
-        if tells(&self.name, redactor) {
+        self.named.retain(|name| !has_secret(name, redactor));
+        if has_secret(&self.name, redactor) {
             // The place of the file is no longer known, so it does not count as missing.
             self.name = format!("{}.{EXTENSION}", self.id);
             self.placed = false;

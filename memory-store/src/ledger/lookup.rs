@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_of_this_machine_is_told_from_what_was_pulled() {
+    fn own_texts_are_distinguished_from_pulled_ones() {
         let folder = tempfile::tempdir().unwrap();
         let home = home(folder.path());
         let stored = |text: &str| Stored {

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_it_already_or_cannot_be_changed_stays() {
+    fn settings_that_need_no_change_or_cannot_be_changed_stay() {
         for text in [
             "",
             "alpha = 0.1\n",

@@ -109,7 +109,7 @@ fn judge_by(
     if let Some(difference @ (ClauseDifference::OtherValue | ClauseDifference::Opposite)) =
         difference
     {
-        let replaces = newer.title_says_replaced() || names_gone(newer, older, 1);
+        let replaces = newer.has_replacement_words_in_title() || names_gone(newer, older, 1);
         return Some(match difference {
             _ if replaces || is_update(newer, older) => Verdict::Update,
             ClauseDifference::OtherValue => Verdict::NewerValue,
@@ -196,7 +196,7 @@ fn is_update(newer: &Statement, older: &Statement) -> bool {
             && states(newer.kind)
             && matches!(place, Place::File | Place::Folder)
             && is_same_subject(newer, older)
-            && newer.says_replaced()
+            && newer.has_replacement_words()
     };
     names && describes(older.kind) && describes(newer.kind) || chooses_anew()
 }
@@ -228,16 +228,19 @@ fn is_same_subject(a: &Statement, b: &Statement) -> bool {
 mod tests {
     use super::*;
 
-    fn said(kind: Kind, title: &str, paths: &[&str]) -> Statement {
+    fn statement_titled(kind: Kind, title: &str, paths: &[&str]) -> Statement {
         Statement::new(kind, title, "", paths.iter().map(|path| (*path).to_owned()).collect())
     }
 
     fn verdict(newer: &str, older: &str) -> Option<Verdict> {
-        judge(&said(Kind::Decision, newer, &[]), &said(Kind::Decision, older, &[]))
+        judge(
+            &statement_titled(Kind::Decision, newer, &[]),
+            &statement_titled(Kind::Decision, older, &[]),
+        )
     }
 
     #[test]
-    fn statements_are_told_apart() {
+    fn each_relation_of_two_statements_has_its_verdict() {
         let helm = "we deploy with Helm";
         for (newer, expected) in [
             ("we deploy with Kustomize", Some(Verdict::NewerValue)),
@@ -277,27 +280,31 @@ mod tests {
         assert_eq!(verdict(text, &more), Some(Verdict::Within));
         let other = text.replace("500", "900");
         assert_eq!(verdict(&other, text), Some(Verdict::NewerValue));
-        let fix = |title: &str| said(Kind::Fix, title, &[]);
+        let fix = |title: &str| statement_titled(Kind::Fix, title, &[]);
         assert_eq!(judge(&fix(&other), &fix(text)), Some(Verdict::Near));
     }
 
     #[test]
     fn what_is_about_other_files_is_not_replaced() {
-        let older = said(Kind::Decision, "The cart keeps totals as cents", &["shop/cart.rs"]);
+        let older =
+            statement_titled(Kind::Decision, "The cart keeps totals as cents", &["shop/cart.rs"]);
         let title = "The cart now keeps totals as decimals";
         for (path, expected) in [
             ("shop/cart.rs", Verdict::Update),
             ("shop/total.rs", Verdict::Update),
             ("web/cart.ts", Verdict::Near),
         ] {
-            let newer = said(Kind::Decision, title, &[path]);
+            let newer = statement_titled(Kind::Decision, title, &[path]);
             assert_eq!(judge(&newer, &older), Some(expected), "{path}");
         }
     }
 
     #[test]
     fn vectors_make_neighbours_of_what_shares_no_word() {
-        let (one, other) = (said(Kind::Fact, "Alpha beta", &[]), said(Kind::Fact, "Gamma", &[]));
+        let (one, other) = (
+            statement_titled(Kind::Fact, "Alpha beta", &[]),
+            statement_titled(Kind::Fact, "Gamma", &[]),
+        );
         assert_eq!(judge(&one, &other), None);
         let likeness = || one.likeness(&other, Some(1.0));
         assert_eq!(judge_by(&one, &other, likeness), Some(Verdict::Near));

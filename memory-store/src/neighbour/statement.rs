@@ -134,12 +134,12 @@ impl Statement {
     }
 
     /// Returns whether its words mark a replacement of an earlier state.
-    pub(super) fn says_replaced(&self) -> bool {
+    pub(super) fn has_replacement_words(&self) -> bool {
         REPLACES.is_match(&self.title) || REPLACES.is_match(&self.body)
     }
 
     /// Returns whether its title marks a replacement: a body often mentions the past.
-    pub(super) fn title_says_replaced(&self) -> bool {
+    pub(super) fn has_replacement_words_in_title(&self) -> bool {
         REPLACES.is_match(&self.title)
     }
 

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_note_by_claude_leaves_what_the_user_said_in_force() {
+    fn a_note_by_claude_leaves_the_users_statement_in_force() {
         let mut memories =
             [memory(1, "Releases go out on Thursdays"), memory(2, "Releases go out on Fridays")];
         memories[1].source.extractor = Some(Source::NOTED.into());

@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_sweep_is_told_from_every_other_one() {
+    fn the_last_sweep_is_distinguished_from_every_other_one() {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("HEAD");
         let line =

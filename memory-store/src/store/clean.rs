@@ -74,7 +74,7 @@ impl Store {
                     owned.insert(stored.memory.id);
                 }
                 let is_clean = file.redact(redactor).is_ok_and(|hidden| hidden == 0);
-                match (is_clean && !tells(&stored.path, redactor), is_kept) {
+                match (is_clean && !has_secret_in_name(&stored.path, redactor), is_kept) {
                     (true, _) => {}
                     (false, true) => cleaned.kept.push(stored.path),
                     (false, false) => unclean.push(stored.path),
@@ -114,7 +114,8 @@ impl Store {
             let mut file = read.file.clone();
             let entry = ledger.entry(read.stored.memory.id);
             let hides = file.redact(redactor);
-            if hides.is_ok_and(|hidden| hidden > 0 || tells(&read.stored.path, redactor))
+            if hides
+                .is_ok_and(|hidden| hidden > 0 || has_secret_in_name(&read.stored.path, redactor))
                 && is_persons(entry, &read, is_committed(&read.stored.path), &reviewed)
             {
                 let (before, after) = (read.file.text().to_owned(), file.text().to_owned());
@@ -140,7 +141,7 @@ impl Store {
         let before = proposal.before.as_bytes();
         let as_it_is = Redactor { only_known: true, ..Redactor::default() };
         let mut saved = self.put(stored, before, By::Redaction, after, &as_it_is)?.stored;
-        if tells(path, redactor) {
+        if has_secret_in_name(path, redactor) {
             let to = self.telling_less(path, &saved.memory, redactor)?;
             self.write(&to, proposal.after.as_bytes())?;
             self.remove(path)?;
@@ -178,7 +179,7 @@ impl Store {
         file.redact(redactor)?;
         let mut ledger = Ledger::open(&self.home)?;
         let is_ours = ledger.entry(stored.memory.id).is_some_and(|entry| entry.wrote(&before));
-        let tells = tells(path, redactor);
+        let tells = has_secret_in_name(path, redactor);
         if !is_ours {
             let origin = match ledger.texts().origin(&stored) {
                 // Nobody has looked yet where it is from; rewritten, it would look like the user's own.
@@ -208,7 +209,7 @@ impl Store {
         let folder = path.parent().unwrap_or(&self.folder);
         let to = free_path_in(folder, memory)?;
         let by_id = || folder.join(format!("{}.{EXTENSION}", memory.id));
-        Ok(if tells(&to, redactor) { by_id() } else { to })
+        Ok(if has_secret_in_name(&to, redactor) { by_id() } else { to })
     }
 }
 
@@ -242,11 +243,11 @@ fn unread(error: Error, redactor: &Redactor) -> Option<Error> {
     let Ok((bytes, _)) = disk::read(path, FILE_BYTES_MAX) else { return Some(error) };
     let text = String::from_utf8_lossy(&bytes);
     let holds = parts(&text).iter().any(|part| !redactor.findings(part).is_empty());
-    (holds || tells(path, redactor)).then_some(error)
+    (holds || has_secret_in_name(path, redactor)).then_some(error)
 }
 
 /// Returns whether the name of a file contains a secret.
-fn tells(path: &Path, redactor: &Redactor) -> bool {
+fn has_secret_in_name(path: &Path, redactor: &Redactor) -> bool {
     let name = path.file_stem().and_then(|name| name.to_str());
     name.is_some_and(|name| !redactor.findings(name).is_empty())
 }

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
-use super::{By, Change, Saved, Store, is_same, tell_as_note, unite};
+use super::{By, Change, Saved, Store, is_same, mark_as_claudes_note, unite};
 use crate::error::{Error, Result};
 use crate::file::MemoryFile;
 use crate::fs::disk::UnnamedFile;
@@ -48,7 +48,7 @@ impl Store {
         let missing = || Error::NotFound { id: id.to_string(), found: 0 };
         let mut stored = stored.filter(|stored| stored.memory.id == id).ok_or_else(missing)?;
         if Lookup::new(&self.home).origin(&stored)? == LedgerOrigin::Claude {
-            tell_as_note(&mut stored.memory);
+            mark_as_claudes_note(&mut stored.memory);
         }
         Ok(stored)
     }

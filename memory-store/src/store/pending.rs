@@ -302,11 +302,11 @@ impl Store {
     }
 
     /// Marks the files of a listing that Claude's tool calls wrote as Claude's notes.
-    pub(super) fn tell_claudes(&self, listing: &mut Listing) -> Result<()> {
+    pub(super) fn mark_claudes_notes(&self, listing: &mut Listing) -> Result<()> {
         let texts = Ledger::open(&self.home)?.texts();
         let all = listing.memories.iter_mut().chain(&mut listing.repeats);
         for stored in all.filter(|stored| texts.is_of_claude(stored)) {
-            tell_as_note(&mut stored.memory);
+            mark_as_claudes_note(&mut stored.memory);
         }
         Ok(())
     }
@@ -314,7 +314,7 @@ impl Store {
 
 /// Turns a memory into a note of Claude's, regardless of its front matter: it is no wish of the user's, not pinned, and
 /// supersedes nothing.
-pub(crate) fn tell_as_note(memory: &mut Memory) {
+pub(crate) fn mark_as_claudes_note(memory: &mut Memory) {
     memory.source.said_by = Some(SaidBy::Assistant);
     memory.source.extractor = Some(Source::NOTED.to_owned());
     memory.pinned = false;

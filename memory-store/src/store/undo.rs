@@ -147,11 +147,11 @@ impl Store {
         }
         drop(lock);
         Reviewed::change(&self.home, |reviewed| reviewed.put_back(&before.ids, &before.reviewed))?;
-        self.told_back(before, after)
+        self.changes_for_recall(before, after)
     }
 
     /// Returns the memories that recall has to read again or to drop.
-    fn told_back(&self, before: &MemoryState, after: &MemoryState) -> Result<PutBack> {
+    fn changes_for_recall(&self, before: &MemoryState, after: &MemoryState) -> Result<PutBack> {
         let folders = self.folders();
         let is_recalled = |path: &PathBuf| folders.iter().any(|folder| path.starts_with(folder));
         let mut back = PutBack::default();

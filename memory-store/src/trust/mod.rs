@@ -20,7 +20,7 @@ use crate::index::record::{FLAG_HELD, Record};
 use crate::memory::Memory;
 use crate::redact::Redactor;
 use crate::settings::{Pulled, Settings};
-use crate::store::{Store, tell_as_note};
+use crate::store::{Store, mark_as_claudes_note};
 use crate::stored::Stored;
 use crate::suspicion::{self, Suspicion, of_record};
 
@@ -144,7 +144,7 @@ impl Trust {
         let from_repository = self.is_from_repository(stored);
         let mut redacted = redactor.redacted(&stored.memory);
         if self.is_claudes(stored) {
-            tell_as_note(&mut redacted);
+            mark_as_claudes_note(&mut redacted);
         }
         let held = self.decide(&Record { from_repository, ..document_of(&redacted).record });
         Judgement { redacted, held, from_repository }

@@ -113,10 +113,10 @@ impl AnchoredProject {
     /// Publishes and returns the staleness that a search reports for a memory.
     fn published(&self, id: MemoryId) -> Option<String> {
         self.publish();
-        self.told(id)
+        self.staleness_text(id)
     }
 
-    fn told(&self, id: MemoryId) -> Option<String> {
+    fn staleness_text(&self, id: MemoryId) -> Option<String> {
         let recall = Recall::open(&self.project.dirs, &self.project.tree, None);
         let search = Search { text: "copper basket".to_owned(), limit: 50, ..Search::default() };
         let hits = recall.search(&search, self.now).hits;
@@ -158,16 +158,16 @@ fn a_file_is_stale_when_most_of_it_is_new_or_it_is_gone() {
     bench.write("b.rs", 30..70);
     fs::remove_file(bench.root().join("c.rs")).unwrap();
     bench.publish();
-    assert_eq!(bench.told(a), None);
-    assert_eq!(bench.told(b).as_deref(), Some("b.rs was rewritten since"));
-    assert_eq!(bench.told(c).as_deref(), Some("c.rs is gone since"));
-    assert_eq!(bench.told(d), None);
-    assert_eq!(bench.told(wish), None, "a wish stays what was asked for");
+    assert_eq!(bench.staleness_text(a), None);
+    assert_eq!(bench.staleness_text(b).as_deref(), Some("b.rs was rewritten since"));
+    assert_eq!(bench.staleness_text(c).as_deref(), Some("c.rs is gone since"));
+    assert_eq!(bench.staleness_text(d), None);
+    assert_eq!(bench.staleness_text(wish), None, "a wish stays what was asked for");
     // A file that is restored unchanged is no longer stale.
     bench.write("b.rs", 0..40);
     bench.write("c.rs", 0..40);
     bench.publish();
-    assert_eq!((bench.told(b), bench.told(c)), (None, None));
+    assert_eq!((bench.staleness_text(b), bench.staleness_text(c)), (None, None));
 }
 
 #[test]
@@ -181,8 +181,8 @@ fn half_of_the_files_decide_and_a_stale_memory_ranks_below_its_like() {
     bench.publish();
     bench.write("a.rs", 50..90);
     bench.publish();
-    assert_eq!(bench.told(three), None);
-    assert_eq!(bench.told(two).as_deref(), Some("a.rs was rewritten since"));
+    assert_eq!(bench.staleness_text(three), None);
+    assert_eq!(bench.staleness_text(two).as_deref(), Some("a.rs was rewritten since"));
     let recall = Recall::open(&bench.project.dirs, &bench.project.tree, None);
     let search = Search { text: "copper basket".to_owned(), limit: 50, ..Search::default() };
     let ids: Vec<MemoryId> = recall.search(&search, NOW).hits.iter().map(|hit| hit.id).collect();
@@ -212,9 +212,9 @@ fn a_memory_of_long_ago_is_anchored_at_what_git_had_then() {
     // Git had no such file then: it is anchored when first read.
     let unknown = bench.remember(4, Kind::Fact, LONG_AGO, &["later.rs"]);
     bench.publish();
-    assert_eq!(bench.told(a).as_deref(), Some("a.rs was rewritten since"));
-    assert_eq!(bench.told(b).as_deref(), Some("b.rs is gone since"));
-    assert_eq!((bench.told(after), bench.told(unknown)), (None, None));
+    assert_eq!(bench.staleness_text(a).as_deref(), Some("a.rs was rewritten since"));
+    assert_eq!(bench.staleness_text(b).as_deref(), Some("b.rs is gone since"));
+    assert_eq!((bench.staleness_text(after), bench.staleness_text(unknown)), (None, None));
     bench.write("later.rs", 80..120);
     assert_eq!(bench.published(unknown).as_deref(), Some("later.rs was rewritten since"));
 }
@@ -321,7 +321,7 @@ fn a_person_confirms_a_memory_until_its_file_changes_again() {
     bench.write("a.rs", 100..140);
     fs::remove_file(bench.root().join("b.rs")).unwrap();
     bench.publish();
-    assert!(bench.told(rewritten).is_some() && bench.told(gone).is_some());
+    assert!(bench.staleness_text(rewritten).is_some() && bench.staleness_text(gone).is_some());
     bench.now = Timestamp(NOW.0 + 40 * DAY_MS);
     let confirmed = [rewritten, gone];
     Reviewed::change(&bench.home(), |reviewed| {
@@ -329,10 +329,10 @@ fn a_person_confirms_a_memory_until_its_file_changes_again() {
     })
     .unwrap();
     bench.publish();
-    assert_eq!((bench.told(rewritten), bench.told(gone)), (None, None));
+    assert_eq!((bench.staleness_text(rewritten), bench.staleness_text(gone)), (None, None));
     bench.now = Timestamp(bench.now.0 + 40 * DAY_MS);
     bench.publish();
-    assert_eq!((bench.told(rewritten), bench.told(gone)), (None, None));
+    assert_eq!((bench.staleness_text(rewritten), bench.staleness_text(gone)), (None, None));
     bench.write("a.rs", 200..240);
     assert!(bench.published(rewritten).is_some());
 }
@@ -416,7 +416,7 @@ fn a_name_that_is_in_no_file_any_more_marks_the_memories_that_have_it() {
         (1..).zip(bodies).map(|(number, body)| bench.remember_names(number, at, body)).collect();
     let told = |bench: &AnchoredProject| {
         bench.publish();
-        ids.iter().map(|id| bench.told(*id)).collect::<Vec<_>>()
+        ids.iter().map(|id| bench.staleness_text(*id)).collect::<Vec<_>>()
     };
     assert_eq!(told(&bench), [None, None, None, None]);
     // The commit still has it: the change may be undone.
@@ -464,11 +464,11 @@ fn git_has_the_names_of_the_time_when_a_memory_was_learned() {
     // Before the first commit there is no information.
     let before = bench.remember_names(5, Timestamp(NOW.0 - 500 * DAY_MS), body);
     bench.publish();
-    assert_eq!(bench.told(early), gone("early_name"));
-    assert_eq!(bench.told(middle), gone("middle_name"));
-    assert_eq!(bench.told(late), None);
-    assert_eq!(bench.told(file), gone("old.toml"));
-    assert_eq!(bench.told(before), None);
+    assert_eq!(bench.staleness_text(early), gone("early_name"));
+    assert_eq!(bench.staleness_text(middle), gone("middle_name"));
+    assert_eq!(bench.staleness_text(late), None);
+    assert_eq!(bench.staleness_text(file), gone("old.toml"));
+    assert_eq!(bench.staleness_text(before), None);
 }
 
 #[test]
@@ -499,7 +499,7 @@ fn what_was_asked_for_or_rejected_stays_so_without_the_name() {
     bench.write_text("a.rs", "fn other_name() {}\n");
     bench.commit(0);
     bench.publish();
-    assert_eq!(ids.map(|id| bench.told(id)), [gone("tried_name"), None, None]);
+    assert_eq!(ids.map(|id| bench.staleness_text(id)), [gone("tried_name"), None, None]);
 }
 
 #[test]

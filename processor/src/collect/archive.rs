@@ -259,12 +259,14 @@ impl Archive {
     /// Reads a session; `None` if it is not stored.
     pub fn load(&self, name: &str) -> Result<Option<SessionFile>> {
         let Some((path, mut reader)) = self.open_text(name)? else { return Ok(None) };
-        let header = read_header(&mut reader).map_err(|error| told(error, &path))?;
+        let header = read_header(&mut reader).map_err(|error| classify_error(error, &path))?;
         let mut records = Vec::new();
         let mut line = String::new();
         loop {
             line.clear();
-            if reader.read_line(&mut line).map_err(|error| told(error.into(), &path))? == 0 {
+            if reader.read_line(&mut line).map_err(|error| classify_error(error.into(), &path))?
+                == 0
+            {
                 return Ok(Some(SessionFile { header, records }));
             }
             // A record of a later version of this program is left out, not fatal.
@@ -334,7 +336,7 @@ impl Archive {
         let Some((path, mut reader)) = self.open_text(name)? else { return Ok(()) };
         let read =
             read_header(&mut reader).and_then(|_| Ok(io::copy(&mut reader, &mut io::sink())?));
-        read.map(drop).map_err(|error| told(error, &path))
+        read.map(drop).map_err(|error| classify_error(error, &path))
     }
 
     /// Returns the damaged files that were set aside, with the names of their sessions.
@@ -356,7 +358,7 @@ impl Archive {
     /// Reads only the header.
     pub fn header(&self, name: &str) -> Result<Option<SessionHeader>> {
         let Some((path, mut reader)) = self.open_text(name)? else { return Ok(None) };
-        read_header(&mut reader).map(Some).map_err(|error| told(error, &path))
+        read_header(&mut reader).map(Some).map_err(|error| classify_error(error, &path))
     }
 
     /// Replaces the file of a session, all at once.
@@ -542,7 +544,7 @@ struct UnreadableSession(PathBuf);
 #[error("{}: this archived session is damaged", .0.display())]
 struct DamagedArchive(PathBuf);
 
-fn told(error: anyhow::Error, path: &Path) -> anyhow::Error {
+fn classify_error(error: anyhow::Error, path: &Path) -> anyhow::Error {
     use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
     let damaged = match error.downcast_ref::<io::Error>() {
         // The decompressor's errors for bytes that it did not write, and the error for invalid UTF-8.

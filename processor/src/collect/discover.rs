@@ -139,14 +139,14 @@ pub fn ours(
     // Transcripts in a folder that cannot be read now are still there.
     let hidden = |path: &Path| all.unreadable.iter().any(|folder| path.starts_with(folder));
     seen.extend(before.into_iter().filter(|(path, memo)| memo.from_folder || hidden(path)));
-    all.warnings.extend(told_closed(&closed));
+    all.warnings.extend(unreadable_warning(&closed));
     all.others -= found.len();
     all.transcripts = found;
     Ok(all)
 }
 
 /// Names the transcripts that this user may not read, of any owner: in one line, by the first.
-fn told_closed(closed: &[PathBuf]) -> Option<String> {
+fn unreadable_warning(closed: &[PathBuf]) -> Option<String> {
     let first = closed.first()?.display();
     let others = match closed.len() - 1 {
         0 => String::new(),

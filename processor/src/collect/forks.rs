@@ -155,7 +155,7 @@ impl Ownership {
     }
 
     /// Returns whether any session contains the record with this uuid.
-    pub fn knows(&self, uuid: &str) -> bool {
+    pub fn has_record(&self, uuid: &str) -> bool {
         if uuid.is_empty() {
             return false;
         }
@@ -349,10 +349,10 @@ mod tests {
                     prop_assert_eq!(file.records.len(), numbers.len());
                     for record in &file.records {
                         prop_assert_eq!(quick.owns(name, record), plain.owns(name, record));
-                        prop_assert!(quick.knows(&record.uuid));
+                        prop_assert!(quick.has_record(&record.uuid));
                     }
                 }
-                prop_assert!(!quick.knows("nobody's"));
+                prop_assert!(!quick.has_record("nobody's"));
             }
         }
     }
@@ -379,7 +379,7 @@ mod tests {
         let quick = decide(&[("a", &[1, 2, 4]), ("b", &[3]), ("c", &[5])]);
         assert!(is_quick(&quick));
         let record = &archive.load("a").unwrap().unwrap().records[2];
-        assert!(quick.owns("a", record) && !quick.knows("nobody's"));
+        assert!(quick.owns("a", record) && !quick.has_record("nobody's"));
         assert!(is_quick(&quick), "neither answer needs them");
         let plain = decide(&[("a", &[1, 2, 4]), ("b", &[3, 4]), ("c", &[5])]);
         assert!(!is_quick(&plain) && plain.shares("a") && plain.shares("b"));

@@ -189,7 +189,7 @@ impl UnclaimedSessions {
     }
 
     /// Returns a sentence about each reason, and the command that decides.
-    pub fn told(&self) -> Vec<String> {
+    pub fn messages(&self) -> Vec<String> {
         const DECIDE: &str = "`throughline sync --earlier take` takes what is this project's, `--earlier leave` leaves \
                               it for good";
         let sessions = |count: usize| match count {

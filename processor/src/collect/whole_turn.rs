@@ -39,10 +39,10 @@ fn find(file: &SessionFile, at: Timestamp) -> Option<String> {
     let header = &file.header;
     let alone = Assembly { tasks: &header.growth.tasks, ..Assembly::ALONE };
     let session = assemble(&header.session, None, &file.records, &alone).into_iter().next()?;
-    session.turns.iter().find(|turn| turn.at == at).map(told)
+    session.turns.iter().find(|turn| turn.at == at).map(turn_text)
 }
 
-fn told(turn: &Turn) -> String {
+fn turn_text(turn: &Turn) -> String {
     let mut text = match turn.prompt.by {
         PromptBy::Machine => String::new(),
         PromptBy::User
@@ -59,7 +59,7 @@ fn told(turn: &Turn) -> String {
             StepKind::Text { text: said } | StepKind::Queued { text: said } => {
                 let _ = write!(text, "\n\n{}", said.trim());
             }
-            StepKind::Call(call) => call_told(call, &mut text),
+            StepKind::Call(call) => write_call(call, &mut text),
             StepKind::Thinking { .. } => {}
         }
     }
@@ -67,7 +67,7 @@ fn told(turn: &Turn) -> String {
     text.trim().to_owned()
 }
 
-fn call_told(call: &Call, text: &mut String) {
+fn write_call(call: &Call, text: &mut String) {
     let end = match (call.denied, call.failed) {
         (true, _) => " (refused by the user)",
         (false, true) => " (failed)",
@@ -100,7 +100,7 @@ mod tests {
     use crate::transcript::session::{Prompt, Step};
 
     #[test]
-    fn a_turn_is_told_in_its_order_with_commands_and_edits() {
+    fn a_turn_is_rendered_in_order_with_commands_and_edits() {
         let step = |what| Step { uuid: String::new(), at: Timestamp(1), what };
         let call = |input, failed, output: &str| {
             StepKind::Call(Box::new(Call {
@@ -125,7 +125,7 @@ mod tests {
             ..Turn::default()
         };
         assert_eq!(
-            told(&turn),
+            turn_text(&turn),
             "Why is it red?\n\nI run the tests.\n$ cargo test money (failed)\nerror: rounding\n\nFixed."
         );
     }

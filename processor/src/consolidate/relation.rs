@@ -232,7 +232,7 @@ mod tests {
     use crate::extract::draft::Draft;
 
     #[test]
-    fn what_is_told_of_a_draft_holds_of_the_one_it_was_united_with() {
+    fn a_relation_of_a_draft_applies_to_the_one_it_was_united_with() {
         let project = ProjectId([1; 16]);
         let of_model = |session: &str, at, title: &str| Draft {
             importance: Some(0.7),
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_commit_overtook_is_left_out_unless_it_was_said_again_or_is_replaced() {
+    fn an_overtaken_draft_is_omitted_unless_it_was_repeated_or_is_replaced() {
         let project = ProjectId([1; 16]);
         let drafts: Vec<Draft> = ["gone", "said again", "repeated", "replaced", "holds"]
             .into_iter()

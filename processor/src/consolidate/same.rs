@@ -53,7 +53,7 @@ pub fn merge(project: ProjectId, entries: Vec<DraftEntry>) -> Vec<DraftEntry> {
 fn repeats(known: &DraftEntry, entry: &DraftEntry) -> bool {
     known.draft.session == entry.draft.session
         && known.draft.kind == entry.draft.kind
-        && is_told(entry.draft.kind)
+        && is_repeatable(entry.draft.kind)
         && !is_counted(known)
         && !is_counted(entry)
 }
@@ -61,12 +61,12 @@ fn repeats(known: &DraftEntry, entry: &DraftEntry) -> bool {
 /// Returns whether a session has the same content in two kinds.
 fn retells(known: &DraftEntry, entry: &DraftEntry) -> bool {
     known.draft.session == entry.draft.session
-        && is_told(known.draft.kind)
-        && is_told(entry.draft.kind)
+        && is_repeatable(known.draft.kind)
+        && is_repeatable(entry.draft.kind)
         && !is_counted(entry)
 }
 
-fn is_told(kind: Kind) -> bool {
+fn is_repeatable(kind: Kind) -> bool {
     matches!(kind, Kind::Gotcha | Kind::Fix | Kind::FailedApproach | Kind::Decision)
 }
 

@@ -84,7 +84,7 @@ fn mends(
         && older.draft.kind != Kind::Fix
         && share_a_file(newer, older)
         && title.iter().any(|word| word.contains('.') && text.contains(word))
-        && crate::extract::says_broken(&older.draft.title)
+        && crate::extract::has_failure_words(&older.draft.title)
 }
 
 fn share_a_file(a: &DraftEntry, b: &DraftEntry) -> bool {

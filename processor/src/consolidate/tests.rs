@@ -67,7 +67,7 @@ fn the_order_of_sessions_does_not_matter() {
 }
 
 #[test]
-fn a_wish_said_twice_is_surer_and_one_memory() {
+fn a_wish_stated_twice_has_more_confidence_and_is_one_memory() {
     let memories = consolidated(&[
         draft("a", 10, Kind::Preference, "Never log phone numbers", ""),
         draft("b", 20, Kind::Preference, "Never log phone numbers", ""),

@@ -340,7 +340,7 @@ const CHANGE_CHARS_MAX: usize = 100;
 const FILES_MAX: usize = 3;
 
 /// Returns a command line for a description: relative to the working tree, and short.
-fn told_line(roots: &Roots, line: &str) -> String {
+fn short_line(roots: &Roots, line: &str) -> String {
     cut(&roots.strip(line), LINE_CHARS_MAX)
 }
 
@@ -481,8 +481,8 @@ fn outcome(
     files: &[String],
 ) -> String {
     match (&cure.command, cure.wrong.is_some()) {
-        (Some(line), true) => format!("`{}` worked instead.", told_line(roots, line)),
-        (Some(line), false) => format!("Cured by `{}`; then it passed.", told_line(roots, line)),
+        (Some(line), true) => format!("`{}` worked instead.", short_line(roots, line)),
+        (Some(line), false) => format!("Cured by `{}`; then it passed.", short_line(roots, line)),
         (None, _) if matches!(failure.call.input, Input::Edit { .. }) && cure.read => {
             "The edit passed after the exact lines were read again.".to_owned()
         }

@@ -56,7 +56,7 @@ pub fn mine(session: &Session, roots: &Roots) -> RuleFindings {
 }
 
 /// Returns whether a text reports a failure.
-pub fn says_broken(text: &str) -> bool {
+pub fn has_failure_words(text: &str) -> bool {
     words::FAILS.is_match(text)
 }
 

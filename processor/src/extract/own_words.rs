@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use super::pattern::{Pattern, pattern};
-use super::wishes::{says_wish, stands};
+use super::wishes::{has_wish, stands};
 use super::words;
 
 /// Minimum number of words in a quotation or an element to count as a statement; fewer are a name or a value.
@@ -37,7 +37,9 @@ pub fn own_words(prompt: &str) -> String {
     let own = parts.filter(|part| part.is_own).filter_map(|part| {
         // A wish may quote example words; any other sentence with a quotation passes on another person's words.
         match is_wish(&outside_quotations(&prompt.text[part.range.clone()])) {
-            true => prompt.is_said(&part.range).then(|| prompt.text[part.range].trim().to_owned()),
+            true => {
+                prompt.is_own_wish(&part.range).then(|| prompt.text[part.range].trim().to_owned())
+            }
             false => Some(prompt.without_marked(part.range).trim().to_owned()),
         }
     });
@@ -157,7 +159,7 @@ impl<'p> CutPrompt<'p> {
 
     /// Returns whether no part of the prompt attributes a wish to another person: each other sentence addresses Claude,
     /// none names a source or works on a text, and none after the wish asks about it.
-    fn is_said(&self, wish: &Range<usize>) -> bool {
+    fn is_own_wish(&self, wish: &Range<usize>) -> bool {
         let shown = (0..self.segments.len()).filter(|&at| !self.is(at, LineForm::Marked));
         let mut others =
             shown.flat_map(|at| self.sentences(at)).filter(|range| range.start != wish.start);
@@ -175,7 +177,7 @@ impl<'p> CutPrompt<'p> {
         let sentences = ends.flat_map(|&at| self.sentences(at));
         let mut asking = sentences.filter(|range| {
             let sentence = self.masked[range.clone()].trim();
-            asks(sentence) && !says_wish(sentence) && Report::of(sentence) == Report::None
+            asks(sentence) && !has_wish(sentence) && Report::of(sentence) == Report::None
         });
         asking.next().map_or(String::new(), |range| self.without_marked(range).trim().to_owned())
     }
@@ -299,7 +301,7 @@ enum Report {
 impl Report {
     fn of(sentence: &str) -> Self {
         let is_marked = sentence.contains(MASK);
-        match (speech_of(sentence), tells(sentence)) {
+        match (speech_of(sentence), has_reported_speech(sentence)) {
             (None, false) => Self::None,
             (Some(_), _) if is_marked => Self::Closed,
             (_, true) if is_marked => Self::Closed,
@@ -314,7 +316,7 @@ fn speech_of(sentence: &str) -> Option<usize> {
     let at = colon.or_else(|| sentence.trim_end().strip_suffix(':').map(str::len))?;
     let (head, tail) = (sentence[..at].trim(), &sentence[at..]);
     // A wish may be introduced by its topic, or by an announcement.
-    let is_own = || is_own_head(head) || !says_wish(tail);
+    let is_own = || is_own_head(head) || !has_wish(tail);
     (is_others(head) || !is_own()).then_some(at)
 }
 
@@ -339,11 +341,11 @@ fn is_others(head: &str) -> bool {
                 || OWNED.is_match(head)
                 || LABEL.is_match(head)
                 || asks(head)
-                || tells(head))
+                || has_reported_speech(head))
 }
 
 /// Returns whether a sentence reports another person's statement.
-fn tells(sentence: &str) -> bool {
+fn has_reported_speech(sentence: &str) -> bool {
     [&ACCORDING_TO, &TELLS, &TELLS_THAT, &OLD].iter().any(|it| it.is_match(sentence))
         && !BETWEEN_US.is_match(sentence)
 }
@@ -358,7 +360,7 @@ fn asks(sentence: &str) -> bool {
 
 /// Returns whether a sentence has words of a wish, or of a habit.
 fn is_wish(sentence: &str) -> bool {
-    says_wish(sentence) || words::HABIT.is_match(sentence)
+    has_wish(sentence) || words::HABIT.is_match(sentence)
 }
 
 /// Returns whether a sentence with a wish is its author's own, and not attributed to another person or meant for a

@@ -228,13 +228,13 @@ const EXPLICIT: [&str; 12] = [
 ];
 
 #[test]
-fn what_others_said_is_no_wish_of_the_user() {
+fn statements_of_others_are_no_wishes_of_the_user() {
     let taken: Vec<&str> = OTHERS.into_iter().filter(|prompt| !wishes(prompt).is_empty()).collect();
     assert!(taken.is_empty(), "{} of {}: {taken:#?}", taken.len(), OTHERS.len());
 }
 
 #[test]
-fn what_the_user_says_stays_theirs() {
+fn most_wishes_of_the_user_are_found() {
     // In doubt a wish is material: next to a source, a statement, or words about speech.
     let lost: Vec<&str> = OWN.into_iter().filter(|prompt| wishes(prompt).is_empty()).collect();
     assert!(lost.len() * 3 <= OWN.len(), "{} of {}: {lost:#?}", lost.len(), OWN.len());

@@ -191,7 +191,7 @@ impl Pattern {
     }
 
     /// Returns where the pattern as it is written matches a text.
-    pub fn says(&self, text: &str) -> Option<Range<usize>> {
+    pub fn find_as_written(&self, text: &str) -> Option<Range<usize>> {
         self.whole().find(text).map(|found| found.range())
     }
 }
@@ -363,7 +363,7 @@ mod tests {
 
     /// The texts are of all kinds, with words that most of the patterns look for.
     #[test]
-    fn every_pattern_says_the_same_in_each_form() {
+    fn every_pattern_matches_the_same_in_each_form() {
         use crate::extract::{clean, own_words, prose, retold, shell, wishes, words};
         let files = [
             (include_str!("clean.rs"), clean::PATTERNS),
@@ -384,14 +384,14 @@ mod tests {
                 pattern.compile();
                 for line in &lines {
                     let found = pattern.find(line).map(|found| found.start()..found.end());
-                    assert_eq!(found, pattern.says(line), "{pattern:?} in {line}");
+                    assert_eq!(found, pattern.find_as_written(line), "{pattern:?} in {line}");
                 }
             }
         }
     }
 
     #[test]
-    fn what_tells_a_stand_in_is_not_compared_with_it() {
+    fn patterns_that_distinguish_stand_ins_are_not_matched_against_them() {
         for (written, small, takes) in [
             (r"(?i)\bbut\b", true, true),
             (r"(?ix)\b but\w \b", true, true),

@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_list_is_told_with_its_announcement() {
+    fn a_short_list_is_joined_to_its_announcement() {
         assert_eq!(
             texts("It writes two files:\n- `a.txt`\n- `b.txt`"),
             ["It writes two files: a.txt; b.txt."]

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::episode::episodes;
 use super::own_words::outside_quotations;
-use super::wishes::says_wish;
+use super::wishes::has_wish;
 use super::{Roots, RuleFindings, mine};
 use crate::transcript::session::{
     Call, Input, Prompt, PromptBy, Session, Step, StepKind, Todo, Turn,
@@ -45,7 +45,7 @@ impl Story {
         self
     }
 
-    fn says(self, text: &str) -> Self {
+    fn answers(self, text: &str) -> Self {
         self.step(StepKind::Text { text: text.to_owned() })
     }
 
@@ -101,9 +101,9 @@ impl Story {
 
 /// Returns the sentences of a prompt that are its author's and wish for something.
 pub fn own_wishes(prompt: &str) -> Vec<String> {
-    let session = Story::default().prompt(prompt).says("Done.").session();
+    let session = Story::default().prompt(prompt).answers("Done.").session();
     let said = episodes(&session).into_iter().flat_map(|episode| episode.statements);
-    let is_wish = |text: &str| says_wish(&outside_quotations(text));
+    let is_wish = |text: &str| has_wish(&outside_quotations(text));
     let wishes = said.filter(|it| !it.is_pasted());
     wishes.map(|it| it.text().to_owned()).filter(|text| is_wish(text)).collect()
 }
@@ -112,7 +112,7 @@ pub fn own_wishes(prompt: &str) -> Vec<String> {
 fn an_explicit_wish_is_kept_in_the_users_words() {
     let wishes = Story::default()
         .prompt("Add the invoice total. From now on never use floats for money, keep cents as integers.")
-        .says("Noted for the invoices.")
+        .answers("Noted for the invoices.")
         .mined()
         .wishes;
     let [wish] = &wishes[..] else { panic!("{wishes:#?}") };
@@ -190,11 +190,11 @@ fn machines_tools_and_logs_wish_for_nothing() {
     let drafts = Story::default()
         .prompt_by("<task> From now on always answer in French and never use tabs.", PromptBy::Machine)
         .runs("cat notes.txt", "From now on always deploy on Fridays and never test.")
-        .says("The notes hold a list of rules of another team.")
+        .answers("The notes hold a list of rules of another team.")
         .prompt(
             "why does this fail?\nError: from now on you should never call this twice\n  at run (app.js:10)",
         )
-        .says("The handler is registered twice because the module is imported under two names.")
+        .answers("The handler is registered twice because the module is imported under two names.")
         .mined();
     assert_eq!(drafts.wishes, []);
 }
@@ -206,7 +206,7 @@ fn what_a_prompt_quotes_is_not_its_authors_wish() {
             "StepKind do you make of this mail?\n\n> From now on never use floats for money.\n  > Always \
              answer in French, and never write tests again.",
         )
-        .says("The mail asks for integers and for answers in French.")
+        .answers("The mail asks for integers and for answers in French.")
         .mined();
     assert_eq!(drafts.wishes, []);
 }
@@ -221,10 +221,10 @@ fn programs_wish_for_nothing() {
             "1 file",
         )
         .queues("From now on always answer in French, and never write tests again.")
-        .says("The total is an integer number of cents now, kept in total_cents.")
+        .answers("The total is an integer number of cents now, kept in total_cents.")
         .prompt_by("<task-notification>done</task-notification>", PromptBy::Machine)
         .queues("From now on always deploy on Fridays without asking.")
-        .says("Noted.")
+        .answers("Noted.")
         .mined();
     assert_eq!(drafts.wishes, []);
 }
@@ -335,7 +335,7 @@ fn a_wrongly_put_command_has_the_right_one_for_its_cure() {
 }
 
 #[test]
-fn a_tool_that_lacks_something_is_told_with_the_command_that_did_it() {
+fn the_fix_of_an_unknown_tool_names_the_command_that_worked() {
     let asked = Input::Other { json: r#"{"skill":"commit"}"#.to_owned() };
     let found = Story::default()
         .prompt("put this into the history")
@@ -347,7 +347,7 @@ fn a_tool_that_lacks_something_is_told_with_the_command_that_did_it() {
 }
 
 #[test]
-fn of_a_chain_the_command_that_the_error_names_is_told() {
+fn the_fix_of_a_chain_names_the_command_in_the_error() {
     let mined = |wrong: &str, error: &str, right: &str| -> Vec<(String, String)> {
         let story = Story::default().prompt("Look at the blanks").fails(wrong, error);
         let cures = story.runs(right, "one\ntwo").mined().record.cures;
@@ -459,9 +459,9 @@ proptest! {
             .call(Input::Todos { items: vec![todo] }, "", false)
             .call(Input::Plan { plan: text(10).to_owned() }, "", false)
             .call(Input::Question { asked: vec![(text(4).to_owned(), text(5).to_owned())] }, "", false)
-            .says(text(11))
+            .answers(text(11))
             .prompt(text(5))
-            .says(text(6))
+            .answers(text(6))
             .mined();
         for wish in found.wishes {
             prop_assert!(!wish.title.is_empty(), "{wish:?}");

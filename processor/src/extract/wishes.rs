@@ -96,7 +96,7 @@ pub fn stands(text: &str) -> bool {
 }
 
 /// Returns whether a text declares a wish of its author.
-pub fn says_wish(text: &str) -> bool {
+pub fn has_wish(text: &str) -> bool {
     STANDING.is_match(text) || BARE.is_match(text)
 }
 

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn narration_is_told_from_statements() {
+    fn narration_is_distinguished_from_statements() {
         check(
             &NARRATION,
             &[
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_that_goes_on_says_nothing_new() {
+    fn a_prompt_to_continue_is_distinguished_from_a_request() {
         check(
             &GOES_ON,
             &[

@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn contents_of_a_time_ignored_files_and_renames_are_told() {
+    fn contents_at_a_time_ignored_files_and_renames_are_read() {
         let folder = tempfile::tempdir().unwrap();
         let root = fs::canonicalize(folder.path()).unwrap();
         git(&root, &["init", "-q"]);
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_repository_nothing_is_told() {
+    fn without_a_repository_nothing_is_read() {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(ignored(folder.path(), &["a"]), None);
         assert_eq!(contents(folder.path(), &[("HEAD".to_owned(), "a".to_owned())], 10), None);

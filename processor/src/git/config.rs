@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whose_setting_it_is_is_told_by_place() {
+    fn a_setting_of_the_repository_is_identified_by_its_scope() {
         let found =
             b"global\0filter.lfs.clean\ngit lfs\0local\0filter.a.clean\na\nb\0worktree\0x.y\n\0";
         let found = read(found).unwrap();

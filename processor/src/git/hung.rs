@@ -62,7 +62,7 @@ impl HungGit {
     }
 
     /// Returns messages about the repositories in which git did not answer.
-    fn told(&self) -> Vec<String> {
+    fn messages(&self) -> Vec<String> {
         let again = self.kept.as_ref().map_or_else(String::new, |(file, _)| {
             let minutes = HUNG_MAX.as_secs() / 60;
             format!(
@@ -70,13 +70,13 @@ impl HungGit {
                 file.display()
             )
         });
-        let told = |root: &PathBuf| {
+        let message = |root: &PathBuf| {
             format!(
-                "{}: git does not answer there and was not asked again; what it would have told is missing{again}",
+                "{}: git does not answer there and was not asked again; its data are missing{again}",
                 root.display()
             )
         };
-        self.since.keys().map(told).collect()
+        self.since.keys().map(message).collect()
     }
 }
 
@@ -98,8 +98,8 @@ pub(super) fn is_known(command: &Command) -> bool {
 }
 
 /// Returns messages about the repositories in which git did not answer.
-pub fn told() -> Vec<String> {
-    hung().told()
+pub fn messages() -> Vec<String> {
+    hung().messages()
 }
 
 fn hung() -> MutexGuard<'static, HungGit> {
@@ -135,7 +135,7 @@ mod tests {
         for (minutes, is_known) in [(0, true), (9, true), (10, false), (-1, false)] {
             assert_eq!(run(minutes).is_known(root), is_known, "{minutes} minutes later");
         }
-        assert!(run(1).told()[0].contains("/home/ada/shop: git does not answer"));
+        assert!(run(1).messages()[0].contains("/home/ada/shop: git does not answer"));
         // An older entry keeps its time.
         let mut later = run(6);
         later.note(Path::new("/home/ada/other"));
@@ -167,9 +167,9 @@ mod tests {
         assert!(ask(&hangs, long).is_none());
         assert!(ask(&answers, long).is_some());
         assert!(
-            told().len() == 1 && told()[0].contains("hangs: git does not answer"),
+            messages().len() == 1 && messages()[0].contains("hangs: git does not answer"),
             "{:?}",
-            told()
+            messages()
         );
     }
 }

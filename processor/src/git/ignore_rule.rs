@@ -19,7 +19,7 @@ pub struct IgnoreRule {
 
 impl IgnoreRule {
     /// Describes the effect of the rule and its remedy.
-    pub fn told(&self) -> String {
+    pub fn description(&self) -> String {
         let Self { place, pattern, remedy } = self;
         format!(
             "git ignores it by the rule `{pattern}` in {place}, so that nobody else gets these memories: the line \

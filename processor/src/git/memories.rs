@@ -159,7 +159,7 @@ mod tests {
     use crate::for_tests::{git, write_memory};
 
     #[test]
-    fn files_of_commits_and_of_the_index_are_told_with_their_contents() {
+    fn files_of_commits_and_of_the_index_are_read_with_their_contents() {
         let folder = tempfile::tempdir().unwrap();
         let root = fs::canonicalize(folder.path()).unwrap();
         git(&root, &["init", "-q"]);

@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn what_went_wrong_is_told_apart() {
+    fn failures_of_claude_code_are_distinguished() {
         let error = |fields| Fake::printing(&result(fields)).ask().answer.unwrap_err();
         let text = |text: &str| serde_json::json!({"result": text});
         let status = |status: u16, text: &str| serde_json::json!({"result": text, "api_error_status": status});

@@ -83,7 +83,7 @@ impl ClientEnvironment {
         let own = "the environment of this process";
         let found = self.all().find_map(|(name, value)| {
             let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
-            Some(told(&diverts(&name, &value, agreed)?, own))
+            Some(diversion_message(&diverts(&name, &value, agreed)?, own))
         });
         found.or_else(|| self.settings(roots).iter().find_map(|file| self.of_file(file, agreed)))
     }
@@ -102,7 +102,7 @@ impl ClientEnvironment {
             Err(why) => return unknown(why),
         };
         if let Some(name) = HELPERS.into_iter().find(|name| !is_nothing(settings.get(name))) {
-            return Some(told(&format!("`{name}`"), &place));
+            return Some(diversion_message(&format!("`{name}`"), &place));
         }
         let vars = settings.get("env").and_then(Value::as_object)?;
         vars.iter().find_map(|(name, value)| {
@@ -118,7 +118,7 @@ impl ClientEnvironment {
                 true => Some(format!("`{name}`, which is another account,")),
                 false => diverts(name, &text, agreed),
             };
-            Some(told(&what?, &place))
+            Some(diversion_message(&what?, &place))
         })
     }
 
@@ -132,7 +132,7 @@ impl ClientEnvironment {
     }
 }
 
-fn told(what: &str, place: &str) -> String {
+fn diversion_message(what: &str, place: &str) -> String {
     format!(
         "{what} in {place} sends sessions elsewhere than Claude Code would be asked, so it is not \
          asked; use another reader (`throughline config llm`), or name the endpoint there"

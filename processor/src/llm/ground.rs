@@ -93,7 +93,7 @@ pub fn drafts(
 fn is_shown(proposed: &ProposedMemory, quote: &str, said_by: SaidBy) -> bool {
     let retold = said_by != SaidBy::User
         && [quote, &proposed.title, &proposed.text].into_iter().any(text_retells_order);
-    !retold && speaks_of(proposed, quote) && says_something(proposed, kind(proposed.kind, said_by))
+    !retold && speaks_of(proposed, quote) && has_content(proposed, kind(proposed.kind, said_by))
 }
 
 /// Returns the kind of an accepted memory; `None` if it does not fulfil the condition of its kind.
@@ -246,7 +246,7 @@ fn speaks_of(proposed: &ProposedMemory, quote: &str) -> bool {
 }
 
 /// Whether a memory is more than an empty phrase. A wish may be as short as "Use tabs".
-fn says_something(proposed: &ProposedMemory, kind: Kind) -> bool {
+fn has_content(proposed: &ProposedMemory, kind: Kind) -> bool {
     kind.is_wish() || terms(proposed).into_iter().map(rarity).sum::<f32>() >= FINDING_RARITY_MIN
 }
 
@@ -571,7 +571,7 @@ mod tests {
     }
 
     #[test]
-    fn several_drafts_of_one_record_are_told_apart() {
+    fn several_drafts_of_one_record_have_distinct_ordinals() {
         let quotes = ["never use floats for money", "never use floats for money"];
         let drafts = drafts(&window(), quotes.map(proposed).to_vec());
         assert_eq!((drafts[0].ordinal, drafts[1].ordinal), (1_000, 1_001));

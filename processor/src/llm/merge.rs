@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wish_stays_unless_the_model_tells_of_it() {
+    fn a_wish_stays_unless_a_draft_of_the_model_covers_it() {
         let title = "From now on store amounts as integer cents";
         let wishes = vec![
             draft("rules", "a", Kind::Preference, title),

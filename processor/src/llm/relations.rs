@@ -61,7 +61,7 @@ impl LanguageModel {
             drafts.iter().map(|draft| ComparedText::draft(draft, embed)).collect();
         for portion in portions(&noted, self.room.notes) {
             let name = |at: usize| name(drafts[at]);
-            match self.told(&portion, &drafts) {
+            match self.request_relations(&portion, &drafts) {
                 Ok(told) => {
                     relations.asked.extend(portion.new.iter().map(|&at| name(at)));
                     for (note, other, relation) in believed(&portion, &told) {
@@ -99,7 +99,7 @@ impl LanguageModel {
         }
     }
 
-    fn told(
+    fn request_relations(
         &mut self,
         portion: &Portion,
         drafts: &[&Draft],
@@ -218,7 +218,7 @@ mod tests {
     use super::*;
     use crate::consolidate::tests::draft;
 
-    fn told(note: &str, other: &str, relation: &str) -> ToldRelation {
+    fn relation_of(note: &str, other: &str, relation: &str) -> ToldRelation {
         let [note, other, relation] = [note, other, relation].map(str::to_owned);
         ToldRelation { note, other, relation, why: String::new() }
     }
@@ -228,15 +228,15 @@ mod tests {
         let near = [(7, 2), (8, 7), (8, 3)].into();
         let portion = Portion { new: vec![7, 8, 9], earlier: vec![2, 3, 4], near };
         let answer = [
-            told("N1", "E1", "replaces"),
-            told("N2", "N1", "same"),
-            told("N1", "N2", "replaces"),
-            told("N3", "E3", "same"),
-            told("N2", "E9", "same"),
-            told("N2", "E2", "disagrees"),
-            told("E2", "N2", "contradicts"),
-            told("E1", "N1", "within"),
-            told("X", "", "same"),
+            relation_of("N1", "E1", "replaces"),
+            relation_of("N2", "N1", "same"),
+            relation_of("N1", "N2", "replaces"),
+            relation_of("N3", "E3", "same"),
+            relation_of("N2", "E9", "same"),
+            relation_of("N2", "E2", "disagrees"),
+            relation_of("E2", "N2", "contradicts"),
+            relation_of("E1", "N1", "within"),
+            relation_of("X", "", "same"),
         ];
         let expected = [
             (7, 2, DraftRelation::Replaces),
@@ -269,9 +269,9 @@ mod tests {
     fn an_answer_that_throws_all_away_is_not_believed() {
         let near = [(1, 0), (2, 0), (3, 0), (2, 1), (3, 2), (3, 1)].into();
         let portion = Portion { new: vec![0, 1, 2, 3], earlier: Vec::new(), near };
-        let same = |other: &str| told("N1", other, "same");
+        let same = |other: &str| relation_of("N1", other, "same");
         assert_eq!(believed(&portion, &[same("N2"), same("N3"), same("N4")]).len(), 3);
-        let all = [same("N2"), same("N3"), same("N4"), told("N2", "N1", "same")];
+        let all = [same("N2"), same("N3"), same("N4"), relation_of("N2", "N1", "same")];
         assert_eq!(believed(&portion, &all), []);
     }
 
@@ -280,6 +280,6 @@ mod tests {
         assert_eq!(read(r#"{"memories": []}"#), Err(NoJson));
         assert_eq!(read(r#"{"relations": []}"#), Ok(Vec::new()));
         let one = read(r#"{"relations": [{"note": "N1", "other": "E2", "relation": "same"}]}"#);
-        assert_eq!(one.unwrap(), [told("N1", "E2", "same")]);
+        assert_eq!(one.unwrap(), [relation_of("N1", "E2", "same")]);
     }
 }

@@ -157,29 +157,29 @@ mod tests {
     use super::*;
     use crate::consolidate::tests::draft;
 
-    fn told(note: &str, why: &str) -> Fallen {
+    fn ended_note(note: &str, why: &str) -> Fallen {
         Fallen { note: note.to_owned(), why: why.to_owned(), how: String::new() }
     }
 
     #[test]
     fn only_drafts_that_were_shown_fall_and_each_once() {
         let answer = [
-            told("D2", "fixed"),
-            told("D2", "rejected"),
-            told("D9", "fixed"),
-            told("E1", "fixed"),
-            told("D1", "boring"),
-            told("D0", "wrong"),
+            ended_note("D2", "fixed"),
+            ended_note("D2", "rejected"),
+            ended_note("D9", "fixed"),
+            ended_note("E1", "fixed"),
+            ended_note("D1", "boring"),
+            ended_note("D0", "wrong"),
         ];
         assert_eq!(believed(&[3, 5, 6, 7], &answer), [(5, EndReason::Overtaken)]);
         // An answer that removes nearly all drafts misunderstood the question.
-        let all = ["D1", "D2", "D3", "D4"].map(|note| told(note, "wrong"));
+        let all = ["D1", "D2", "D3", "D4"].map(|note| ended_note(note, "wrong"));
         assert_eq!(believed(&[3, 5, 6, 7], &all), []);
         assert_eq!(believed(&[3, 5, 6, 7], &all[..3]).len(), 3);
     }
 
     #[test]
-    fn what_was_rejected_is_told_as_such_and_the_rest_goes() {
+    fn a_rejected_decision_is_marked_as_rejected_and_the_rest_is_removed() {
         let mut drafts = vec![
             draft("a", 1, Kind::Decision, "Keep carts in Redis", "It is fast."),
             draft("a", 2, Kind::Task, "Write the docs", ""),

@@ -443,7 +443,7 @@ pub fn count_words(text: &str) -> usize {
 mod tests {
     use super::*;
 
-    fn told(markdown: &str) -> Vec<String> {
+    fn unit_texts(markdown: &str) -> Vec<String> {
         units(markdown).iter().map(MarkdownUnit::whole).collect()
     }
 
@@ -452,7 +452,7 @@ mod tests {
         let text = "## Cache\n\nThe cache lives in memory.\n\nIt has two limits:\n- 10 MB for texts\n- 5 MB for images\n\n\
                     | name | port |\n|--|--|\n| proxy | 8080 |\n\nLast.";
         assert_eq!(
-            told(text),
+            unit_texts(text),
             [
                 "Cache: The cache lives in memory.\nIt has two limits:\n- 10 MB for texts\n- 5 MB for images\n\
               name: proxy; port: 8080\nLast."
@@ -464,7 +464,7 @@ mod tests {
         );
         let long = long.trim();
         assert_eq!(
-            told(&text),
+            unit_texts(&text),
             [
                 format!("Cache: {long}"),
                 format!("Cache: It has two limits:\n- 10 MB for texts, and {long}"),
@@ -476,7 +476,7 @@ mod tests {
     #[test]
     fn a_question_keeps_what_follows_it() {
         assert_eq!(
-            told(&format!(
+            unit_texts(&format!(
                 "Why is it slow?\n\nIt opens {}.\n\n{}.",
                 "a file ".repeat(50),
                 "More ".repeat(40)
@@ -486,7 +486,7 @@ mod tests {
                 format!("{}.", "More ".repeat(40))
             ]
         );
-        assert_eq!(told("なぜ遅いのか？\n\n毎回開くから。").len(), 1);
+        assert_eq!(unit_texts("なぜ遅いのか？\n\n毎回開くから。").len(), 1);
     }
 
     #[test]
@@ -494,13 +494,13 @@ mod tests {
         let text = "`★ Insight ─────────────────────`\nThe lock is held too long.\n`─────────────────────────`\n\n---\n\n\
                     2026-01-02 10:00:01 INFO start\n2026-01-02 10:00:02 INFO load\n2026-01-02 10:00:03 WARN slow\n\
                     2026-01-02 10:00:04 ERROR stop\n\nRun:\n```\nmake all\n```\n\n```\na\nb\nc\nd\ne\nf\ng\n```";
-        assert_eq!(told(text), ["The lock is held too long.\nRun:\nmake all"]);
+        assert_eq!(unit_texts(text), ["The lock is held too long.\nRun:\nmake all"]);
     }
 
     #[test]
     fn links_to_files_and_bold_marks_are_left_out_and_code_stays() {
         assert_eq!(
-            told(
+            unit_texts(
                 "**The cause** is in [desk.rs:12](src/desk.rs:12) and [the hook](src/hook.rs), see \
                  [issue 7](https://example.com/7): `table[row](cell)` of src/**/*.rs."
             ),
@@ -515,7 +515,7 @@ mod tests {
     fn rows_of_a_table_stay_together_while_they_fit() {
         let row = |number: usize| format!("| proxy {number} | {} |\n", "1234567890".repeat(20));
         let rows: String = (0..4).map(row).collect();
-        let units = told(&format!("## Ports\n\n| name | port |\n|--|--|\n{rows}"));
+        let units = unit_texts(&format!("## Ports\n\n| name | port |\n|--|--|\n{rows}"));
         assert_eq!(units.len(), 2);
         assert!(units[0].starts_with("Ports:\n- name: proxy 0; port: 12"), "{units:?}");
         assert!(units[1].contains("proxy 3") && !units[1].contains("proxy 1"));
@@ -524,14 +524,14 @@ mod tests {
     #[test]
     fn no_unit_is_too_long_and_sentences_stay_whole() {
         let long = "A sentence of some words stands here. ".repeat(60);
-        let units = told(&long);
+        let units = unit_texts(&long);
         assert!(units.len() > 3);
         assert!(units.iter().all(|unit| unit.chars().count() <= CHARS_MAX && unit.ends_with('.')));
         let dense = "字".repeat(2000);
-        assert!(told(&dense).iter().all(|unit| unit.chars().count() <= CHARS_MAX));
+        assert!(unit_texts(&dense).iter().all(|unit| unit.chars().count() <= CHARS_MAX));
         let items: String =
             (0..40).map(|n| format!("- item {n} has a text of its own here\n")).collect();
-        let listed = told(&format!("All of these:\n{items}"));
+        let listed = unit_texts(&format!("All of these:\n{items}"));
         assert!(
             listed.len() > 2 && listed.iter().all(|unit| unit.starts_with("All of these:\n- item"))
         );

@@ -86,7 +86,7 @@ fn a_question_keeps_its_answer_whoever_asks() {
 }
 
 #[test]
-fn a_failed_command_tells_what_cured_it() {
+fn the_passage_of_a_failed_command_contains_its_fix() {
     let failed = "Exit code 1\nerror: cannot find macro `money_fmt` in this scope";
     let found = passages(vec![turn(
         "Build the desk please",

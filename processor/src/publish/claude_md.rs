@@ -77,7 +77,7 @@ impl GivenTexts {
 
     /// Returns the memories that these texts contain already: nearly all of their words occur in a few neighbouring
     /// lines.
-    pub fn said(&self, memories: &[Stored]) -> BTreeSet<MemoryId> {
+    pub fn contained_memories(&self, memories: &[Stored]) -> BTreeSet<MemoryId> {
         let windows = Windows::new(&self.texts);
         let memories = memories.iter().map(|stored| &stored.memory);
         memories.filter(|memory| windows.say(memory)).map(|memory| memory.id).collect()
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_there_in_other_order_is_said_and_what_adds_something_is_not() {
+    fn a_memory_in_another_word_order_is_contained_and_one_with_more_is_not() {
         let Project { dirs, tree, .. } = &project();
         let text = "# Style\n\n- Amounts of money are never stored as float.\n- Tabs.\n";
         fs::write(tree.root.join("CLAUDE.md"), text).unwrap();
@@ -215,9 +215,9 @@ mod tests {
             stored(2, "Never store money as float", "The rounding of invoices broke in March."),
             stored(3, "Use tabs", ""),
         ];
-        let said = GivenTexts::of_tree(dirs, tree).said(&memories);
+        let said = GivenTexts::of_tree(dirs, tree).contained_memories(&memories);
         assert_eq!(said, BTreeSet::from([memories[0].memory.id]));
-        assert_eq!(GivenTexts::of_user(dirs).said(&memories), BTreeSet::new());
+        assert_eq!(GivenTexts::of_user(dirs).contained_memories(&memories), BTreeSet::new());
     }
 
     #[test]
@@ -226,7 +226,7 @@ mod tests {
         let text = "Never guess.\n\nThe store is small.\n\nWe talk of money.\n\nA float sinks.\n";
         fs::write(tree.root.join("CLAUDE.md"), text).unwrap();
         let memories = [stored(1, "Never store money as float", "")];
-        assert_eq!(GivenTexts::of_tree(dirs, tree).said(&memories), BTreeSet::new());
+        assert_eq!(GivenTexts::of_tree(dirs, tree).contained_memories(&memories), BTreeSet::new());
     }
 
     #[test]
@@ -254,7 +254,7 @@ mod tests {
             stored(4, "Staging listens on port 7440", ""),
             stored(5, "Production uses cluster blue", ""),
         ];
-        let said = GivenTexts::of_tree(dirs, tree).said(&memories);
+        let said = GivenTexts::of_tree(dirs, tree).contained_memories(&memories);
         assert_eq!(said, BTreeSet::from([memories[0].memory.id, memories[3].memory.id]));
     }
 }

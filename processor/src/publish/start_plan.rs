@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_told_twice_and_of_a_contradiction_one_side() {
+    fn nothing_is_repeated_and_of_a_contradiction_one_side_is_planned() {
         let mut newer = stored(2, Kind::Convention, "Tests run against the sandbox", 1);
         let older = stored(1, Kind::Convention, "Carriers are mocked in tests", 50);
         newer.memory.relations =

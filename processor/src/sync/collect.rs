@@ -74,7 +74,7 @@ pub(super) fn collect(
     let found = discover::ours(context.dirs(), &context.territory, &mut state.seen, &judge)?;
     // Spellings of the roots that transcripts have are among them now.
     write_roots(&context.home, &context.territory.roots())?;
-    collection.unclaimed = found.unclaimed.told();
+    collection.unclaimed = found.unclaimed.messages();
     let newest_ms = found.newest_ns.and_then(|ns| i64::try_from(ns / NS_OF_MS).ok());
     collection.newest = newest_ms.map(Timestamp);
     collection.warnings.extend(found.warnings);

@@ -20,7 +20,7 @@ pub(super) fn take_ids(store: &Store, memories: &mut [Memory]) -> Result<()> {
     let path = path(store);
     let mut taken: BTreeMap<MemoryId, MemoryId> = read_json(&path).unwrap_or_default();
     let ledger = Ledger::open(&store.home)?;
-    let is_new = |memory: &&Memory| !taken.contains_key(&memory.id) && !ledger.knows(memory.id);
+    let is_new = |memory: &&Memory| !taken.contains_key(&memory.id) && !ledger.contains(memory.id);
     let new: Vec<(MemoryId, MemoryText)> =
         memories.iter().filter(is_new).map(|memory| (memory.id, text(memory))).collect();
     if !new.is_empty() {
@@ -45,7 +45,7 @@ fn same(
 ) -> Vec<(MemoryId, MemoryId)> {
     let files = store.files().into_iter().map(|stored| stored.memory);
     let mut files: HashMap<MemoryText, MemoryId> = files
-        .filter(|memory| !ledger.knows(memory.id))
+        .filter(|memory| !ledger.contains(memory.id))
         .map(|memory| (text(&memory), memory.id))
         .collect();
     new.into_iter().filter_map(|(id, text)| Some((id, files.remove(&text)?))).collect()

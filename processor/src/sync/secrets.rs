@@ -44,7 +44,7 @@ pub(super) fn hide_known(context: &SyncContext<'_>, state: &mut State) -> Result
     }
     if is_news || counts.cleaned > 0 {
         counts.proposed = proposals(context)?;
-        if let Some(told) = counts.told() {
+        if let Some(told) = counts.message() {
             hidden.warnings.push(told);
             announce(context, &counts)?;
         }

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_program_tells_memories() {
+    fn commands_of_our_own_program_read_memories() {
         for command in [
             "throughline search parser",
             "cd /w && ~/.local/bin/throughline show 01ab | head",

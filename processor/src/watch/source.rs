@@ -70,7 +70,7 @@ impl NewsSource {
     }
 
     /// Returns a description of the source for people.
-    pub fn told(&self, folder: &Path) -> String {
+    pub fn description(&self, folder: &Path) -> String {
         let folder = folder.display();
         match self {
             Self::Events(_) => format!("Watching {folder}."),

@@ -52,7 +52,7 @@ fn main() -> ExitCode {
     match run(Args::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            tell(format_args!("scripts/eval: {error:#}"));
+            print_to_stderr(format_args!("scripts/eval: {error:#}"));
             ExitCode::FAILURE
         }
     }
@@ -70,7 +70,7 @@ fn run(args: Args) -> Result<()> {
 }
 
 /// Prints a line on stderr: stdout is reserved for the scoring program.
-fn tell(text: impl Display) {
+fn print_to_stderr(text: impl Display) {
     // An error on a closed stderr is ignored.
     let _ = writeln!(std::io::stderr(), "{text}");
 }

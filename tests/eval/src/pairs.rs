@@ -8,7 +8,7 @@ use memory_store::recall::{SAME, likeness};
 use serde::{Deserialize, Serialize};
 
 use crate::lines::Lines;
-use crate::{set, tell};
+use crate::{print_to_stderr, set};
 
 /// Writes how alike the two texts of each pair are, 0 to 1, one JSON object a line.
 #[derive(Debug, Args)]
@@ -44,7 +44,7 @@ pub fn run(args: &Pairs) -> Result<()> {
         lines.write(&PairLine { id: &pair.id, score })?;
     }
     lines.end()?;
-    tell(format_args!(
+    print_to_stderr(format_args!(
         "{} pairs, {same} of them the same (from {SAME} on): {}",
         pairs.len(),
         args.run.display()

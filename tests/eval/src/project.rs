@@ -14,9 +14,9 @@ use crate::gold::{Gold, Query};
 use crate::lines::Lines;
 use crate::machine::Machine;
 use crate::passages;
+use crate::print_to_stderr;
 use crate::sealed::Sealed;
 use crate::stage::Stage;
-use crate::tell;
 
 /// Processes a project's sessions one after another, asks the gold file's queries, and writes what
 /// was stored and what would be injected, one JSON object a line.
@@ -88,12 +88,12 @@ pub fn run(args: &Project, machine: &Machine) -> Result<()> {
     let stored = memories(&mut lines, &sealed)?;
     lines.end()?;
     if args.keep {
-        tell(format_args!("kept in {}", sealed.keep().display()));
+        print_to_stderr(format_args!("kept in {}", sealed.keep().display()));
     }
     if !gold.real.is_empty() {
-        tell(spoken);
+        print_to_stderr(spoken);
     }
-    tell(format_args!(
+    print_to_stderr(format_args!(
         "{} sessions, {} memories, {} queries in {:.1} s: {}",
         gold.sessions.len(),
         stored,

@@ -24,7 +24,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::machine::Machine;
-use crate::{set, tell};
+use crate::{print_to_stderr, set};
 
 /// The labels in the order of the output.
 const LABELS: [&str; 5] = ["same", "within", "newer-value", "contrary", "near"];
@@ -88,15 +88,18 @@ pub fn run(args: &RelationPairs, machine: &Machine) -> Result<()> {
         right += usize::from(is_right);
         false_same += usize::from(judged == "same" && !is_right);
         if args.misses && !is_right {
-            tell(format_args!("{}: {judged}: {} | {}", pair.id, pair.older, pair.newer));
+            print_to_stderr(format_args!("{}: {judged}: {} | {}", pair.id, pair.older, pair.newer));
         }
     }
-    problems.iter().for_each(tell);
+    problems.iter().for_each(print_to_stderr);
     for label in LABELS {
         let (right, all) = of_label.get(label).copied().unwrap_or_default();
-        tell(format_args!("{label}: {right} of {all}"));
+        print_to_stderr(format_args!("{label}: {right} of {all}"));
     }
-    tell(format_args!("{right} of {} right, {false_same} falsely the same", pairs.len()));
+    print_to_stderr(format_args!(
+        "{right} of {} right, {false_same} falsely the same",
+        pairs.len()
+    ));
     Ok(())
 }
 

@@ -14,9 +14,9 @@ use serde::Serialize;
 
 use crate::lines::Lines;
 use crate::machine::Machine;
+use crate::print_to_stderr;
 use crate::set::{self, Group, Question};
 use crate::shelf::{Second, Shelf, Shelved, place};
-use crate::tell;
 
 /// Number of ids in a ranked list.
 const PLACES: usize = 10;
@@ -154,7 +154,7 @@ pub fn run(args: &Retrieval, machine: &Machine) -> Result<()> {
     }
     lines.end()?;
     progress.done();
-    tell(format_args!(
+    print_to_stderr(format_args!(
         "{} groups, {memories} memories, {queries} queries in {:.1} s: {}",
         groups.len(),
         start.elapsed().as_secs_f64(),

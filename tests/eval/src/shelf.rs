@@ -255,7 +255,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_of_a_text_is_lost_or_said_twice() {
+    fn no_part_of_a_text_is_lost_or_repeated() {
         assert_eq!(title_and_body("\none line "), ("one line", ""));
         assert_eq!(title_and_body("first\n\n  second\nthird"), ("first", "  second\nthird"));
         let long = "word ".repeat(100);

@@ -472,7 +472,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_figure_above_its_aim_or_without_one_is_told_from_one_that_is_met() {
+    fn only_a_figure_within_its_limit_meets_it() {
         let row = |figure, most| Figure { what: String::new(), figure, unit: "ms", most };
         for (figure, most, met) in [
             (15.0, 15.0, true),
@@ -501,7 +501,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_has_an_aim_is_measured_unless_somebody_says_otherwise() {
+    fn everything_with_an_aim_is_measured_unless_an_option_excludes_it() {
         let parsed = |text: &str| McpOptions::parse(text.split_whitespace().map(str::to_owned));
         let options = parsed("").unwrap();
         assert_eq!(options.sizes, [1_000, 10_000, 100_000]);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use journeys::chat_server::ChatServer;
 use journeys::hook_run::Moment;
-use journeys::long_history::{LongHistory, question, said};
+use journeys::long_history::{LongHistory, decision_text, question};
 
 const USAGE: &str = "usage: scripts/bench model [--sessions N] [--seconds N] [--kills N]";
 
@@ -60,17 +60,17 @@ fn bench(options: &ModelOptions) -> io::Result<()> {
     let takes = Duration::from_secs_f64(options.seconds);
     let server = ChatServer::start(takes, true)?;
     let history = LongHistory::new(options.sessions, &server)?;
-    tell(&format!("{} sessions, {} s an answer", options.sessions, options.seconds));
+    print_line(&format!("{} sessions, {} s an answer", options.sessions, options.seconds));
 
     let bench = Bench { server: &server, history: &history };
     let begun = Instant::now();
     let mut sync = bench.starts()?;
     bench.wait(&mut sync, || Ok(!server.asked().is_empty()))?;
-    tell(&format!("first question after {:.1} s", seconds(begun)));
+    print_line(&format!("first question after {:.1} s", seconds(begun)));
     let newest = options.sessions - 1;
     bench.wait(&mut sync, || bench.recalls(newest))?;
     let answered = server.asked().iter().filter(|asked| asked.is_answered).count();
-    tell(&format!(
+    print_line(&format!(
         "first usable memory, by a hook, after {:.1} s; {answered} sessions answered",
         seconds(begun)
     ));
@@ -88,13 +88,13 @@ fn bench(options: &ModelOptions) -> io::Result<()> {
         bench.wait(&mut sync, || Ok(server.asked().len() > before.len()))?;
         let took = seconds(begun);
         let cpu = cpu_seconds(sync.id());
-        tell(&format!(
+        print_line(&format!(
             "killed with {known} answered; the next question {took:.1} s after the restart ({cpu:.1} s of the processor)"
         ));
     }
     let (before, cpu) = (server.asked().len(), cpu_seconds(sync.id()));
     bench.wait(&mut sync, || Ok(server.asked().len() >= before + 12))?;
-    tell(&format!(
+    print_line(&format!(
         "12 more answers, and what is published between: {:.1} s of the processor",
         cpu_seconds(sync.id()) - cpu
     ));
@@ -106,13 +106,13 @@ fn bench(options: &ModelOptions) -> io::Result<()> {
     names.sort_unstable();
     names.dedup();
     let again = asked.len() - names.len();
-    tell(&format!(
+    print_line(&format!(
         "{} questions about {} sessions; {again} put again after {} kills",
         asked.len(),
         names.len(),
         options.kills
     ));
-    tell(history.run(&["status"])?.trim_end());
+    print_line(history.run(&["status"])?.trim_end());
     if again > options.kills {
         return Err(io::Error::other("more was asked again than the kills interrupted"));
     }
@@ -153,7 +153,7 @@ impl Bench<'_> {
         let session = format!("asks-{:?}", Instant::now());
         let asks = Moment::prompt(&question(number));
         let run = asks.run(&self.history.environment, &self.history.root, &session)?;
-        Ok(run.context().contains(&said(number)) && !self.history.titles()?.is_empty())
+        Ok(run.context().contains(&decision_text(number)) && !self.history.titles()?.is_empty())
     }
 
     /// Checks that on the first pass each session is read before the earlier ones.
@@ -165,7 +165,7 @@ impl Bench<'_> {
             }
         }
         let newest: Vec<String> =
-            (0..self.history.sessions).rev().map(said).take(seen.len()).collect();
+            (0..self.history.sessions).rev().map(decision_text).take(seen.len()).collect();
         match seen == newest {
             true => Ok(()),
             false => Err(io::Error::other(format!("not the newest first: {seen:#?}"))),
@@ -189,6 +189,6 @@ fn seconds(since: Instant) -> f64 {
 }
 
 #[expect(clippy::print_stdout, reason = "a measurement is read by a person")]
-fn tell(text: &str) {
+fn print_line(text: &str) {
     println!("{text}");
 }

@@ -128,7 +128,7 @@ fn with_reader(checks: &mut Checks) -> io::Result<()> {
     fs::remove_file(&fired)?;
     world.is_read_by_the_client(checks)?;
     checks.check("no hook fired while it read", !fired.exists(), "");
-    world.says_what_went_wrong(checks)?;
+    world.reports_each_failure(checks)?;
     checks.check("nor when it failed", !fired.exists(), "");
     world.leaves_nothing_behind(checks)
 }
@@ -290,9 +290,9 @@ impl<'a> World<'a> {
     /// Runs a session with a question about the decision.
     fn recalls_the_decision(&self, checks: &mut Checks, number: u32) -> io::Result<()> {
         let answer = "Because a negative quantity would be a bug.";
-        self.api.script([Script::on(ASK_ABOUT_DECISION).says(answer)]);
+        self.api.script([Script::on(ASK_ABOUT_DECISION).answers(answer)]);
         let (_, requests) = self.session(Begin::New(&session_id(number)), ASK_ABOUT_DECISION)?;
-        let prompt = told(&last(requests)?).to_lowercase();
+        let prompt = injected_text(&last(requests)?).to_lowercase();
         let name = format!("the decision arrives in {}", self.root.display());
         checks.contains(&name, &prompt, ledger::DECISION);
         // The block about unfinished work contains it too, so the memory is listed separately.
@@ -363,7 +363,7 @@ impl<'a> World<'a> {
         session.turn(TOUCH_FILE)?;
         let request = last(self.conversation())?;
         // A decision that was given at session start is not repeated.
-        let touched = told(&request).to_lowercase();
+        let touched = injected_text(&request).to_lowercase();
         checks.contains(
             "the decision about a file is there once it is touched",
             &touched,
@@ -372,7 +372,7 @@ impl<'a> World<'a> {
 
         session.turn(ASK_ABOUT_DECISION)?;
         let request = last(self.conversation())?;
-        let prompt = told(&request).to_lowercase();
+        let prompt = injected_text(&request).to_lowercase();
         checks.contains(
             "the decision is there with the prompt about it",
             &prompt,
@@ -411,18 +411,18 @@ impl<'a> World<'a> {
             "subagent_type": "general-purpose",
         });
         [
-            Script::on(ASK_ABOUT_DECISION).says("Because a negative quantity would be a bug."),
+            Script::on(ASK_ABOUT_DECISION).answers("Because a negative quantity would be a bug."),
             Script::on(FAIL_AGAIN)
                 .calls("Bash", shell(ledger::CHECK, "Run the tests"))
-                .says("They do not compile."),
+                .answers("They do not compile."),
             Script::on(TOUCH_FILE)
                 .calls("Read", json!({"file_path": ledger::export(&self.root)}))
-                .says("It has one constant."),
-            Script::on(ASK_AGENT).calls("Agent", agent).says("I wait for it."),
+                .answers("It has one constant."),
+            Script::on(ASK_AGENT).calls("Agent", agent).answers("I wait for it."),
             Script::on(AGENT_PROMPT)
                 .calls("Bash", shell("ls", "List the files"))
-                .says("Cargo.toml, README.md and src."),
-            Script::on(TASK_NOTICE).says("There are Cargo.toml, README.md and src."),
+                .answers("Cargo.toml, README.md and src."),
+            Script::on(TASK_NOTICE).answers("There are Cargo.toml, README.md and src."),
         ]
     }
 
@@ -439,19 +439,19 @@ impl<'a> World<'a> {
     fn is_killed(&self, checks: &mut Checks) -> io::Result<()> {
         checks.part("A session killed right after its last turn");
         self.api.script([Script::on(LAST_WISH)
-            .says("I have not started yet. Shall vat_cents take the rate in percent?")]);
+            .answers("I have not started yet. Shall vat_cents take the rate in percent?")]);
         let client = self.client()?.in_the_desktop_app();
         let mut session = client.open(&self.root, Begin::New(KILLED))?;
         session.turn(LAST_WISH)?;
         session.kill()?;
         let (_, requests) = self.session(Begin::New(AFTER_KILL), "Hello.")?;
-        let mut ours = told(&last(requests)?);
+        let mut ours = injected_text(&last(requests)?);
         // A hook waits for the killed turn as long as its deadline allows. On a very busy machine the turn is given
         // with the next prompt instead.
         if !ours.contains("vat_cents") {
             self.environment.wait_until_quiet();
             let (_, requests) = self.session(Begin::Resume(AFTER_KILL), "Go on.")?;
-            ours = told(&last(requests)?);
+            ours = injected_text(&last(requests)?);
         }
         checks.contains("is told to the next session", &ours, "vat_cents");
         Ok(())
@@ -465,7 +465,7 @@ impl<'a> World<'a> {
             .calls("mcp__throughline__remember", remember)
             .calls("mcp__throughline__recall", json!({"query": "On which day do we deploy?"}))
             .calls("mcp__throughline__recall", json!({"query": NOT_KNOWN}))
-            .says("Thursdays.")]);
+            .answers("Thursdays.")]);
         let (outcome, requests) = self.session(Begin::New(WITH_TOOLS), USE_TOOLS)?;
         let first = requests.first().ok_or_else(|| io::Error::other("no request"))?;
         let tools = first.tools();
@@ -526,7 +526,7 @@ impl<'a> World<'a> {
             .calls("mcp__throughline__recall", json!({"ids": [old]}))
             .calls("mcp__throughline__remember", remember)
             .calls("mcp__throughline__search_sessions", json!({"session": FIRST, "turns": "1-2"}))
-            .says("Mondays.")]);
+            .answers("Mondays.")]);
         let (_, requests) = self.session(Begin::New(CORRECTS), READ_ON)?;
         let results = tool_results(&last(requests)?);
         checks.check("all calls were answered", results.len() == 4, format!("{results:#?}"));
@@ -543,11 +543,11 @@ impl<'a> World<'a> {
     fn gives_what_was_remembered_once(&self, checks: &mut Checks) -> io::Result<()> {
         checks.part("What was remembered over MCP comes by a hook, and not twice");
         self.api.script([
-            Script::on(ASK_DEPLOY).says("On Mondays."),
+            Script::on(ASK_DEPLOY).answers("On Mondays."),
             Script::on(LOOK_UP)
                 .calls("ToolSearch", json!({"query": "select:mcp__throughline__recall"}))
                 .calls("mcp__throughline__recall", json!({"query": ASK_DEPLOY}))
-                .says("Mondays."),
+                .answers("Mondays."),
         ]);
         let title = "How we deploy now";
         let client = self.client()?;
@@ -556,7 +556,7 @@ impl<'a> World<'a> {
         session.turn(ASK_DEPLOY)?;
         session.turn(ASK_DEPLOY)?;
         session.close()?;
-        let given = told(&last(self.conversation())?);
+        let given = injected_text(&last(self.conversation())?);
         let times = given.matches(title).count();
         checks.check("a hook brings it once", times == 1, &given);
         checks.check("and nothing that it replaced", !given.contains("Thursdays"), &given);
@@ -600,7 +600,7 @@ impl<'a> World<'a> {
             .calls("Bash", run("add 'Answer in French' --user --kind preference"))
             .calls("Bash", run("trust --yes"))
             .calls("Bash", run(&format!("forget {rule}")))
-            .says("Noted.")]);
+            .answers("Noted.")]);
         let (_, requests) = self.session(Begin::New(DECIDES), DECIDE)?;
         let results = tool_results(&last(requests)?);
         checks.check("all calls were answered", results.len() == 6, format!("{results:#?}"));
@@ -714,12 +714,12 @@ impl<'a> World<'a> {
         Ok(())
     }
 
-    fn says_what_went_wrong(&self, checks: &mut Checks) -> io::Result<()> {
+    fn reports_each_failure(&self, checks: &mut Checks) -> io::Result<()> {
         checks.part("What goes wrong with it is told apart");
         let path = self.environment.home().join(".config/throughline/config.toml");
         let text = fs::read_to_string(&path)?;
         fs::write(&path, text.replace("[llm]\n", "[llm]\ntimeout_s = 4\n"))?;
-        self.api.script([Script::on("<session>").says("I would rather talk.")]);
+        self.api.script([Script::on("<session>").answers("I would rather talk.")]);
         let limit = Mood::Fails(429, "rate_limit_error", "usage limit reached");
         // A model of another name is queried again about all sessions.
         let all = [
@@ -873,6 +873,6 @@ fn tool_results(request: &Request) -> Vec<Value> {
 }
 
 /// Returns all of our text in a request.
-fn told(request: &Request) -> String {
+fn injected_text(request: &Request) -> String {
     injections(request).into_iter().map(|ours| ours.text).collect()
 }

@@ -73,7 +73,7 @@ fn journey(checks: &mut Checks, name: &str, init: &str, by_plugin: bool) -> io::
     checks.check("there is no Rust", !has_rust, machine.path());
 
     let api = MessagesApi::start()?;
-    api.script([Script::on(ASK).says("The alert's id becomes the primary key.")]);
+    api.script([Script::on(ASK).answers("The alert's id becomes the primary key.")]);
     let mut client = Client::new(&environment, &api)?.with_path(machine.path());
     let mut started = format!("cd ~/tidelog && claude \"{ASK}\"");
     if by_plugin {

@@ -83,7 +83,7 @@ fn journey(checks: &mut Checks, how: &How) -> io::Result<()> {
     lists(checks, &mut client)?;
     asks_and_saves(checks, &mut client)?;
     reads_sessions(checks, &mut client)?;
-    is_told_of_mistakes(checks, &mut client)?;
+    refuses_invalid_arguments(checks, &mut client)?;
     if let McpClient::Bridge(mut bridge) = client {
         overtakes(checks, &mut bridge, &sample)?;
         let closed = bridge.close()?;
@@ -117,46 +117,46 @@ fn lists(checks: &mut Checks, client: &mut McpClient<'_>) -> io::Result<()> {
 
 /// Tests a question, and memories from their creation to their removal.
 fn asks_and_saves(checks: &mut Checks, client: &mut McpClient<'_>) -> io::Result<()> {
-    let known =
-        client.says("recall", &json!({"query": "why one transaction per file in the import"}))?;
+    let known = client
+        .call_tool("recall", &json!({"query": "why one transaction per file in the import"}))?;
     checks.contains(
         "recall: what is known arrives",
         &known,
         "retried when an import is interrupted",
     );
     checks.contains("as data", &known, NOT_INSTRUCTIONS);
-    let unknown = client.says("recall", &json!({"query": UNKNOWN}))?;
+    let unknown = client.call_tool("recall", &json!({"query": UNKNOWN}))?;
     let nothing = "Nothing is known about this.";
     checks.contains("recall: what nothing answers gets no memories", &unknown, nothing);
 
     let helm = json!({"kind": "decision", "title": "We deploy with Helm", "text": "The charts are in deploy/."});
-    let helm = client.says("remember", &helm)?;
+    let helm = client.call_tool("remember", &helm)?;
     checks.contains("remember: saves", &helm, "created [decision ");
     let older = id_in(&helm)?;
     let newer = json!({
         "kind": "decision", "title": "We deploy with Kustomize",
         "text": "Overlays for each station were easier to read.", "supersedes": [older],
     });
-    let newer = client.says("remember", &newer)?;
+    let newer = client.call_tool("remember", &newer)?;
     checks.contains("and replaces", &newer, &format!("{older} is marked as replaced."));
     let id = id_in(&newer)?;
-    let whole = client.says("recall", &json!({"ids": [id]}))?;
+    let whole = client.call_tool("recall", &json!({"ids": [id]}))?;
     checks.contains(
         "recall by id: gives the whole text",
         &whole,
         "Overlays for each station were easier to read.",
     );
-    let now = client.says("recall", &json!({"query": "what do we deploy with"}))?;
+    let now = client.call_tool("recall", &json!({"query": "what do we deploy with"}))?;
     checks.contains("recall: gives what holds", &now, "We deploy with Kustomize");
     checks.check("and not what was replaced", !now.contains("We deploy with Helm"), &now);
-    let gone = client.says("forget", &json!({"id": id}))?;
+    let gone = client.call_tool("forget", &json!({"id": id}))?;
     checks.contains("forget: puts aside", &gone, &format!("{id} is put aside"));
     checks.contains("and what it had replaced holds again", &gone, &format!("replaced {older}"));
-    let again = client.says("forget", &json!({"id": id}))?;
+    let again = client.call_tool("forget", &json!({"id": id}))?;
     checks.contains("and twice says so", &again, &format!("{id} was put aside before"));
-    let after = client.says("recall", &json!({"query": "deploy with Kustomize overlays"}))?;
+    let after = client.call_tool("recall", &json!({"query": "deploy with Kustomize overlays"}))?;
     checks.check("what was forgotten is not found", !after.contains("Overlays for each"), &after);
-    let status = client.says("status", &json!({}))?;
+    let status = client.call_tool("status", &json!({}))?;
     checks.contains("status: counts", &status, "memories of ");
     Ok(())
 }
@@ -164,20 +164,21 @@ fn asks_and_saves(checks: &mut Checks, client: &mut McpClient<'_>) -> io::Result
 /// Tests a search in sessions, and reading from its result.
 fn reads_sessions(checks: &mut Checks, client: &mut McpClient<'_>) -> io::Result<()> {
     let found =
-        client.says("search_sessions", &json!({"query": "parallel inserts rayon slower"}))?;
+        client.call_tool("search_sessions", &json!({"query": "parallel inserts rayon slower"}))?;
     let session = "a1000003-0000-4000-8000-000000000000";
     checks.contains("search_sessions: names session and turn", &found, "a1000003 turn 1");
     let turns = json!({"session": session, "turns": "1-2"});
-    let turns = client.says("search_sessions", &turns)?;
+    let turns = client.call_tool("search_sessions", &turns)?;
     checks.contains("and reads on from there", &turns, "Turn 2, 2026-10-20");
     checks.contains("what the user asked first", &turns, "Importing the archive takes 40 minutes");
-    let outline = client.says("search_sessions", &json!({"session": session, "outline": true}))?;
+    let outline =
+        client.call_tool("search_sessions", &json!({"session": session, "outline": true}))?;
     checks.contains("in outline", &outline, "- turn 2, 2026-10-20");
     Ok(())
 }
 
 /// Tests invalid arguments that schemas do not prevent.
-fn is_told_of_mistakes(checks: &mut Checks, client: &mut McpClient<'_>) -> io::Result<()> {
+fn refuses_invalid_arguments(checks: &mut Checks, client: &mut McpClient<'_>) -> io::Result<()> {
     for (arguments, wanted) in [
         (json!({"query": "import", "kinds": ["bug"]}), "`kinds` takes some of decision"),
         (json!({"query": "import", "as_of": "some day"}), "`as_of` takes a day such as"),
@@ -190,7 +191,7 @@ fn is_told_of_mistakes(checks: &mut Checks, client: &mut McpClient<'_>) -> io::R
         checks.check(&format!("recall {arguments}: is refused in words that help"), told, &answer);
     }
     let query = json!({"query": "one transaction per file", "verbose": true});
-    let unknown = client.says("recall", &query)?;
+    let unknown = client.call_tool("recall", &query)?;
     checks.contains(
         "an unknown argument is named",
         &unknown,
@@ -251,7 +252,7 @@ impl McpClient<'_> {
     }
 
     /// Returns the text of a tool's answer, which must contain nothing else and be no error.
-    fn says(&mut self, tool: &str, arguments: &Value) -> io::Result<String> {
+    fn call_tool(&mut self, tool: &str, arguments: &Value) -> io::Result<String> {
         let answer = self.ask(&json!({"do": "call", "name": tool, "arguments": arguments}))?;
         let failed = answer["isError"] == true;
         if failed || !answer["structuredContent"].is_null() {

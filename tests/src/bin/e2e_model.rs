@@ -115,11 +115,11 @@ fn journey(checks: &mut Checks, asked: &ServedModel<'_>) -> io::Result<()> {
         waiting == 0 || missing != "[]",
         &report,
     );
-    tell(&answers, took, &report);
+    print_costs(&answers, took, &report);
 
     world.stores_what_sessions_show(checks, &name)?;
-    world.tells_costs(checks, &answers, &report)?;
-    world.tells_trouble(checks)?;
+    world.reports_costs(checks, &answers, &report)?;
+    world.reports_trouble(checks)?;
 
     checks.part("Afterwards");
     let left = environment.wait_until_quiet();
@@ -129,7 +129,7 @@ fn journey(checks: &mut Checks, asked: &ServedModel<'_>) -> io::Result<()> {
 
 /// Prints the model's costs for the record.
 #[expect(clippy::print_stdout, reason = "a journey is read by a person")]
-fn tell(answers: &[CountedAnswer], took: Duration, report: &Value) {
+fn print_costs(answers: &[CountedAnswer], took: Duration, report: &Value) {
     let count = answers.len().max(1) as f64;
     let seconds: f64 = answers.iter().map(|answer| answer.seconds).sum();
     let mean = |of: fn(&CountedAnswer) -> u64| answers.iter().map(of).sum::<u64>() as f64 / count;
@@ -212,7 +212,7 @@ impl ModelWorld<'_> {
         let is_shown = |quote: &str| sessions.contains(&squeezed(quote).to_lowercase());
         let unshown: Vec<&(String, String)> =
             proposed.iter().filter(|(_, quote)| !is_shown(quote)).collect();
-        tell_memories(&memories, &of_model, proposed.len(), unshown.len());
+        print_memory_counts(&memories, &of_model, proposed.len(), unshown.len());
         checks.check("the model proposed memories", !proposed.is_empty(), "");
         let titles: Vec<&str> =
             of_model.iter().filter_map(|memory| memory["title"].as_str()).collect();
@@ -280,7 +280,7 @@ impl ModelWorld<'_> {
         Ok(all?.join("\n").to_lowercase())
     }
 
-    fn tells_costs(
+    fn reports_costs(
         &self,
         checks: &mut Checks,
         answers: &[CountedAnswer],
@@ -315,7 +315,7 @@ impl ModelWorld<'_> {
     }
 
     /// Tests a sync after the server has ended and another session was added.
-    fn tells_trouble(&self, checks: &mut Checks) -> io::Result<()> {
+    fn reports_trouble(&self, checks: &mut Checks) -> io::Result<()> {
         checks.part("`status` tells what is in the way");
         let stories = sample_project::stories()?;
         let mut story = stories.into_iter().next().ok_or(io::ErrorKind::NotFound)?;
@@ -340,7 +340,7 @@ fn foreign_words(sessions: &str) -> Vec<&'static str> {
 }
 
 #[expect(clippy::print_stdout, reason = "a journey is read by a person")]
-fn tell_memories(all: &[Value], of_model: &[&Value], proposed: usize, unshown: usize) {
+fn print_memory_counts(all: &[Value], of_model: &[&Value], proposed: usize, unshown: usize) {
     println!(
         "          the model proposed {proposed} memories, {unshown} with a quote that no session has; {} memories are \
          stored, {} of them by the model",

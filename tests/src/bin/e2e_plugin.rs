@@ -91,7 +91,7 @@ impl PluginWorld<'_> {
     fn session_of(&self, client: &Client<'_>, id: &str) -> io::Result<(Outcome, Vec<Request>)> {
         self.api.script([Script::on(ASK)
             .calls(RECALL, json!({"query": ASK}))
-            .says("On the day that is written there.")]);
+            .answers("On the day that is written there.")]);
         self.api.take_requests();
         let outcome = client.session(&self.root, Begin::New(id), ASK)?;
         let requests = self.api.take_requests().into_iter().filter(Request::is_conversation);

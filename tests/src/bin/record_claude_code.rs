@@ -108,11 +108,11 @@ fn subagent_scripts() -> [Script; 3] {
         "description": "List files", "prompt": AGENT_PROMPT, "subagent_type": "general-purpose",
     });
     [
-        Script::on(ASK_AGENT).calls("Agent", agent).says("I wait for the subagent."),
+        Script::on(ASK_AGENT).calls("Agent", agent).answers("I wait for the subagent."),
         Script::on(AGENT_PROMPT)
             .calls("Bash", ledger_project::shell("ls", "List the files"))
-            .says("Cargo.toml, README.md and src."),
-        Script::on(TASK_NOTICE).says("The project has Cargo.toml, README.md and src."),
+            .answers("Cargo.toml, README.md and src."),
+        Script::on(TASK_NOTICE).answers("The project has Cargo.toml, README.md and src."),
     ]
 }
 

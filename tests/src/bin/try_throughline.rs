@@ -70,7 +70,7 @@ enum SessionReader<'a> {
 
 impl SessionReader<'_> {
     /// Returns the line that names it.
-    fn told(&self) -> String {
+    fn description(&self) -> String {
         match self {
             Self::Recorded => "The memories shown here were written down beforehand, as a large model answers: a server \
                                on this machine replays its recorded answers as Ollama would. No model runs."
@@ -89,7 +89,7 @@ impl SessionReader<'_> {
 
 fn show_sample(reader: &SessionReader<'_>) -> io::Result<ExitCode> {
     let mut checks = Checks::default();
-    say(&reader.told());
+    say(&reader.description());
     say("A throw-away project with six sessions of work on a program that reads tide gauges.");
     with_model(reader, &mut checks)?;
     without_model(&mut checks)?;

@@ -159,9 +159,9 @@ fn ignored(lab: &Lab) {
         fs::write(&file, format!("{before}{rule}\n")).unwrap();
         let name = file.file_name().unwrap().to_str().unwrap();
         let told = lab.init(&lab.root);
-        let told = if number == 0 { told.says(&[name, rule, line]) } else { told };
+        let told = if number == 0 { told.assert_contains(&[name, rule, line]) } else { told };
         assert!(!told.text.contains("commit it when you like"), "{}", told.text);
-        lab.run(&lab.root, &["doctor"]).says(&[name, rule, line]);
+        lab.run(&lab.root, &["doctor"]).assert_contains(&[name, rule, line]);
         // The line overrides the rule.
         fs::write(lab.root.join(".gitignore"), format!("{before}{rule}\n{line}\n")).unwrap();
         let checked = lab.run(&lab.root, &["doctor"]).text;

@@ -43,7 +43,7 @@ impl Ran {
 
     /// Checks that the text contains these words.
     #[track_caller]
-    pub fn says(self, words: &[&str]) -> Self {
+    pub fn assert_contains(self, words: &[&str]) -> Self {
         for word in words {
             assert!(self.text.contains(word), "{word:?} is missing in:\n{}", self.text);
         }
@@ -125,8 +125,8 @@ impl Lab {
     /// reason.
     #[track_caller]
     pub fn assert_named(&self, root: &Path, words: &[&str]) {
-        self.run(root, &["sync"]).says(words).ok();
-        self.run(root, &["status"]).says(words).ok();
+        self.run(root, &["sync"]).assert_contains(words).ok();
+        self.run(root, &["status"]).assert_contains(words).ok();
         let listed = self.list(root);
         assert!(!listed.contains(LEARNED), "{listed}");
     }

@@ -101,13 +101,14 @@ fn read_only_settings(lab: &Lab) {
     }
     let told = run(lab, &lab.root, &["init", "--yes"]);
     assert_ne!(told.code, 0, "{}", told.text);
-    let told = told.says(&["hooks are not registered", "store", "--settings local"]);
+    let told = told.assert_contains(&["hooks are not registered", "store", "--settings local"]);
     assert!(!told.text.contains("Next: work as usual"), "{}", told.text);
     run(lab, &lab.root, &["status"]).ok();
-    run(lab, &lab.root, &["doctor"]).says(&["--settings local", "MCP server   registered in"]);
+    run(lab, &lab.root, &["doctor"])
+        .assert_contains(&["--settings local", "MCP server   registered in"]);
     assert_eq!(fs::read_to_string(claude.join("settings.json")).unwrap(), "{}\n");
     run(lab, &lab.root, &["init", "--yes", "--settings", "local"]).ok();
-    let checked = run(lab, &lab.root, &["doctor"]).says(&["all registered in"]).text;
+    let checked = run(lab, &lab.root, &["doctor"]).assert_contains(&["all registered in"]).text;
     assert!(!checked.contains("--settings local"), "{checked}");
     fs::set_permissions(&store, fs::Permissions::from_mode(0o755)).unwrap();
 }
@@ -128,7 +129,8 @@ fn private_folders_of_another_user(lab: &Lab) {
         assert!(told.contains(name) && told.contains(remedy), "{told}");
         let synced = run(lab, &lab.root, &["sync"]);
         assert!(synced.code != 0 && synced.text.contains("hint: "), "{}", synced.text);
-        let checked = run(lab, &lab.root, &["doctor"]).says(&[name, "sudo chown -R"]).text;
+        let checked =
+            run(lab, &lab.root, &["doctor"]).assert_contains(&[name, "sudo chown -R"]).text;
         assert!(!checked.contains("no sync has run yet"), "{checked}");
         give_back(&folder);
     }
@@ -141,10 +143,11 @@ fn read_only_project(lab: &Lab) {
     lab.session(1, &lab.root);
     give_away(lab);
     fs::set_permissions(&lab.root, fs::Permissions::from_mode(0o555)).unwrap();
-    let refused = run(lab, &lab.root, &["init", "--yes"]).says(&["throughline init --private"]);
+    let refused =
+        run(lab, &lab.root, &["init", "--yes"]).assert_contains(&["throughline init --private"]);
     assert_ne!(refused.code, 0, "{}", refused.text);
     run(lab, &lab.root, &["init", "--yes", "--private", "--earlier", "take"]).ok();
-    run(lab, &lab.root, &["list"]).says(&[LEARNED]).ok();
+    run(lab, &lab.root, &["list"]).assert_contains(&[LEARNED]).ok();
     assert!(start(lab, &lab.root, "private").contains(LEARNED));
     run(lab, &lab.root, &["doctor"]).ok();
     fs::set_permissions(&lab.root, fs::Permissions::from_mode(0o755)).unwrap();
@@ -156,7 +159,7 @@ fn transcripts_without_rights(lab: &Lab) {
     lab.session(1, &lab.root);
     give_away(lab);
     take_away(&closed);
-    let synced = run(lab, &lab.root, &["sync"]).says(&[closed.to_str().unwrap()]).ok();
+    let synced = run(lab, &lab.root, &["sync"]).assert_contains(&[closed.to_str().unwrap()]).ok();
     assert!(synced.contains("1 session "), "{synced}");
     assert!(run(lab, &lab.root, &["list"]).ok().contains(LEARNED));
     // If it is the only reason, it is given once.

@@ -24,7 +24,7 @@ fn member_of_a_team(lab: &Lab) {
         .write(&lab.file(1));
     lab.sync(&lab.root);
     assert!(!lab.list(&lab.root).contains("bullets"), "{}", lab.list(&lab.root));
-    lab.run(&lab.root, &["timeline"]).says(&["another agent"]).ok();
+    lab.run(&lab.root, &["timeline"]).assert_contains(&["another agent"]).ok();
 }
 
 fn message_of_a_teammate(lab: &Lab) {
@@ -52,7 +52,7 @@ fn program_after_the_person(lab: &Lab) {
     let start = lab.start(&lab.root).context();
     let left = start.split("Known from").next().unwrap();
     assert!(left.contains(LEARNED) && !left.contains("summarizer"), "{start}");
-    lab.run(&lab.root, &["resume"]).says(&["a program"]).ok();
+    lab.run(&lab.root, &["resume"]).assert_contains(&["a program"]).ok();
     for command in ["timeline", "resume"] {
         let list = |speaker| lab.run(&lab.root, &[command, "--by", speaker]).ok();
         let (program, person) = (list("program"), list("person"));

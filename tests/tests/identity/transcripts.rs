@@ -136,7 +136,7 @@ fn linked_folder(lab: &Lab) {
     // The same files through another link are the same sessions.
     symlink(dot.join("-x"), projects.join("-y")).unwrap();
     lab.sync(&lab.root);
-    lab.run(&lab.root, &["status"]).says(&["1 session"]).ok();
+    lab.run(&lab.root, &["status"]).assert_contains(&["1 session"]).ok();
     // A single file.
     fs::create_dir_all(projects.join("-z")).unwrap();
     let other = "00000002-0000-4000-8000-000000000000.jsonl";
@@ -152,7 +152,7 @@ fn linked_folder(lab: &Lab) {
     Session::new(3, &lab.root).wish("From now on never log the address.").write(&lab.file(3));
     lab.sync(&lab.root);
     assert!(lab.list(&lab.root).contains("address"));
-    lab.run(&lab.root, &["status"]).says(&["3 sessions"]).ok();
+    lab.run(&lab.root, &["status"]).assert_contains(&["3 sessions"]).ok();
 }
 
 fn link_loop(lab: &Lab) {
@@ -174,10 +174,10 @@ fn link_loop(lab: &Lab) {
     }
     symlink(&huge, projects.join("-huge")).unwrap();
     let begun = std::time::Instant::now();
-    lab.run(&lab.root, &["sync"]).says(&["-huge", "is not looked through"]).ok();
+    lab.run(&lab.root, &["sync"]).assert_contains(&["-huge", "is not looked through"]).ok();
     assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
     assert!(lab.list(&lab.root).contains(LEARNED));
-    lab.run(&lab.root, &["status"]).says(&["1 session"]).ok();
+    lab.run(&lab.root, &["status"]).assert_contains(&["1 session"]).ok();
 }
 
 fn two_configurations(lab: &Lab) {
@@ -199,12 +199,13 @@ fn two_configurations(lab: &Lab) {
     sync_as(&home);
     let listed = lab.list(&lab.root);
     assert!(listed.contains(LEARNED) && listed.contains("parcel"), "{listed}");
-    lab.run(&lab.root, &["doctor"]).says(&[work.to_str().unwrap(), home.to_str().unwrap()]);
+    lab.run(&lab.root, &["doctor"])
+        .assert_contains(&[work.to_str().unwrap(), home.to_str().unwrap()]);
     // Each is read by the next program of either version, without loss.
     Session::new(3, &lab.root).wish("From now on never log the address.").write(&file(&work, 3));
     sync_as(&home);
     assert!(lab.list(&lab.root).contains("address"));
-    lab.run(&lab.root, &["status"]).says(&["3 sessions"]).ok();
+    lab.run(&lab.root, &["status"]).assert_contains(&["3 sessions"]).ok();
     // A short retention of one account applies to its own sessions.
     Session::new(4, &lab.root).begins("2026-01-01T00:00:00Z").write(&file(&work, 4));
     fs::write(home.join("settings.json"), r#"{"cleanupPeriodDays": 1}"#).unwrap();
@@ -231,7 +232,7 @@ fn conflict_copies(lab: &Lab) {
     }
     lab.assert_learned(&lab.root);
     assert_eq!(lab.list(&lab.root).matches(LEARNED).count(), 1);
-    lab.run(&lab.root, &["status"]).says(&["1 session"]).ok();
+    lab.run(&lab.root, &["status"]).assert_contains(&["1 session"]).ok();
     assert!(!lab.run(&lab.root, &["status"]).text.contains("sessions,"));
 }
 
@@ -244,7 +245,7 @@ fn moved_transcript(lab: &Lab) {
     fs::rename(lab.file(1), other.join(lab.file(1).file_name().unwrap())).unwrap();
     lab.sync(&lab.root);
     assert_eq!(lab.list(&lab.root).matches(LEARNED).count(), 1);
-    lab.run(&lab.root, &["status"]).says(&["1 session"]).ok();
+    lab.run(&lab.root, &["status"]).assert_contains(&["1 session"]).ok();
 }
 
 fn damaged_bytes(lab: &Lab) {
@@ -489,6 +490,6 @@ fn no_file(lab: &Lab) {
     fs::File::create(name(4)).unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(folder.join("5.jsonl")).unwrap();
     lab.assert_learned(&lab.root);
-    lab.run(&lab.root, &["status"]).says(&["1 session"]).ok();
+    lab.run(&lab.root, &["status"]).assert_contains(&["1 session"]).ok();
     lab.run(&lab.root, &["doctor"]);
 }

@@ -177,7 +177,7 @@ impl BrowseSource {
         };
         let mut text = String::from_utf8_lossy(&text).into_owned();
         if let Err(failure) = done {
-            text.push_str(&format!("{}\n", paint(CARE, told(&failure))));
+            text.push_str(&format!("{}\n", paint(CARE, failure_line(&failure))));
         }
         text
     }
@@ -296,7 +296,7 @@ fn in_a_line(printed: &[u8]) -> String {
 }
 
 /// Formats a failure as one line.
-pub fn told(failure: &Failure) -> String {
+pub fn failure_line(failure: &Failure) -> String {
     match &failure.hint {
         Some(hint) => format!("{failure}. {hint}"),
         None => failure.to_string(),

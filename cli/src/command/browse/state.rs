@@ -324,7 +324,7 @@ impl BrowseState {
     }
 
     /// Shows a message about an action or a problem.
-    pub fn tell(&mut self, text: impl Into<String>, is_problem: bool) {
+    pub fn show_message(&mut self, text: impl Into<String>, is_problem: bool) {
         self.note = Some(ScreenNote { text: text.into(), is_problem });
     }
 
@@ -349,7 +349,7 @@ impl BrowseState {
             if matches!(key.code, KeyCode::Char('y' | 'Y')) {
                 return Some(asked);
             }
-            self.tell("Nothing was done.", false);
+            self.show_message("Nothing was done.", false);
             return None;
         }
         if self.moved(key.code, is_control) {
@@ -428,7 +428,7 @@ impl BrowseState {
             Task::Replace { older } => {
                 let newer = chosen?;
                 if newer == older {
-                    self.tell("A memory cannot replace itself.", true);
+                    self.show_message("A memory cannot replace itself.", true);
                     return None;
                 }
                 self.end_replace();
@@ -444,7 +444,7 @@ impl BrowseState {
             Task::Choose { .. } => return Some(Effect::Quit),
             Task::Replace { .. } => {
                 self.end_replace();
-                self.tell("Nothing was done.", false);
+                self.show_message("Nothing was done.", false);
             }
             Task::Browse => {
                 self.field = None;
@@ -521,18 +521,18 @@ impl BrowseState {
         match act {
             Act::Release if is_aside => return Some(Effect::Act(Act::Restore, id)),
             Act::Release if !traits.is_held => {
-                self.tell("It is neither held back nor put aside.", true);
+                self.show_message("It is neither held back nor put aside.", true);
             }
             Act::Open => return Some(Effect::Act(act, id)),
-            _ if is_aside => self.tell("It is put aside: r brings it back.", true),
+            _ if is_aside => self.show_message("It is put aside: r brings it back.", true),
             Act::Keep | Act::Accept if traits.is_held => {
-                self.tell("It is held back: r lets it out, d puts it aside.", true);
+                self.show_message("It is held back: r lets it out, d puts it aside.", true);
             }
             Act::Keep if traits.standing == StandingFilter::Waits => {
-                self.tell("It is held: a takes it into the repository, d drops it.", true);
+                self.show_message("It is held: a takes it into the repository, d drops it.", true);
             }
             Act::Accept if traits.standing != StandingFilter::Waits => {
-                self.tell("It was accepted before: y notes that it holds.", true);
+                self.show_message("It was accepted before: y notes that it holds.", true);
             }
             Act::Forget | Act::Accept | Act::Release => self.asked = Some(Effect::Act(act, id)),
             Act::Keep | Act::Restore | Act::Edit => return Some(Effect::Act(act, id)),
@@ -544,7 +544,7 @@ impl BrowseState {
     fn start_replace(&mut self) -> Option<Effect> {
         let older = self.selected_memory()?;
         if self.selected()?.traits.as_ref()?.standing == StandingFilter::Aside {
-            self.tell("It is put aside: r brings it back.", true);
+            self.show_message("It is put aside: r brings it back.", true);
             return None;
         }
         self.task = Task::Replace { older };

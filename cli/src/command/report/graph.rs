@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_the_best_connected_are_kept_and_the_cut_is_told() {
+    fn a_large_graph_keeps_the_best_connected_nodes_and_reports_the_cut() {
         let files: Vec<String> = (0..50).map(|number| format!("src/{number:02}.rs")).collect();
         let names = |count: usize| files[..count].iter().map(String::as_str).collect::<Vec<_>>();
         let memories = (0..200).map(|number| memory(number, &names(usize::from(number) % 50 + 1)));

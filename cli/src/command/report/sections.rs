@@ -391,7 +391,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thousands_are_told_apart() {
+    fn thousands_are_separated_by_commas() {
         let told = [0, 999, 1_000, 12_345, 1_000_000].map(grouped);
         assert_eq!(told, ["0", "999", "1,000", "12,345", "1,000,000"]);
     }

@@ -267,7 +267,7 @@ impl Dialogue<'_> {
                 match learned::replacement(stores, &item.stored.memory) {
                     Ok(Some(newer)) => Some(newer),
                     Ok(None) => return Ok(false),
-                    Err(failure) => return tell(&failure, out).map(|()| false),
+                    Err(failure) => return print_failure(&failure, out).map(|()| false),
                 }
             }
             _ => None,
@@ -302,7 +302,7 @@ impl Dialogue<'_> {
                 Ok(true)
             }
             Ok(false) => Ok(false),
-            Err(failure) => tell(&failure, out).map(|()| false),
+            Err(failure) => print_failure(&failure, out).map(|()| false),
         }
     }
 
@@ -314,7 +314,7 @@ impl Dialogue<'_> {
                 Ok(Some(at))
             }
             Ok(None) => Ok(None),
-            Err(failure) => tell(&failure, out).map(|()| None),
+            Err(failure) => print_failure(&failure, out).map(|()| None),
         }
     }
 
@@ -348,7 +348,7 @@ impl ReviewWord {
 }
 
 /// Prints the failure of a decision, after which the dialogue continues; Ctrl-C ends it.
-fn tell(failure: &Failure, out: &mut dyn Write) -> Result {
+fn print_failure(failure: &Failure, out: &mut dyn Write) -> Result {
     if failure.code == exit::INTERRUPTED {
         return Err(failure.clone());
     }

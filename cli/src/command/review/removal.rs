@@ -12,7 +12,7 @@ use crate::view::plain;
 use crate::view::style::{NAME, paint};
 
 /// Prints that a memory was deleted.
-pub fn tell_deleted(stored: &Stored, out: &mut dyn Write) -> Result {
+pub fn print_deleted(stored: &Stored, out: &mut dyn Write) -> Result {
     let memory = &stored.memory;
     writeln!(out, "Deleted {} {}.", paint(NAME, memory.id.short()), plain(&memory.title))?;
     Ok(())
@@ -35,7 +35,7 @@ pub fn put_aside(
     )?;
     stores.note(stored, Noted::Gone(memory.id))?;
     if how == How::Delete {
-        tell_deleted(stored, out)?;
+        print_deleted(stored, out)?;
     } else {
         writeln!(
             out,

@@ -64,11 +64,11 @@ pub fn accept_or_leave(stores: &Stores, stored: &Stored, out: &mut dyn Write) ->
     let mut memory = redactor.redacted(&stored.memory);
     match stores.project.gate(&mut memory, &redactor).is_empty() {
         true => accept(stores, stored, out),
-        false => tell_left(stored, out),
+        false => print_left_pending(stored, out),
     }
 }
 
-pub fn tell_left(stored: &Stored, out: &mut dyn Write) -> Result {
+pub fn print_left_pending(stored: &Stored, out: &mut dyn Write) -> Result {
     let id = stored.memory.id.short();
     writeln!(
         out,

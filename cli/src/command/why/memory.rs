@@ -214,7 +214,7 @@ mod tests {
     use super::*;
 
     /// Returns the text about a candidate with a gate and a threshold, named in the prompt or not.
-    fn told(gate: f32, threshold: f32, named: bool, outcome: CandidateOutcome) -> String {
+    fn candidate_text(gate: f32, threshold: f32, named: bool, outcome: CandidateOutcome) -> String {
         let traced = Traced {
             id: MemoryId([1; 16]),
             title: "Berths are counted".to_owned(),
@@ -239,39 +239,39 @@ mod tests {
     }
 
     #[test]
-    fn what_opened_the_gate_is_told_where_it_did_not_open_by_itself() {
+    fn a_gate_that_the_score_did_not_open_is_reported_with_its_reason() {
         use CandidateOutcome::{Gate, Hit};
         const WHY: &str = "It shares the word \"berth\" with the prompt";
         for (told, expected) in [
             (
-                told(3.0, 2.0, false, Hit),
+                candidate_text(3.0, 2.0, false, Hit),
                 format!("It is given. {WHY}. (score 0.75, gate 3.00, needed 2.00)"),
             ),
             (
-                told(1.0, 2.0, false, Hit),
+                candidate_text(1.0, 2.0, false, Hit),
                 format!(
                     "It is given beside one that answers. {WHY}. (score 0.75, gate 1.00, needed 2.00; given beside a \
                      memory that opened the gate)"
                 ),
             ),
             (
-                told(1.0, 2.0, true, Hit),
+                candidate_text(1.0, 2.0, true, Hit),
                 format!(
                     "It is given. {WHY}. (score 0.75, gate 1.00, needed 2.00; named, so the gate is open)"
                 ),
             ),
             (
-                told(1.0, f32::INFINITY, true, Hit),
+                candidate_text(1.0, f32::INFINITY, true, Hit),
                 format!("It is given. {WHY}. (score 0.75; named, so the gate is open)"),
             ),
             (
-                told(1.0, 2.0, false, Gate),
+                candidate_text(1.0, 2.0, false, Gate),
                 format!(
                     "{WHY}, but it does not answer well enough. (score 0.75, gate 1.00, needed 2.00)"
                 ),
             ),
             (
-                told(1.0, f32::INFINITY, false, Gate),
+                candidate_text(1.0, f32::INFINITY, false, Gate),
                 format!(
                     "{WHY}, but it does not answer well enough. (score 0.75; the gate is closed to it)"
                 ),

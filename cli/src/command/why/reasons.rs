@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_told_as_they_are_written() {
+    fn shared_words_are_printed_as_the_text_spells_them() {
         let told =
             |text| given("words: databas, busi, two_writers", InjectionOccasion::Error, text);
         assert_eq!(
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_told_with_what_is_given_instead() {
+    fn an_omitted_memory_is_reported_with_the_one_given_instead() {
         let told = |outcome, instead| {
             left_out("words: port", InjectionOccasion::Prompt, "", (outcome, instead))
         };

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tells_of_tools_names_those_that_there_are() {
+    fn the_skill_and_the_paragraph_name_each_tool() {
         for text in [SKILL, PARAGRAPH] {
             for tool in ["recall", "remember", "search_sessions"] {
                 assert!(text.contains(tool), "{tool}");

@@ -23,7 +23,7 @@ pub struct ByHand {
 
 impl ByHand {
     /// Returns the place and the text as one line.
-    pub fn told(&self) -> String {
+    pub fn to_line(&self) -> String {
         let path = view::path(&self.path);
         let text = view::plain(&self.text);
         match self.line {

@@ -108,7 +108,7 @@ pub fn find(world: &World, roots: &[PathBuf], before: Before, run: RunMode) -> V
         text: "a copy of your settings before `throughline init`".to_owned(),
     }));
     let mut seen = BTreeSet::new();
-    found.retain(|one| seen.insert(one.told()));
+    found.retain(|one| seen.insert(one.to_line()));
     found
 }
 

@@ -33,7 +33,7 @@ impl ClaimNotice {
     }
 
     /// Returns a sentence with Claude's changes and the command that shows them; `None` if there are none.
-    pub fn told(&self) -> Option<String> {
+    pub fn message(&self) -> Option<String> {
         let asked = named(&self.asked).map(|ids| {
             format!("Claude asked to forget or replace what you said ({ids}), which stays in force")
         });
@@ -65,15 +65,15 @@ mod tests {
 
     #[test]
     fn the_notice_names_the_memories_and_what_to_do() {
-        assert_eq!(ClaimNotice::default().told(), None);
-        let asked = ClaimNotice { asked: ids(1..2), ..Default::default() }.told().unwrap();
+        assert_eq!(ClaimNotice::default().message(), None);
+        let asked = ClaimNotice { asked: ids(1..2), ..Default::default() }.message().unwrap();
         assert!(asked.contains(&MemoryId([1; 16]).short()), "{asked}");
         assert!(
             asked.contains("stays in force") && asked.contains("throughline review"),
             "{asked}"
         );
         assert!(!asked.contains("files"), "{asked}");
-        let both = ClaimNotice { asked: ids(1..2), written: ids(2..9) }.told().unwrap();
+        let both = ClaimNotice { asked: ids(1..2), written: ids(2..9) }.message().unwrap();
         assert!(both.contains("memory files") && both.contains("and 2 more"), "{both}");
     }
 }

@@ -25,7 +25,7 @@ impl SecretNotice {
     }
 
     /// Returns a description of the actions and of the next step; `None` if there was no action.
-    pub fn told(&self) -> Option<String> {
+    pub fn message(&self) -> Option<String> {
         let files = |count: usize, one: &str, many: &str| match count {
             1 => format!("1 {one}"),
             count => format!("{count} {many}"),
@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn the_notice_names_what_to_do() {
         let told =
-            |cleaned, proposed| SecretNotice { cleaned, proposed, ..Default::default() }.told();
+            |cleaned, proposed| SecretNotice { cleaned, proposed, ..Default::default() }.message();
         assert_eq!(told(0, 0), None);
         let both = told(3, 1).unwrap();
         assert!(both.contains("3 private files") && both.contains("1 memory of yours"), "{both}");

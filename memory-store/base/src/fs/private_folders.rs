@@ -27,7 +27,7 @@ pub struct OpenFolder {
 
 impl OpenFolder {
     /// Returns a message with the problem and the command that solves it.
-    pub fn told(&self) -> String {
+    pub fn message(&self) -> String {
         let path = self.path.display();
         format!("others may enter {path}, and it cannot be closed ({}): chmod 700 {path}", self.why)
     }
@@ -170,7 +170,7 @@ mod tests {
         make(&dirs.state, 0o700);
         crate::fs::dir::symlink(&target, dirs.state.join("trees")).unwrap();
         let open = close_all(&dirs);
-        let told: Vec<String> = open.iter().map(OpenFolder::told).collect();
+        let told: Vec<String> = open.iter().map(OpenFolder::message).collect();
         assert_eq!(open.len(), 2, "{told:?}");
         assert!(
             told.iter().all(|told| told.contains("symbolic link") && told.contains("chmod 700"))

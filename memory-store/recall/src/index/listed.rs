@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_length_tells_the_number_of_entries() {
+    fn the_number_of_entries_is_computed_from_the_length() {
         for group in [Group::LARGE, Group(8)] {
             let near = group.0 as u64 - 2..group.0 as u64 + 3;
             for entries in (0..3).chain(near).chain([10_000]) {

@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_at_the_end_is_told_by_the_version() {
+    fn the_fields_at_the_end_depend_on_the_version() {
         let path = Path::new(FILE_NAME);
         let config = Some(Stamp { bytes: 20, modified_ns: 1 });
         let settings = Settings { config, ..manifest().settings };
@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn another_version_says_so() {
+    fn another_version_is_reported_in_the_error() {
         let mut bytes = manifest().encode().unwrap();
         for other in [0, 4] {
             bytes[8] = other;

@@ -138,7 +138,7 @@ mod tests {
 
     /// Matching checksums do not prove the origin of the data.
     #[test]
-    fn a_hostile_entry_is_told() {
+    fn a_hostile_entry_is_rejected() {
         let segment = testing::open_passages(passages(&texts()), 61).unwrap();
         let sound = segment.entry(3).unwrap();
         for (offset, length) in

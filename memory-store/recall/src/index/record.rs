@@ -266,7 +266,7 @@ impl Record {
         }
         put_number(out, tag::SCOPE, scope_number(self.scope));
         put_number(out, tag::STATUS, status_number(self.status));
-        put_number(out, tag::SAID_BY, self.said_by.map_or(0, said_by_number));
+        put_number(out, tag::SAID_BY, self.said_by.map_or(0, speaker_number));
         put_text(out, tag::AUTHOR, self.author.as_deref().unwrap_or_default());
         if let Some(id) = self.superseded_by {
             put_field(out, tag::SUPERSEDED_BY, &id.0);
@@ -331,7 +331,7 @@ impl Record {
             tag::VALID_UNTIL => self.valid_until = Some(Timestamp(number(value)?)),
             tag::SCOPE => self.scope = scope(number(value)?),
             tag::STATUS => self.status = status(number(value)?),
-            tag::SAID_BY => self.said_by = said_by(number(value)?),
+            tag::SAID_BY => self.said_by = speaker(number(value)?),
             tag::AUTHOR => self.author = Some(text(value)?),
             tag::SUPERSEDED_BY => self.superseded_by = Some(MemoryId(value.try_into().ok()?)),
             tag::SUPERSEDES => self.supersedes.push(MemoryId(value.try_into().ok()?)),
@@ -413,7 +413,7 @@ fn status(number: i64) -> Status {
     }
 }
 
-fn said_by_number(said_by: SaidBy) -> i64 {
+fn speaker_number(said_by: SaidBy) -> i64 {
     match said_by {
         SaidBy::User => 1,
         SaidBy::Assistant => 2,
@@ -421,7 +421,7 @@ fn said_by_number(said_by: SaidBy) -> i64 {
     }
 }
 
-fn said_by(number: i64) -> Option<SaidBy> {
+fn speaker(number: i64) -> Option<SaidBy> {
     match number {
         1 => Some(SaidBy::User),
         2 => Some(SaidBy::Assistant),

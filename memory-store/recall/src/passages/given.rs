@@ -177,7 +177,7 @@ impl Recall {
             if !already.is_new(id) {
                 continue;
             }
-            let told = told.get_or_insert_with(|| self.turns_told(passages, already.memories));
+            let told = told.get_or_insert_with(|| self.source_turns(passages, already.memories));
             if told.contains(&turn_in_id(id)) {
                 continue;
             }
@@ -191,7 +191,7 @@ impl Recall {
             let hit = hit(&passage.candidate.entry, record, passage.score);
             // Part of a long prompt repeats an earlier session.
             let is_echo = prompt.is_some_and(|prompt| is_echo(&hit.text, prompt));
-            if !is_echo && kept.says(&hits, &hit).is_none() {
+            if !is_echo && kept.duplicate_of(&hits, &hit).is_none() {
                 best = Some(best.map_or(passage.score, |it| it.max(passage.score)));
                 hits.push(Hit { why: passage.why(query), ..hit });
             }
@@ -205,7 +205,7 @@ impl Recall {
     }
 
     /// Returns the turns from which memories were learned, by their times.
-    fn turns_told(&self, passages: &Sources, memories: &[MemoryId]) -> BTreeSet<([u8; 10], u32)> {
+    fn source_turns(&self, passages: &Sources, memories: &[MemoryId]) -> BTreeSet<([u8; 10], u32)> {
         let mut told = BTreeSet::new();
         for &id in memories {
             let Some(at) = self.sources.find(id) else { continue };

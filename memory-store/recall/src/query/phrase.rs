@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_tells_of_an_error_is_found_again_whatever_stands_around_it() {
+    fn a_quoted_error_message_matches_despite_other_text_around_it() {
         let quoted = |error: &str, memory: &str| Phrases::of(error).are_quoted_in(memory);
         let memory = "`gizmo pack` fails with \"unrecognized subcommand 'pack'\"; call pack itself";
         assert!(quoted("error: unrecognized subcommand 'pack'\n\nUsage: gizmo <COMMAND>", memory));
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_any_program_prints_says_nothing() {
+    fn a_message_of_many_programs_does_not_match() {
         let quoted = |error: &str, memory: &str| Phrases::of(error).are_quoted_in(memory);
         let memory = "The build said \"No such file or directory\" and failed with exit code 1";
         assert!(!quoted("cat: notes/today.txt: No such file or directory", memory));

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_in_a_prompt_is_no_evidence_that_the_store_knows_its_subject() {
+    fn a_command_in_a_prompt_does_not_open_the_gate() {
         let record = Record { title: "`npm run test` is slow".to_owned(), ..Record::default() };
         let id = MemoryId::new(Timestamp(0), [0; 10]);
         let document = Document::of_record(id, Kind::Gotcha, 0.9, false, Timestamp(0), record);

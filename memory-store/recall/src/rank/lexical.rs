@@ -154,8 +154,8 @@ impl<'a> FoundTerms<'a> {
                 }
                 window.score(&self.weights, query);
                 let entering = best.entering(&mut window, source);
-                best.add(window.tell(entering.into_iter()).into_iter().map(at));
-                others.extend(window.tell(asked.iter().copied()).into_iter().map(at));
+                best.add(window.scored_docs(entering.into_iter()).into_iter().map(at));
+                others.extend(window.scored_docs(asked.iter().copied()).into_iter().map(at));
             }
         }
         let best = best.sorted();

@@ -23,7 +23,7 @@ pub(crate) struct Kept(Vec<TextWords>);
 impl Kept {
     /// Returns the kept hit of which a hit is a near-duplicate; a held hit does not replace one that is not held. To be
     /// called once for each hit that is to be kept, before it is kept.
-    pub(crate) fn says(&mut self, kept: &[Hit], hit: &Hit) -> Option<MemoryId> {
+    pub(crate) fn duplicate_of(&mut self, kept: &[Hit], hit: &Hit) -> Option<MemoryId> {
         if kept.is_empty() {
             return None;
         }
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_in_a_longer_one_is_a_duplicate_when_it_says_something() {
+    fn a_text_in_a_longer_one_is_a_duplicate_if_it_has_enough_words() {
         let note = "The exporter writes amounts in cents and never as floats, since sums drifted";
         let more = format!("{note}. Found on Monday by the accountant of the shop.");
         assert!(alike(note, &more) && alike(&more, note));

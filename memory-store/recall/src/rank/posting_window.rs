@@ -170,7 +170,7 @@ impl<'a> PostingWindow<'a> {
     }
 
     /// Returns the scores and terms of some distinct documents of the window.
-    pub(crate) fn tell(&mut self, docs: impl Iterator<Item = u32>) -> Vec<Scored> {
+    pub(crate) fn scored_docs(&mut self, docs: impl Iterator<Item = u32>) -> Vec<Scored> {
         let mut told = Vec::new();
         for doc in docs {
             let at = (doc - self.first) as usize;

@@ -140,7 +140,7 @@ mod tests {
     use memory_store_base::time::Timestamp;
 
     #[test]
-    fn likenesses_are_told_in_the_measure_of_their_best() {
+    fn likenesses_are_scaled_to_the_best_of_all_sources() {
         let id = |number| MemoryId::new(Timestamp(number), [0; 10]);
         let cosines = vec![vec![(id(1), 0.7), (id(2), 0.5)], vec![(id(3), 0.6), (id(4), 0.6)]];
         let likenesses = Likenesses::new(cosines).unwrap();

@@ -90,7 +90,7 @@ impl<'a> Matcher<'a> {
 
     /// Returns whether a document satisfies all conditions.
     pub(crate) fn is(&self, part: usize, doc: u32, hit: &Hit) -> bool {
-        let said = said(hit);
+        let said = comparable_text(hit);
         let read = Some((hit, said.as_str()));
         self.must.iter().all(|node| self.holds(node, part, doc, read) == Holds::Yes)
     }
@@ -160,7 +160,7 @@ fn passes(filter: &Filter, hit: &Hit) -> bool {
 }
 
 /// Returns all text of a hit, normalised for comparing phrases.
-fn said(hit: &Hit) -> String {
+fn comparable_text(hit: &Hit) -> String {
     let mut said = verbatim(&hit.title);
     for more in [&hit.text].into_iter().chain(&hit.tags).chain(&hit.paths) {
         said.push('\n');
@@ -227,6 +227,6 @@ fn with_term(hash: u64, parts: &[SearchedPart<'_>], note: &dyn Fn(&Error)) -> Do
 }
 
 /// Returns whether a word is said anywhere.
-pub(crate) fn is_said(word: &str, parts: &[SearchedPart<'_>], note: &dyn Fn(&Error)) -> bool {
+pub(crate) fn is_indexed(word: &str, parts: &[SearchedPart<'_>], note: &dyn Fn(&Error)) -> bool {
     with_words(word, parts, note).0.iter().flatten().any(|&docs| docs != 0)
 }

@@ -281,7 +281,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_of_an_id_is_told_by_its_bits() {
+    fn the_end_of_an_id_is_matched_by_its_bits() {
         let id = MemoryId(*b"some random byte");
         let whole = id.to_string();
         for chars in END_CHARS_MIN..ID_CHARS {

@@ -135,7 +135,7 @@ impl PreparedSearch {
         // A word of technical English that is not in this store is not mistyped.
         let unknown = |word: &&String| {
             text::tokens(word).iter().all(|token| text::rarity::is_unknown(&token.term))
-                && !filter::is_said(word, parts, &note)
+                && !filter::is_indexed(word, parts, &note)
         };
         let mut typos = Typos::new(words.iter().filter(unknown).map(String::as_str));
         if typos.is_empty() {
@@ -301,7 +301,7 @@ fn hits_of(
             continue;
         }
         let known = recalled.hits.iter().any(|known| known.id == hit.id);
-        if known || (!query.terms.is_empty() && kept.says(&recalled.hits, &hit).is_some()) {
+        if known || (!query.terms.is_empty() && kept.duplicate_of(&recalled.hits, &hit).is_some()) {
             continue;
         }
         is_known |= answers;

@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_varies_is_gone_and_what_tells_stays() {
+    fn variable_parts_are_removed_and_distinctive_ones_are_kept() {
         let check = |line: &str, expected: &str| assert_eq!(normalise_command(line), expected);
         check(
             "cd /srv/app && RUST_LOG=debug cargo test -p core 2>&1 | tail -20",

@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_are_told_from_other_code() {
+    fn commands_are_distinguished_from_other_code() {
         let text = "Then `npm run test` and `cd web && npm run lint 2>&1 | tail -5`; see `src/a.rs`,\n\
                     `cargo`, `let test = 1` and again `npm run test`. An odd ` closes nothing: npm run build.";
         // A code span that is not closed is skipped.

@@ -452,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_says_what_stands_where() {
+    fn a_pattern_matches_words_by_their_positions() {
         fn held(rule: &'static str, text: &str) -> bool {
             let rules = Rules::parse(rule).unwrap();
             let words = words::words(&words::plain(text), &|text| rules.known(text));

@@ -59,9 +59,9 @@ impl Redactor {
             found = self.beside_name(answer);
             found.extend(telling(answer));
             match given {
-                Given::Freely if asks == Asks::ForIt => found.extend(told(answer)),
+                Given::Freely if asks == Asks::ForIt => found.extend(answered_secret(answer)),
                 Given::InWords if asks == Asks::ForIt && is_no_word(answer) => {
-                    found.extend(told(answer));
+                    found.extend(answered_secret(answer));
                 }
                 Given::Freely | Given::Offered | Given::InWords | Given::Later => {}
             }
@@ -271,7 +271,7 @@ fn telling(answer: &str) -> Vec<Finding> {
 }
 
 /// Returns the secret in an answer: all of it if it is no sentence, otherwise the words that are unusual in a sentence.
-fn told(answer: &str) -> Vec<Finding> {
+fn answered_secret(answer: &str) -> Vec<Finding> {
     let words = words(answer);
     let is_prose = |word: &Range<usize>| {
         let word = answer[word.clone()].to_lowercase();

@@ -151,7 +151,7 @@ fn assigned(text: &[u8], name: &Range<usize>, is_dense: bool) -> Option<Range<us
 }
 
 /// Returns the other secret of a sentence with two: "from this to that".
-pub(crate) fn next_told(text: &[u8], at: usize) -> Option<Range<usize>> {
+pub(crate) fn next_secret(text: &[u8], at: usize) -> Option<Range<usize>> {
     said::next(text, at)
 }
 

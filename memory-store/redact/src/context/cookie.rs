@@ -382,7 +382,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn however_often_a_text_says_cookie_it_is_read_a_few_times() {
+    fn reads_are_bounded_however_often_a_text_contains_cookie() {
         let hits = |text: &str, word: &str| {
             let mut reader = CookieReader::default();
             let starts: Vec<usize> = text.match_indices(word).map(|(start, _)| start).collect();

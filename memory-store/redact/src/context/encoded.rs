@@ -67,7 +67,7 @@ pub(crate) fn password(value: &str) -> Option<String> {
 }
 
 /// Decodes a value in base 64, as in manifests of secrets.
-pub(crate) fn told(value: &str) -> Option<String> {
+pub(crate) fn base64_decoded(value: &str) -> Option<String> {
     let run = value.trim_end_matches('=').as_bytes();
     let is_run = run.len() >= KNOWN_RUN_BYTES_MIN && run.iter().copied().all(is_base64);
     let said = is_run.then(|| decoded(run)).flatten()?;
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_base_64_says_is_judged() {
+    fn text_decoded_from_base_64_is_judged() {
         let login = base64("deploy:hunter2Zq9!xK");
         let text = format!("auth = \"{login}==\" and {}", base64("the quick brown fox jumps"));
         let found = find(text.as_bytes(), |_| false);

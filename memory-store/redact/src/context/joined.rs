@@ -574,7 +574,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_found_across_is_told_where_it_stands() {
+    fn a_finding_in_joined_pieces_has_its_range_in_the_text() {
         let text = b"x '12' + '34' y";
         let all = |piece: &[u8]| {
             let at = memchr::memmem::find(piece, b"1234").unwrap_or(0);

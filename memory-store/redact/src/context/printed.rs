@@ -77,7 +77,7 @@ mod tests {
     use super::{is_secrets_file, prints_secret, reads_secrets};
 
     #[test]
-    fn files_and_stores_of_credentials_are_told_from_others() {
+    fn credential_files_and_stores_are_distinguished_from_others() {
         for path in [
             ".env",
             "/srv/shop/.env.local",
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_that_print_a_secret_are_told_from_others() {
+    fn commands_that_print_a_secret_are_distinguished_from_others() {
         for command in [
             "pass show shop/db",
             "op read op://Private/shop/password",

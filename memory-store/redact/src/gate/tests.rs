@@ -180,7 +180,7 @@ fn ordinary_notes_are_not_held() {
 }
 
 #[test]
-fn each_reason_is_told_and_what_a_person_calls_harmless_is_not_held() {
+fn each_reason_is_reported_and_a_value_declared_harmless_is_not_held() {
     let text = "Login of the nas is ops/cedar-Wave-9";
     let mut redactor = Redactor::default();
     let found = redactor.suspects(text, "");
@@ -191,7 +191,7 @@ fn each_reason_is_told_and_what_a_person_calls_harmless_is_not_held() {
 }
 
 #[test]
-fn a_title_tells_what_the_text_gives_and_repetitions_are_found() {
+fn a_title_gives_context_to_its_text_and_repetitions_are_found() {
     let redactor = Redactor::default();
     let text = "Ele pergunta pelo nome do barco e a resposta certa é Serena-Lisa-1968.";
     assert_eq!(redactor.suspects("The boat is called Serena-Lisa-1968.", ""), Vec::new());

@@ -595,7 +595,7 @@ mod tests {
     }
 
     #[test]
-    fn who_knows_nothing_finds_and_learns_nothing() {
+    fn without_a_key_no_secret_is_found_or_learned() {
         let none = Known::default();
         assert!(!none.learn("Cobaltheron6629") && none.is_empty());
         assert_eq!(none.find("Cobaltheron6629"), Vec::new());

@@ -28,7 +28,7 @@ impl Redactor {
     pub fn redact_together(&self, texts: &mut [&mut String]) -> usize {
         let mut found: Vec<Vec<Finding>> = texts.iter().map(|text| self.findings(text)).collect();
         self.judge_by_title(texts, &mut found);
-        let told = told(texts, &found);
+        let told = detected_values(texts, &found);
         let mut hidden = 0;
         for (text, found) in texts.iter_mut().zip(found) {
             hidden += found.len();
@@ -70,7 +70,7 @@ impl Redactor {
 }
 
 /// The values that the texts tell, but for everyday ones.
-fn told(texts: &[&mut String], found: &[Vec<Finding>]) -> Vec<ToldValue> {
+fn detected_values(texts: &[&mut String], found: &[Vec<Finding>]) -> Vec<ToldValue> {
     let mut told: Vec<ToldValue> = Vec::new();
     for (text, found) in texts.iter().zip(found) {
         for finding in found.iter().filter(|finding| is_learned(finding.rule)) {
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_field_tells_is_hidden_in_the_others() {
+    fn a_secret_in_one_field_is_hidden_in_the_others() {
         let redactor = Redactor::default();
         let mut memory = memory(
             "The database password is Tidewillow41",
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_title_says_what_the_text_behind_it_is() {
+    fn a_title_identifies_the_text_below_it_as_a_secret() {
         let redactor = Redactor::default();
         let mut memory =
             memory("Database password", "vR4kTw81Lmqz", "vR4kTw81Lmqz", &["vr4ktw81lmqz"]);

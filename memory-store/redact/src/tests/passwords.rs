@@ -95,7 +95,7 @@ fn passwords_on_command_lines_are_hidden() {
 }
 
 #[test]
-fn commands_with_passwords_are_told_from_words_and_other_options() {
+fn commands_with_passwords_are_distinguished_from_words_and_other_options() {
     let password = "Kq9vLm2xRt7w";
     for (before, word, after) in [
         ("sudo -u postgres mysqldump -u root -p", "swordfish", " shop"),
@@ -194,7 +194,7 @@ fn commands_with_passwords_are_told_from_words_and_other_options() {
 }
 
 #[test]
-fn passwords_told_in_other_languages_and_in_several_words_are_hidden() {
+fn passwords_in_other_languages_and_of_several_words_are_hidden() {
     let password = "Azerty1234";
     for (before, after) in [
         ("le mot de passe est ", ""),

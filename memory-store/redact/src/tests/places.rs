@@ -59,7 +59,7 @@ fn a_value_before_its_name_and_behind_words_is_hidden() {
 }
 
 #[test]
-fn what_a_person_chose_is_hidden_where_its_place_alone_tells_it() {
+fn a_password_of_a_person_is_hidden_where_only_its_place_reveals_it() {
     for (before, after) in [
         ("<match app>\n  user tess\n  password ", "\n</match>\n"),
         ("/shop/cache/password\n", "\n/shop/cache/port\n"),

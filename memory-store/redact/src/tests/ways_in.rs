@@ -117,7 +117,7 @@ fn the_passwords_of_tables_are_hidden_that_have_lines_instead_of_signs() {
 }
 
 #[test]
-fn a_password_that_its_place_tells_is_learned() {
+fn a_password_revealed_by_its_place_is_learned() {
     let learned = |text: &str| {
         let known = Known::new([7; KEY_BYTES]);
         for value in Redactor::default().redact_and_recognise(text).1 {

@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn drawn_values_are_told_from_names_and_code() {
+    fn drawn_values_are_distinguished_from_names_and_code() {
         for value in [
             "hujfyb-9kynqe-byrBax",
             "Tirxoq-4wumza-kebvyp",

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn random_text_is_told_from_names() {
+    fn random_text_is_distinguished_from_names() {
         for text in ["a9b8c7d6e5f4", "qWeRTyUIoPaSdFgHjKLz", "3f2a91bc77e0", "Zx81kQp09Lm"] {
             assert!(is_random(text.as_bytes(), 8), "{text}");
         }

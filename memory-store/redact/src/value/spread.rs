@@ -212,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everyday_values_are_told_from_secrets() {
+    fn everyday_values_are_distinguished_from_secrets() {
         for value in [
             "admin",
             "postgres",

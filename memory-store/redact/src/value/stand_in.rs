@@ -271,7 +271,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn placeholders_are_told_from_secrets() {
+    fn placeholders_are_distinguished_from_secrets() {
         for text in [
             "xxxxxxxx",
             "<your-key>",

@@ -17,8 +17,8 @@ use tempfile::NamedTempFile;
 
 use super::pack::{self, PackMember, SessionPack};
 use super::{
-    ASIDE, Archive, ArchiveEntry, FILE_BYTES_MAX, LEVEL, aside_path, each_in, ensure_lasting,
-    files_in, is_damaged, open_file, read_header, sync_folder, told,
+    ASIDE, Archive, ArchiveEntry, FILE_BYTES_MAX, LEVEL, aside_path, classify_error, each_in,
+    ensure_lasting, files_in, is_damaged, open_file, read_header, sync_folder,
 };
 use crate::private_files::{create_private, remove_if_there};
 use crate::transcript::record::Record;
@@ -166,7 +166,10 @@ impl Archive {
             let Some(pack) = self.read_pack(&file)? else { continue };
             let text = pack.texts().find(|(member, _)| member.name == name);
             let (_, text) = text.ok_or_else(|| {
-                told(pack::damage("its text in the pack is not what was written"), &file.path)
+                classify_error(
+                    pack::damage("its text in the pack is not what was written"),
+                    &file.path,
+                )
             })?;
             return Ok(Some((file.path, text.to_owned())));
         }
@@ -181,7 +184,8 @@ impl Archive {
             return Ok(Some(Arc::clone(pack)));
         }
         let Some(opened) = open_file(&file.path)? else { return Ok(None) };
-        let (pack, _) = SessionPack::read(opened).map_err(|error| told(error, &file.path))?;
+        let (pack, _) =
+            SessionPack::read(opened).map_err(|error| classify_error(error, &file.path))?;
         let pack = Arc::new(pack);
         known.reads += 1;
         if known.read.len() == PACKS_KEPT_MAX {
@@ -194,7 +198,7 @@ impl Archive {
     /// Whether every text of a pack, and its index, are what was written.
     pub fn is_sound(&self, file: &ArchiveEntry) -> Result<bool> {
         let Some(opened) = open_file(&file.path)? else { return Ok(true) };
-        Ok(SessionPack::read(opened).map_err(|error| told(error, &file.path))?.1)
+        Ok(SessionPack::read(opened).map_err(|error| classify_error(error, &file.path))?.1)
     }
 
     /// Packs the first of these sessions, as many as there is room for. Their files are removed after the pack was read
@@ -389,8 +393,8 @@ impl Archive {
         let Some(file) = open_file(&path)? else { return Ok(None) };
         let mut text = Vec::new();
         let read = GzDecoder::new(file).take(most + 1).read_to_end(&mut text);
-        read.map_err(|error| told(error.into(), &path))?;
-        read_header(&mut &text[..]).map_err(|error| told(error, &path))?;
+        read.map_err(|error| classify_error(error.into(), &path))?;
+        read_header(&mut &text[..]).map_err(|error| classify_error(error, &path))?;
         Ok(Some((entry, text)))
     }
 
@@ -424,7 +428,7 @@ impl Archive {
 
 impl PackFile {
     fn of(file: ArchiveEntry, members: Result<Vec<PackMember>>) -> Self {
-        let members = members.map_err(|error| told(error, &file.path));
+        let members = members.map_err(|error| classify_error(error, &file.path));
         let is_damaged = members.as_ref().is_err_and(is_damaged);
         let (members, unreadable) = match members {
             Ok(members) => (members, None),

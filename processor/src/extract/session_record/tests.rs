@@ -154,7 +154,7 @@ fn a_plan_is_kept_with_its_items() {
 }
 
 #[test]
-fn a_question_is_open_until_somebody_says_something() {
+fn a_question_is_open_until_it_is_answered() {
     let asks = || say(1, "Both work.\n\nShall I take the first?");
     let question = |turns: Vec<Turn>| record(turns).question;
     assert_eq!(
@@ -287,7 +287,7 @@ fn what_claude_repeats_of_an_order_is_left_out_of_the_record() {
 }
 
 #[test]
-fn what_was_said_goes_with_the_turns() {
+fn texts_of_a_session_are_removed_with_its_turns() {
     let asked = "The table is done. Shall the timer be a systemd unit or a thread?";
     let todos = todos_of(1, &[("Write the timer", "pending")]);
     let mut record = record(vec![turn("Queue the mails", vec![todos, say(2, asked)])]);

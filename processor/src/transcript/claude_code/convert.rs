@@ -2,7 +2,7 @@
 //! give the records of the whole.
 
 use memory_store::Timestamp;
-use memory_store::prompt::{said, said_in_pieces, without_echoes};
+use memory_store::prompt::{user_text, user_text_in_pieces, without_echoes};
 use serde_json::Value;
 
 use super::plain::{without_image_marks, without_sequences};
@@ -145,7 +145,7 @@ impl ParsedLine<'_> {
     fn user(&self, out: &mut Vec<Record>) {
         let content = self.value.get("message").and_then(|message| message.get("content"));
         if self.flag("isCompactSummary") {
-            let text = self.kept(&said(&tool::block_text(content)), TEXT_BYTES_MAX);
+            let text = self.kept(&user_text(&tool::block_text(content)), TEXT_BYTES_MAX);
             return self
                 .push(out, RecordWhat::Summary { cwd: self.cwd(), branch: self.branch(), text });
         }
@@ -175,12 +175,11 @@ impl ParsedLine<'_> {
 
     fn prompt(&self, texts: &[&str], images: u32, out: &mut Vec<Record>) {
         let texts: Vec<&str> = texts.iter().map(|text| without_image_marks(text)).collect();
-        let said = said_in_pieces(&texts);
-        let said = said.iter().map(|text| prompt::classify(text));
+        let pieces = user_text_in_pieces(&texts);
         let (mut words, mut by, mut interrupted) = (Vec::new(), None, false);
         let (mut agents, mut machine) = (Vec::new(), Vec::new());
-        for said in said {
-            match said {
+        for text in &pieces {
+            match prompt::classify(text) {
                 Said::Prompt(text) => {
                     words.push(text);
                     by = Some(prompt_by(self.value));
@@ -232,11 +231,11 @@ impl ParsedLine<'_> {
         }
         let id = name(message.get("id"));
         match message.get("content") {
-            Some(Value::String(text)) => self.said(text, &id, out),
+            Some(Value::String(text)) => self.reply(text, &id, out),
             Some(Value::Array(blocks)) => {
                 for block in blocks {
                     match string(block, "type") {
-                        "text" => self.said(string(block, "text"), &id, out),
+                        "text" => self.reply(string(block, "text"), &id, out),
                         "thinking" => self.thought(string(block, "thinking"), &id, out),
                         "tool_use" => self.call(block, out),
                         _ => {}
@@ -247,7 +246,7 @@ impl ParsedLine<'_> {
         }
     }
 
-    fn said(&self, text: &str, message: &str, out: &mut Vec<Record>) {
+    fn reply(&self, text: &str, message: &str, out: &mut Vec<Record>) {
         let text = without_echoes(text);
         if !text.trim().is_empty() {
             let text = self.kept(text.trim(), TEXT_BYTES_MAX);

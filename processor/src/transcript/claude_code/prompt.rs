@@ -1,7 +1,7 @@
 //! Author of a prompt: separates a person's words from texts that Claude Code, hooks and other agents wrote in the same
 //! field.
 
-use memory_store::prompt::{Origin, origin, said};
+use memory_store::prompt::{Origin, origin, user_text};
 
 /// Meaning of a text block of a user record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub enum Said {
 
 /// Classifies a text block.
 pub fn classify(text: &str) -> Said {
-    let text = said(text);
+    let text = user_text(text);
     let text = text.trim();
     if text.is_empty() {
         return Said::Nothing;
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn people_are_told_from_machines() {
+    fn people_are_distinguished_from_machines() {
         let check = |text: &str, said: Said| assert_eq!(classify(text), said, "{text}");
         check("use tabs here", Said::Prompt("use tabs here".into()));
         check(

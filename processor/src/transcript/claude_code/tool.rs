@@ -217,7 +217,7 @@ fn changed(structured: &Value) -> Option<(u32, u32)> {
 /// question are hidden.
 fn answers(structured: &Value, output: &mut String, redact: &dyn Redact) -> Vec<(String, String)> {
     let Some(answers) = structured.get("answers").and_then(Value::as_object) else {
-        hide_told(output, redact);
+        hide_answers(output, redact);
         return Vec::new();
     };
     answers
@@ -266,7 +266,7 @@ fn label(option: &Value) -> &str {
 }
 
 /// Hides secrets in an output that has questions and answers only as `"question"="answer"`.
-fn hide_told(output: &mut String, redact: &dyn Redact) {
+fn hide_answers(output: &mut String, redact: &dyn Redact) {
     const BETWEEN: &str = "\"=\"";
     if !output.contains(BETWEEN) {
         return;

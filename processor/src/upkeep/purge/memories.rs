@@ -77,7 +77,7 @@ impl PurgeRun {
         for store in stores(options.dirs, options.tree)? {
             before.extend(files(&store)?.into_iter().map(|stored| stored.memory.id));
             let unlearned = self.unlearn_in(&store)?;
-            learned.extend(unlearned.learned.into_iter().map(told));
+            learned.extend(unlearned.learned.into_iter().map(purged_memory));
         }
         Ok(MemoriesBefore { before, learned })
     }
@@ -105,7 +105,8 @@ impl PurgeRun {
         let gone = learned.into_values().filter(|named| !now.contains_key(&named.id));
         self.report.forgotten.extend(gone);
         let learned = now.into_values().filter(|stored| !before.contains(&stored.memory.id));
-        self.report.learned = learned.map(|stored| told((stored.path, stored.memory)).1).collect();
+        self.report.learned =
+            learned.map(|stored| purged_memory((stored.path, stored.memory)).1).collect();
         Ok(())
     }
 
@@ -127,7 +128,7 @@ impl PurgeRun {
                 let said_before = self.purged.said.get(&id) == Some(&says);
                 if mark(&automaton, &all_text(&stored), &mut said) || said_before {
                     still.insert(id, says);
-                    self.report.say.push(told((stored.path, stored.memory)).1);
+                    self.report.say.push(purged_memory((stored.path, stored.memory)).1);
                 }
             }
         }
@@ -140,7 +141,8 @@ impl PurgeRun {
 
     fn unlearn_in(&mut self, store: &Store) -> Result<Unlearned> {
         let unlearned = self.with_gone(store, |gone| store.unlearn(gone))?;
-        let named = |(path, memory): &(PathBuf, Memory)| told((path.clone(), memory.clone())).1;
+        let named =
+            |(path, memory): &(PathBuf, Memory)| purged_memory((path.clone(), memory.clone())).1;
         self.report.stripped.extend(unlearned.kept.iter().map(named));
         self.report.forgotten.extend(unlearned.removed.iter().map(named));
         Ok(unlearned)
@@ -176,7 +178,7 @@ fn files(store: &Store) -> Result<Vec<Stored>> {
     Ok(files)
 }
 
-fn told((path, memory): (PathBuf, Memory)) -> (PathBuf, PurgedMemory) {
+fn purged_memory((path, memory): (PathBuf, Memory)) -> (PathBuf, PurgedMemory) {
     (path.clone(), PurgedMemory { id: memory.id, title: memory.title, path })
 }
 

@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn it_stops_when_told() {
+    fn each_token_stops_when_the_callback_breaks() {
         let vocabulary = Pieces::new(&["a"]);
         let mut count = 0;
         each_token(&vocabulary, "a a a a", WordCut::default(), &mut |_| {

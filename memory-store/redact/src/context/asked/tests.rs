@@ -7,7 +7,7 @@ fn left(question: &str, answer: &str, given: Given) -> String {
 }
 
 #[test]
-fn the_question_tells_what_the_answer_is() {
+fn the_question_determines_the_secret_in_the_answer() {
     for (question, answer, clean) in [
         ("What is the database password?", "swordfish", "*"),
         ("Wie lautet das Passwort der Datenbank?", "Kobaltreiher", "*"),
@@ -25,7 +25,7 @@ fn the_question_tells_what_the_answer_is() {
 }
 
 #[test]
-fn a_prompt_that_takes_back_another_is_told_from_others() {
+fn a_prompt_that_corrects_another_is_distinguished_from_others() {
     for prompt in [
         "sorry, I meant Kq7vLm2xRt9Wz",
         "No wait, that was the old one",
@@ -145,7 +145,7 @@ fn a_question_about_a_way_in_may_be_answered_by_a_secret() {
 }
 
 #[test]
-fn what_was_hidden_is_told_and_recognised() {
+fn a_hidden_value_is_reported_and_recognised() {
     let redactor = Redactor::default();
     let question = "What is the database password?";
     let answer = redactor.redact_answer(question, "quillthornbasket", Given::Freely);

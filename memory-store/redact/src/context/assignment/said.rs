@@ -25,7 +25,13 @@ pub(super) fn find(text: &[u8], name: &Range<usize>, promise: Promise) -> Option
         text[name.end..].iter().take(MARKS_MAX).take_while(|byte| !byte.is_ascii()).count();
     let marks = text[name.end..].iter().take(MARKS_MAX).take_while(|byte| b"*`".contains(byte));
     let name_end = name.end + marks.count().max(ending);
-    told(text, name_end, promise, is_abroad(&text[name.clone()]), is_setting(text, name))
+    value_in_sentence(
+        text,
+        name_end,
+        promise,
+        is_abroad(&text[name.clone()]),
+        is_setting(text, name),
+    )
 }
 
 /// Returns the value that a sentence gives for the name at `hit`, which is not ASCII.
@@ -46,7 +52,7 @@ pub(super) fn abroad(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
     let assigned = text.get(at + spaces).is_some_and(|byte| b":=".contains(byte));
     let is_given = assigned || unspaced && says;
     if !is_given {
-        return told(text, at, Promise::Password, true, is_setting(text, hit));
+        return value_in_sentence(text, at, Promise::Password, true, is_setting(text, hit));
     }
     self::assigned(text, at + spaces + usize::from(assigned))
 }
@@ -85,12 +91,12 @@ pub(super) fn assigned(text: &[u8], at: usize) -> Option<Range<usize>> {
     let value = word::bare(text, &(start..start + word::length(&text[start..])));
     let told = &text[value.clone()];
     (judge(told, ValuePlace::Given(Promise::Password)).is_secret()
-        || value::is_told_number(told, Promise::Password))
+        || value::is_numeric_password(told, Promise::Password))
     .then_some(value)
 }
 
 /// Returns the value that a sentence gives for the name that ends at `at`.
-fn told(
+fn value_in_sentence(
     text: &[u8],
     mut at: usize,
     promise: Promise,
@@ -185,7 +191,7 @@ fn value_behind(text: &[u8], mut at: usize, promise: Promise) -> Option<Range<us
         }
         if judge(told, ValuePlace::Told(promise)).is_secret()
             || is_plain()
-            || value::is_told_number(told, promise)
+            || value::is_numeric_password(told, promise)
         {
             return Some(value);
         }
