@@ -131,7 +131,7 @@ fn names_facts_and_topic_are_kept_and_a_topic_is_offered_again() {
 
 #[test]
 fn a_newer_fact_of_a_person_ends_the_fact_in_a_file_of_the_program() {
-    let server = Ollama::start(&["tiny"], Behaviour::Says(says));
+    let server = Ollama::start(&["tiny"], Behaviour::Says(answer));
     let sealed = with_model(&server);
     sealed.write_script(&first(&sealed));
     sealed.sync();
