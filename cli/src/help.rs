@@ -8,7 +8,10 @@ use crate::view::style::{STRONG, paint};
 
 /// All commands in groups; each has its own description.
 const GROUPS: [(&str, &[&str]); 7] = [
-    ("Find", &["search", "show", "list", "browse", "resume", "timeline", "blame", "fixes"]),
+    (
+        "Find",
+        &["search", "show", "list", "browse", "resume", "timeline", "graph", "blame", "fixes"],
+    ),
     ("Write", &["add", "edit", "forget", "restore", "review", "pack"]),
     ("What happened", &["status", "log", "why", "report"]),
     ("Set up", &["init", "uninstall", "config", "trust", "link", "projects", "off", "on"]),
@@ -18,7 +21,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
 ];
 
 /// Two examples for each command, without the leading `throughline`; `96tfds` is a memory's id.
-const EXAMPLES: [(&str, [&str; 2]); 37] = [
+const EXAMPLES: [(&str, [&str; 2]); 38] = [
     ("search", ["search why cents", "search --turns 'upload since:\"last week\"'"]),
     ("resume", ["resume upload retry", "resume rounding --run"]),
     ("show", ["show 96tfds", "show 96tfds --json"]),
@@ -33,6 +36,7 @@ const EXAMPLES: [(&str, [&str; 2]); 37] = [
     ("restore", ["restore 96tfds", "restore 96tfds --json"]),
     ("review", ["review", "review --keep 96tfds"]),
     ("fixes", ["fixes", "fixes mismatched types"]),
+    ("graph", ["graph 96tfds", "graph --stats"]),
     ("blame", ["blame src/price.rs", "blame src/ -n 3"]),
     ("diff", ["diff", "diff main..feature"]),
     ("check", ["check", "check --staged"]),

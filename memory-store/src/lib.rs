@@ -13,6 +13,7 @@ pub mod file;
 pub mod identity;
 pub mod index_writer;
 mod keywords;
+pub mod knowledge;
 pub mod ledger;
 pub mod migrate;
 pub mod neighbour;

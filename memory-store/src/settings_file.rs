@@ -21,7 +21,9 @@ use crate::kind::Kind;
 use crate::layout::{Tree, UserDirs};
 use crate::pulled_setting;
 use crate::redact::{OptionsError, PatternError, RedactOptions};
-use crate::settings::{Embedder, Llm, NameFinder, Pulled, RedactSettings, Settings};
+use crate::settings::{
+    Embedder, KnowledgeSettings, Llm, NameFinder, Pulled, RedactSettings, Settings,
+};
 pub use form::{Described, Field, Form};
 use keys::KEYS;
 pub use values::CONTEXT_TOKENS;
@@ -130,6 +132,7 @@ fn values(settings: &Settings) -> Table {
     let left_out = [
         ("pulled", Value::try_from(settings.pulled)),
         ("redact", Value::try_from(&settings.redact)),
+        ("knowledge", Value::try_from(&settings.knowledge)),
     ];
     for (key, value) in left_out {
         values.extend(value.ok().map(|value| (key.to_owned(), value)));
@@ -461,7 +464,7 @@ mod tests {
 
     #[test]
     fn a_repository_sets_what_is_named_and_nothing_else() {
-        const ALLOWED: [&str; 7] = [
+        const ALLOWED: [&str; 8] = [
             "start_tokens",
             "prompt_tokens",
             "prompt_memories",
@@ -469,10 +472,11 @@ mod tests {
             "tool_memories",
             "kinds",
             "half_life_days",
+            "knowledge",
         ];
         let allowed: Vec<&str> =
             KEYS.iter().filter(|key| key.in_repository).map(|key| key.name).collect();
-        assert_eq!(allowed, ALLOWED, "budgets, kinds and half-lives");
+        assert_eq!(allowed, ALLOWED, "budgets, kinds, half-lives, names and facts");
         for name in KEYS
             .iter()
             .filter(|key| !key.in_repository)
@@ -577,6 +581,10 @@ mod tests {
                 samples
             }
             Form::Texts => vec![line("[\"a\"]".to_owned(), true), line("[1]".to_owned(), false)],
+            Form::Lists => vec![
+                line("{ a = [\"b\"] }".to_owned(), true),
+                line("{ a = [1] }".to_owned(), false),
+            ],
             Form::ListOf(texts) => {
                 vec![line(format!("{texts:?}"), true), line("[\"none of them\"]".to_owned(), false)]
             }
@@ -719,6 +727,7 @@ mod tests {
             names: Some(NameFinder { model: "m".to_owned(), host: String::new(), timeout_s: 9 }),
             pulled: Pulled::Reviewed,
             review: true,
+            knowledge: KnowledgeSettings { name_cosine: 0.5, ..KnowledgeSettings::default() },
             ..Settings::default()
         };
         let fields = Table::try_from(&settings).unwrap();

@@ -6,6 +6,7 @@
 mod clean;
 mod gate;
 mod mend;
+mod names;
 mod one;
 mod pending;
 mod purge;
@@ -935,6 +936,22 @@ fn unite(old: &mut Memory, new: Memory, now: Timestamp) {
     old.confidence = old.confidence.max(new.confidence);
     old.pinned |= new.pinned;
     old.topic = new.topic.or(old.topic.take());
+    for entity in new.entities {
+        if !old.entities.contains(&entity) {
+            old.entities.push(entity);
+        }
+    }
+    for fact in new.facts {
+        let of = |fact: &crate::memory::Fact| {
+            [&fact.subject, &fact.predicate, &fact.object].map(|it| it.to_lowercase())
+        };
+        match old.facts.iter_mut().find(|known| of(known) == of(&fact)) {
+            Some(known) => {
+                (known.from, known.to) = (fact.from.or(known.from), fact.to.or(known.to))
+            }
+            None => old.facts.push(fact),
+        }
+    }
     for signature in new.signatures {
         if !old.signatures.contains(&signature) {
             old.signatures.push(signature);

@@ -16,6 +16,7 @@ mod index_damage;
 mod index_golden;
 mod index_vectors;
 mod index_writers;
+mod knowledge;
 mod known_secrets;
 mod look_alikes;
 mod made;

@@ -120,8 +120,16 @@ fn command() -> impl Strategy<Value = CommandRecord> {
 }
 
 fn fact() -> impl Strategy<Value = Fact> {
-    (hostile(), hostile(), hostile(), option::of(time()), option::of(time())).prop_map(
-        |(subject, predicate, object, from, to)| Fact { subject, predicate, object, from, to },
+    let confidence = option::of(0.0f32..=1.0);
+    (hostile(), hostile(), hostile(), option::of(time()), option::of(time()), confidence).prop_map(
+        |(subject, predicate, object, from, to, confidence)| Fact {
+            subject,
+            predicate,
+            object,
+            from,
+            to,
+            confidence,
+        },
     )
 }
 

@@ -2,10 +2,11 @@
 
 use std::fs;
 
-use memory_store::Kind;
 use memory_store::handoff::Handoff;
-use memory_store::memory::Memory;
+use memory_store::memory::{Fact, Memory, SaidBy};
+use memory_store::redact::Redactor;
 use memory_store::store::Store;
+use memory_store::{Kind, MemoryId, Timestamp};
 use processor::session_records::{self, OpenKind, open_items};
 use serde_json::json;
 
@@ -126,6 +127,37 @@ fn names_facts_and_topic_are_kept_and_a_topic_is_offered_again() {
     let topics = "Topics of the project: carts/storage, import/refunds";
     assert!(windows[0].contains("The part is of 2026-11-01.") && !windows[0].contains("Topics of"));
     assert!(windows[1].contains(topics) && windows[1].contains("The part is of 2026-11-02."));
+}
+
+#[test]
+fn a_newer_fact_of_a_person_ends_the_fact_in_a_file_of_the_program() {
+    let server = Ollama::start(&["tiny"], Behaviour::Says(answer));
+    let sealed = with_model(&server);
+    sealed.write_script(&first(&sealed));
+    sealed.sync();
+    assert_eq!(on_carts(&sealed).unwrap().facts[0].to, None);
+    let at = Timestamp::parse("2026-11-03").unwrap();
+    let mut own = Memory::new(MemoryId([7; 16]), Kind::Fact, "The shop moved to Valkey", "", at);
+    own.source.said_by = Some(SaidBy::User);
+    own.facts.push(Fact {
+        subject: "The carts".to_owned(),
+        predicate: "are kept in".to_owned(),
+        object: "Valkey".to_owned(),
+        ..Fact::default()
+    });
+    let store = Store::open(&sealed.dirs, &sealed.tree).unwrap();
+    let own = store.save(own, &Redactor::default(), at).unwrap().stored;
+    let before = fs::read(&own.path).unwrap();
+    let mut other = Script::new("30000000-0000-4000-8000-000000000000", sealed.root())
+        .starting("2026-11-04T09:00:00Z");
+    other.prompt("Which page is slow?");
+    other.say("The page of offers.");
+    sealed.write_script(&other);
+    sealed.sync();
+    let carts = on_carts(&sealed).unwrap();
+    assert_eq!(carts.facts[0].to, Some(at));
+    assert_eq!(carts.superseded_by, None);
+    assert_eq!(fs::read(&own.path).unwrap(), before);
 }
 
 #[test]

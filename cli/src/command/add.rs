@@ -8,12 +8,14 @@ use memory_store::memory::{Memory, PathRef, SaidBy, Scope, Source};
 use memory_store::neighbour::{self, Neighbour, Verdict};
 use memory_store::store::{Change, Stored};
 use memory_store::{Kind, MemoryId};
+use serde::Serialize;
 
 use crate::ask;
 use crate::caller::Caller;
 use crate::exit;
+use crate::facts::{self, RelatedFact};
 use crate::failure::{Failure, Result};
-use crate::neighbours;
+use crate::neighbours::{self, NeighbourView};
 use crate::person;
 use crate::stores::Stores;
 use crate::typed::WriteOptions;
@@ -53,6 +55,9 @@ pub struct AddArgs {
     /// File or glob, relative to the project's root (repeatable)
     #[arg(long, short = 'p')]
     path: Vec<String>,
+    /// Fact: "SUBJECT | PREDICATE | OBJECT", with " | 2026-03-01.." if it is not always true (repeatable)
+    #[arg(long, value_name = "FACT")]
+    fact: Vec<String>,
     /// Store the memory with your own, for all of your projects
     #[arg(long)]
     user: bool,
@@ -67,6 +72,14 @@ pub struct AddArgs {
     both: bool,
     #[command(flatten)]
     write: WriteOptions,
+}
+
+/// Result of a dry run, as printed by `--json`.
+#[derive(Serialize)]
+struct AddCheck<'a> {
+    would: Vec<String>,
+    neighbours: Vec<NeighbourView<'a>>,
+    facts: Vec<RelatedFact>,
 }
 
 /// Relation of a new memory to its nearest neighbour, as decided by the person.
@@ -125,7 +138,8 @@ pub fn run(args: &AddArgs, world: &World, out: &mut dyn Write) -> Result {
     }
     let store = if args.user { &stores.user } else { &stores.project };
     if args.write.dry_run {
-        return args.would(&store.redactor(&stores.settings).redacted(&memory), &near, out);
+        let memory = store.redactor(&stores.settings).redacted(&memory);
+        return args.would(&stores, &memory, &near, out);
     }
     let redactor = stores.redactor_for_writing(store)?;
     let saved = store.save(memory, &redactor, world.now)?;
@@ -165,6 +179,9 @@ pub fn run(args: &AddArgs, world: &World, out: &mut dyn Write) -> Result {
     };
     view::saved::show(done, &saved, held.as_ref(), out)?;
     out.write_all(&told)?;
+    for related in facts::related(&stores, &saved.stored.memory)? {
+        related.print(out)?;
+    }
     near.iter().try_for_each(|near| neighbours::line(near, out))?;
     if word == NeighbourWord::Unsaid && near.iter().any(Neighbour::asks) {
         if near.iter().any(|near| near.verdict.differs()) {
@@ -232,13 +249,22 @@ pub fn body(typed: &str) -> Result<String> {
 
 impl AddArgs {
     /// Prints the memory that would be added, and its neighbours.
-    fn would(&self, memory: &Memory, near: &[Neighbour], out: &mut dyn Write) -> Result {
+    fn would(
+        &self,
+        stores: &Stores,
+        memory: &Memory,
+        near: &[Neighbour],
+        out: &mut dyn Write,
+    ) -> Result {
+        let related = facts::related(stores, memory)?;
         let mut told = vec![format!("add the {} \"{}\"", memory.kind.name(), line(&memory.title))];
         told.extend(memory.supersedes.iter().map(|id| format!("replace {}", id.short())));
-        view::would(&told, self.write.json, out)?;
         if self.write.json {
-            return Ok(());
+            let neighbours = near.iter().map(NeighbourView::from).collect();
+            return view::json(&AddCheck { would: told, neighbours, facts: related }, out);
         }
+        view::would(&told, false, out)?;
+        related.iter().try_for_each(|related| related.print(out))?;
         near.iter().try_for_each(|near| neighbours::line(near, out))
     }
 
@@ -313,6 +339,7 @@ impl AddArgs {
                 .map(|path| Ok(PathRef { path: path?, seen: None }))
                 .collect::<Result<_>>()?,
             tags: self.tag.clone(),
+            facts: facts::read_all(&self.fact, stores.world.now)?,
             pinned: self.pin,
             ..Memory::new(id, self.kind, title, body(&self.body)?, stores.world.now)
         })

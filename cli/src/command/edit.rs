@@ -4,7 +4,7 @@ use std::io::Write;
 
 use clap::Args;
 use memory_store::Kind;
-use memory_store::memory::{Memory, PathRef};
+use memory_store::memory::{Fact, Memory, PathRef};
 use memory_store::store::{By, Stored};
 
 use super::add::body;
@@ -13,6 +13,7 @@ use crate::caller::Caller;
 use crate::credentials;
 use crate::editor;
 use crate::exit;
+use crate::facts;
 use crate::failure::{Failure, Result};
 use crate::person;
 use crate::stores::Stores;
@@ -46,6 +47,12 @@ pub struct EditArgs {
     /// File or glob to add (repeatable)
     #[arg(long, short = 'p')]
     path: Vec<String>,
+    /// Fact to add or to date, as "SUBJECT | PREDICATE | OBJECT | 2026-03-01..2026-04-01" (repeatable)
+    #[arg(long, value_name = "FACT")]
+    fact: Vec<String>,
+    /// Fact to remove (repeatable)
+    #[arg(long, value_name = "FACT")]
+    unfact: Vec<String>,
     /// Inject the memory first at the start of each session
     #[arg(long, conflicts_with = "unpin")]
     pin: bool,
@@ -73,6 +80,7 @@ pub fn run(args: &EditArgs, world: &World, out: &mut dyn Write) -> Result {
     if !is_persons && (store.is_persons(&stored)? || !args.changes_something()) {
         return Err(person::refused("it is what you said, wrote or kept", &typed));
     }
+    let facts = FactChanges::read(args, &stores, &stored.memory)?;
     let redactor = stores.redactor_for_writing(store)?;
     let saved = if args.changes_something() {
         let paths = args.path.iter().map(|path| crate::typed::project_path(&stores, path));
@@ -81,7 +89,7 @@ pub fn run(args: &EditArgs, world: &World, out: &mut dyn Write) -> Result {
         let by = if is_persons { By::Person } else { By::Model };
         let id = stored.memory.id;
         credentials::asking(world, store, |store| {
-            let change = |memory: &mut Memory| args.apply(body.clone(), &paths, memory);
+            let change = |memory: &mut Memory| args.apply(body.clone(), &paths, &facts, memory);
             store.edit_at(&stored.path, id, by, &redactor, change)
         })?
     } else {
@@ -92,6 +100,28 @@ pub fn run(args: &EditArgs, world: &World, out: &mut dyn Write) -> Result {
         return view::saved::json(&saved, held.as_ref(), None, out);
     }
     view::saved::show_changed(&saved, held.as_ref(), out)
+}
+
+/// Facts that are added or dated, and removed.
+struct FactChanges {
+    put: Vec<Fact>,
+    removed: Vec<Fact>,
+}
+
+impl FactChanges {
+    fn read(args: &EditArgs, stores: &Stores, memory: &Memory) -> Result<Self> {
+        let (put, removed) = (
+            facts::read_all(&args.fact, stores.world.now)?,
+            facts::read_all(&args.unfact, stores.world.now)?,
+        );
+        let is_missing = |fact: &&Fact| !memory.facts.iter().any(|it| facts::is_same(it, fact));
+        if let Some(fact) = removed.iter().find(is_missing) {
+            let Fact { subject, predicate, object, .. } = fact;
+            let fact = view::plain(&format!("{subject} | {predicate} | {object}"));
+            return Err(Failure::new(format!("it has no fact `{fact}`")).code(exit::NOT_FOUND));
+        }
+        Ok(Self { put, removed })
+    }
 }
 
 impl EditArgs {
@@ -105,7 +135,8 @@ impl EditArgs {
         let paths = self.path.iter().map(|path| crate::typed::project_path(stores, path));
         let paths: Vec<String> = paths.collect::<Result<_>>()?;
         let mut changed = stored.memory.clone();
-        self.apply(self.body.as_deref().map(body).transpose()?, &paths, &mut changed);
+        let facts = FactChanges::read(self, stores, &stored.memory)?;
+        self.apply(self.body.as_deref().map(body).transpose()?, &paths, &facts, &mut changed);
         let redactor = stores.store_of(stored).redactor(&stores.settings);
         let id = stored.memory.id.short();
         let told = changes::between(&stored.memory, &redactor.redacted(&changed)).into_iter();
@@ -118,13 +149,23 @@ impl EditArgs {
         self.title.is_some()
             || self.body.is_some()
             || self.kind.is_some()
-            || [&self.tag, &self.untag, &self.path].iter().any(|list| !list.is_empty())
+            || [&self.tag, &self.untag, &self.path, &self.fact, &self.unfact]
+                .iter()
+                .any(|list| !list.is_empty())
             || self.pin
             || self.unpin
     }
 
     /// Applies the changes to a memory; `paths` are its new paths, relative as in memories.
-    fn apply(&self, body: Option<String>, paths: &[String], memory: &mut Memory) {
+    fn apply(
+        &self,
+        body: Option<String>,
+        paths: &[String],
+        facts: &FactChanges,
+        memory: &mut Memory,
+    ) {
+        memory.facts.retain(|fact| !facts.removed.iter().any(|gone| facts::is_same(gone, fact)));
+        facts.put.iter().for_each(|fact| facts::put(memory, fact));
         if let Some(title) = &self.title {
             memory.title = title.split_whitespace().collect::<Vec<_>>().join(" ");
         }

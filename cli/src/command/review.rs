@@ -32,6 +32,7 @@ pub mod claims;
 pub mod contradictions;
 pub mod decisions;
 pub mod dialogue;
+mod facts;
 pub mod in_git;
 pub mod learned;
 pub mod made_by_rules;
@@ -345,7 +346,7 @@ fn print_json(stores: &Stores, out: &mut dyn Write) -> Result {
                 ..WaitingView::new(claim.stored(), None)
             }))
             .collect();
-    for UndecidedPair { newer, older, verdict } in &pairs {
+    for UndecidedPair { newer, older, verdict, .. } in &pairs {
         let at = views.iter().position(|view| view.id == newer.memory.id).unwrap_or_else(|| {
             views.push(WaitingView::new(newer, None));
             views.len() - 1

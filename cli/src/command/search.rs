@@ -20,6 +20,7 @@ use serde::Serialize;
 
 use crate::exit;
 use crate::failure::{Failure, Result};
+use crate::knowledge::as_of;
 use crate::stores::Stores;
 use crate::typed::DateRange;
 use crate::view::changes::line;
@@ -66,6 +67,9 @@ pub struct SearchArgs {
     session: Option<String>,
     #[command(flatten)]
     when: DateRange,
+    /// Search the memories that were known and in force at this date
+    #[arg(long, hide_short_help = true, value_name = "DATE")]
+    as_of: Option<String>,
     /// Search all of your projects
     #[arg(long, conflicts_with = "thinking")]
     all: bool,
@@ -200,7 +204,7 @@ pub fn run(args: &SearchArgs, world: &World, out: &mut dyn Write) -> Result {
     if wanted.tier == Tier::Thinking {
         index_thinking(world, &tree)?;
     }
-    let recalled = args.search_in(&tree, &wanted, world);
+    let recalled = args.search_in(&tree, &wanted, world)?;
     let finds_nothing = recalled.hits.is_empty();
     // If the index is damaged, memories are read from their files, but passages are only in the index.
     let damage = recalled.degraded.clone().filter(|_| wanted.tier != Tier::Both);
@@ -244,7 +248,7 @@ fn in_all_projects(args: &SearchArgs, world: &World, out: &mut dyn Write) -> Res
     trees.extend(others.filter(|tree| here.as_ref().is_none_or(|it| it.project != tree.project)));
     let (mut all, mut damaged) = (Vec::new(), Vec::new());
     for tree in trees {
-        let mut recalled = args.search_in(&tree, &wanted, world);
+        let mut recalled = args.search_in(&tree, &wanted, world)?;
         damaged.extend(recalled.degraded.clone().map(|damage| (tree.root.clone(), damage)));
         if !all.is_empty() {
             recalled.hits.retain(|hit| hit.collection != Collection::User);
@@ -341,13 +345,21 @@ fn index_thinking(world: &World, tree: &Tree) -> Result {
 
 impl SearchArgs {
     /// Searches one project. With `--full`, passages are replaced by their whole turns.
-    fn search_in(&self, tree: &Tree, wanted: &Wanted, world: &World) -> Recalled {
-        let recall = world.with_second(tree, Recall::open(&world.dirs, tree, None));
-        let mut recalled = recall.search(wanted, world.now);
+    fn search_in(&self, tree: &Tree, wanted: &Wanted, world: &World) -> Result<Recalled> {
+        let mut recall = world.with_second(tree, Recall::open(&world.dirs, tree, None));
+        let at = as_of(self.as_of.as_deref(), world.now)?;
+        if let Some(at) = at {
+            let stores = Stores::at(world, tree.clone())?;
+            let trust = stores.trust(&stores.project)?;
+            let store = &stores.project;
+            let expired = store.expired(&trust, &stores.settings, &recall, tree, world.now);
+            recall = recall.as_of(at).with_documents(expired, at);
+        }
+        let mut recalled = recall.search(wanted, at.unwrap_or(world.now));
         if self.full {
             expand_to_whole_turns(&world.dirs.project(tree.project), &mut recalled.hits);
         }
-        recalled
+        Ok(recalled)
     }
 
     fn wanted(&self, now: Timestamp) -> Result<Wanted> {
@@ -361,7 +373,13 @@ impl SearchArgs {
             limit: self.limit.unwrap_or(if self.json || self.full { 0 } else { FITTING_MAX }),
             since: when.from,
             // The last moment of the day, week or month that was named.
-            until: when.to.map(|to| Timestamp(to.0 - 1)),
+            // Passages have no validity, so those after the time of `--as-of` are excluded.
+            until: when
+                .to
+                .map(|to| Timestamp(to.0 - 1))
+                .into_iter()
+                .chain(as_of(self.as_of.as_deref(), now)?)
+                .min(),
             session: self.session.clone(),
             tier: match (self.turns, self.thinking) {
                 (true, _) => Tier::Passages,

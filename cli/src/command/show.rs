@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::browse::{self, Purpose};
 use crate::failure::Result;
+use crate::knowledge::{ReadKnowledge, StateThen, as_of};
 use crate::stores::Stores;
 use crate::view::known::MemoryFacts;
 use crate::view::passage::WholeTurn;
@@ -23,6 +24,9 @@ pub struct ShowArgs {
     /// Ids of memories, or SESSION:TURN [default: choose at the terminal]
     #[arg(add = crate::complete::ids())]
     id: Vec<String>,
+    /// Also show whether each memory was in force at this date
+    #[arg(long, value_name = "DATE")]
+    as_of: Option<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -62,10 +66,18 @@ pub fn run(args: &ShowArgs, world: &World, out: &mut dyn Write) -> Result {
     let labels = stores.labels()?;
     let is_pulled = |stored: &Stored| stored.memory.status != Status::Archived && labels(stored);
     let known = MemoryFacts::open(&stores);
+    let at = as_of(args.as_of.as_deref(), world.now)?;
+    let has_facts = found.iter().any(|shown| match shown {
+        ShownDocument::Memory(stored) => !stored.memory.facts.is_empty(),
+        ShownDocument::Turn(_) => false,
+    });
+    let read = (at.is_some() || has_facts).then(|| ReadKnowledge::quietly(&stores)).transpose()?;
     if args.json {
         let views = found.iter().map(|shown| match shown {
             ShownDocument::Memory(stored) => {
-                ShownView::Memory(Box::new(known.view(stored).labelled(is_pulled(stored))))
+                let state = read.as_ref().map(|read| StateThen::of(&stored.memory, read, at));
+                let view = known.view(stored).labelled(is_pulled(stored)).then(state.as_ref());
+                ShownView::Memory(Box::new(view))
             }
             ShownDocument::Turn(turn) => ShownView::Turn(turn),
         });
@@ -76,7 +88,12 @@ pub fn run(args: &ShowArgs, world: &World, out: &mut dyn Write) -> Result {
             writeln!(out)?;
         }
         match shown {
-            ShownDocument::Memory(stored) => known.show(stored, is_pulled(stored), &stores, out)?,
+            ShownDocument::Memory(stored) => {
+                known.show(stored, is_pulled(stored), &stores, out)?;
+                if let Some(read) = &read {
+                    StateThen::of(&stored.memory, read, at).show(out)?;
+                }
+            }
             ShownDocument::Turn(turn) => turn.show(out)?,
         }
     }

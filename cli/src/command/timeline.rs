@@ -14,6 +14,7 @@ use processor::session_records::{self, OpenItem, OpenKind, open_items};
 use processor::transcript::Speaker;
 use serde::Serialize;
 
+use super::timeline_of;
 use crate::failure::Result;
 use crate::sessions::{PastSession, PastSessions, SessionFilter, on_branch};
 use crate::stores::Stores;
@@ -24,13 +25,18 @@ use crate::world::World;
 
 /// Number of days shown by default.
 const DAYS_SHOWN: usize = 7;
+/// Number of events about a name shown by default.
+const EVENTS_SHOWN: usize = 70;
 /// Number of handoffs shown by default.
 const HANDOFFS_SHOWN: usize = 3;
 
 /// Show sessions and changes to memories by day
 #[derive(Debug, Args)]
 pub struct TimelineArgs {
-    /// Maximum number of days with events [default: 7], or of sessions with --handoff [default: 3]
+    /// Name in memories: show what was learned, changed and superseded about it
+    #[arg(conflicts_with_all = ["open", "by", "handoff"])]
+    name: Option<String>,
+    /// Maximum number of days with events [default: 7], of sessions with --handoff [default: 3], or of events of NAME [default: 70]
     #[arg(long, short = 'n', value_name = "COUNT", allow_negative_numbers = true, value_parser = crate::typed::count)]
     limit: Option<usize>,
     /// List open questions, open tasks and failing commands, newest first
@@ -95,6 +101,10 @@ impl MemoryChange {
 /// Runs the command.
 pub fn run(args: &TimelineArgs, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
+    if let Some(name) = &args.name {
+        let limit = args.limit.unwrap_or(EVENTS_SHOWN);
+        return timeline_of::run(name, limit, args.json, &stores, out);
+    }
     if args.open {
         return open(args, &stores, out);
     }

@@ -7,17 +7,19 @@ use std::io::Write;
 
 use clap::Args;
 use memory_store::counts::Standing;
+use memory_store::knowledge::time::History;
 use memory_store::memory::{Memory, Status};
 use memory_store::recall::Recall;
 use memory_store::staleness::Staleness;
 use memory_store::store::{Listing, Stored};
 use memory_store::trust::LABEL;
-use memory_store::{Kind, Timestamp};
+use memory_store::{Kind, MemoryId, Timestamp};
 
 use super::MemoryView;
 use super::style::{CARE, paint};
 use crate::exit;
 use crate::failure::{Failure, Result};
+use crate::knowledge::as_of;
 use crate::setup::elsewhere;
 use crate::stores::{StoreSurvey, Stores};
 use crate::typed::DateRange;
@@ -41,6 +43,9 @@ pub struct ListFilter {
     /// Include superseded, expired and rejected memories
     #[arg(long)]
     all: bool,
+    /// Only memories that were known and in force at this date
+    #[arg(long, value_name = "DATE", conflicts_with = "all")]
+    as_of: Option<String>,
     /// Maximum number of memories
     #[arg(long, short = 'n', value_name = "COUNT", allow_negative_numbers = true, value_parser = crate::typed::count)]
     limit: Option<usize>,
@@ -64,7 +69,11 @@ impl ListFilter {
 
     /// Returns whether it asks for some memories, so that there may be others.
     fn is_search(&self) -> bool {
-        !self.kind.is_empty() || !self.tag.is_empty() || self.path.is_some() || self.when.is_given()
+        !self.kind.is_empty()
+            || !self.tag.is_empty()
+            || self.path.is_some()
+            || self.when.is_given()
+            || self.as_of.is_some()
     }
 
     /// Reads the memories that pass the filter.
@@ -75,9 +84,20 @@ impl ListFilter {
         let path = self.path.as_deref();
         let path = path.map(|path| crate::typed::project_path(stores, path)).transpose()?;
         let when = self.when.span(stores.world.now)?;
+        let at = as_of(self.as_of.as_deref(), stores.world.now)?;
+        let in_force = at.map(|at| {
+            let history = History::of(memories.iter().map(|stored| &stored.memory));
+            let was = |stored: &&Stored| history.was_in_force(&stored.memory, at);
+            memories.iter().filter(was).map(|it| it.memory.id).collect::<HashSet<MemoryId>>()
+        });
         memories.retain(|stored| {
-            when.has(view::date(&stored.memory))
-                && self.wants(stored, path.as_deref(), stores.world.now)
+            let is_current = match &in_force {
+                Some(in_force) => in_force.contains(&stored.memory.id),
+                None => self.is_current(stored, stores.world.now),
+            };
+            is_current
+                && when.has(view::date(&stored.memory))
+                && self.wants(stored, path.as_deref())
         });
         newest_first(&mut memories);
         memories.truncate(self.limit.unwrap_or(usize::MAX));
@@ -211,12 +231,16 @@ impl ListFilter {
         }
     }
 
-    /// Returns whether a memory passes the filter; `path` is relative as in memories.
-    fn wants(&self, stored: &Stored, path: Option<&str>, now: Timestamp) -> bool {
+    fn is_current(&self, stored: &Stored, now: Timestamp) -> bool {
         let memory = &stored.memory;
         let current = memory.status != Status::Archived && Standing::of(memory, now).is_current();
-        (current || self.all)
-            && (self.kind.is_empty() || self.kind.contains(&memory.kind))
+        current || self.all
+    }
+
+    /// Returns whether a memory passes the filter; `path` is relative as in memories.
+    fn wants(&self, stored: &Stored, path: Option<&str>) -> bool {
+        let memory = &stored.memory;
+        (self.kind.is_empty() || self.kind.contains(&memory.kind))
             && self.tag.iter().all(|tag| memory.tags.contains(tag))
             && path.is_none_or(|start| memory.paths.iter().any(|path| path.path.starts_with(start)))
     }

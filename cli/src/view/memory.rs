@@ -17,6 +17,7 @@ use super::clock;
 use super::printable::plain;
 use super::style::{NAME, QUIET, STRONG, paint};
 use crate::failure::Result;
+use crate::knowledge::{FactView, StateThen};
 
 /// A memory, as printed by `--json`.
 #[derive(Serialize)]
@@ -33,6 +34,12 @@ pub struct MemoryView<'a> {
     /// Evidence that it is stale, if the index was read.
     #[serde(skip_serializing_if = "Option::is_none")]
     stale: Option<String>,
+    /// Whether it was in force at the time of `--as-of`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    in_force: Option<bool>,
+    /// Facts in it that a newer fact of another memory ended.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    ended_facts: Vec<FactView>,
 }
 
 /// A memory that was removed and is not learned again, as printed by `--json`.
@@ -109,6 +116,12 @@ impl MemoryView<'_> {
         Self { stale: staleness.map(ToString::to_string), ..self }
     }
 
+    /// Adds its state at a time.
+    pub fn then(self, state: Option<&StateThen>) -> Self {
+        let Some(StateThen { in_force, ended, .. }) = state else { return self };
+        Self { in_force: *in_force, ended_facts: ended.clone(), ..self }
+    }
+
     /// Sets whether it is withheld.
     pub fn held(self, held: bool) -> Self {
         Self { held, ..self }
@@ -119,7 +132,17 @@ impl<'a> From<&'a Stored> for MemoryView<'a> {
     fn from(stored: &'a Stored) -> Self {
         let Stored { path: file, memory, .. } = stored;
         let (id, short) = (memory.id, memory.id.short());
-        Self { id, short, memory, file, held: false, from_repository: false, stale: None }
+        Self {
+            id,
+            short,
+            memory,
+            file,
+            held: false,
+            from_repository: false,
+            stale: None,
+            in_force: None,
+            ended_facts: Vec::new(),
+        }
     }
 }
 
@@ -205,7 +228,7 @@ pub fn whole(stored: &Stored, out: &mut dyn Write) -> Result {
 
 /// Formats a fact as a line, with its first and last day.
 fn statement(fact: &Fact) -> String {
-    let Fact { subject, predicate, object, from, to } = fact;
+    let Fact { subject, predicate, object, from, to, confidence: _ } = fact;
     let day = |word: &str, at: Option<Timestamp>| {
         at.map(|at| format!(", {word} {}", at.date())).unwrap_or_default()
     };

@@ -20,6 +20,7 @@ mod following;
 mod foreign_programs;
 mod guide;
 mod habits;
+mod knowledge;
 mod learned;
 mod learning;
 mod memories;

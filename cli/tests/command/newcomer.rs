@@ -90,7 +90,7 @@ fn another_machine_is_not_asked_before_the_user_agreed() {
 }
 
 /// Arguments for each command; `ID` is replaced by the id of a memory.
-const READING: [&[&str]; 46] = [
+const READING: [&[&str]; 52] = [
     &["diff"],
     &["diff", "main..feature"],
     &["check"],
@@ -108,6 +108,12 @@ const READING: [&[&str]; 46] = [
     &["resume", "bread"],
     &["status", "--stats"],
     &["timeline"],
+    &["timeline", "bread"],
+    &["graph", "ID"],
+    &["graph", "--stats"],
+    &["graph", "--bridges"],
+    &["graph", "--path", "ID", "ID"],
+    &["graph", "--merge", "a", "b", "--yes"],
     &["report"],
     &["blame", "src/bread.rs"],
     &["fixes"],

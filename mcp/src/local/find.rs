@@ -1,7 +1,6 @@
 //! Finds a memory by its id, using index and journal: of all memory files only its own is read.
 
 use memory_store::Error;
-use std::path::{Path, PathBuf};
 
 use memory_store::layout::Tree;
 use memory_store::memory::Scope;
@@ -40,7 +39,7 @@ impl Local {
                 Collection::User => (Scope::User, user()?),
                 _ => (Scope::Project, project()?),
             };
-            if let Ok(stored) = store.read_one(&in_tree(&hit.file, tree), *only) {
+            if let Ok(stored) = store.read_one(&tree.own_file(&hit.file), *only) {
                 return Ok(Some(FoundMemory { store, trust, stored, scope }));
             }
         } else if found.len() > 1 {
@@ -83,16 +82,6 @@ pub(super) fn no_such_id(id: &str) -> ToolError {
         "no memory has the id `{}`: `recall` shows the ids in brackets, such as [fix k3v9qa]",
         id.chars().take(40).collect::<String>()
     ))
-}
-
-/// Returns the path of a memory's file in this working tree: without an index of the tree, the index of the main tree
-/// contains its path.
-pub(super) fn in_tree(file: &Path, tree: &Tree) -> PathBuf {
-    match file.strip_prefix(&tree.main_root) {
-        // A worktree may lie inside the main tree.
-        Ok(below) if !file.starts_with(&tree.root) => tree.root.join(below),
-        Ok(_) | Err(_) => file.to_owned(),
-    }
 }
 
 /// A store in which nothing that is held, or from the repository, hides what is not, and what it gives.

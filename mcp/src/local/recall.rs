@@ -1,7 +1,6 @@
 //! Finds memories by words, by ids, or for the files of a task.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::time::Instant;
 
 use memory_store::file::{FILE_BYTES_MAX, MemoryFile};
@@ -14,7 +13,7 @@ use memory_store::store::{Store, read_bounded};
 use memory_store::text::excerpt;
 use memory_store::{Kind, MemoryId, Timestamp, settings_file};
 
-use super::find::{in_tree, judged};
+use super::find::judged;
 use super::given::GivenAnswer;
 use super::projects::{Other, with_others};
 use super::sessions::turn_hit;
@@ -220,25 +219,7 @@ impl Local {
         let dirs = &self.environment.dirs;
         let (settings, _) = settings_file::load(dirs, Some(tree));
         let (store, trust) = judged(Store::open(dirs, tree)?, &settings)?;
-        let redactor = store.redactor(&settings);
-        let named = recall.files(&[Collection::Memories], usize::MAX).unwrap_or_default();
-        let named = named.keys().map(|file| in_tree(Path::new(file), tree)).collect();
-        let mut memories = store.unlisted(&named);
-        memories.retain(|stored| stored.memory.is_expired(self.now()));
-        // Of several files with one id, one of this machine that is not withheld takes precedence.
-        memories
-            .sort_by_cached_key(|stored| (stored.memory.id, trust.gives_way(stored, &redactor)));
-        memories.dedup_by_key(|stored| stored.memory.id);
-        let documents = memories.iter().map(|stored| {
-            let memory = redactor.redacted(&stored.memory);
-            let file = stored.path.strip_prefix(&tree.root).unwrap_or(&stored.path);
-            let mut document = Document::memory(&memory, file, stored.stamp);
-            document.record.from_repository = trust.is_from_repository(stored);
-            trust.judge(&mut document);
-            document.read();
-            document
-        });
-        Ok(documents.collect())
+        Ok(store.expired(&trust, &settings, recall, tree, self.now()))
     }
 
     /// Returns memories by id with their whole texts; `None` if the words only resemble ids. Ids unknown in this

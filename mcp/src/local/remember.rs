@@ -17,7 +17,7 @@ use memory_store::time::DAY_MS;
 use memory_store::trust::Trust;
 use memory_store::{Kind, MemoryId, Timestamp, settings_file};
 
-use super::find::{FoundMemory, in_tree, judged};
+use super::find::{FoundMemory, judged};
 use super::recall::speaker;
 use super::{ANSWER_TOKENS_MAX, Local, relative};
 use crate::backend::{NeighbourHit, RememberRequest, RememberResponse, ToolError};
@@ -101,7 +101,7 @@ impl Local {
         let redactor = store.redactor_for_writing(settings)?;
         let scope = memory.scope;
         let saved = if recall.has_index() {
-            let same: Vec<_> = same.into_iter().map(|hit| in_tree(&hit.file, tree)).collect();
+            let same: Vec<_> = same.into_iter().map(|hit| tree.own_file(&hit.file)).collect();
             store.save_beside(memory, &same, &redactor, now)?
         } else {
             store.save(memory, &redactor, now)?

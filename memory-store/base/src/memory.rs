@@ -400,7 +400,7 @@ impl fmt::Display for Entity {
 }
 
 /// A statement with its period of validity.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fact {
     /// The subject.
     pub subject: String,
@@ -414,6 +414,9 @@ pub struct Fact {
     /// End of validity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<Timestamp>,
+    /// Its own confidence, 0 to 1; without one, that of its memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<f32>,
 }
 
 /// Kind of a link to a memory that probably cannot be true together with this one.

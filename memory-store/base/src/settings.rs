@@ -49,6 +49,9 @@ pub struct Settings {
     /// Redaction besides secrets, and exceptions from it.
     #[serde(skip_serializing_if = "RedactSettings::is_default")]
     pub redact: RedactSettings,
+    /// Names, facts and connections.
+    #[serde(skip_serializing_if = "KnowledgeSettings::is_default")]
+    pub knowledge: KnowledgeSettings,
     /// The language model for extraction besides the rules, if any.
     pub llm: Option<Llm>,
     /// The model for vectors of a second space, if any; it runs in Ollama.
@@ -93,6 +96,62 @@ pub struct RedactSettings {
 impl RedactSettings {
     fn is_default(&self) -> bool {
         *self == Self::default()
+    }
+}
+
+/// Settings of names, facts and connections between memories.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct KnowledgeSettings {
+    /// Minimum Jaro-Winkler similarity of two names with the same words to be one entity.
+    pub name_similarity: f64,
+    /// Minimum cosine of two such names.
+    pub name_cosine: f64,
+    /// Minimum similarity of two values of a fact to be the same value.
+    pub same_value: f64,
+    /// Maximum similarity of two values that certainly differ; a person is asked about those in between.
+    pub other_value: f64,
+    /// Groups of predicates with their words, besides or in place of the default groups.
+    pub predicates: BTreeMap<String, Vec<String>>,
+    /// Groups with one value at a time.
+    pub one_value: Vec<String>,
+}
+
+impl KnowledgeSettings {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Default for KnowledgeSettings {
+    fn default() -> Self {
+        let single = [
+            "default",
+            "deployed_with",
+            "format",
+            "language",
+            "licence",
+            "limit",
+            "located_in",
+            "named",
+            "owned_by",
+            "port",
+            "replaced_by",
+            "runs_on",
+            "schedule",
+            "status",
+            "stored_in",
+            "value",
+            "version",
+        ];
+        Self {
+            name_similarity: 0.85,
+            name_cosine: 0.92,
+            same_value: 0.95,
+            other_value: 0.85,
+            predicates: BTreeMap::new(),
+            one_value: single.map(str::to_owned).to_vec(),
+        }
     }
 }
 
@@ -349,6 +408,7 @@ impl Default for Settings {
             half_life_days: BTreeMap::new(),
             index: IndexSettings::default(),
             redact: RedactSettings::default(),
+            knowledge: KnowledgeSettings::default(),
             llm: None,
             embedder: None,
             names: None,

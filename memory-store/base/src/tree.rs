@@ -89,6 +89,15 @@ impl Place {
 }
 
 impl Tree {
+    /// Returns a file of an index, which may name the main working tree, as the file in this tree.
+    pub fn own_file(&self, file: &Path) -> PathBuf {
+        match file.strip_prefix(&self.main_root) {
+            // A worktree may lie inside the main tree.
+            Ok(below) if !file.starts_with(&self.root) => self.root.join(below),
+            Ok(_) | Err(_) => file.to_owned(),
+        }
+    }
+
     /// Finds the working tree that contains `cwd`: looks up `cwd` and each folder above it, up to the root of a
     /// repository; a linked worktree is found through its main tree or git directory. `None` means that no `init` or
     /// `trust` on this machine trusted it, or that another folder is at its path, so none of its files may be read.

@@ -168,6 +168,7 @@ fn fact(field: &FrontValue) -> ReadField<Fact> {
         object: field.get("object").required("a text")?,
         from: field.get("from").time()?,
         to: field.get("to").time()?,
+        confidence: field.get("confidence").share()?,
     })
 }
 

@@ -44,7 +44,7 @@ pub(super) fn keys_inside(key: &str) -> &'static [&'static str] {
         "source" => &["session", "turns", "said_by", "quote", "extractor"],
         "command" => &["line", "directory", "exit_status", "passed", "last"],
         "paths" => &["path", "seen"],
-        "facts" => &["subject", "predicate", "object", "from", "to"],
+        "facts" => &["subject", "predicate", "object", "from", "to", "confidence"],
         "relations" => &["kind", "to"],
         _ => &[],
     }

@@ -31,6 +31,8 @@ pub enum Form {
     OneOf(Vec<&'static str>),
     /// A list of texts.
     Texts,
+    /// A table of lists of texts, with any keys.
+    Lists,
     /// A list of some of these texts.
     ListOf(Vec<&'static str>),
     /// A table with some of these keys, whose values have one form.

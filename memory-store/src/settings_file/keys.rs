@@ -9,8 +9,8 @@ use toml::Value;
 use super::form::{Field, Form};
 use super::values::{
     CONTEXT_TOKENS, DAYS, EMBEDDERS, INDEX_SEARCH, MEMORIES, PAUSES, READERS, SEARCH_MS, SHARE,
-    TIMEOUT_S, TOKENS, USD_PER_DAY, embedder, half_lives, ignore_paths, kinds, llm, names, number,
-    parsed, pulled, redact, review, share,
+    TIMEOUT_S, TOKENS, USD_PER_DAY, embedder, half_lives, ignore_paths, kinds, knowledge, llm,
+    names, number, parsed, pulled, redact, review, share,
 };
 use crate::kind::Kind;
 use crate::redact::{Class, Policy};
@@ -52,7 +52,7 @@ const DUE_MINUTES: RangeInclusive<u32> = 0..=10_080;
 const RETENTION_DAYS: RangeInclusive<u32> = 0..=*DAYS.end();
 const ARCHIVE_BYTES: RangeInclusive<u64> = 1 << 20..=1 << 50;
 
-pub(super) static KEYS: [SettingKey; 20] = [
+pub(super) static KEYS: [SettingKey; 21] = [
     repository(
         "start_tokens",
         || Form::whole(TOKENS),
@@ -94,6 +94,12 @@ pub(super) static KEYS: [SettingKey; 20] = [
         || Form::map(Kind::ALL.map(Kind::name).to_vec(), Form::whole(DAYS)),
         "days after which a memory of a kind counts half in ranking, as `fix = 90`",
         half_lives,
+    ),
+    repository(
+        "knowledge",
+        || Form::Table(knowledge_fields()),
+        "when names are one thing, and which facts exclude each other: docs/knowledge.md",
+        |s, v| knowledge(v).map(|v| s.knowledge = v),
     ),
     user(
         "alpha",
@@ -198,6 +204,38 @@ fn redact_fields() -> Vec<Field> {
             "policies for personal data in files that only you read",
         ),
         Field::new("committed", policies(), "{}", "policies for personal data in committed files"),
+    ]
+}
+
+fn knowledge_fields() -> Vec<Field> {
+    let share = || Form::number(SHARE);
+    vec![
+        Field::new(
+            "name_similarity",
+            share(),
+            "0.85",
+            "least Jaro-Winkler similarity of two names with the same words to be one thing",
+        ),
+        Field::new("name_cosine", share(), "0.92", "least cosine of two such names"),
+        Field::new("same_value", share(), "0.95", "least similarity of two values that are one"),
+        Field::new(
+            "other_value",
+            share(),
+            "0.85",
+            "similarity from which `review` asks whether two values are one",
+        ),
+        Field::new(
+            "predicates",
+            Form::Lists,
+            "{}",
+            "groups of predicates by name, besides the usual ones, as `stored_in = [\"kept in\"]`",
+        ),
+        Field::new(
+            "one_value",
+            Form::Texts,
+            "[\"default\", \"deployed_with\", \"format\", \"language\", \"licence\", \"limit\", \"located_in\", \"named\", \"owned_by\", \"port\", \"replaced_by\", \"runs_on\", \"schedule\", \"status\", \"stored_in\", \"value\", \"version\"]",
+            "groups of predicates with one value at a time",
+        ),
     ]
 }
 

@@ -124,6 +124,42 @@ pub(super) fn half_lives(settings: &mut Settings, value: Value) -> Result<(), St
     Ok(())
 }
 
+/// Parses the settings of names and facts.
+pub(super) fn knowledge(value: Value) -> Result<KnowledgeSettings, String> {
+    let mut table: Table = parsed(value, "a table, as in `{ name_similarity = 0.85 }`")?;
+    let mut knowledge = KnowledgeSettings::default();
+    let shares = [
+        ("name_similarity", &mut knowledge.name_similarity),
+        ("name_cosine", &mut knowledge.name_cosine),
+        ("same_value", &mut knowledge.same_value),
+        ("other_value", &mut knowledge.other_value),
+    ];
+    for (name, place) in shares {
+        if let Some(value) = table.remove(name) {
+            let number = share(value, SHARE).map_err(|told| format!("{name}: {told}"))?;
+            // The number as it is written: single precision has other digits.
+            *place = number.to_string().parse().unwrap_or_else(|_| f64::from(number));
+        }
+    }
+    if let Some(groups) = table.remove("predicates") {
+        let groups: Table = parsed(groups, "a table of lists of words")?;
+        if groups.len() > ENTRIES_MAX {
+            return Err(format!("predicates: more than {ENTRIES_MAX} groups; it is ignored"));
+        }
+        for (group, words) in groups {
+            let words = texts(words).map_err(|told| format!("predicates: {group}: {told}"))?;
+            knowledge.predicates.insert(group, words);
+        }
+    }
+    if let Some(groups) = table.remove("one_value") {
+        knowledge.one_value = texts(groups).map_err(|told| format!("one_value: {told}"))?;
+    }
+    match table.keys().next() {
+        Some(name) => Err(format!("`{name}` is no setting of it; it is ignored")),
+        None => Ok(knowledge),
+    }
+}
+
 /// Sets the valid parts of a table, and reports the invalid ones: if one pattern is invalid, the others must still
 /// redact.
 pub(super) fn redact(settings: &mut Settings, value: Value) -> Result<(), String> {

@@ -12,14 +12,18 @@ use crate::file::MemoryFile;
 use crate::fs::disk::UnnamedFile;
 use crate::fs::file_stamp::Stamps;
 use crate::id::MemoryId;
+use crate::index::document::Document;
+use crate::layout::Tree;
 use crate::ledger::{LedgerEntry, LedgerOrigin, Lookup, Unsynced, redacted_file};
 use crate::memory::Memory;
-use crate::recall::IndexedFile;
+use crate::recall::{Collection, IndexedFile, Recall};
 use crate::redact::Redactor;
+use crate::settings::Settings;
 use crate::store::{Privacy, replace};
 use crate::stored::{self, Read, Stored};
 use crate::text::folded_title;
 use crate::time::Timestamp;
+use crate::trust::Trust;
 
 /// Maximum number of files that differ from the index and are read one by one; with more, all are read.
 const OTHERS_MAX: usize = 100;
@@ -133,6 +137,37 @@ impl Store {
             Some(stored::read(&path).ok()?.stored)
         });
         read.collect()
+    }
+
+    /// Returns the documents of memories whose validity has ended by a time, for a search in the past: an index does not
+    /// contain them. Only files that the index does not name are read.
+    pub fn expired(
+        &self,
+        trust: &Trust,
+        settings: &Settings,
+        recall: &Recall,
+        tree: &Tree,
+        now: Timestamp,
+    ) -> Vec<Document> {
+        let redactor = self.redactor(settings);
+        let named = recall.files(&[Collection::Memories], usize::MAX).unwrap_or_default();
+        let named = named.keys().map(|file| tree.own_file(Path::new(file))).collect();
+        let mut memories = self.unlisted(&named);
+        memories.retain(|stored| stored.memory.is_expired(now));
+        // Of several files with one id, one of this machine that is not withheld takes precedence.
+        memories
+            .sort_by_cached_key(|stored| (stored.memory.id, trust.gives_way(stored, &redactor)));
+        memories.dedup_by_key(|stored| stored.memory.id);
+        let documents = memories.iter().map(|stored| {
+            let memory = redactor.redacted(&stored.memory);
+            let file = stored.path.strip_prefix(&tree.root).unwrap_or(&stored.path);
+            let mut document = Document::memory(&memory, file, stored.stamp);
+            document.record.from_repository = trust.is_from_repository(stored);
+            trust.judge(&mut document);
+            document.read();
+            document
+        });
+        documents.collect()
     }
 
     fn problem(&self, path: &Path) -> Option<Error> {

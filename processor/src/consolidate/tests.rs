@@ -150,6 +150,7 @@ fn what_two_sessions_say_has_the_names_and_facts_of_both() {
         object: object.to_owned(),
         from: from.map(Timestamp),
         to: None,
+        confidence: None,
     };
     let title = "Carts are kept in Redis so that a restart loses none of them";
     let of = |session: &str, at, entities: &[&str], facts: Vec<Fact>, topic: &str| Draft {

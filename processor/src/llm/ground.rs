@@ -235,6 +235,7 @@ impl ShownText {
             object: fact.object.clone(),
             from: fact.since.filter(is_known),
             to: None,
+            confidence: None,
         });
         facts.collect()
     }

@@ -1,10 +1,11 @@
 //! The step of a sync that makes memories of the drafts of all sessions.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
-use memory_store::Memory;
 use memory_store::embed::Table;
+use memory_store::knowledge::{Knowledge, KnowledgeOptions};
 use memory_store::reviewed::Reviewed;
+use memory_store::{Memory, MemoryId};
 
 use super::context::SyncContext;
 use super::kept;
@@ -55,7 +56,38 @@ pub(super) fn consolidate(
     outcome.relations_wait = relations.missing > 0;
     let project = context.options.tree.project;
     outcome.memories = consolidate::consolidate(project, &all, &context.settings, &relations);
+    end_facts(context, &mut outcome.memories);
     outcome
+}
+
+/// Ends the facts of derived memories that a newer fact excludes, of a derived memory or of one that a person or Claude
+/// wrote. Files of people do not get the end from here: `throughline review` offers it.
+fn end_facts(context: &SyncContext<'_>, memories: &mut [Memory]) {
+    if memories.iter().all(|memory| memory.facts.is_empty()) {
+        return;
+    }
+    let Some(store) = kept::store(context) else { return };
+    let written = kept::memories(&store, context);
+    let table = Table::installed(context.dirs());
+    let reviewed = Reviewed::read(&context.home);
+    let options = KnowledgeOptions {
+        settings: &context.settings.knowledge,
+        confirmed: &store.names().0,
+        embed: &|text| table.as_ref()?.embed(text).ok().flatten(),
+        hold_both: &|one, other| reviewed.hold_both(one, other),
+    };
+    let all: Vec<&Memory> = memories.iter().chain(&written).collect();
+    let statements = Knowledge::of(&all, &options).book.statements;
+    let places: HashMap<MemoryId, usize> =
+        memories.iter().enumerate().map(|(at, memory)| (memory.id, at)).collect();
+    for statement in statements {
+        let (Some((end, _)), Some(&at)) = (statement.closed, places.get(&statement.memory)) else {
+            continue;
+        };
+        if let Some(fact) = memories[at].facts.get_mut(statement.place) {
+            fact.to.get_or_insert(end);
+        }
+    }
 }
 
 /// Returns the work of sessions, in the order of their time. A session that a model has not read to its end is left

@@ -12,11 +12,21 @@ const KEPT: &str = "kept";
 
 /// Returns the notes of a project, the text of each without secrets. Those of one day are in one question.
 pub(super) fn notes(context: &SyncContext<'_>) -> Vec<Draft> {
+    let Some(store) = store(context) else { return Vec::new() };
+    memories(&store, context).into_iter().map(note).collect()
+}
+
+/// Opens the store of the main working tree.
+pub(super) fn store(context: &SyncContext<'_>) -> Option<Store> {
     let main = context.trees.first().unwrap_or(context.options.tree);
-    let Ok(store) = Store::open(context.options.dirs, main) else { return Vec::new() };
+    Store::open(context.options.dirs, main).ok()
+}
+
+/// Returns the memories that people and Claude wrote, without secrets.
+pub(super) fn memories(store: &Store, context: &SyncContext<'_>) -> Vec<Memory> {
     let redactor = store.redactor(&context.settings);
     let written = store.files().into_iter().map(|stored| stored.memory).filter(is_written);
-    written.map(|memory| note(redactor.redacted(&memory))).collect()
+    written.map(|memory| redactor.redacted(&memory)).collect()
 }
 
 /// Returns the id of a note's memory; `None` for a draft of a session.

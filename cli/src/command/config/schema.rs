@@ -46,6 +46,10 @@ fn schema(form: &Form) -> Map<String, Value> {
         Form::Variable => json!({ "type": "string", "pattern": "^([A-Z_][A-Z0-9_]*)?$" }),
         Form::OneOf(texts) => json!({ "enum": texts }),
         Form::Texts => json!({ "type": "array", "items": { "type": "string" } }),
+        Form::Lists => {
+            let list = json!({ "type": "array", "items": { "type": "string" } });
+            json!({ "type": "object", "additionalProperties": list })
+        }
         Form::ListOf(texts) => json!({ "type": "array", "items": { "enum": texts } }),
         Form::Map { keys, value } => {
             let value = schema(value);

@@ -9,7 +9,8 @@ use memory_store::reviewed::Reviewed;
 use memory_store::store::Stored;
 use memory_store::{MemoryId, Timestamp};
 
-use super::learned;
+pub use super::facts::FactConflict;
+use super::{facts, learned};
 use crate::failure::{Failure, Result};
 use crate::neighbours;
 use crate::stores::Stores;
@@ -26,6 +27,10 @@ pub struct UndecidedPair {
     pub older: Stored,
     /// Relation of the newer one to the older one.
     pub verdict: Verdict,
+    /// Facts of the newer one, each with the fact of the older one that it excludes.
+    pub facts: Vec<FactConflict>,
+    /// Whether only facts of them exclude each other, and not what they state.
+    pub is_about_facts: bool,
 }
 
 /// Decision about a pair.
@@ -58,9 +63,30 @@ pub fn pairs_among(
     let pairs = undecided(memories.values().map(|stored| &stored.memory), &reviewed, now);
     let pair = |id: MemoryId| memories.get(&id).map(|&stored| stored.clone());
     let pairs = pairs.into_iter().filter_map(|it| {
-        Some(UndecidedPair { newer: pair(it.newer)?, older: pair(it.older)?, verdict: it.verdict })
+        let (newer, older) = (pair(it.newer)?, pair(it.older)?);
+        let (facts, is_about_facts) = (Vec::new(), false);
+        Some(UndecidedPair { newer, older, verdict: it.verdict, facts, is_about_facts })
     });
-    pairs.collect()
+    let mut pairs: Vec<UndecidedPair> = pairs.collect();
+    for (newer, older, conflict) in facts::conflicts(&memories, stores) {
+        let ids = [newer, older];
+        let found = pairs.iter_mut().find(|pair| {
+            let (newer, older) = (pair.newer.memory.id, pair.older.memory.id);
+            ids.contains(&newer) && ids.contains(&older)
+        });
+        match (found, pair(newer), pair(older)) {
+            (Some(found), _, _) => found.facts.push(conflict),
+            (None, Some(newer), Some(older)) => pairs.push(UndecidedPair {
+                newer,
+                older,
+                verdict: Verdict::NewerValue,
+                facts: vec![conflict],
+                is_about_facts: true,
+            }),
+            (None, _, _) => {}
+        }
+    }
+    pairs
 }
 
 /// Settles all pairs with this memory: either only it is valid, or both are.
@@ -94,7 +120,7 @@ pub fn settle(
     settled: PairVerdict,
     out: &mut dyn Write,
 ) -> Result {
-    let UndecidedPair { newer, older, verdict: _ } = pair;
+    let UndecidedPair { newer, older, .. } = pair;
     let (winner, loser) = match settled {
         PairVerdict::Newer => (newer, older),
         PairVerdict::Older => (older, newer),
@@ -108,6 +134,10 @@ pub fn settle(
             return Ok(());
         }
     };
+    let has_more = !pair.facts.is_empty() && !facts::end(stores, pair, settled, out)?;
+    if pair.is_about_facts && has_more {
+        return Ok(());
+    }
     let drafts = stores.project.drafts()?.memories;
     let waits = drafts.iter().any(|draft| draft.memory.id == loser.memory.id);
     learned::supersede(stores, loser, waits, winner.memory.id, out)
@@ -120,20 +150,28 @@ pub fn list(pairs: &[UndecidedPair], out: &mut dyn Write) -> Result {
     }
     let differ = "that may contradict each other; sessions are given the newer one, labelled";
     let repeat = "of which one repeats the other";
-    for (what, repeats) in [(differ, false), (repeat, true)] {
-        let is_it = |pair: &&UndecidedPair| pair.verdict.repeats() == repeats;
-        let pairs: Vec<&UndecidedPair> = pairs.iter().filter(is_it).collect();
+    let facts = "with facts of which only one may be true";
+    for (what, is_it) in [
+        (
+            differ,
+            (|pair| pair.verdict.differs() && !pair.is_about_facts) as fn(&UndecidedPair) -> bool,
+        ),
+        (facts, |pair| pair.is_about_facts),
+        (repeat, |pair| pair.verdict.repeats()),
+    ] {
+        let pairs: Vec<&UndecidedPair> = pairs.iter().filter(|pair| is_it(pair)).collect();
         if pairs.is_empty() {
             continue;
         }
         writeln!(out, "{} {what}:\n", count(pairs.len()))?;
-        for UndecidedPair { newer, older, verdict } in pairs.iter().take(LISTED_MAX) {
+        for UndecidedPair { newer, older, verdict, facts, .. } in pairs.iter().take(LISTED_MAX) {
             view::line(&newer.memory, out)?;
             view::marked_line(
                 &older.memory,
                 &format!(" [the newer one {} this]", verdict.words()),
                 out,
             )?;
+            facts.iter().try_for_each(|conflict| conflict.print(out))?;
         }
         if pairs.len() > LISTED_MAX {
             writeln!(out, "... and {} more", pairs.len() - LISTED_MAX)?;

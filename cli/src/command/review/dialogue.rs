@@ -214,6 +214,7 @@ impl Dialogue<'_> {
                     writeln!(out, "\n{}", paint(QUIET, side))?;
                     view::whole(stored, out)?;
                 }
+                pair.facts.iter().try_for_each(|conflict| conflict.print(out))?;
             }
             ReviewQuestion::Learned(item) => self.show_learned(&place, item, out)?,
         }

@@ -160,7 +160,7 @@ mod tests {
         }
         memory.paths.push(PathRef { path: text(), seen: None });
         let [subject, predicate, object] = [text(), text(), text()];
-        memory.facts.push(Fact { subject, predicate, object, from: None, to: None });
+        memory.facts.push(Fact { subject, predicate, object, ..Fact::default() });
         memory.command = Some(CommandRecord {
             line: text(),
             directory: text(),

@@ -1,0 +1,129 @@
+//! Facts of two memories that exclude each other. A newer fact ends an older one at once wherever facts are read; a file
+//! of a person gets the end only by a decision here.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use memory_store::knowledge::facts::{Conflict, Statement};
+use memory_store::memory::Memory;
+use memory_store::store::{By, Stored};
+use memory_store::{MemoryId, Timestamp};
+
+use super::contradictions::{PairVerdict, UndecidedPair};
+use crate::failure::Result;
+use crate::knowledge;
+use crate::stores::Stores;
+use crate::view::plain;
+use crate::view::style::{CARE, NAME, paint};
+
+/// Two facts that exclude each other.
+#[derive(Clone, Debug)]
+pub struct FactConflict {
+    newer: SideOfConflict,
+    older: SideOfConflict,
+    /// Whether the newer one ends the older one until a person decides otherwise.
+    closes: bool,
+}
+
+#[derive(Clone, Debug)]
+struct SideOfConflict {
+    /// Index in the facts of its memory.
+    place: usize,
+    text: String,
+    from: Timestamp,
+}
+
+impl FactConflict {
+    /// Prints both facts in a line.
+    pub fn print(&self, out: &mut dyn Write) -> Result {
+        let word = if self.closes { "ends" } else { "or" };
+        let (newer, older) = (plain(&self.newer.text), plain(&self.older.text));
+        let days = [self.newer.from.date(), self.older.from.date()];
+        let told = format!("{newer} (since {}) {word} {older} (since {})", days[0], days[1]);
+        writeln!(out, "        {}", paint(CARE, told))?;
+        Ok(())
+    }
+}
+
+/// Returns the facts of two memories that need a decision: those of which a person has to say which is true, and those
+/// whose end is not in the file of a person yet.
+pub(super) fn conflicts(
+    memories: &BTreeMap<MemoryId, &Stored>,
+    stores: &Stores,
+) -> Vec<(MemoryId, MemoryId, FactConflict)> {
+    let all: Vec<&Memory> = memories.values().map(|stored| &stored.memory).collect();
+    if all.iter().filter(|memory| !memory.facts.is_empty()).count() < 2 {
+        return Vec::new();
+    }
+    let knowledge = knowledge::of_memories(&all, stores);
+    let book = &knowledge.book;
+    let side = |statement: &Statement| {
+        let subject = &knowledge.entities.all()[statement.subject].name;
+        let not = if statement.predicate.is_negated { "not " } else { "" };
+        let predicate = statement.predicate.group.replace('_', " ");
+        let text = format!("{subject} {not}{predicate}: {}", statement.value());
+        SideOfConflict { place: statement.place, text, from: statement.from }
+    };
+    let pairs = book.pairs.iter().filter_map(|pair| {
+        let (newer, older) = (&book.statements[pair.newer], &book.statements[pair.older]);
+        let is_open = match pair.conflict {
+            Conflict::Repeats => false,
+            Conflict::Asks => true,
+            // A sync writes the end into files of the program.
+            Conflict::Closes => {
+                let stored = memories.get(&older.memory)?;
+                let is_persons = stores.store_of(stored).is_persons(stored).unwrap_or(true);
+                older.to.is_none() && is_persons
+            }
+        };
+        let closes = pair.conflict == Conflict::Closes;
+        let conflict = FactConflict { newer: side(newer), older: side(older), closes };
+        is_open.then_some((newer.memory, older.memory, conflict))
+    });
+    pairs.collect()
+}
+
+/// Writes the end of the facts that are not true, as a person decided. Returns whether the memory states nothing else,
+/// so that the other one supersedes it.
+pub(super) fn end(
+    stores: &Stores,
+    pair: &UndecidedPair,
+    settled: PairVerdict,
+    out: &mut dyn Write,
+) -> Result<bool> {
+    let loser = match settled {
+        PairVerdict::Newer => &pair.older,
+        PairVerdict::Older => &pair.newer,
+        PairVerdict::Both => return Ok(false),
+    };
+    let ends: Vec<(usize, Timestamp)> = pair
+        .facts
+        .iter()
+        .map(|conflict| match settled {
+            PairVerdict::Newer => {
+                (conflict.older.place, conflict.newer.from.max(conflict.older.from))
+            }
+            // It was never true.
+            PairVerdict::Older | PairVerdict::Both => (conflict.newer.place, conflict.newer.from),
+        })
+        .collect();
+    let store = stores.store_of(loser);
+    let redactor = stores.redactor_for_writing(store)?;
+    let change = |memory: &mut Memory| {
+        for (place, at) in &ends {
+            if let Some(fact) = memory.facts.get_mut(*place) {
+                fact.to = Some(*at);
+            }
+        }
+    };
+    let id = loser.memory.id;
+    let saved = store.edit_at(&loser.path, id, By::Person, &redactor, change)?.stored;
+    stores.note_saved(store, &saved, &redactor)?;
+    for (place, at) in &ends {
+        if let Some(fact) = saved.memory.facts.get(*place) {
+            let text = plain(&format!("{} {} {}", fact.subject, fact.predicate, fact.object));
+            writeln!(out, "Ended on {}: {text}, in {}", at.date(), paint(NAME, id.short()))?;
+        }
+    }
+    Ok(saved.memory.facts.iter().all(|fact| fact.to.is_some()))
+}

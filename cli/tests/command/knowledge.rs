@@ -1,0 +1,263 @@
+//! Names, facts and connections on the command line: `graph`, `timeline NAME`, `--fact`, `--as-of`, and facts in
+//! `review`.
+
+use serde_json::{Value, json};
+
+use super::common::Machine;
+
+fn ready() -> Machine {
+    let machine = Machine::new();
+    machine.ok(&["init", "--yes", "--no-register"]);
+    machine
+}
+
+/// Writes a memory file as a person does.
+fn write(machine: &Machine, number: u8, created: &str, title: &str, front: &str) {
+    let id = format!("01K9ZZZZZZZZZZZZZZZZZZZZ{number:02}");
+    let text = format!(
+        "---\nid: {id}\nkind: fact\ncreated: {created}\n{front}---\n\n# {title}\n\nText.\n"
+    );
+    machine.write(&format!("home/work/.throughline/memories/note-{number}.md"), &text);
+}
+
+fn short(number: u8) -> String {
+    format!("zzzz{number:02}")
+}
+
+const REDIS: &str = "entities: [\"Redis (service)\", cart]\ntopic: shop/cart\nfacts:\n  - subject: cart\n    predicate: is stored in\n    object: Redis\n";
+const VALKEY: &str = "entities: [Valkey (service)]\ntopic: shop/mail\nfacts:\n  - subject: the cart\n    predicate: kept in\n    object: Valkey\n";
+
+fn with_carts() -> Machine {
+    let machine = ready();
+    write(&machine, 1, "2026-03-01T09:00:00Z", "Carts lie in Redis", REDIS);
+    write(&machine, 2, "2026-06-01T09:00:00Z", "Carts moved to Valkey", VALKEY);
+    machine
+}
+
+fn stored_in(machine: &Machine, more: &[&str]) -> Vec<String> {
+    let shown = machine.json(&[&["graph", "cart", "--json"], more].concat());
+    let facts = shown["facts"].as_array().unwrap();
+    facts.iter().map(|fact| fact["object"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_graph_shows_what_holds_now_and_what_held_then() {
+    let machine = with_carts();
+    assert_eq!(stored_in(&machine, &[]), ["Valkey"]);
+    assert_eq!(stored_in(&machine, &["--as-of", "2026-04-01"]), ["Redis"]);
+    let said = machine.ok(&["graph", "Cart"]);
+    assert!(
+        said.starts_with("cart") && said.contains("stored in: Valkey (since 2026-06-01"),
+        "{said}"
+    );
+    assert!(said.contains("Carts moved to Valkey"), "{said}");
+    let early = machine.run(&["graph", "cart", "--as-of", "2026-01-01"]);
+    assert_eq!(early.code, 3, "{}", early.stdout);
+    assert!(early.stderr.contains("nothing was known about `cart` then"), "{}", early.stderr);
+    let unknown = machine.run(&["graph", "the carts database"]);
+    assert_eq!(unknown.code, 3);
+    assert!(unknown.stderr.contains("Names like it: cart"), "{}", unknown.stderr);
+    let dot = machine.ok(&["graph", "cart", "--depth", "2", "--dot"]);
+    assert!(
+        dot.starts_with("digraph knowledge {") && dot.contains("[label=\"stored in\"]"),
+        "{dot}"
+    );
+    assert_eq!(machine.run(&["graph", "--path", "Redis", "shop"]).code, 3);
+}
+
+#[test]
+fn older_and_other_states_are_asked_for_alike() {
+    let machine = with_carts();
+    let titles = |args: &[&str]| -> Vec<String> {
+        let listed = machine.json(args);
+        let listed = listed
+            .as_array()
+            .cloned()
+            .unwrap_or_else(|| listed["hits"].as_array().unwrap().clone());
+        listed.iter().map(|it| it["title"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(titles(&["list", "--as-of", "2026-04-01", "--json"]), ["Carts lie in Redis"]);
+    assert_eq!(titles(&["list", "--json"]).len(), 2);
+    machine.ok(&["sync"]);
+    let then = titles(&["search", "carts", "--as-of", "2026-04-01", "--json"]);
+    assert_eq!(then, ["Carts lie in Redis"]);
+    assert_eq!(titles(&["search", "carts", "--json"]).len(), 2);
+    let shown = machine.json(&["show", &short(1), &short(2), "--as-of", "2026-04-01", "--json"]);
+    assert_eq!((&shown[0]["in_force"], &shown[1]["in_force"]), (&json!(true), &json!(false)));
+    let said = machine.ok(&["show", &short(1)]);
+    assert!(said.contains("until 2026-06-01: cart stored in: Redis"), "{said}");
+    assert_eq!(machine.run(&["list", "--as-of", "whenever"]).code, 2);
+}
+
+#[test]
+fn a_timeline_of_a_name_has_what_began_and_ended() {
+    let machine = with_carts();
+    let events = machine.json(&["timeline", "cart", "--json"]);
+    let events: Vec<(&str, &str)> = events
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| (it["what"].as_str().unwrap(), it["text"].as_str().unwrap()))
+        .collect();
+    assert_eq!(
+        events,
+        [
+            ("learned", "Carts lie in Redis"),
+            ("began", "cart stored in: Redis"),
+            ("learned", "Carts moved to Valkey"),
+            ("began", "cart stored in: Valkey"),
+            ("ended", "cart stored in: Redis"),
+        ]
+    );
+    let said = machine.ok(&["timeline", "cart", "-n", "1"]);
+    assert!(said.contains("until     zzzz01  cart stored in: Redis (by zzzz02)"), "{said}");
+    assert_eq!(machine.run(&["timeline", "nothing of it"]).code, 3);
+}
+
+#[test]
+fn facts_are_written_checked_dated_and_removed() {
+    let machine = with_carts();
+    let fact = "cart | storage | Postgres | 2026-09-01..";
+    let check = machine.json(&["add", "Carts in Postgres", "--fact", fact, "--dry-run", "--json"]);
+    assert_eq!(check["facts"][0]["relation"], "closes", "{check:#}");
+    assert_eq!(machine.json(&["list", "--json"]).as_array().unwrap().len(), 2, "nothing is saved");
+    let said = machine.ok(&["add", "Carts in Postgres", "--fact", fact]);
+    assert!(said.contains("It ends \"cart stored in: Valkey\" of zzzz02 on 2026-09-01."), "{said}");
+    assert_eq!(stored_in(&machine, &[]), ["Postgres"]);
+    let args = ["add", "The cart uses Postgres", "--fact", "cart | kept in | Postgres"];
+    let id = machine.json(&[&args[..], &["--json"]].concat())["short"].as_str().unwrap().to_owned();
+    let again = machine.ok(&args);
+    assert!(again.contains("states it already"), "{again}");
+    machine.ok(&["edit", &id, "--fact", "Cart | kept in | postgres | ..2026-10-01"]);
+    let shown = machine.json(&["show", &id, "--json"]);
+    assert_eq!(shown[0]["facts"][0]["to"], "2026-10-01T00:00:00Z", "{shown:#}");
+    machine.ok(&["edit", &id, "--unfact", "cart | kept in | Postgres"]);
+    assert_eq!(machine.json(&["show", &id, "--json"])[0].get("facts"), None);
+    assert_eq!(machine.run(&["edit", &id, "--unfact", "cart | kept in | Postgres"]).code, 3);
+    assert_eq!(machine.run(&["add", "X", "--fact", "cart | kept in"]).code, 2);
+}
+
+#[test]
+fn a_file_of_a_person_gets_the_end_of_a_fact_by_a_decision_only() {
+    let machine = with_carts();
+    let file = "home/work/.throughline/memories/note-1.md";
+    let before = machine.read(file);
+    machine.ok(&["sync"]);
+    let said = machine.ok(&["review"]);
+    let told =
+        "cart stored in: Valkey (since 2026-06-01) ends cart stored in: Redis (since 2026-03-01)";
+    assert!(said.contains(told), "{said}");
+    assert_eq!(machine.read(file), before);
+    // A person's other decision: both are true.
+    machine.keep();
+    machine.ok(&["review", "--both", &short(2)]);
+    assert_eq!(stored_in(&machine, &[]), ["Redis", "Valkey"]);
+    assert_eq!(machine.read(file), before);
+    machine.restore();
+    let said = machine.ok(&["review", "--prefer", &short(2)]);
+    assert!(said.contains("Ended on 2026-06-01: cart is stored in Redis, in zzzz01"), "{said}");
+    let shown = machine.json(&["show", &short(1), "--json"]);
+    assert_eq!(shown[0]["facts"][0]["to"], "2026-06-01T09:00:00Z");
+    let newer = machine.json(&["show", &short(2), "--json"]);
+    assert_eq!(shown[0]["superseded_by"], newer[0]["id"], "it states nothing else");
+    assert!(!machine.ok(&["review"]).contains("stored in"));
+}
+
+#[test]
+fn a_question_is_settled_either_way() {
+    let machine = ready();
+    let limit = |value: &str| {
+        format!(
+            "facts:\n  - {{subject: queue, predicate: limit, object: {value}}}\n  - {{subject: queue, predicate: uses, object: AMQP}}\n"
+        )
+    };
+    write(&machine, 1, "2026-03-01", "The first limit", &limit("three retries"));
+    write(&machine, 2, "2026-06-01", "A later limit", &limit("three tries"));
+    let said = machine.ok(&["review"]);
+    assert!(
+        said.contains("three tries (since 2026-06-01) or queue limit: three retries"),
+        "{said}"
+    );
+    machine.ok(&["review", "--prefer", &short(1)]);
+    let shown = machine.json(&["show", &short(2), "--json"]);
+    assert_eq!(shown[0]["facts"][0]["to"], "2026-06-01T00:00:00Z", "it was never true");
+    assert_eq!(shown[0].get("superseded_by"), None, "it states something else as well");
+    assert!(!machine.ok(&["review"]).contains("three tries"));
+}
+
+#[test]
+fn names_are_joined_separated_and_renamed_by_the_person() {
+    let machine = with_carts();
+    let file = "home/work/.throughline/entities.toml";
+    let would = machine.ok(&["graph", "--merge", "Valkey", "Redis", "--dry-run"]);
+    assert!(would.contains("Would make `Valkey` another name of `Redis`"), "{would}");
+    assert!(!machine.path(file).exists());
+    assert_eq!(machine.run(&["graph", "--merge", "Valkey", "Redis"]).code, 11, "it asks");
+    assert_eq!(machine.run_by_claude(&["graph", "--merge", "Valkey", "Redis", "--yes"]).code, 11);
+    let done = machine.ok(&["graph", "--merge", "Valkey", "Redis", "--yes"]);
+    assert!(done.contains("`throughline graph --split Valkey Redis` undoes it."), "{done}");
+    assert!(machine.read(file).ends_with("\n\"Valkey\" = \"Redis\"\n"), "{}", machine.read(file));
+    let shown = machine.json(&["graph", "valkey", "--json"]);
+    assert_eq!(shown["name"]["id"], "Redis");
+    assert_eq!(shown["aliases"], json!([{"name": "Valkey", "joined_by": "person"}]));
+    assert_eq!(stored_in(&machine, &[]), ["Redis", "Redis"], "both state the same now");
+    machine.ok(&["graph", "--split", "Valkey", "Redis", "--yes"]);
+    assert_eq!(stored_in(&machine, &[]), ["Valkey"]);
+    machine.ok(&["graph", "--rename", "cart", "Shopping cart", "--yes"]);
+    assert!(machine.ok(&["graph", "cart"]).starts_with("Shopping cart"));
+    machine.write(file, "\"a\" = \n\"cart\" = \"Shopping cart\"\n");
+    let said = machine.run(&["graph", "shopping cart"]);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    assert!(said.stderr.contains("entities.toml:1:1: expected one entry"), "{}", said.stderr);
+    let refused = machine.run(&["graph", "--merge", "Valkey", "Redis", "--yes"]);
+    assert!(
+        refused.code != 0 && refused.stderr.contains("entities.toml:1:1"),
+        "{}",
+        refused.stderr
+    );
+    assert_eq!(machine.run(&["graph", "--merge", "Valkey", "no such", "--yes"]).code, 3);
+}
+
+#[test]
+fn names_of_others_wait_like_their_memories() {
+    let machine = with_carts();
+    let file = "home/work/.throughline/entities.toml";
+    machine.write(file, "\"Valkey\" = \"Redis\"\n");
+    let name =
+        |machine: &Machine| machine.json(&["graph", "Valkey", "--json"])["name"]["id"].clone();
+    assert_eq!(name(&machine), "Redis");
+    machine.ok(&["trust", "--yes"]);
+    machine.ok(&["config", "set", "pulled", "reviewed"]);
+    let said = machine.run(&["graph", "Valkey", "--json"]);
+    assert!(said.stderr.contains("not released; they are not used"), "{}", said.stderr);
+    assert_eq!(name(&machine), "Valkey");
+    assert!(machine.run(&["graph", "--merge", "cart", "Redis", "--yes"]).code != 0);
+    machine.ok(&["graph", "--release-names"]);
+    assert_eq!(name(&machine), "Redis");
+    machine.write(file, "\"Valkey\" = \"cart\"\n");
+    assert_eq!(name(&machine), "Valkey", "another text waits again");
+    // A folder that nobody vouched for is not read at all.
+    machine.ok(&["trust", "--revoke"]);
+    assert_eq!(machine.run(&["graph", "Valkey"]).code, 4);
+}
+
+#[test]
+fn numbers_and_connections_of_topics_are_printed() {
+    let machine = with_carts();
+    write(&machine, 3, "2020-01-01", "An old note", "entities: [redis]\ntopic: shop/search\n");
+    write(&machine, 4, "2026-09-01", "Loose", "");
+    let stats = machine.json(&["graph", "--stats", "--json"]);
+    assert_eq!(stats["facts"]["in_force"], 1, "{stats:#}");
+    assert_eq!((&stats["facts"]["closed"], &stats["unconnected"]), (&json!(1), &json!(1)));
+    assert_eq!(stats["staleness"], json!({"aging": 1, "fresh": 2, "stale": 1}));
+    assert_eq!(stats["entities"], json!({"service": 2, "untyped": 1}));
+    let bridges = machine.json(&["graph", "--bridges", "--json"]);
+    let topics: Vec<&Value> = bridges.as_array().unwrap().iter().map(|it| &it["topics"]).collect();
+    assert_eq!(topics, [&json!(["shop/cart", "shop/mail"]), &json!(["shop/cart", "shop/search"])]);
+    let said = machine.ok(&["graph", "--bridges"]);
+    assert!(said.contains("shop/cart - shop/search  Redis, their only connection"), "{said}");
+    let path = machine.ok(&["graph", "--path", "Redis", "Valkey"]);
+    assert!(path.starts_with("Redis (service)") && path.contains("Valkey (service)"), "{path}");
+    let none = machine.run(&["graph", "--path", "Redis", &short(4)]);
+    assert_eq!((none.code, none.stdout.as_str()), (1, "Nothing connects them.\n"));
+}

@@ -1,0 +1,58 @@
+//! Memories as of a time: which were written and in force then.
+
+use std::collections::HashMap;
+
+use crate::id::MemoryId;
+use crate::memory::{Memory, Status};
+use crate::time::Timestamp;
+
+/// Maximum length of a chain of successors that is followed.
+const STEPS_MAX: usize = crate::succession::STEPS_MAX;
+
+/// Memories by their id, to follow their successors.
+pub struct History<'m> {
+    by_id: HashMap<MemoryId, &'m Memory>,
+}
+
+impl<'m> History<'m> {
+    /// Returns the history of some memories.
+    pub fn of(memories: impl IntoIterator<Item = &'m Memory>) -> Self {
+        Self { by_id: memories.into_iter().map(|memory| (memory.id, memory)).collect() }
+    }
+
+    /// Returns the time from which a memory is superseded, with its successor; `None` if it is not. A successor that is
+    /// missing counts from the creation of the memory, because its time is unknown.
+    pub fn superseded(&self, memory: &Memory) -> Option<(Timestamp, MemoryId)> {
+        let newer = memory.superseded_by?;
+        let at = self.by_id.get(&newer).map_or(memory.created, |newer| newer.when());
+        Some((at.max(memory.when()), newer))
+    }
+
+    /// Returns whether a memory was written by a time, and in force then: neither expired, nor superseded by a memory of
+    /// an earlier time that had not expired itself.
+    pub fn was_in_force(&self, memory: &Memory, at: Timestamp) -> bool {
+        if matches!(memory.status, Status::Rejected | Status::Archived) || !is_written(memory, at) {
+            return false;
+        }
+        if memory.is_expired(at) || memory.valid_from.is_some_and(|from| from > at) {
+            return false;
+        }
+        let mut older = memory;
+        for _ in 0..STEPS_MAX {
+            let Some((since, newer)) = self.superseded(older) else { return true };
+            if since > at {
+                return true;
+            }
+            match self.by_id.get(&newer) {
+                Some(newer) if newer.is_expired(at) => older = newer,
+                Some(_) | None => return false,
+            }
+        }
+        false
+    }
+}
+
+/// Returns whether a memory was known at a time.
+pub fn is_written(memory: &Memory, at: Timestamp) -> bool {
+    memory.occurred.unwrap_or(memory.created) <= at
+}
