@@ -15,6 +15,7 @@ mod gold;
 mod home;
 mod lines;
 mod machine;
+mod names;
 mod pairs;
 mod passages;
 mod project;
@@ -44,6 +45,7 @@ enum Measured {
     Project(project::Project),
     Retrieval(retrieval::Retrieval),
     Pairs(pairs::Pairs),
+    Names(names::NamePairs),
     Relations(relations::RelationPairs),
     Terms(terms::Terms),
 }
@@ -64,6 +66,7 @@ fn run(args: Args) -> Result<()> {
         Measured::Project(args) => project::run(args, &machine),
         Measured::Retrieval(args) => retrieval::run(args, &machine),
         Measured::Pairs(args) => pairs::run(args),
+        Measured::Names(args) => names::run(args),
         Measured::Relations(args) => relations::run(args, &machine),
         Measured::Terms(args) => terms::run(args, &machine),
     }
