@@ -35,4 +35,4 @@ pub use search::judged::Judged;
 pub use search::listed::IndexedFile;
 pub use search::reader::Recall;
 pub use search::request::{Search, Tier};
-pub use search::sources::Collection;
+pub use search::sources::{Asker, Collection};

@@ -56,6 +56,8 @@ pub(crate) enum Filter {
     Kind(Kind),
     /// One of its tags.
     Tag(String),
+    /// Its topic, or the area of it.
+    Topic(String),
     /// File that it is about.
     Path(String),
     /// Source session, by the start or end of its id.
@@ -121,6 +123,16 @@ impl Node {
         }
     }
 
+    /// Returns whether it contains topics only.
+    pub(crate) fn is_of_topics(&self) -> bool {
+        match self {
+            Self::Filter(filter) => matches!(filter, Filter::Topic(_)),
+            Self::Word(_) | Self::Phrase(_) => false,
+            Self::Not(node) => node.is_of_topics(),
+            Self::All(nodes) | Self::Any(nodes) => nodes.iter().all(Self::is_of_topics),
+        }
+    }
+
     /// Returns whether it contains filters only, and no words.
     pub(crate) fn is_filter(&self) -> bool {
         match self {
@@ -128,6 +140,18 @@ impl Node {
             Self::Filter(_) => true,
             Self::Not(node) => node.is_filter(),
             Self::All(nodes) | Self::Any(nodes) => nodes.iter().all(Self::is_filter),
+        }
+    }
+
+    /// Calls `each` with every topic in it.
+    pub(crate) fn each_topic<'a>(&'a self, each: &mut dyn FnMut(&'a str)) {
+        match self {
+            Self::Filter(Filter::Topic(topic)) => each(topic),
+            Self::Word(_) | Self::Phrase(_) | Self::Filter(_) => {}
+            Self::Not(node) => node.each_topic(each),
+            Self::All(nodes) | Self::Any(nodes) => {
+                nodes.iter().for_each(|node| node.each_topic(each));
+            }
         }
     }
 
@@ -297,6 +321,7 @@ fn filter(key: &str, value: &str, now: Timestamp) -> Result<Option<Filter>, Stri
             format!("`{value}` is no kind; there are: {}", Kind::ALL.map(Kind::name).join(", "))
         })?),
         "tag" => Filter::Tag(owned()),
+        "topic" => Filter::Topic(owned()),
         "path" | "file" => Filter::Path(owned()),
         "session" => Filter::Session(owned()),
         "since" => time(&|span| Span { from: span.from, to: None }, Some(false))?,
@@ -309,8 +334,8 @@ fn filter(key: &str, value: &str, now: Timestamp) -> Result<Option<Filter>, Stri
 }
 
 /// The names of filters.
-pub(crate) const FILTERS: [&str; 10] =
-    ["kind", "tag", "path", "file", "session", "since", "after", "before", "until", "on"];
+pub(crate) const FILTERS: [&str; 11] =
+    ["kind", "tag", "topic", "path", "file", "session", "since", "after", "before", "until", "on"];
 
 /// Minimum length of a name with one wrong letter: shorter ones have too many neighbours.
 const NEAR_LETTERS_MIN: usize = 3;
@@ -401,6 +426,7 @@ fn alternatives(a: &Filter, b: &Filter) -> bool {
         (a, b),
         (Filter::Kind(_), Filter::Kind(_))
             | (Filter::Tag(_), Filter::Tag(_))
+            | (Filter::Topic(_), Filter::Topic(_))
             | (Filter::Path(_), Filter::Path(_))
             | (Filter::Session(_), Filter::Session(_))
     )

@@ -27,6 +27,10 @@ pub struct Hit {
     pub paths: Vec<String>,
     /// Search words.
     pub tags: Vec<String>,
+    /// Topic, `area/topic`.
+    pub topic: Option<String>,
+    /// Name of the subagent that alone is given it; `None` for a passage.
+    pub agent: Option<String>,
     /// Absolute path of its file; empty for a passage.
     pub file: PathBuf,
     /// Confidence, 0 to 1.
@@ -117,6 +121,8 @@ impl Hit {
             date,
             paths: Vec::new(),
             tags: Vec::new(),
+            topic: None,
+            agent: None,
             file: PathBuf::new(),
             confidence: 0.0,
             score: 0.0,
