@@ -45,7 +45,8 @@ impl RelationChanges {
                 changes.added.push(Relation { kind, to });
                 continue;
             }
-            if stores.world.caller != Caller::Person && stores.store_of(&other).is_persons(&other)?
+            if stores.world.caller != Caller::Person
+                && stores.store_of(&other).is_persons(&other)?
             {
                 let typed = format!("throughline edit --relation \"{text}\"");
                 return Err(person::refused("it is what you said, wrote or kept", &typed));
@@ -61,7 +62,8 @@ impl RelationChanges {
                 false => memory.relations.contains(&link),
             });
             let is_proposed = || {
-                let mut proposed = reviewed.proposals().filter(|(id, _)| of.is_some_and(|of| of.id == *id));
+                let mut proposed =
+                    reviewed.proposals().filter(|(id, _)| of.is_some_and(|of| of.id == *id));
                 proposed.any(|(_, proposed)| proposed == link)
             };
             if !is_there && !is_proposed() {

@@ -178,10 +178,9 @@ pub fn kinds_schema(generator: &mut schemars::SchemaGenerator) -> Schema {
 /// Parts of the outcome of a session.
 const OUTCOME: [&str; 3] = ["done", "decided", "open"];
 
-/// Returns the schema of an outcome, whose parts are lists of texts.
+/// Returns the schema of an outcome; its description names the parts.
 pub fn outcome_schema(_: &mut schemars::SchemaGenerator) -> Schema {
-    let list = json!({"type": "array", "items": {"type": "string"}});
-    json_schema!({"type": "object", "properties": {"done": list, "decided": list, "open": list}})
+    json_schema!({"type": "object"})
 }
 
 /// Converts a value to the type of an argument; `None` if it is not convertible.
@@ -284,7 +283,8 @@ fn line(value: &Value, form: &str) -> Option<String> {
     if form == "relation" {
         return Some(format!("{} {}", part(&["kind", "type"])?, part(&["to", "id"])?));
     }
-    let [subject, predicate, object_part] = ["subject", "predicate", "object"].map(|it| part(&[it]));
+    let [subject, predicate, object_part] =
+        ["subject", "predicate", "object"].map(|it| part(&[it]));
     let mut line = [subject?, predicate?, object_part?].join(" | ");
     if let (from, to) = (part(&["from"]), part(&["to"]))
         && (from.is_some() || to.is_some())
@@ -322,9 +322,7 @@ fn takes(schema: &Value) -> String {
     match (schema["type"].as_str().unwrap_or_default(), form) {
         _ if !several.is_empty() => format!("some of {several}"),
         _ if !one.is_empty() => format!("one of {one}"),
-        ("array", "fact") => {
-            "facts such as \"cart | stored in | Redis | 2026-03-01..\"".to_owned()
-        }
+        ("array", "fact") => "facts such as \"cart | stored in | Redis | 2026-03-01..\"".to_owned(),
         ("array", "relation") => "links such as \"refines k3v9qa\"".to_owned(),
         ("array", _) => {
             format!("at most {ITEMS_MAX} {form}s, each of at most {ITEM_CHARS_MAX} characters")
@@ -508,8 +506,8 @@ mod tests {
         let notes_meant = vec![note("q", "query"), note("files", "paths")];
         assert_eq!((request.paths, notes), (vec!["a".to_owned()], notes_meant));
         let (_, notes) = read(json!({"query": "x", "as_off": "today"}));
-        let note = "Ignored, as `recall` has no such argument: `as_off`. It takes query, ids, paths, kinds, detail, \
-                    as_of, history, projects, limit, cursor.";
+        let note = "Ignored, as `recall` has no such argument: `as_off`. It takes query, ids, paths, kinds, about, depth, \
+                    agent, detail, as_of, history, projects, limit, cursor.";
         assert_eq!(notes, [note]);
     }
 

@@ -77,8 +77,8 @@ pub struct Page {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct RecallRequest {
-    /// Question, keywords, file name or error text. Operators: AND, OR, NOT, kind:fix, tag:ci, since:2026-10-01,
-    /// before:"last week".
+    /// Question, keywords, file name or error text. Operators: AND, OR, NOT, kind:fix, tag:ci, topic:shop,
+    /// since:2026-10-01, before:"last week".
     #[schemars(extend("form" = "query"))]
     pub query: Option<String>,
     /// Return the full texts of these memories.
@@ -90,14 +90,15 @@ pub struct RecallRequest {
     /// Only these kinds.
     #[schemars(schema_with = "kinds_schema")]
     pub kinds: Vec<Kind>,
-    /// A name, file or id: return its facts and connections.
+    /// Name, file or id: its facts and connections.
     pub about: Option<String>,
-    /// With about: steps to follow, 1 to 5.
+    /// With about: 1 to 5 steps.
     #[schemars(range(min = 1, max = DEPTH_MAX))]
     pub depth: Option<usize>,
     /// Only this topic or area.
+    #[schemars(extend("hidden" = true))]
     pub topic: Option<String>,
-    /// Your name, if you are a subagent.
+    /// Your name as a subagent.
     pub agent: Option<String>,
     /// Default full.
     pub detail: Option<Detail>,
@@ -158,13 +159,13 @@ pub struct RememberRequest {
     pub still_true: bool,
     /// Last valid day (ISO date).
     pub valid_until: Option<String>,
-    /// Facts in it: "subject | predicate | object | from..to", times optional.
+    /// "subject | predicate | object [| from..to]".
     #[schemars(extend("form" = "fact"))]
     pub facts: Vec<String>,
-    /// Facts, wherever stated, that ended.
+    /// Facts that ended, wherever stated.
     #[schemars(extend("form" = "fact"))]
     pub ends: Vec<String>,
-    /// Links "KIND ID"; kinds: supports, refines, caused-by, part-of or others.
+    /// Links such as "refines ID"; also supports, caused-by, part-of, others.
     #[schemars(extend("form" = "relation"))]
     pub relations: Vec<String>,
     /// "area/topic".
@@ -173,7 +174,7 @@ pub struct RememberRequest {
     pub helpful: Option<bool>,
     /// Only report conflicts.
     pub check: bool,
-    /// At the end of a session, alone.
+    /// At a session's end: lists done, decided, open.
     #[schemars(schema_with = "outcome_schema", extend("form" = "outcome"))]
     pub outcome: Option<Outcome>,
     /// Only for this subagent.
@@ -216,7 +217,8 @@ pub struct SessionsRequest {
     pub since: Option<String>,
     /// Before this date.
     pub before: Option<String>,
-    /// As of this date.
+    /// Nothing after this date.
+    #[schemars(extend("hidden" = true))]
     pub as_of: Option<String>,
     /// Search the model's reasoning instead.
     pub thinking: bool,
@@ -304,7 +306,9 @@ impl RememberRequest {
         }
         if request.scope == Some(Reach::Agent) {
             if request.agent.is_none() {
-                return Err(required("the scope agent requires `agent`: your name, if you are a subagent"));
+                return Err(required(
+                    "the scope agent requires `agent`: your name, if you are a subagent",
+                ));
             }
             request.kind = request.kind.or(Some(Kind::Session));
         }

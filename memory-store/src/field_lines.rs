@@ -76,7 +76,11 @@ pub fn relation(text: &str) -> Result<(String, String), String> {
     let (kind, id) =
         text.trim().rsplit_once(char::is_whitespace).ok_or("it has a kind and an id")?;
     let kind = Relation::kind_named(kind).ok_or_else(|| {
-        format!("`{}` is no kind; there are {}, or one of your own in letters", kind.trim(), Relation::KINDS.join(", "))
+        format!(
+            "`{}` is no kind; there are {}, or one of your own in letters",
+            kind.trim(),
+            Relation::KINDS.join(", ")
+        )
     })?;
     Ok((kind, id.trim_matches(['#', '[', ']']).to_owned()))
 }

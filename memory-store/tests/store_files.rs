@@ -421,7 +421,10 @@ fn errors_name_the_line_and_column() {
             "5:5: `relations` entry 1 `to`: nothing here",
         ),
         ("---\nid: ID\nkind: fix\nagent: [a]\n---\n", "4:8: `agent`: expected a text"),
-        ("---\nid: ID\nkind: fix\nagent: ' '\n---\n", "4:8: `agent`: expected the name of a subagent"),
+        (
+            "---\nid: ID\nkind: fix\nagent: ' '\n---\n",
+            "4:8: `agent`: expected the name of a subagent",
+        ),
         ("---\nid: ID\nkind: fix\nkind: fact\n---\n", "4:1: the key `kind` stands here twice"),
         ("---\nid: ID\nkind: fix\ntags: [a\n---\n", "4:7: unclosed bracket"),
         ("---\nid: ID\ntitle: a: b\n---\n", "3:9"),

@@ -63,7 +63,8 @@ impl MemoryFacts {
             )?;
         }
         for link in self.reviewed.proposals_of(stored.memory.id) {
-            let (id, link) = (stored.memory.id.short(), format!("{} {}", link.kind, link.to.short()));
+            let (id, link) =
+                (stored.memory.id.short(), format!("{} {}", link.kind, link.to.short()));
             writeln!(
                 out,
                 "A model proposes: {}. `throughline edit {id} --relation \"{}\"` adds it.",

@@ -5,11 +5,11 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::io::Write;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use memory_store::counts::Standing;
 use memory_store::knowledge::time::History;
-use memory_store::memory::{Memory, Scope, Status};
-use memory_store::recall::Recall;
+use memory_store::memory::{Memory, Status};
+use memory_store::recall::{Recall, ScopeName};
 use memory_store::staleness::Staleness;
 use memory_store::store::{Listing, Stored};
 use memory_store::trust::LABEL;
@@ -42,7 +42,7 @@ pub struct ListFilter {
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
     /// Only memories of this scope: project, user, paths or agent
-    #[arg(long, value_enum, value_name = "SCOPE")]
+    #[arg(long, value_parser = scope, value_name = "SCOPE")]
     scope: Option<ScopeName>,
     #[command(flatten)]
     when: DateRange,
@@ -60,28 +60,12 @@ pub struct ListFilter {
     limit: Option<usize>,
 }
 
-/// Names of scopes on the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum ScopeName {
-    /// Everywhere in the project
-    Project,
-    /// In every project of yours
-    User,
-    /// Where certain files are touched
-    Paths,
-    /// In one subagent
-    Agent,
-}
-
-impl ScopeName {
-    fn has(self, memory: &Memory) -> bool {
-        match self {
-            Self::Agent => memory.agent.is_some(),
-            Self::Project => memory.scope == Scope::Project && memory.agent.is_none(),
-            Self::User => memory.scope == Scope::User,
-            Self::Paths => memory.scope == Scope::Paths,
-        }
-    }
+/// Parses the name of a scope.
+fn scope(name: &str) -> Result<ScopeName, String> {
+    ScopeName::named(name).ok_or_else(|| {
+        let known = ScopeName::ALL.map(|(name, _)| name).join(", ");
+        format!("`{name}` is no scope; there are: {known}")
+    })
 }
 
 /// Listed memories with their marks.
@@ -275,11 +259,14 @@ impl ListFilter {
         let memory = &stored.memory;
         (self.kind.is_empty() || self.kind.contains(&memory.kind))
             && self.tag.iter().all(|tag| memory.tags.contains(tag))
-            && (self.topic.is_empty() || self.topic.iter().any(|topic| memory.is_about_topic(topic)))
+            && (self.topic.is_empty()
+                || self.topic.iter().any(|topic| memory.is_about_topic(topic)))
             && self.agent.as_deref().is_none_or(|name| {
                 memory.agent.as_deref().is_some_and(|agent| agent.eq_ignore_ascii_case(name))
             })
-            && self.scope.is_none_or(|scope| scope.has(memory))
+            && self
+                .scope
+                .is_none_or(|scope| ScopeName::of(memory.scope, memory.agent.as_deref()) == scope)
             && path.is_none_or(|start| memory.paths.iter().any(|path| path.path.starts_with(start)))
     }
 }

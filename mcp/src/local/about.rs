@@ -145,7 +145,9 @@ fn unknown(name: &str, near: &[&str]) -> String {
     let name = render::clean(name);
     match near.is_empty() {
         true => format!("No memory names `{name}`."),
-        false => format!("No memory names `{name}`. Names like it: {}.", render::clean(&near.join(", "))),
+        false => {
+            format!("No memory names `{name}`. Names like it: {}.", render::clean(&near.join(", ")))
+        }
     }
 }
 

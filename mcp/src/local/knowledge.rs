@@ -119,7 +119,8 @@ impl ReadKnowledge {
         let is_like = |one: &Statement, other: &Statement| {
             let is_same_value = one.thing.is_some() && one.thing == other.thing
                 || one.value().to_lowercase() == other.value().to_lowercase()
-                || one.version.is_none() && one.object.to_lowercase() == other.object.to_lowercase();
+                || one.version.is_none()
+                    && one.object.to_lowercase() == other.object.to_lowercase();
             one.subject == other.subject
                 && one.predicate.group == other.predicate.group
                 && one.predicate.is_negated == other.predicate.is_negated

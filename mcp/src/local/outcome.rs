@@ -29,6 +29,11 @@ impl Local {
         let change = if request.check { "checked" } else { "recorded" };
         let note = (!outcome.done.is_empty() && !request.check)
             .then(|| "What was done is in the record of this session, once it is read.".to_owned());
-        Ok(RememberResponse { change: change.to_owned(), saved, note, ..RememberResponse::default() })
+        Ok(RememberResponse {
+            change: change.to_owned(),
+            saved,
+            note,
+            ..RememberResponse::default()
+        })
     }
 }

@@ -2,11 +2,13 @@
 
 use std::path::{Component, Path};
 
+use memory_store::field_lines::put_fact;
 use memory_store::index::journal;
 use memory_store::layout::Tree;
 use memory_store::ledger::{Asked, PendingChange};
-use memory_store::field_lines::put_fact;
-use memory_store::memory::{Fact, HeldFor, Memory, PathRef, Relation, SaidBy, Scope, Source, Status};
+use memory_store::memory::{
+    Fact, HeldFor, Memory, PathRef, Relation, SaidBy, Scope, Source, Status,
+};
 use memory_store::neighbour::{self, CONTRADICTS, Neighbour, Statement, Verdict};
 use memory_store::recall::{Collection, Hit, Recall, render};
 use memory_store::redact::Redactor;
@@ -92,7 +94,8 @@ impl Local {
         let now = self.now();
         let both_hold = request.both_hold;
         let asked_tags = request.tags.clone();
-        let RequestedLinks { links, supersedes } = self.links(&request.relations, None, &project)?;
+        let RequestedLinks { links, supersedes } =
+            self.links(&request.relations, None, &project)?;
         let supersedes = [&request.supersedes[..], &supersedes].concat();
         let replaced = self.replaced(&supersedes, &project)?;
         let (asked, mut replaced) = users_words(replaced, None)?;
@@ -146,10 +149,17 @@ impl Local {
         let word = |found: &FoundMemory| found.stored.memory.id.short();
         notes.extend(replaced.iter().map(|it| format!("It would replace {}.", word(it))));
         notes.extend(
-            asked.iter().map(|it| format!("The user would be asked whether it replaces {}.", word(it))),
+            asked
+                .iter()
+                .map(|it| format!("The user would be asked whether it replaces {}.", word(it))),
         );
         notes.extend(near.iter().filter(|near| near.asks()).map(|near| {
-            format!("It {} {} ({}).", near.verdict.words(), near.id.short(), render::clean(&near.title))
+            format!(
+                "It {} {} ({}).",
+                near.verdict.words(),
+                near.id.short(),
+                render::clean(&near.title)
+            )
         }));
         notes.extend(self.fact_notes(memory, project)?);
         notes.extend(self.end_facts(request, project)?.1);
@@ -497,7 +507,9 @@ impl Local {
             neighbour::find(recall, &Statement::from(memory), Some(memory.id), self.now());
         // What one subagent is given neither repeats nor replaces what others are.
         near.retain(|near| {
-            recall.indexed(near.id).is_none_or(|hit| hit.agent.as_deref() == memory.agent.as_deref())
+            recall
+                .indexed(near.id)
+                .is_none_or(|hit| hit.agent.as_deref() == memory.agent.as_deref())
         });
         if !both_hold {
             let reviewed = Reviewed::read(&self.environment.dirs.project(tree.project));
@@ -674,8 +686,8 @@ fn check_persons(
 ) -> Result<(), ToolError> {
     let rewrites = restates || request.valid_until.is_some() || !request.facts.is_empty();
     let rearranges = rearranges(request) || request.pin == Some(false);
-    let relinks = request.pin.is_some()
-        || !(request.supersedes.is_empty() && request.relations.is_empty());
+    let relinks =
+        request.pin.is_some() || !(request.supersedes.is_empty() && request.relations.is_empty());
     let short = memory.id.short();
     if is_users && scope == Scope::User && (rewrites || rearranges || relinks) {
         return Err(ToolError::Request(format!(

@@ -109,7 +109,11 @@ impl Local {
             for (id, place) in stated {
                 let found = self.find(&id.to_string(), tree, recall, settings)?;
                 if request.check {
-                    notes.push(format!("It would end `{}` of {}.", render::clean(&told), id.short()));
+                    notes.push(format!(
+                        "It would end `{}` of {}.",
+                        render::clean(&told),
+                        id.short()
+                    ));
                     continue;
                 }
                 match self.end_fact(&found, place, end, project)? {

@@ -38,10 +38,14 @@ fn facts_are_saved_checked_and_ended() {
     let before = files();
     let (text, checked, failed) = server.call("remember", check);
     assert!(!failed && text.contains("Nothing was saved."), "{text}");
-    assert!(text.contains("it ends \"cart stored in: Redis\""), "{text}");
+    let ends = |saved: &Value| {
+        let note = saved["note"].as_str().unwrap();
+        assert!(note.contains("it ends \"cart stored in: Redis\""), "{note}");
+    };
+    ends(&checked);
     assert_eq!((files(), &checked["id"]), (before, &json!("")));
-    let (text, saved, _) = server.call("remember", new);
-    assert!(text.contains("it ends \"cart stored in: Redis\""), "{text}");
+    let saved = saved(&mut server, new);
+    ends(&saved);
     assert!(file(&world, &saved).contains("object: Postgres"));
     // Written as an object, and without a title.
     let other = json!({"facts": [{"subject": "api", "predicate": "uses", "object": "tokio", "from": "2026-01-01"}]});
@@ -77,15 +81,18 @@ fn a_fact_in_the_words_of_the_user_is_not_ended() {
 
 #[test]
 fn links_are_saved_and_shown_around_a_name() {
-    let redis = Memory { entities: vec!["Redis (service)".to_owned()], ..pool() };
+    let redis =
+        Memory { entities: vec!["Redis (service)".to_owned()], ..by(SaidBy::Assistant, pool()) };
     let (world, mut server) = serving(World::trusted(), vec![redis]);
     let id = pool().id.short();
-    let link = json!({"title": "Probes wait for Redis", "relations": [format!("Caused by [{id}]")]});
+    let link =
+        json!({"title": "Probes wait for Redis", "relations": [format!("Caused by [{id}]")]});
     let note = saved(&mut server, link);
     assert!(file(&world, &note).contains("kind: caused-by"), "{}", file(&world, &note));
     let as_object = json!({"id": note["id"], "relations": {"kind": "part of", "to": id}});
     assert!(file(&world, &saved(&mut server, as_object)).contains("kind: part-of"));
-    let replaces = json!({"title": "Probes have six places", "relations": [format!("supersedes {id}")]});
+    let replaces =
+        json!({"title": "Probes have six places", "relations": [format!("supersedes {id}")]});
     let newer = saved(&mut server, replaces);
     assert!(newer["note"].as_str().unwrap().contains("marked as replaced"), "{newer}");
     let (text, failed) = server.text("remember", &json!({"title": "x", "relations": ["k3v9qa"]}));
@@ -132,7 +139,8 @@ fn what_is_known_about_a_name_has_facts_and_connections() {
 
 #[test]
 fn several_memories_are_forgotten_at_once_or_none() {
-    let memories = vec![pool(), fact(2, "The lathe is blue", "It is so."), wish()];
+    let lathe = fact(2, "The lathe is blue", "It is so.");
+    let memories = vec![by(SaidBy::Assistant, pool()), by(SaidBy::Assistant, lathe), wish()];
     let (_world, mut server) = serving(World::trusted(), memories);
     let ids = |numbers: &[u8]| -> Vec<String> {
         numbers.iter().map(|&number| MemoryId([number; 16]).short()).collect()
@@ -172,9 +180,10 @@ fn a_topic_narrows_a_search() {
     assert_eq!(titles(&mut server, json!({"query": "cache", "topic": "shop"})), shop);
     assert_eq!(titles(&mut server, json!({"topic": "shop/cart"})), shop[..1]);
     assert_eq!(titles(&mut server, json!({"query": "cache topic:yard"})), ["Carts of the yard"]);
-    assert_eq!(titles(&mut server, json!({"query": "cache -topic:yard"})), shop);
+    assert_eq!(titles(&mut server, json!({"query": "cache NOT topic:yard"})), shop);
     assert_eq!(titles(&mut server, json!({"topic": "sho"})), [""; 0]);
-    let note = saved(&mut server, json!({"title": "Crates", "text": "Many.", "topic": "yard/crates"}));
+    let note =
+        saved(&mut server, json!({"title": "Crates", "text": "Many.", "topic": "yard/crates"}));
     assert!(file(&world, &note).contains("topic: yard/crates"));
     assert_eq!(titles(&mut server, json!({"topic": "YARD"})), ["Carts of the yard", "Crates"]);
     assert_eq!(server.end(), Some(0));
@@ -203,15 +212,25 @@ fn an_outcome_becomes_notes_with_the_checks_of_all_notes() {
 #[test]
 fn a_memory_of_a_subagent_is_recalled_by_it_alone() {
     let (world, mut server) = serving(World::trusted(), Vec::new());
-    let diary = json!({"scope": "agent", "agent": "reviewer", "text": "The probe pool is fragile."});
+    let diary =
+        json!({"scope": "agent", "agent": "reviewer", "text": "The probe pool is fragile."});
     let note = saved(&mut server, diary);
     let text = file(&world, &note);
     assert!(text.contains("agent: reviewer") && note["kind"] == "session", "{text}");
     let (text, failed) = server.text("remember", &json!({"scope": "agent", "text": "x"}));
     assert!(failed && text.contains("requires `agent`"), "{text}");
     // The same words of others are another memory.
-    let common = saved(&mut server, json!({"kind": "session", "text": "The probe pool is fragile."}));
+    let common =
+        saved(&mut server, json!({"kind": "session", "text": "The probe pool is fragile."}));
     assert_ne!(common["id"], note["id"]);
+    let (_, found, _) =
+        server.call("recall", json!({"query": "pool scope:agent", "agent": "reviewer"}));
+    assert_eq!(
+        (found["hits"].as_array().unwrap().len(), &found["hits"][0]["id"]),
+        (1, &note["id"])
+    );
+    let (text, failed) = server.text("recall", &json!({"query": "pool scope:moon"}));
+    assert!(failed && text.contains("there are: project, user, paths, agent"), "{text}");
     for publishes in [false, true] {
         if publishes {
             world.publish(Vec::new());

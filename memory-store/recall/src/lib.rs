@@ -21,6 +21,7 @@ pub mod suspicion;
 
 pub use passages::search::SESSION_CHARS_MIN;
 pub use query::Query;
+pub use query::expression::ScopeName;
 pub use query::follow_up::Topic;
 pub use query::project_name::hashes as project_names;
 pub use query::time_expression::{Span, TIME_FORMS, whole as time_named};

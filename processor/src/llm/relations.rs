@@ -238,6 +238,7 @@ mod tests {
         let expected = [
             (7, 2, DraftRelation::Replaces),
             (8, 7, DraftRelation::Same),
+            (8, 3, DraftRelation::Refines),
             (3, 8, DraftRelation::Contradicts),
             (2, 7, DraftRelation::Within),
         ];

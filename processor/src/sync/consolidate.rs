@@ -61,7 +61,9 @@ pub(super) fn consolidate(
         let there = outcome.memories.iter().map(|memory| memory.id).chain(relations.kept.clone());
         let links = relations.links(&there.collect());
         if let Err(error) = Reviewed::change(&context.home, |reviewed| reviewed.propose(links)) {
-            outcome.warnings.push(format!("proposed links of memories could not be noted: {error}"));
+            outcome
+                .warnings
+                .push(format!("proposed links of memories could not be noted: {error}"));
         }
     }
     outcome

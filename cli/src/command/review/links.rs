@@ -56,7 +56,10 @@ pub fn list(links: &[ProposedLink], out: &mut dyn Write) -> Result {
     if links.len() > LISTED_MAX {
         writeln!(out, "  ... and {} more", links.len() - LISTED_MAX)?;
     }
-    writeln!(out, "`throughline review --link ID` adds those of a memory, `--no-link ID` drops them.\n")?;
+    writeln!(
+        out,
+        "`throughline review --link ID` adds those of a memory, `--no-link ID` drops them.\n"
+    )?;
     Ok(())
 }
 

@@ -223,11 +223,14 @@ impl Record {
     }
 
     /// Returns whether it is returned instead of an earlier memory that it contradicts. A user's statement stays in
-    /// force beside a note of Claude, and a memory from the repository displaces only others from the repository.
+    /// force beside a note of Claude; a memory from the repository displaces only others from the repository, and one of a
+    /// subagent only others of it.
     pub fn displaces(&self, older: &Self) -> bool {
         let is_users =
             |record: &Self| !record.noted && matches!(record.said_by, None | Some(SaidBy::User));
-        (is_users(self) || !is_users(older)) && (!self.from_repository || older.from_repository)
+        (is_users(self) || !is_users(older))
+            && (!self.from_repository || older.from_repository)
+            && self.agent == older.agent
     }
 
     /// Returns the text from which the document's vector is made.

@@ -12,6 +12,7 @@
 
 use crate::query::time_expression::{self, Span};
 use memory_store_base::kind::Kind;
+use memory_store_base::memory::Scope;
 use memory_store_base::time::Timestamp;
 
 /// Maximum length of a text with operators, in characters: longer texts are error messages or prose.
@@ -58,6 +59,8 @@ pub(crate) enum Filter {
     Tag(String),
     /// Its topic, or the area of it.
     Topic(String),
+    /// Where it applies.
+    Scope(ScopeName),
     /// File that it is about.
     Path(String),
     /// Source session, by the start or end of its id.
@@ -71,6 +74,45 @@ pub(crate) enum Filter {
         /// True for before.
         before: bool,
     },
+}
+
+/// Name of the scope of a memory in a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScopeName {
+    /// Everywhere in the project.
+    Project,
+    /// In every project of the user.
+    User,
+    /// Where certain files are touched.
+    Paths,
+    /// In one subagent.
+    Agent,
+}
+
+impl ScopeName {
+    /// All names.
+    pub const ALL: [(&str, Self); 4] = [
+        ("project", Self::Project),
+        ("user", Self::User),
+        ("paths", Self::Paths),
+        ("agent", Self::Agent),
+    ];
+
+    /// Returns the scope with a name.
+    pub fn named(name: &str) -> Option<Self> {
+        let known = Self::ALL.into_iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        known.map(|(_, scope)| scope)
+    }
+
+    /// Returns the scope of a memory, by its field and its owner.
+    pub fn of(scope: Scope, agent: Option<&str>) -> Self {
+        match (agent, scope) {
+            (Some(_), _) => Self::Agent,
+            (None, Scope::Project) => Self::Project,
+            (None, Scope::User) => Self::User,
+            (None, Scope::Paths) => Self::Paths,
+        }
+    }
 }
 
 /// Parses a search. `exact` enables the syntax above for all text. Text that may be an error message is full of flags,
@@ -322,6 +364,10 @@ fn filter(key: &str, value: &str, now: Timestamp) -> Result<Option<Filter>, Stri
         })?),
         "tag" => Filter::Tag(owned()),
         "topic" => Filter::Topic(owned()),
+        "scope" => Filter::Scope(ScopeName::named(value).ok_or_else(|| {
+            let known = ScopeName::ALL.map(|(name, _)| name).join(", ");
+            format!("`{value}` is no scope; there are: {known}")
+        })?),
         "path" | "file" => Filter::Path(owned()),
         "session" => Filter::Session(owned()),
         "since" => time(&|span| Span { from: span.from, to: None }, Some(false))?,
@@ -334,8 +380,10 @@ fn filter(key: &str, value: &str, now: Timestamp) -> Result<Option<Filter>, Stri
 }
 
 /// The names of filters.
-pub(crate) const FILTERS: [&str; 11] =
-    ["kind", "tag", "topic", "path", "file", "session", "since", "after", "before", "until", "on"];
+pub(crate) const FILTERS: [&str; 12] = [
+    "kind", "tag", "topic", "scope", "path", "file", "session", "since", "after", "before",
+    "until", "on",
+];
 
 /// Minimum length of a name with one wrong letter: shorter ones have too many neighbours.
 const NEAR_LETTERS_MIN: usize = 3;
@@ -427,6 +475,7 @@ fn alternatives(a: &Filter, b: &Filter) -> bool {
         (Filter::Kind(_), Filter::Kind(_))
             | (Filter::Tag(_), Filter::Tag(_))
             | (Filter::Topic(_), Filter::Topic(_))
+            | (Filter::Scope(_), Filter::Scope(_))
             | (Filter::Path(_), Filter::Path(_))
             | (Filter::Session(_), Filter::Session(_))
     )

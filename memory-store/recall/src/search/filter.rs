@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::index::document::Document;
 use crate::index::record::Record;
 use crate::index::segment::Segment;
-use crate::query::expression::{Filter, Node};
+use crate::query::expression::{Filter, Node, ScopeName};
 use crate::rank::candidate::Candidate;
 use crate::rank::exact;
 use crate::search::hit::Hit;
@@ -180,6 +180,7 @@ fn passes(filter: &Filter, hit: &Hit) -> bool {
         Filter::Topic(wanted) => {
             hit.topic.as_deref().is_some_and(|topic| is_within_topic(topic, wanted))
         }
+        Filter::Scope(wanted) => ScopeName::of(hit.scope, hit.agent.as_deref()) == *wanted,
         Filter::Path(path) => hit.paths.iter().any(|known| exact::is_about(known, path)),
         Filter::Session(start) => {
             hit.session.as_deref().is_some_and(|session| is_abbreviation(start, session))

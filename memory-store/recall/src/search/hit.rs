@@ -7,7 +7,7 @@ use crate::rank::staleness::Staleness;
 use crate::rank::trace::Traced;
 use memory_store_base::id::MemoryId;
 use memory_store_base::kind::Kind;
-use memory_store_base::memory::SaidBy;
+use memory_store_base::memory::{SaidBy, Scope};
 use memory_store_base::time::Timestamp;
 
 /// A found memory with its printed fields.
@@ -29,6 +29,8 @@ pub struct Hit {
     pub tags: Vec<String>,
     /// Topic, `area/topic`.
     pub topic: Option<String>,
+    /// Scope of a memory.
+    pub scope: Scope,
     /// Name of the subagent that alone is given it; `None` for a passage.
     pub agent: Option<String>,
     /// Absolute path of its file; empty for a passage.
@@ -122,6 +124,7 @@ impl Hit {
             paths: Vec::new(),
             tags: Vec::new(),
             topic: None,
+            scope: Scope::Project,
             agent: None,
             file: PathBuf::new(),
             confidence: 0.0,

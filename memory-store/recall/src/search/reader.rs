@@ -354,6 +354,7 @@ pub(crate) fn hit(
         paths: record.paths,
         tags: record.tags,
         topic: record.topic,
+        scope: record.scope,
         agent: record.agent.filter(|_| !collection.is_of_sessions()),
         file,
         confidence: entry.confidence(),

@@ -102,11 +102,11 @@ impl Search {
     }
 }
 
-/// Returns whether a condition contains only tags, topics, and kinds that passages do not have.
+/// Returns whether a condition contains only tags, topics, scopes, and kinds that passages do not have.
 pub(super) fn is_of_memories(node: &Node) -> bool {
     match node {
         Node::Filter(Filter::Kind(kind)) => !KINDS_OF_EVIDENCE.contains(kind),
-        Node::Filter(Filter::Tag(_) | Filter::Topic(_)) => true,
+        Node::Filter(Filter::Tag(_) | Filter::Topic(_) | Filter::Scope(_)) => true,
         Node::Word(_) | Node::Phrase(_) | Node::Filter(_) => false,
         Node::Not(node) => is_of_memories(node),
         Node::All(nodes) | Node::Any(nodes) => nodes.iter().all(is_of_memories),
