@@ -8,7 +8,7 @@ use memory_store::store::Stored;
 use memory_store::{MemoryId, reviewed::Reviewed};
 
 use crate::caller::Caller;
-use crate::command::person;
+use crate::person;
 use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::neighbours;

@@ -39,7 +39,7 @@ pub fn print(
         return print_json(&counts, out);
     }
     if counts.topics.is_empty() {
-        writeln!(out, "No memory has a topic.")?;
+        view::remark("No memory has a topic.");
     }
     for (area, counted) in &counts.topics {
         let number = plural(counted.memories, "memory");
