@@ -8,10 +8,10 @@ use memory_store::store::Stored;
 use memory_store::{MemoryId, reviewed::Reviewed};
 
 use crate::caller::Caller;
-use crate::person;
 use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::neighbours;
+use crate::person;
 use crate::stores::Stores;
 use crate::view::plain;
 

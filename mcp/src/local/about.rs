@@ -40,7 +40,15 @@ impl Local {
         let mut notes: Vec<String> =
             unused(request, &used, "an answer about a name").into_iter().collect();
         let Some(start) = graph.find(name, entities) else {
-            notes.insert(0, unknown(name, &entities.near(name, SIMILAR_MAX)));
+            let told = match entities.find(name) {
+                Some(_) => format!(
+                    "`{}` has no memory in force on {}: ask with another `as_of`.",
+                    render::clean(name),
+                    at.date()
+                ),
+                None => unknown(name, &entities.near(name, SIMILAR_MAX)),
+            };
+            notes.insert(0, told);
             let rest = Rest { note: Some(notes.join(" ")), ..Rest::default() };
             let text = with_remarks(String::new(), true, &rest);
             return Ok(RecallResponse { rest, text, ..RecallResponse::default() });

@@ -51,12 +51,12 @@ fn facts_are_saved_checked_and_ended() {
     let other = json!({"facts": [{"subject": "api", "predicate": "uses", "object": "tokio", "from": "2026-01-01"}]});
     let (text, other, _) = server.call("remember", other);
     assert!(text.contains("api uses tokio"), "{text}");
-    assert!(file(&world, &other).contains("from: 2026-01-01"), "{}", file(&world, &other));
+    assert!(file(&world, &other).contains("from: \"2026-01-01"), "{}", file(&world, &other));
 
     let ends = json!({"ends": ["api | depends on | tokio | ..2026-09-01"]});
     let (text, ended, failed) = server.call("remember", ends.clone());
     assert!(!failed && ended["change"] == "ended", "{text}");
-    assert!(file(&world, &other).contains("to: 2026-09-01"), "{}", file(&world, &other));
+    assert!(file(&world, &other).contains("to: \"2026-09-01"), "{}", file(&world, &other));
     let (text, again, _) = server.call("remember", ends);
     assert!(again["change"] == "unchanged" && text.contains("No memory states"), "{text}");
     let (text, failed) = server.text("remember", &json!({"title": "x", "facts": ["a | b"]}));
@@ -150,8 +150,9 @@ fn several_memories_are_forgotten_at_once_or_none() {
     let (text, failed) = server.text("forget", &json!({"ids": wrong}));
     assert!(failed && text.contains("no memory has the id `zzzzzz`"), "{text}");
     let (text, gone, failed) = server.call("forget", json!({"ids": ids(&[1, 2, 1])}));
-    assert!(!failed && text.matches("is put aside").count() == 2, "{text}");
-    assert_eq!(gone["forgotten"].as_array().unwrap().len(), 2);
+    assert!(!failed, "{text}");
+    let gone = gone["forgotten"].as_array().unwrap().iter();
+    assert_eq!(gone.filter(|gone| gone["already"] == false).count(), 2, "{text}");
     assert_eq!(server.end(), Some(0));
 }
 
@@ -223,6 +224,8 @@ fn a_memory_of_a_subagent_is_recalled_by_it_alone() {
     let common =
         saved(&mut server, json!({"kind": "session", "text": "The probe pool is fragile."}));
     assert_ne!(common["id"], note["id"]);
+    // Of two that say the same, an answer has one.
+    server.call("forget", json!({"ids": [common["id"]]}));
     let (_, found, _) =
         server.call("recall", json!({"query": "pool scope:agent", "agent": "reviewer"}));
     assert_eq!(
