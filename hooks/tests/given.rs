@@ -303,7 +303,7 @@ fn a_memory_of_a_subagent_is_given_to_it_alone() {
         });
         read.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         let session = more["agent_id"].as_str().unwrap_or("main");
-        world.run(TOOL, &world.payload("PostToolUse", session, read)).said()
+        world.run(TOOL, &world.payload("PostToolUse", session, read)).stdout()
     };
     assert_eq!(read(json!({})), "");
     assert_eq!(read(json!({"agent_id": "a1", "agent_type": "planner"})), "");
@@ -311,7 +311,7 @@ fn a_memory_of_a_subagent_is_given_to_it_alone() {
     assert!(given.contains("edits there are lost"), "{given}");
     // A session that was started as this subagent.
     assert!(read(json!({"agent_type": "reviewer"})).contains("edits there are lost"));
-    assert!(!world.prompt("b", QUESTION).said().contains("auditors"));
+    assert!(!world.prompt("b", QUESTION).stdout().contains("auditors"));
 }
 
 #[test]
