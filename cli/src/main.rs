@@ -23,6 +23,7 @@ mod memory_files;
 mod neighbours;
 mod person;
 mod receipts;
+mod relations;
 mod sessions;
 mod setup;
 mod stores;

@@ -43,6 +43,11 @@ pub fn near(recall: &Recall, world: &World, memory: &Memory) -> Vec<Neighbour> {
     neighbour::find(recall, &Statement::from(memory), Some(memory.id), world.now)
 }
 
+/// Removes the neighbours of other subagents: what one is given neither repeats nor replaces what others are.
+pub fn keep_of_agent(near: &mut Vec<Neighbour>, agent: Option<&str>, recall: &Recall) {
+    near.retain(|near| recall.indexed(near.id).is_none_or(|hit| hit.agent.as_deref() == agent));
+}
+
 /// Prints how a memory relates to a neighbour, in one line.
 pub fn line(near: &Neighbour, out: &mut dyn Write) -> Result {
     let id = paint(NAME, near.id.short());
@@ -55,6 +60,14 @@ pub fn supersede(stores: &Stores, older: &Stored, newer: MemoryId, out: &mut dyn
     link(stores, older, Some(newer))?;
     let (id, newer) = (older.memory.id.short(), newer.short());
     writeln!(out, "Replaced: {} by {}", paint(NAME, id), paint(NAME, newer))?;
+    Ok(())
+}
+
+/// Removes the mark that another memory replaces this one, and prints that.
+pub fn restore(stores: &Stores, older: &Stored, out: &mut dyn Write) -> Result {
+    link(stores, older, None)?;
+    let title = plain(&older.memory.title);
+    writeln!(out, "It no longer replaces {} {title}.", paint(NAME, older.memory.id.short()))?;
     Ok(())
 }
 

@@ -31,6 +31,12 @@ pub fn kind() -> impl TypedValueParser<Value = Kind> {
         .try_map(|name| Kind::from_name(&name).ok_or("unknown kind"))
 }
 
+/// Parses the name of a subagent.
+pub fn agent(name: &str) -> Result<String, String> {
+    memory_store::memory::agent_named(name)
+        .ok_or_else(|| format!("`{name}` is no name of a subagent; write one such as reviewer"))
+}
+
 /// Parses a count of at least one.
 pub fn count(text: &str) -> Result<usize, String> {
     match text.parse() {

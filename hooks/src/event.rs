@@ -17,6 +17,8 @@ pub struct Event {
     pub session: String,
     /// The subagent in which it occurred, if any.
     pub agent: Option<String>,
+    /// The name of that subagent, or of the one that the session was started as.
+    pub agent_name: Option<String>,
     /// The session's transcript.
     pub transcript: String,
     /// The working directory.
@@ -97,6 +99,7 @@ impl Event {
         Some(Self {
             session: filled(&mut payload, WantedMember::SessionId)?,
             agent: filled(&mut payload, WantedMember::AgentId).map(plain_id),
+            agent_name: filled(&mut payload, WantedMember::AgentType),
             transcript: payload.take(WantedMember::TranscriptPath).unwrap_or_default(),
             cwd: filled(&mut payload, WantedMember::Cwd).map(PathBuf::from).or(project_dir)?,
             prompt_id: filled(&mut payload, WantedMember::PromptId),

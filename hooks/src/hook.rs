@@ -10,7 +10,7 @@ use memory_store_base::fs::private_folders;
 use memory_store_base::layout::{Place, Tree, TreeDir, UserDirs};
 use memory_store_base::{Error, ProjectId, Timestamp, format_version};
 
-use memory_store_recall::{Recall, Recalled};
+use memory_store_recall::{Asker, Recall, Recalled};
 
 use crate::deadline::Deadline;
 use crate::event::Event;
@@ -137,7 +137,9 @@ impl Hook {
             reason = "models are looked for only where recall needs them"
         )]
         let dirs = self.dirs.clone().with_models(|name| std::env::var_os(name), program.as_deref());
-        Recall::open(&dirs, &self.tree, None)
+        let mut recall = Recall::open(&dirs, &self.tree, None);
+        recall.asker = Asker::of_agent(self.event.agent_name.clone());
+        recall
     }
 
     /// Returns whether files may be written and processes started.

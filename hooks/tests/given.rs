@@ -291,6 +291,30 @@ fn a_touched_file_brings_what_is_known_about_it_once_per_session_and_subagent() 
 }
 
 #[test]
+fn a_memory_of_a_subagent_is_given_to_it_alone() {
+    let world = World::trusted();
+    let mut all = memories();
+    all.iter_mut().for_each(|memory| memory.agent = Some("reviewer".to_owned()));
+    world.publish(&all, &Settings::default());
+    let read = |more: Value| {
+        let mut read = json!({
+            "tool_name": "Read",
+            "tool_input": {"file_path": world.root.join("src/rounding.rs")},
+        });
+        read.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let session = more["agent_id"].as_str().unwrap_or("main");
+        world.run(TOOL, &world.payload("PostToolUse", session, read)).stdout()
+    };
+    assert_eq!(read(json!({})), "");
+    assert_eq!(read(json!({"agent_id": "a1", "agent_type": "planner"})), "");
+    let given = read(json!({"agent_id": "a2", "agent_type": "reviewer"}));
+    assert!(given.contains("edits there are lost"), "{given}");
+    // A session that was started as this subagent.
+    assert!(read(json!({"agent_type": "reviewer"})).contains("edits there are lost"));
+    assert!(!world.prompt("b", QUESTION).stdout().contains("auditors"));
+}
+
+#[test]
 fn a_failed_command_brings_the_fix_and_commands_leave_notes() {
     let world = World::with_memories();
     let text = world.fail("s", "cargo test", ERROR).context("PostToolUseFailure");

@@ -28,7 +28,7 @@ const QUERY_CHARS_MAX: usize = 4_000;
 const INTERNAL: [&str; 5] = ["hidden", "form", "minimum", "maximum", "maxLength"];
 
 /// Other names of arguments. A name refers to the first argument of the tool whose row contains it.
-const ALIASES: [(&str, &[&str]); 24] = [
+const ALIASES: [(&str, &[&str]); 31] = [
     ("query", &["q", "text", "search", "question", "keywords", "topic"]),
     ("ids", &["id", "memory_id", "memory_ids"]),
     ("paths", &["path", "files", "file", "file_path", "file_paths"]),
@@ -53,6 +53,13 @@ const ALIASES: [(&str, &[&str]); 24] = [
     ("turns", &["turn", "range"]),
     ("outline", &["toc"]),
     ("branch", &["git_branch"]),
+    ("about", &["entity", "name"]),
+    ("facts", &["fact"]),
+    ("ends", &["end"]),
+    ("relations", &["relation", "links"]),
+    ("check", &["dry_run"]),
+    ("helpful", &["helped"]),
+    ("agent", &["agent_type", "subagent"]),
 ];
 
 /// Parses the arguments of a call of `tool`, and returns them with notes for the caller.
@@ -168,9 +175,18 @@ pub fn kinds_schema(generator: &mut schemars::SchemaGenerator) -> Schema {
     json_schema!({"type": "array", "items": kind_schema(generator)})
 }
 
+/// Parts of the outcome of a session.
+const OUTCOME: [&str; 3] = ["done", "decided", "open"];
+
+/// Returns the schema of an outcome; its description names the parts.
+pub fn outcome_schema(_: &mut schemars::SchemaGenerator) -> Schema {
+    json_schema!({"type": "object"})
+}
+
 /// Converts a value to the type of an argument; `None` if it is not convertible.
 fn fit(value: &Value, schema: &Value) -> Option<Value> {
     match schema["type"].as_str()? {
+        "object" => outcome(value),
         "array" => items(value, schema),
         "boolean" => {
             let text = value.as_bool().map_or_else(|| scalar(value), |flag| Some(flag.to_string()));
@@ -188,6 +204,24 @@ fn fit(value: &Value, schema: &Value) -> Option<Value> {
         _ if schema.get("enum").is_some() => choice(&scalar(value)?, schema),
         _ => text(&lines(value)?, schema),
     }
+}
+
+/// Converts the outcome of a session: lists of texts, each perhaps given as one text.
+fn outcome(value: &Value) -> Option<Value> {
+    let parsed = value.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
+    let object = parsed.as_ref().unwrap_or(value).as_object()?;
+    let mut outcome = Map::new();
+    for (name, value) in object.iter().filter(|(_, value)| !is_empty(value)) {
+        let part = OUTCOME.iter().find(|part| part.eq_ignore_ascii_case(name))?;
+        let mut items = list(value, "\n")?;
+        items = items.iter().map(|item| one_line(item)).filter(|item| !item.is_empty()).collect();
+        let is_short = items.iter().all(|item| item.chars().count() <= ITEM_CHARS_MAX);
+        if items.len() > ITEMS_MAX || !is_short {
+            return None;
+        }
+        outcome.insert((*part).to_owned(), items.into());
+    }
+    (!outcome.is_empty()).then_some(Value::Object(outcome))
 }
 
 /// Converts a text; line breaks remain only where a long text is allowed.
@@ -213,11 +247,17 @@ fn text(text: &str, schema: &Value) -> Option<Value> {
 fn items(value: &Value, schema: &Value) -> Option<Value> {
     let form = schema["form"].as_str().unwrap_or_default();
     let separator = match form {
-        "id" => "\n",
+        "id" | "fact" | "relation" => "\n",
         "path" => ", ",
         _ => ",",
     };
-    let mut items = list(value, separator)?;
+    let mut items = match (value, form) {
+        (Value::Array(values), "fact" | "relation") => {
+            values.iter().map(|value| line(value, form)).collect::<Option<_>>()?
+        }
+        (Value::Object(_), "fact" | "relation") => vec![line(value, form)?],
+        _ => list(value, separator)?,
+    };
     if form == "id" {
         items = items.iter().flat_map(|item| ids_of(item)).collect();
         let mut seen = std::collections::BTreeSet::new();
@@ -234,6 +274,25 @@ fn items(value: &Value, schema: &Value) -> Option<Value> {
         }
         Some(_) => items.iter().map(|item| choice(item, of)).collect(),
     }
+}
+
+/// Returns a fact or a relation as a line; models also write one as an object.
+fn line(value: &Value, form: &str) -> Option<String> {
+    let Some(object) = value.as_object() else { return scalar(value) };
+    let part = |names: &[&str]| names.iter().find_map(|name| scalar(object.get(*name)?));
+    if form == "relation" {
+        return Some(format!("{} {}", part(&["kind", "type"])?, part(&["to", "id"])?));
+    }
+    let [subject, predicate, object_part] =
+        ["subject", "predicate", "object"].map(|it| part(&[it]));
+    let mut line = [subject?, predicate?, object_part?].join(" | ");
+    if let (from, to) = (part(&["from"]), part(&["to"]))
+        && (from.is_some() || to.is_some())
+    {
+        let (from, to) = (from.unwrap_or_default(), to.unwrap_or_default());
+        line.push_str(&format!(" | {from}..{to}"));
+    }
+    Some(line)
 }
 
 /// Returns the name in a schema that a text refers to: in any case, as a plural, or as another name of a kind.
@@ -263,9 +322,12 @@ fn takes(schema: &Value) -> String {
     match (schema["type"].as_str().unwrap_or_default(), form) {
         _ if !several.is_empty() => format!("some of {several}"),
         _ if !one.is_empty() => format!("one of {one}"),
+        ("array", "fact") => "facts such as \"cart | stored in | Redis | 2026-03-01..\"".to_owned(),
+        ("array", "relation") => "links such as \"refines k3v9qa\"".to_owned(),
         ("array", _) => {
             format!("at most {ITEMS_MAX} {form}s, each of at most {ITEM_CHARS_MAX} characters")
         }
+        ("object", _) => format!("lists of texts named {}", OUTCOME.join(", ")),
         ("boolean", _) => "true or false".to_owned(),
         ("integer", _) => format!("a number from {} to {}", schema["minimum"], schema["maximum"]),
         (_, "id") => "one id such as k3v9qa".to_owned(),
@@ -444,8 +506,8 @@ mod tests {
         let notes_meant = vec![note("q", "query"), note("files", "paths")];
         assert_eq!((request.paths, notes), (vec!["a".to_owned()], notes_meant));
         let (_, notes) = read(json!({"query": "x", "as_off": "today"}));
-        let note = "Ignored, as `recall` has no such argument: `as_off`. It takes query, ids, paths, kinds, detail, \
-                    as_of, history, projects, limit, cursor.";
+        let note = "Ignored, as `recall` has no such argument: `as_off`. It takes query, ids, paths, kinds, about, depth, \
+                    agent, detail, as_of, history, projects, limit, cursor.";
         assert_eq!(notes, [note]);
     }
 

@@ -60,6 +60,9 @@ pub struct RecallResponse {
     /// Passages of sessions, the best first, those of a turn together.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub passages: Vec<TurnHit>,
+    /// What is known about a name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub about: Option<Neighbourhood>,
     /// The last sessions that changed the files of a brief, in words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sessions: Vec<String>,
@@ -69,6 +72,24 @@ pub struct RecallResponse {
     /// The hits as text for the model.
     #[serde(skip)]
     pub text: String,
+}
+
+/// A name with its facts and connections, in words.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Neighbourhood {
+    /// The name.
+    pub name: String,
+    /// Its type, or the kind of its node.
+    pub kind: String,
+    /// Date of the answer.
+    pub as_of: String,
+    /// Other names of it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub aliases: Vec<String>,
+    /// Facts that are true then.
+    pub facts: Vec<String>,
+    /// Connected names, memories, files and sessions, nearest first.
+    pub connections: Vec<String>,
 }
 
 /// A memory that was found.
@@ -120,7 +141,8 @@ pub struct MemoryHit {
 pub struct RememberResponse {
     /// Its short id.
     pub id: String,
-    /// `created`, `updated`, `confirmed` (still true and unchanged) or `unchanged`.
+    /// `created`, `updated`, `confirmed` (still true and unchanged), `unchanged`, `checked` (not saved), `ended` (facts
+    /// alone) or `recorded` (an outcome).
     pub change: String,
     /// Its title, as saved.
     pub title: String,
@@ -128,6 +150,9 @@ pub struct RememberResponse {
     pub kind: String,
     /// Its file.
     pub file: String,
+    /// Notes of an outcome, each as saved.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub saved: Vec<Self>,
     /// Number of secrets redacted before saving.
     pub redacted: usize,
     /// Memories near it; likely duplicates, replacements and contradictions come first.

@@ -1,13 +1,17 @@
 //! Answers requests from this machine's stores.
 
+mod about;
 mod find;
 mod forget;
 mod given;
 mod handoff;
+mod knowledge;
+mod outcome;
 mod projects;
 mod recall;
 mod remember;
 mod sessions;
+mod statements;
 mod status;
 
 use std::path::{Component, Path, PathBuf};
@@ -141,6 +145,12 @@ impl Local {
                 words.chars().take(40).collect::<String>()
             ))),
         }
+    }
+
+    /// The last moment of the time that `as_of` names.
+    fn as_of(&self, words: &str) -> Result<Timestamp, ToolError> {
+        let (_, after) = self.time("as_of", words)?;
+        Ok(Timestamp(after.0 - 1).min(self.now()))
     }
 
     /// The first and the last moment between two times that words name.

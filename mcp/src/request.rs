@@ -2,11 +2,15 @@
 //! arguments. The comments of offered arguments are descriptions for the model.
 
 use memory_store::Kind;
+use memory_store::knowledge::graph::DEPTH_MAX;
+use memory_store::memory::agent_named;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::arguments::{given, is_empty, kind_schema, kinds_schema, one_line, read};
+use crate::arguments::{
+    given, is_empty, kind_schema, kinds_schema, one_line, outcome_schema, read,
+};
 use crate::backend::ToolError;
 
 /// Number of hits without an explicit limit.
@@ -44,6 +48,16 @@ pub enum Projects {
 pub enum Reach {
     Project,
     User,
+    Agent,
+}
+
+/// What a session did, at its end.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+pub struct Outcome {
+    pub done: Vec<String>,
+    pub decided: Vec<String>,
+    pub open: Vec<String>,
 }
 
 /// A part of a long list.
@@ -63,8 +77,8 @@ pub struct Page {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct RecallRequest {
-    /// Question, keywords, file name or error text. Operators: AND, OR, NOT, kind:fix, tag:ci, since:2026-10-01,
-    /// before:"last week".
+    /// Question, keywords, file name or error text. Operators: AND, OR, NOT, kind:fix, tag:ci, topic:shop,
+    /// since:2026-10-01, before:"last week".
     #[schemars(extend("form" = "query"))]
     pub query: Option<String>,
     /// Return the full texts of these memories.
@@ -76,6 +90,16 @@ pub struct RecallRequest {
     /// Only these kinds.
     #[schemars(schema_with = "kinds_schema")]
     pub kinds: Vec<Kind>,
+    /// Name, file or id: its facts and connections.
+    pub about: Option<String>,
+    /// With about: 1 to 5 steps.
+    #[schemars(range(min = 1, max = DEPTH_MAX))]
+    pub depth: Option<usize>,
+    /// Only this topic or area.
+    #[schemars(extend("hidden" = true))]
+    pub topic: Option<String>,
+    /// Your name as a subagent.
+    pub agent: Option<String>,
     /// Default full.
     pub detail: Option<Detail>,
     /// Answer as of this date.
@@ -135,6 +159,26 @@ pub struct RememberRequest {
     pub still_true: bool,
     /// Last valid day (ISO date).
     pub valid_until: Option<String>,
+    /// "subject | predicate | object [| from..to]".
+    #[schemars(extend("form" = "fact"))]
+    pub facts: Vec<String>,
+    /// Facts that ended, wherever stated.
+    #[schemars(extend("form" = "fact"))]
+    pub ends: Vec<String>,
+    /// Links such as "refines ID"; also supports, caused-by, part-of, others.
+    #[schemars(extend("form" = "relation"))]
+    pub relations: Vec<String>,
+    /// "area/topic".
+    pub topic: Option<String>,
+    /// With id: whether it helped.
+    pub helpful: Option<bool>,
+    /// Only report conflicts.
+    pub check: bool,
+    /// At a session's end: lists done, decided, open.
+    #[schemars(schema_with = "outcome_schema", extend("form" = "outcome"))]
+    pub outcome: Option<Outcome>,
+    /// Only for this subagent.
+    pub agent: Option<String>,
     /// Projects that it applies to. Only the user can choose all.
     #[schemars(extend("hidden" = true))]
     pub scope: Option<Reach>,
@@ -143,11 +187,11 @@ pub struct RememberRequest {
 /// Arguments of `forget`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(extend("required" = ["id"]))]
+#[schemars(extend("required" = ["ids"]))]
 pub struct ForgetRequest {
-    /// Id shown by recall.
+    /// Shown by recall.
     #[schemars(extend("form" = "id"))]
-    pub id: Option<String>,
+    pub ids: Vec<String>,
 }
 
 /// Arguments of `search_sessions`.
@@ -173,6 +217,9 @@ pub struct SessionsRequest {
     pub since: Option<String>,
     /// Before this date.
     pub before: Option<String>,
+    /// Nothing after this date.
+    #[schemars(extend("hidden" = true))]
+    pub as_of: Option<String>,
     /// Search the model's reasoning instead.
     pub thinking: bool,
     /// 1 to 50, default 12.
@@ -197,11 +244,12 @@ impl RecallRequest {
     pub fn read(object: Map<String, Value>) -> Result<(Self, Vec<String>), ToolError> {
         let (mut request, notes) = read::<Self>("recall", object)?;
         request.page = Page::read(request.limit, request.cursor.as_deref(), &given(&request))?;
-        if request.is_search() || !(request.ids.is_empty() && request.paths.is_empty()) {
+        let is_asked = request.is_search() || request.about.is_some();
+        if is_asked || !(request.ids.is_empty() && request.paths.is_empty()) {
             return Ok((request, notes));
         }
         Err(required(
-            "`query`, `ids` or `paths` is required, such as {\"query\": \"why cents and not floats\"}, {\"ids\": \
+            "`query`, `ids`, `paths` or `about` is required, such as {\"query\": \"why cents and not floats\"}, {\"ids\": \
              [\"k3v9qa\"]} or {\"paths\": [\"src/a.rs\"]}",
         ))
     }
@@ -209,7 +257,7 @@ impl RecallRequest {
     /// Returns whether it contains a query or a filter.
     pub fn is_search(&self) -> bool {
         self.query.is_some()
-            || !(self.kinds.is_empty() && self.tags.is_empty())
+            || !(self.kinds.is_empty() && self.tags.is_empty() && self.topic.is_none())
             || self.since.is_some()
             || self.before.is_some()
     }
@@ -238,6 +286,12 @@ impl SessionsRequest {
 }
 
 impl RememberRequest {
+    /// Returns a request to save a text, whose first sentence is the title.
+    pub(crate) fn titled(text: &str) -> Self {
+        let (title, text) = titled(text).unwrap_or_else(|| (text.to_owned(), String::new()));
+        Self { title, text, ..Self::default() }
+    }
+
     /// Parses the arguments of `remember`.
     ///
     /// # Errors
@@ -245,6 +299,24 @@ impl RememberRequest {
     pub fn read(object: Map<String, Value>) -> Result<(Self, Vec<String>), ToolError> {
         let is_emptied = object.get("valid_until").is_some_and(is_empty);
         let (mut request, mut notes) = read::<Self>("remember", object)?;
+        if let Some(name) = &request.agent {
+            request.agent = Some(agent_named(name).ok_or_else(|| {
+                required("`agent` takes the name of a subagent, such as reviewer")
+            })?);
+        }
+        if request.scope == Some(Reach::Agent) {
+            if request.agent.is_none() {
+                return Err(required(
+                    "the scope agent requires `agent`: your name, if you are a subagent",
+                ));
+            }
+            request.kind = request.kind.or(Some(Kind::Session));
+        }
+        if request.outcome.is_some() {
+            let used = ["outcome", "agent", "check"];
+            notes.extend(unused(&request, &used, "an outcome"));
+            return Ok((request, notes));
+        }
         if let Some(id) = &request.id {
             notes.extend(is_emptied.then(|| {
                 format!(
@@ -252,6 +324,14 @@ impl RememberRequest {
                 )
             }));
             return Ok((request, notes));
+        }
+        if request.title.is_empty() && request.text.is_empty() {
+            if !request.ends.is_empty() {
+                notes.extend(unused(&request, &["ends", "check"], "ends without a memory"));
+                return Ok((request, notes));
+            }
+            // A fact is a statement by itself.
+            request.title = request.facts.first().map(|fact| sentence(fact)).unwrap_or_default();
         }
         if request.title.is_empty() {
             (request.title, request.text) = titled(&request.text).ok_or_else(|| {
@@ -264,23 +344,37 @@ impl RememberRequest {
                     .to_owned(),
             );
         }
-        if request.still_true {
-            notes.push("`still_true` does not apply to a new memory and was ignored.".to_owned());
+        for (name, is_given) in
+            [("still_true", request.still_true), ("helpful", request.helpful.is_some())]
+        {
+            if is_given {
+                notes.push(format!("`{name}` does not apply to a new memory and was ignored."));
+            }
         }
         Ok((request, notes))
     }
 }
 
 impl ForgetRequest {
-    /// Parses the arguments of `forget`, and returns the id.
+    /// Parses the arguments of `forget`, and returns the ids.
     ///
     /// # Errors
-    /// Returns an error if it is missing.
-    pub fn read(object: Map<String, Value>) -> Result<(String, Vec<String>), ToolError> {
+    /// Returns an error if they are missing.
+    pub fn read(object: Map<String, Value>) -> Result<(Vec<String>, Vec<String>), ToolError> {
         let (request, notes) = read::<Self>("forget", object)?;
-        let missing = "`id` is required: the short id that `recall` shows, such as k3v9qa";
-        request.id.map(|id| (id, notes)).ok_or_else(|| required(missing))
+        if request.ids.is_empty() {
+            return Err(required(
+                "`ids` is required: short ids that `recall` shows, such as [\"k3v9qa\"]",
+            ));
+        }
+        Ok((request.ids, notes))
     }
+}
+
+/// Returns a fact as a sentence without its time.
+fn sentence(fact: &str) -> String {
+    let parts: Vec<&str> = fact.split('|').map(str::trim).take(3).collect();
+    parts.join(" ")
 }
 
 fn required(message: &str) -> ToolError {

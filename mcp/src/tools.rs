@@ -87,8 +87,8 @@ impl Tool {
             Self::Forget => ToolDefinition {
                 name: "forget",
                 title: "Forget a memory",
-                description: "Archive a wrong or unwanted memory: it is no longer recalled or relearned. The user can \
-                              restore it.",
+                description: "Archive wrong or unwanted memories: they are not recalled or relearned. The user can restore \
+                              them.",
                 search_hint: Some("forget delete remove wrong memory"),
                 read_only: false,
                 destructive: true,

@@ -17,6 +17,8 @@ mod drafts;
 mod held;
 #[path = "stdio/input.rs"]
 mod input;
+#[path = "stdio/knowledge.rs"]
+mod knowledge;
 #[path = "stdio/newer.rs"]
 mod newer;
 #[path = "stdio/notes.rs"]

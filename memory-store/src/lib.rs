@@ -9,6 +9,7 @@
 //! under its own paths.
 
 pub mod counts;
+pub mod field_lines;
 pub mod file;
 pub mod identity;
 pub mod index_writer;

@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::fs::disk::{Privacy, read_if_there, replace};
 use crate::id::MemoryId;
 use crate::layout::ProjectDir;
+use crate::memory::Relation;
 use crate::stored;
 use crate::time::Timestamp;
 
@@ -34,6 +35,15 @@ pub struct Reviewed {
     /// because a person's file gets no link without a request.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     differing: BTreeSet<String>,
+    /// Numbers of times that a model reported that a memory helped, and that it did not.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    helped: BTreeMap<String, (u32, u32)>,
+    /// Links that a model proposes and no person decided about, as `ID KIND ID`.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    proposed: BTreeSet<String>,
+    /// Proposed links that a person added or removed.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    settled: BTreeSet<String>,
 }
 
 /// Parses ids; invalid ones are skipped.
@@ -108,6 +118,46 @@ impl Reviewed {
         ids.filter_map(|(one, other)| Some((one.parse().ok()?, other.parse().ok()?)))
     }
 
+    /// Counts a report on whether a memory helped.
+    pub fn note_use(&mut self, id: MemoryId, helped: bool) {
+        let (yes, no) = self.helped.entry(id.to_string()).or_default();
+        let count = if helped { yes } else { no };
+        *count = count.saturating_add(1);
+    }
+
+    /// Returns how often a memory was reported to have helped, and not to have helped.
+    pub fn uses(&self, id: MemoryId) -> (u32, u32) {
+        self.helped.get(&id.to_string()).copied().unwrap_or_default()
+    }
+
+    /// Replaces the links that a model proposes. Those that a person decided about are left out.
+    pub fn propose(&mut self, links: impl IntoIterator<Item = (MemoryId, Relation)>) {
+        self.proposed = links.into_iter().map(|(id, link)| link_line(id, &link)).collect();
+        self.proposed = &self.proposed - &self.settled;
+    }
+
+    /// Returns the proposed links, each with the memory that would have it.
+    pub fn proposals(&self) -> impl Iterator<Item = (MemoryId, Relation)> {
+        self.proposed.iter().filter_map(|line| {
+            let (id, rest) = line.split_once(' ')?;
+            let (kind, to) = rest.rsplit_once(' ')?;
+            Some((id.parse().ok()?, Relation { kind: kind.to_owned(), to: to.parse().ok()? }))
+        })
+    }
+
+    /// Returns the proposed links of a memory.
+    pub fn proposals_of(&self, id: MemoryId) -> impl Iterator<Item = Relation> {
+        self.proposals().filter(move |(of, _)| *of == id).map(|(_, link)| link)
+    }
+
+    /// Records that a person decided about a link.
+    pub fn settle_proposal(&mut self, id: MemoryId, link: &Relation) {
+        let line = link_line(id, link);
+        if self.proposed.remove(&line) {
+            self.settled.insert(line);
+        }
+    }
+
     /// Removes memories that are not `there`.
     pub fn keep_only(&mut self, there: &BTreeSet<MemoryId>) {
         self.ids.retain(|id| there.contains(id));
@@ -115,6 +165,13 @@ impl Reviewed {
         let is_there = |id: &str| id.parse().is_ok_and(|id| there.contains(&id));
         self.both.retain(|pair| pair.split(' ').all(is_there));
         self.differing.retain(|pair| pair.split(' ').all(is_there));
+        self.helped.retain(|id, _| is_there(id));
+        let has_both = |line: &String| {
+            line.split_once(' ').is_some_and(|(id, _)| is_there(id))
+                && line.rsplit_once(' ').is_some_and(|(_, id)| is_there(id))
+        };
+        self.proposed.retain(has_both);
+        self.settled.retain(has_both);
     }
 
     /// Returns only the decisions about some memories.
@@ -148,6 +205,10 @@ fn is_about(pair: &str, ids: &BTreeSet<MemoryId>) -> bool {
 }
 
 /// Returns the key of a pair, equal for both orders.
+fn link_line(id: MemoryId, link: &Relation) -> String {
+    format!("{id} {} {}", link.kind, link.to)
+}
+
 fn pair(one: MemoryId, other: MemoryId) -> String {
     format!("{} {}", one.min(other), one.max(other))
 }

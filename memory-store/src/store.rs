@@ -33,6 +33,7 @@ pub use purge::{Gone, Unlearned};
 pub use undo::{MemoryState, PutBack};
 
 use crate::error::{Error, Result};
+use crate::field_lines::put_fact;
 use crate::file::{FILE_BYTES_MAX, MemoryFile, file_name};
 use crate::format_version;
 use crate::fs::dir::Folder;
@@ -900,6 +901,7 @@ fn is_same(stored: &Stored, memory: &Memory) -> bool {
             && stored.memory.superseded_by.is_none()
             && !stored.memory.is_expired(memory.created)
             && stored.memory.kind == memory.kind
+            && stored.memory.agent == memory.agent
             && folded_title(&stored.memory.title) == folded_title(&memory.title)
             && !is_note_on_others_word(&stored.memory, memory)
 }
@@ -942,15 +944,7 @@ fn unite(old: &mut Memory, new: Memory, now: Timestamp) {
         }
     }
     for fact in new.facts {
-        let of = |fact: &crate::memory::Fact| {
-            [&fact.subject, &fact.predicate, &fact.object].map(|it| it.to_lowercase())
-        };
-        match old.facts.iter_mut().find(|known| of(known) == of(&fact)) {
-            Some(known) => {
-                (known.from, known.to) = (fact.from.or(known.from), fact.to.or(known.to))
-            }
-            None => old.facts.push(fact),
-        }
+        put_fact(old, &fact);
     }
     for signature in new.signatures {
         if !old.signatures.contains(&signature) {

@@ -150,12 +150,17 @@ prop_compose! {
         paths in vec((hostile(), option::of(hostile())).prop_map(|(path, seen)| PathRef { path, seen }), 0..4),
         facts in vec(fact(), 0..3),
         relations in vec((hostile(), id()).prop_map(|(kind, to)| Relation { kind, to }), 0..3),
-        (topic, author, supersedes, superseded_by) in
-            (option::of(hostile()), option::of(hostile()), vec(id(), 0..3), option::of(id())),
+        (topic, agent, author, supersedes, superseded_by) in (
+            option::of(hostile()),
+            option::of("[\"'#:a-z\u{e9}][a-z -]{0,10}[a-z]"),
+            option::of(hostile()),
+            vec(id(), 0..3),
+            option::of(id()),
+        ),
     ) -> Memory {
         Memory {
             id, kind, title, body, scope, created, occurred, valid_from, valid_until, confidence,
-            source, paths, topic, tags, cues, entities, facts, relations, supersedes, superseded_by,
+            source, paths, topic, agent, tags, cues, entities, facts, relations, supersedes, superseded_by,
             pinned, status, held_for: None, author, signatures, command,
         }
     }
@@ -414,6 +419,11 @@ fn errors_name_the_line_and_column() {
         (
             "---\nid: ID\nkind: fix\nrelations:\n  - kind: x\n---\n",
             "5:5: `relations` entry 1 `to`: nothing here",
+        ),
+        ("---\nid: ID\nkind: fix\nagent: [a]\n---\n", "4:8: `agent`: expected a text"),
+        (
+            "---\nid: ID\nkind: fix\nagent: ' '\n---\n",
+            "4:8: `agent`: expected the name of a subagent",
         ),
         ("---\nid: ID\nkind: fix\nkind: fact\n---\n", "4:1: the key `kind` stands here twice"),
         ("---\nid: ID\nkind: fix\ntags: [a\n---\n", "4:7: unclosed bracket"),

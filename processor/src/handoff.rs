@@ -129,8 +129,11 @@ pub fn left(mut sessions: Vec<LeftSession>, facts: &Facts, now: Timestamp) -> Ha
     Handoff { sessions, ..Handoff::default() }
 }
 
-/// Returns the work done: the last commits, or the first paragraph of the last answer.
+/// Returns the work done: as Claude named it at the end, the last commits, or the first paragraph of the last answer.
 fn done(record: &SessionRecord) -> Vec<String> {
+    if !record.done.is_empty() {
+        return record.done.iter().take(ITEMS_MAX).map(|it| cut(it, ITEM_CHARS_MAX)).collect();
+    }
     let subjects = record.commits.iter().rev().take(ITEMS_MAX);
     let done: Vec<String> = subjects.map(|commit| cut(&commit.subject, ITEM_CHARS_MAX)).collect();
     if done.is_empty() && !record.answer.is_empty() {

@@ -342,7 +342,9 @@ fn target(tool: &str, input: Input) -> Option<Target> {
     match input {
         Input::Edit { path, .. } => Some(Target::File(path)),
         Input::Shell { command, .. } => Some(Target::Command(command)),
-        Input::Other { json } if tool.starts_with("mcp__") => Some(Target::Other(json)),
+        Input::Other { json } if tool.starts_with("mcp__") && !tool.contains(OWN_TOOL) => {
+            Some(Target::Other(json))
+        }
         Input::Unknown if tool.starts_with("mcp__") && !tool.contains(OWN_TOOL) => {
             Some(Target::Other(String::new()))
         }

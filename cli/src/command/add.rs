@@ -17,6 +17,7 @@ use crate::facts::{self, RelatedFact};
 use crate::failure::{Failure, Result};
 use crate::neighbours::{self, NeighbourView};
 use crate::person;
+use crate::relations::RelationChanges;
 use crate::stores::Stores;
 use crate::typed::WriteOptions;
 use crate::view;
@@ -58,6 +59,15 @@ pub struct AddArgs {
     /// Fact: "SUBJECT | PREDICATE | OBJECT", with " | 2026-03-01.." if it is not always true (repeatable)
     #[arg(long, value_name = "FACT")]
     fact: Vec<String>,
+    /// Link to another memory, as "KIND ID": supports, refines, caused-by, part-of, ... (repeatable)
+    #[arg(long, value_name = "RELATION", hide_short_help = true)]
+    relation: Vec<String>,
+    /// Topic, as "AREA" or "AREA/TOPIC"
+    #[arg(long, value_name = "TOPIC", hide_short_help = true)]
+    topic: Option<String>,
+    /// Subagent that alone receives the memory
+    #[arg(long, value_name = "NAME", hide_short_help = true, value_parser = crate::typed::agent)]
+    agent: Option<String>,
     /// Store the memory with your own, for all of your projects
     #[arg(long)]
     user: bool,
@@ -100,7 +110,9 @@ pub fn run(args: &AddArgs, world: &World, out: &mut dyn Write) -> Result {
     }
     let stores = Stores::open(world)?;
     // Looked up first, so that a mistyped id changes nothing.
+    let mut relations = RelationChanges::read(&args.relation, &[], None, &stores)?;
     let mut replaced = args.replaced(&stores)?;
+    replaced.extend(relations.take_replaced());
     let mut memory = args.memory(&stores)?;
     if !is_persons {
         memory.source.said_by = Some(SaidBy::Assistant);
@@ -108,6 +120,7 @@ pub fn run(args: &AddArgs, world: &World, out: &mut dyn Write) -> Result {
     }
     let recall = stores.recall();
     let mut near = neighbours::near(&recall, world, &memory);
+    neighbours::keep_of_agent(&mut near, memory.agent.as_deref(), &recall);
     // A memory of the same kind and title is updated, so it is not a neighbour.
     near.retain(|near| {
         near.kind != memory.kind || near.title.to_lowercase() != memory.title.to_lowercase()
@@ -136,6 +149,7 @@ pub fn run(args: &AddArgs, world: &World, out: &mut dyn Write) -> Result {
     if word != NeighbourWord::Both {
         memory.relations = neighbour::contradictions(&near, &memory.supersedes);
     }
+    relations.apply(&mut memory);
     let store = if args.user { &stores.user } else { &stores.project };
     if args.write.dry_run {
         let memory = store.redactor(&stores.settings).redacted(&memory);
@@ -340,6 +354,8 @@ impl AddArgs {
                 .collect::<Result<_>>()?,
             tags: self.tag.clone(),
             facts: facts::read_all(&self.fact, stores.world.now)?,
+            topic: self.topic.clone(),
+            agent: self.agent.clone(),
             pinned: self.pin,
             ..Memory::new(id, self.kind, title, body(&self.body)?, stores.world.now)
         })

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use clap::Args;
 use memory_store::Kind;
+use memory_store::field_lines::{is_same_fact, put_fact};
 use memory_store::memory::{Fact, Memory, PathRef};
 use memory_store::store::{By, Stored};
 
@@ -16,6 +17,7 @@ use crate::exit;
 use crate::facts;
 use crate::failure::{Failure, Result};
 use crate::person;
+use crate::relations::RelationChanges;
 use crate::stores::Stores;
 use crate::typed::WriteOptions;
 use crate::view::{self, changes};
@@ -53,6 +55,18 @@ pub struct EditArgs {
     /// Fact to remove (repeatable)
     #[arg(long, value_name = "FACT")]
     unfact: Vec<String>,
+    /// Link to add, as "KIND ID": supports, refines, caused-by, part-of, ... (repeatable)
+    #[arg(long, value_name = "RELATION")]
+    relation: Vec<String>,
+    /// Link to remove, as "KIND ID" (repeatable)
+    #[arg(long, value_name = "RELATION")]
+    unrelation: Vec<String>,
+    /// New topic, as "AREA" or "AREA/TOPIC"; empty for none
+    #[arg(long, value_name = "TOPIC")]
+    topic: Option<String>,
+    /// Subagent that alone receives the memory; empty for all
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
     /// Inject the memory first at the start of each session
     #[arg(long, conflicts_with = "unpin")]
     pin: bool,
@@ -80,7 +94,7 @@ pub fn run(args: &EditArgs, world: &World, out: &mut dyn Write) -> Result {
     if !is_persons && (store.is_persons(&stored)? || !args.changes_something()) {
         return Err(person::refused("it is what you said, wrote or kept", &typed));
     }
-    let facts = FactChanges::read(args, &stores, &stored.memory)?;
+    let changes = FieldChanges::read(args, &stores, &stored.memory)?;
     let redactor = stores.redactor_for_writing(store)?;
     let saved = if args.changes_something() {
         let paths = args.path.iter().map(|path| crate::typed::project_path(&stores, path));
@@ -89,38 +103,56 @@ pub fn run(args: &EditArgs, world: &World, out: &mut dyn Write) -> Result {
         let by = if is_persons { By::Person } else { By::Model };
         let id = stored.memory.id;
         credentials::asking(world, store, |store| {
-            let change = |memory: &mut Memory| args.apply(body.clone(), &paths, &facts, memory);
+            let change = |memory: &mut Memory| args.apply(body.clone(), &paths, &changes, memory);
             store.edit_at(&stored.path, id, by, &redactor, change)
         })?
     } else {
         editor::edit_by_hand(&stores, stored, &redactor)?
     };
     let held = stores.note_saved(store, &saved.stored, &redactor)?;
+    let (id, mut told) = (saved.stored.memory.id, Vec::new());
+    // A memory that is withheld, or not in the repository, replaces nothing.
+    if held.is_none() && saved.suspects.is_empty() {
+        changes.relations.mark_others(id, &stores, &mut told)?;
+    }
+    if is_persons {
+        changes.relations.settle(id, &stores)?;
+    }
     if args.write.json {
         return view::saved::json(&saved, held.as_ref(), None, out);
     }
-    view::saved::show_changed(&saved, held.as_ref(), out)
+    view::saved::show_changed(&saved, held.as_ref(), out)?;
+    Ok(out.write_all(&told)?)
 }
 
-/// Facts that are added or dated, and removed.
-struct FactChanges {
+/// Facts that are added or dated, and removed, and changes to links.
+struct FieldChanges {
     put: Vec<Fact>,
     removed: Vec<Fact>,
+    relations: RelationChanges,
+    agent: Option<Option<String>>,
 }
 
-impl FactChanges {
+impl FieldChanges {
     fn read(args: &EditArgs, stores: &Stores, memory: &Memory) -> Result<Self> {
         let (put, removed) = (
             facts::read_all(&args.fact, stores.world.now)?,
             facts::read_all(&args.unfact, stores.world.now)?,
         );
-        let is_missing = |fact: &&Fact| !memory.facts.iter().any(|it| facts::is_same(it, fact));
+        let is_missing = |fact: &&Fact| !memory.facts.iter().any(|it| is_same_fact(it, fact));
         if let Some(fact) = removed.iter().find(is_missing) {
             let Fact { subject, predicate, object, .. } = fact;
             let fact = view::plain(&format!("{subject} | {predicate} | {object}"));
             return Err(Failure::new(format!("it has no fact `{fact}`")).code(exit::NOT_FOUND));
         }
-        Ok(Self { put, removed })
+        let relations =
+            RelationChanges::read(&args.relation, &args.unrelation, Some(memory), stores)?;
+        let agent = args.agent.as_deref().map(|name| match name.trim() {
+            "" => Ok(None),
+            name => crate::typed::agent(name).map(Some),
+        });
+        let agent = agent.transpose().map_err(|told| Failure::new(told).code(exit::USAGE))?;
+        Ok(Self { put, removed, relations, agent })
     }
 }
 
@@ -135,8 +167,8 @@ impl EditArgs {
         let paths = self.path.iter().map(|path| crate::typed::project_path(stores, path));
         let paths: Vec<String> = paths.collect::<Result<_>>()?;
         let mut changed = stored.memory.clone();
-        let facts = FactChanges::read(self, stores, &stored.memory)?;
-        self.apply(self.body.as_deref().map(body).transpose()?, &paths, &facts, &mut changed);
+        let changes = FieldChanges::read(self, stores, &stored.memory)?;
+        self.apply(self.body.as_deref().map(body).transpose()?, &paths, &changes, &mut changed);
         let redactor = stores.store_of(stored).redactor(&stores.settings);
         let id = stored.memory.id.short();
         let told = changes::between(&stored.memory, &redactor.redacted(&changed)).into_iter();
@@ -149,9 +181,12 @@ impl EditArgs {
         self.title.is_some()
             || self.body.is_some()
             || self.kind.is_some()
+            || self.topic.is_some()
+            || self.agent.is_some()
             || [&self.tag, &self.untag, &self.path, &self.fact, &self.unfact]
                 .iter()
                 .any(|list| !list.is_empty())
+            || !(self.relation.is_empty() && self.unrelation.is_empty())
             || self.pin
             || self.unpin
     }
@@ -161,11 +196,18 @@ impl EditArgs {
         &self,
         body: Option<String>,
         paths: &[String],
-        facts: &FactChanges,
+        changes: &FieldChanges,
         memory: &mut Memory,
     ) {
-        memory.facts.retain(|fact| !facts.removed.iter().any(|gone| facts::is_same(gone, fact)));
-        facts.put.iter().for_each(|fact| facts::put(memory, fact));
+        memory.facts.retain(|fact| !changes.removed.iter().any(|gone| is_same_fact(gone, fact)));
+        changes.put.iter().for_each(|fact| put_fact(memory, fact));
+        changes.relations.apply(memory);
+        if let Some(topic) = &self.topic {
+            memory.topic = Some(topic.trim().to_owned()).filter(|topic| !topic.is_empty());
+        }
+        if let Some(agent) = &changes.agent {
+            memory.agent.clone_from(agent);
+        }
         if let Some(title) = &self.title {
             memory.title = title.split_whitespace().collect::<Vec<_>>().join(" ");
         }

@@ -10,7 +10,7 @@ use crate::failure::Result;
 use crate::stores::Stores;
 use crate::view::listing::{self, ListFilter};
 use crate::view::style::{NAME, QUIET, paint};
-use crate::view::{self, ForgottenView, clock, plain};
+use crate::view::{self, ForgottenView, clock, plain, topics};
 use crate::world::World;
 
 /// List memories, newest first
@@ -24,6 +24,12 @@ pub struct ListArgs {
     /// Choose a memory at the terminal and print its id
     #[arg(long, conflicts_with_all = ["all", "limit", "kind", "tag", "path", "since", "until"])]
     pick: bool,
+    /// Count the memories of each topic
+    #[arg(long, conflicts_with = "pick")]
+    topics: bool,
+    /// With --topics: 1 for areas alone
+    #[arg(long, requires = "topics", default_value_t = 2, value_name = "1-2", value_parser = clap::value_parser!(u8).range(1..=2))]
+    depth: u8,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -37,6 +43,9 @@ pub fn run(args: &ListArgs, world: &World, out: &mut dyn Write) -> Result {
     }
     if args.forgotten {
         return list_forgotten(args.json, world, out);
+    }
+    if args.topics {
+        return topics::print(&args.filter, usize::from(args.depth), args.json, world, out);
     }
     listing::print(&args.filter, args.json, world, out)
 }

@@ -9,7 +9,7 @@ use std::io::Write;
 use clap::Args;
 use memory_store::MemoryId;
 use memory_store::id::is_abbreviation;
-use memory_store::memory::HeldFor;
+use memory_store::memory::{HeldFor, Relation};
 use memory_store::store::Stored;
 use memory_store::trust::Trust;
 use processor::secrets::SecretDecision;
@@ -35,6 +35,7 @@ pub mod dialogue;
 mod facts;
 pub mod in_git;
 pub mod learned;
+pub mod links;
 pub mod made_by_rules;
 pub mod removal;
 pub mod verdict;
@@ -73,6 +74,12 @@ pub struct ReviewArgs {
     /// Keep this memory and those that contradict or repeat it (repeatable)
     #[arg(long, value_name = "ID", add = crate::complete::ids())]
     both: Vec<String>,
+    /// Add the links that a model proposes to this memory (repeatable)
+    #[arg(long, hide_short_help = true, value_name = "ID", add = crate::complete::ids())]
+    link: Vec<String>,
+    /// Drop the links that a model proposes for this memory (repeatable)
+    #[arg(long, hide_short_help = true, value_name = "ID", add = crate::complete::ids())]
+    no_link: Vec<String>,
     /// Redact values in a memory that became known as secrets (repeatable)
     #[arg(long, hide_short_help = true, value_name = "ID", add = crate::complete::ids())]
     hide: Vec<String>,
@@ -117,6 +124,8 @@ enum Verb {
     Keep,
     Prefer,
     Both,
+    Link,
+    NoLink,
 }
 
 impl Verb {
@@ -134,6 +143,8 @@ impl Verb {
             Self::Keep => "confirm",
             Self::Prefer => "prefer",
             Self::Both => "keep beside the other one",
+            Self::Link => "add the proposed links to",
+            Self::NoLink => "drop the proposed links of",
         }
     }
 
@@ -152,7 +163,7 @@ impl Verb {
 impl ReviewArgs {
     /// Returns the ids that each option names, in the order in which the verdicts are carried out: a released memory
     /// stays where it was found, and accepting moves it.
-    fn named(&self) -> [(Verb, &[String]); 11] {
+    fn named(&self) -> [(Verb, &[String]); 13] {
         [
             (Verb::Release, &self.release),
             (Verb::Accept, &self.accept),
@@ -165,6 +176,8 @@ impl ReviewArgs {
             (Verb::Keep, &self.keep),
             (Verb::Prefer, &self.prefer),
             (Verb::Both, &self.both),
+            (Verb::Link, &self.link),
+            (Verb::NoLink, &self.no_link),
         ]
     }
 
@@ -209,6 +222,8 @@ impl ReviewArgs {
                 Verb::Reject => verdict::reject(stores, stored, out)?,
                 Verb::Hold => verdict::hold(stores, stored, out)?,
                 Verb::Keep => learned::confirm(stores, stored, out)?,
+                Verb::Link => links::settle(stores, stored, true, out)?,
+                Verb::NoLink => links::settle(stores, stored, false, out)?,
                 Verb::Prefer | Verb::Both => {
                     let held = ids_of(&stores.held()?);
                     contradictions::settle_all(stores, id, *verb == Verb::Both, &held, out)?;
@@ -293,13 +308,16 @@ pub fn run(args: &ReviewArgs, world: &World, out: &mut dyn Write) -> Result {
     let pairs = contradictions::pairs(&stores, &asked_apart)?;
     let proposed = credentials::proposals(&stores)?;
     let by_rules = made_by_rules::all(&stores)?;
+    let links = links::all(&stores)?;
     let is_empty = items.is_empty() && held.is_empty() && pairs.is_empty() && by_rules.is_empty();
+    let is_empty = is_empty && links.is_empty();
     if is_empty && proposed.is_empty() && claimed.is_empty() {
         view::remark("Nothing is to be reviewed.");
         return if waiting.is_empty() { Ok(()) } else { list(&stores, &waiting, out) };
     }
     show_held(&stores, &held, out)?;
     made_by_rules::list(&by_rules, out)?;
+    links::list(&links, out)?;
     if world.interactive && world.is_seen {
         if !credentials::go_through(&stores, &proposed, out)?
             || !claims::go_through(&stores, &claimed, out)?
@@ -326,6 +344,7 @@ fn print_json(stores: &Stores, out: &mut dyn Write) -> Result {
     let by_rules = made_by_rules::all(stores)?;
     let is_held = |id| held.iter().any(|held| held.stored.memory.id == id);
     let pairs = contradictions::pairs(stores, &asked_apart)?;
+    let links = links::all(stores)?;
     let mut views: Vec<WaitingView<'_>> =
         waiting
             .iter()
@@ -354,6 +373,13 @@ fn print_json(stores: &Stores, out: &mut dyn Write) -> Result {
         let sides =
             if verdict.differs() { &mut views[at].contradicts } else { &mut views[at].repeats };
         sides.push(older.memory.id);
+    }
+    for links::ProposedLink { stored, link, .. } in &links {
+        let at = views.iter().position(|view| view.id == stored.memory.id).unwrap_or_else(|| {
+            views.push(WaitingView::new(stored, None));
+            views.len() - 1
+        });
+        views[at].proposed_links.push(link);
     }
     view::json(&views, out)
 }
@@ -419,6 +445,9 @@ struct WaitingView<'a> {
     /// Change by Claude that awaits a decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     by_claude: Option<String>,
+    /// Links to other memories that a model proposes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    proposed_links: Vec<&'a Relation>,
     /// Memories that it contradicts, until a person decides which one is valid.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     contradicts: Vec<MemoryId>,
@@ -457,6 +486,7 @@ impl<'a> WaitingView<'a> {
             made_by_rules: false,
             stale: None,
             by_claude: None,
+            proposed_links: Vec::new(),
             contradicts: Vec::new(),
             repeats: Vec::new(),
             id,

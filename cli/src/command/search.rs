@@ -45,7 +45,7 @@ const FITTING_MAX: usize = 40;
 #[derive(Debug, Args)]
 pub struct SearchArgs {
     /// Words and filters, in single quotes if they contain "phrases" or -words
-    #[arg(required_unless_present_any = ["kind", "tag", "path", "session", "since", "until"])]
+    #[arg(required_unless_present_any = ["kind", "tag", "topic", "path", "session", "since", "until"])]
     text: Vec<String>,
     /// Only passages of sessions (redacted)
     #[arg(long, conflicts_with = "kind")]
@@ -59,6 +59,9 @@ pub struct SearchArgs {
     /// Only memories with this tag (repeatable)
     #[arg(long, short = 't', hide_short_help = true, add = crate::complete::tags())]
     tag: Vec<String>,
+    /// Only memories of this topic or area (repeatable)
+    #[arg(long, hide_short_help = true)]
+    topic: Vec<String>,
     /// Only results about this file (repeatable)
     #[arg(long, short = 'p')]
     path: Vec<String>,
@@ -369,6 +372,7 @@ impl SearchArgs {
             exact: true,
             kinds: self.kind.clone(),
             tags: self.tag.clone(),
+            topics: self.topic.clone(),
             paths: self.path.clone(),
             limit: self.limit.unwrap_or(if self.json || self.full { 0 } else { FITTING_MAX }),
             since: when.from,

@@ -61,6 +61,7 @@ pub fn between(old: &Memory, new: &Memory) -> Vec<FieldChange> {
         ("facts", old.facts != new.facts),
         ("relations", old.relations != new.relations),
         ("command", old.command != new.command),
+        ("agent", old.agent != new.agent),
         ("author", old.author != new.author),
         ("source", old.source != new.source),
         ("created", old.created != new.created),

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use memory_store::memory::Status;
 use memory_store::recall::Recall;
+use memory_store::reviewed::Reviewed;
 use memory_store::store::Stored;
 use memory_store::trust::LABEL;
 
@@ -19,6 +20,7 @@ use crate::view;
 pub struct MemoryFacts {
     /// The index.
     pub recall: Recall,
+    reviewed: Reviewed,
     /// Sessions whose evidence is lost.
     lost: Vec<(PathBuf, String)>,
 }
@@ -28,6 +30,7 @@ impl MemoryFacts {
     pub fn open(stores: &Stores) -> Self {
         Self {
             recall: stores.recall(),
+            reviewed: Reviewed::read(&stores.project.home),
             lost: damage::lost(&stores.world.dirs.project(stores.tree.project)),
         }
     }
@@ -57,6 +60,16 @@ impl MemoryFacts {
                 "{}\n`throughline review --keep {}` says that it still holds.",
                 paint(CARE, view::why_stale(&staleness)),
                 stored.memory.id.short()
+            )?;
+        }
+        for link in self.reviewed.proposals_of(stored.memory.id) {
+            let (id, link) =
+                (stored.memory.id.short(), format!("{} {}", link.kind, link.to.short()));
+            writeln!(
+                out,
+                "A model proposes: {}. `throughline edit {id} --relation \"{}\"` adds it.",
+                view::plain(&link),
+                view::plain(&link)
             )?;
         }
         let session = stored.memory.source.session.as_deref();

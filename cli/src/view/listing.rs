@@ -9,7 +9,7 @@ use clap::Args;
 use memory_store::counts::Standing;
 use memory_store::knowledge::time::History;
 use memory_store::memory::{Memory, Status};
-use memory_store::recall::Recall;
+use memory_store::recall::{Recall, ScopeName};
 use memory_store::staleness::Staleness;
 use memory_store::store::{Listing, Stored};
 use memory_store::trust::LABEL;
@@ -35,6 +35,15 @@ pub struct ListFilter {
     /// Only memories with this tag (repeatable)
     #[arg(long, short = 't', value_name = "TAG", add = crate::complete::tags())]
     tag: Vec<String>,
+    /// Only memories of this topic or area (repeatable)
+    #[arg(long, value_name = "TOPIC")]
+    topic: Vec<String>,
+    /// Only memories of this subagent
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// Only memories of this scope: project, user, paths or agent
+    #[arg(long, value_parser = scope, value_name = "SCOPE")]
+    scope: Option<ScopeName>,
     #[command(flatten)]
     when: DateRange,
     /// Only memories about this file or folder, or about paths with this prefix
@@ -49,6 +58,14 @@ pub struct ListFilter {
     /// Maximum number of memories
     #[arg(long, short = 'n', value_name = "COUNT", allow_negative_numbers = true, value_parser = crate::typed::count)]
     limit: Option<usize>,
+}
+
+/// Parses the name of a scope.
+fn scope(name: &str) -> Result<ScopeName, String> {
+    ScopeName::named(name).ok_or_else(|| {
+        let known = ScopeName::ALL.map(|(name, _)| name).join(", ");
+        format!("`{name}` is no scope; there are: {known}")
+    })
 }
 
 /// Listed memories with their marks.
@@ -242,6 +259,14 @@ impl ListFilter {
         let memory = &stored.memory;
         (self.kind.is_empty() || self.kind.contains(&memory.kind))
             && self.tag.iter().all(|tag| memory.tags.contains(tag))
+            && (self.topic.is_empty()
+                || self.topic.iter().any(|topic| memory.is_about_topic(topic)))
+            && self.agent.as_deref().is_none_or(|name| {
+                memory.agent.as_deref().is_some_and(|agent| agent.eq_ignore_ascii_case(name))
+            })
+            && self
+                .scope
+                .is_none_or(|scope| ScopeName::of(memory.scope, memory.agent.as_deref()) == scope)
             && path.is_none_or(|start| memory.paths.iter().any(|path| path.path.starts_with(start)))
     }
 }

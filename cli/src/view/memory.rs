@@ -81,6 +81,8 @@ struct MemoryFields {
     paths: Vec<PathRef>,
     #[serde(skip_serializing_if = "Option::is_none")]
     topic: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     cues: Vec<String>,
     entities: Vec<String>,
@@ -206,6 +208,7 @@ pub fn whole(stored: &Stored, out: &mut dyn Write) -> Result {
     field("date", clock::time(date(memory)))?;
     field("confidence", format!("{:.2}", memory.confidence))?;
     field("topic", memory.topic.clone().unwrap_or_default())?;
+    field("agent", memory.agent.clone().unwrap_or_default())?;
     field("tags", memory.tags.join(", "))?;
     field("names", memory.entities.join(", "))?;
     for fact in &memory.facts {
@@ -223,6 +226,9 @@ pub fn whole(stored: &Stored, out: &mut dyn Write) -> Result {
     let contradicts = memory.relations.iter().filter(|link| link.kind == CONTRADICTS);
     let contradicts: Vec<String> = contradicts.map(|link| link.to.short()).collect();
     field("differs from", contradicts.join(", "))?;
+    for link in memory.relations.iter().filter(|link| link.kind != CONTRADICTS) {
+        field(&link.kind, link.to.short())?;
+    }
     field("file", stored.path.display().to_string())
 }
 

@@ -28,6 +28,7 @@ pub mod passage;
 pub mod printable;
 pub mod saved;
 pub mod style;
+pub mod topics;
 pub mod wrap;
 
 /// Whether only answers, errors and questions are printed.

@@ -28,6 +28,7 @@ mod messages;
 mod migrations;
 mod neighbours;
 mod newcomer;
+mod relations;
 mod report;
 mod resume;
 mod secrets;

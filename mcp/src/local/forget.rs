@@ -16,23 +16,52 @@ use crate::backend::{ForgetResponse, ToolError};
 const TITLE_BEFORE: &str = "(put aside before)";
 
 impl Local {
-    /// Archives a memory; one that is archived already stays so.
+    /// Archives memories; those that are archived already stay so. All are looked up first, so that a mistyped id
+    /// changes nothing.
     ///
     /// # Errors
-    /// Returns an error if there is no such memory, or it may not be archived.
-    pub fn forget(&self, id: &str) -> Result<ForgetResponse, ToolError> {
+    /// Returns an error if there is no such memory, or one may not be archived.
+    pub fn forget(&self, ids: &[String]) -> Result<Vec<ForgetResponse>, ToolError> {
         let project = self.project()?;
         let ProjectStore { tree, settings, recall } = &project;
-        let Some(found) = self.find_by_id(id, tree, recall, settings)? else {
-            return self.forgotten_before(id, &project);
-        };
-        let short = found.stored.memory.id.short();
-        if found.is_users_everywhere() {
-            return Err(ToolError::Request(format!(
-                "{short} is the user's own and holds in every project, so only the user puts it aside: \
-                 `throughline forget {short}`"
-            )));
+        let mut found: Vec<(&str, Option<FoundMemory>)> = Vec::new();
+        for id in ids {
+            let memory = self.find_by_id(id, tree, recall, settings)?;
+            match &memory {
+                Some(memory) if memory.is_users_everywhere() => {
+                    let short = memory.stored.memory.id.short();
+                    return Err(ToolError::Request(format!(
+                        "{short} is the user's own and holds in every project, so only the user puts it aside: \
+                         `throughline forget {short}`"
+                    )));
+                }
+                Some(memory) => {
+                    let id = memory.stored.memory.id;
+                    let is_known = |(_, known): &(&str, Option<FoundMemory>)| {
+                        known.as_ref().is_some_and(|known| known.stored.memory.id == id)
+                    };
+                    if found.iter().any(is_known) {
+                        continue;
+                    }
+                }
+                None => drop(self.forgotten_before(id, &project)?),
+            }
+            found.push((id, memory));
         }
+        let archived = found.into_iter().map(|(id, memory)| match memory {
+            Some(memory) => self.archive(memory, &project),
+            None => self.forgotten_before(id, &project),
+        });
+        archived.collect()
+    }
+
+    fn archive(
+        &self,
+        found: FoundMemory,
+        project: &ProjectStore,
+    ) -> Result<ForgetResponse, ToolError> {
+        let ProjectStore { tree, settings, recall } = project;
+        let short = found.stored.memory.id.short();
         let FoundMemory { store, trust, stored, scope } = found;
         let hit = recall.listed(stored.memory.id, self.now());
         // The title of a quarantined memory is not repeated.
@@ -48,7 +77,7 @@ impl Local {
         // The file is removed, so that no hook prints it even if the journal cannot be written.
         let gone = journal::Change::Gone(stored.memory.id);
         drop(journal::note(&self.environment.dirs, tree, scope, gone));
-        let hold_again = self.hold_again(&stored.memory, &project);
+        let hold_again = self.hold_again(&stored.memory, project);
         let undo = undo(&short);
         let mut text = format!("{short} is put aside. {undo}");
         if !hold_again.is_empty() {

@@ -6,7 +6,7 @@ use memory_store::Timestamp;
 use memory_store::identity;
 use memory_store::layout::Tree;
 use memory_store::recall::render::Rendered;
-use memory_store::recall::{Collection, Hit, Tier, render};
+use memory_store::recall::{Asker, Collection, Hit, Tier, render};
 
 use super::given::GivenAnswer;
 use super::recall::FoundHits;
@@ -134,6 +134,7 @@ impl Local {
         let mut others = Vec::new();
         for tree in self.shared_trees(own) {
             let mut recall = self.indexed(&tree);
+            recall.asker = Asker::Session;
             recall.expired = true;
             let mut hits = Vec::new();
             missing.retain(|id| {

@@ -8,7 +8,7 @@ use memory_store::index::document::{Document, MEMORY_BYTES_MAX};
 use memory_store::layout::Tree;
 use memory_store::memory::SaidBy;
 use memory_store::recall::render::{self, Rendered};
-use memory_store::recall::{Collection, Hit, Recall, Recalled, Search, Tier};
+use memory_store::recall::{Asker, Collection, Hit, Recall, Recalled, Search, Tier};
 use memory_store::store::{Store, read_bounded};
 use memory_store::text::excerpt;
 use memory_store::{Kind, MemoryId, Timestamp, settings_file};
@@ -60,6 +60,9 @@ impl Local {
     pub fn recall(&self, request: &RecallRequest) -> Result<RecallResponse, ToolError> {
         let started = Instant::now();
         let tree = self.tree()?;
+        if let Some(name) = &request.about {
+            return self.about(name, request, &tree, started);
+        }
         let (recall, now) = self.recall_for(request, &tree)?;
         let ids = match &request.query {
             None => request.ids.clone(),
@@ -75,7 +78,11 @@ impl Local {
             return Ok(response);
         }
         let found = match (&request.query, request.paths.is_empty()) {
-            (None, false) if request.kinds.is_empty() && request.tags.is_empty() => {
+            (None, false)
+                if request.kinds.is_empty()
+                    && request.tags.is_empty()
+                    && request.topic.is_none() =>
+            {
                 self.brief(request, &recall, &tree, now)?
             }
             _ => {
@@ -94,14 +101,14 @@ impl Local {
         tree: &Tree,
     ) -> Result<(Recall, Timestamp), ToolError> {
         let mut recall = self.recall_in(tree);
+        recall.asker = Asker::of_agent(request.agent.clone());
         let mut now = self.now();
         let expired = match request.history || request.as_of.is_some() {
             true => self.expired(tree, &recall)?,
             false => Vec::new(),
         };
         if let Some(words) = &request.as_of {
-            let (_, after) = self.time("as_of", words)?;
-            now = Timestamp(after.0 - 1).min(now);
+            now = self.as_of(words)?;
             recall = recall.as_of(now);
         }
         recall = recall.with_documents(expired, now);
@@ -131,6 +138,7 @@ impl Local {
             tier: if request.query.is_some() { tier } else { Tier::Memories },
             kinds: request.kinds.clone(),
             tags: request.tags.clone(),
+            topics: request.topic.iter().cloned().collect(),
             since,
             until,
             superseded: request.history,
@@ -234,6 +242,7 @@ impl Local {
         started: Instant,
     ) -> Result<Option<RecallResponse>, ToolError> {
         let mut history = self.indexed(tree);
+        history.asker = Asker::of_agent(request.agent.clone());
         history.expired = true;
         if ids.iter().any(|id| history.ids_ending(id).is_empty()) {
             let expired = self.expired(tree, &history)?;
@@ -251,6 +260,7 @@ impl Local {
                         hits.push(self.whole(hit, tree));
                     }
                     Some(_) => {}
+                    None if !history.may_read(*only) => missing.push(id.as_str()),
                     None => notes.push(format!(
                         "The file of {} changed since it was indexed; read it, or ask again after the next sync.",
                         only.short()
@@ -280,7 +290,7 @@ impl Local {
             notes.push(HELD_BACK.to_owned());
         }
         let named = if may_be_words { "query" } else { "ids" };
-        notes.extend(unused(request, &[named, "history", "projects"], "an answer by ids"));
+        notes.extend(unused(request, &[named, "history", "projects", "agent"], "an answer by ids"));
         let rendered = render::whole(&hits, ANSWER_TOKENS_MAX);
         let left_out: Vec<String> = hits
             .iter()
@@ -391,7 +401,7 @@ impl Local {
             memories.into_iter().map(|hit| self.memory_hit(hit, tree, chars_max)).collect();
         hits.extend(self.hits_of(&others, chars_max));
         let passages = passages.into_iter().map(turn_hit).collect();
-        Ok(RecallResponse { hits, passages, sessions, rest, text })
+        Ok(RecallResponse { hits, passages, sessions, rest, text, about: None })
     }
 
     pub(super) fn memory_hit(&self, hit: &Hit, tree: &Tree, chars_max: usize) -> MemoryHit {

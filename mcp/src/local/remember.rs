@@ -2,10 +2,13 @@
 
 use std::path::{Component, Path};
 
+use memory_store::field_lines::put_fact;
 use memory_store::index::journal;
 use memory_store::layout::Tree;
 use memory_store::ledger::{Asked, PendingChange};
-use memory_store::memory::{HeldFor, Memory, PathRef, Relation, SaidBy, Scope, Source, Status};
+use memory_store::memory::{
+    Fact, HeldFor, Memory, PathRef, Relation, SaidBy, Scope, Source, Status,
+};
 use memory_store::neighbour::{self, CONTRADICTS, Neighbour, Statement, Verdict};
 use memory_store::recall::{Collection, Hit, Recall, render};
 use memory_store::redact::Redactor;
@@ -19,6 +22,7 @@ use memory_store::{Kind, MemoryId, Timestamp, settings_file};
 
 use super::find::{FoundMemory, judged};
 use super::recall::speaker;
+use super::statements::{RequestedLinks, add_links, facts, kept_links};
 use super::{ANSWER_TOKENS_MAX, Local, relative};
 use crate::backend::{NeighbourHit, RememberRequest, RememberResponse, ToolError};
 use crate::request::Reach;
@@ -61,6 +65,10 @@ struct MemoryEdit<'a> {
     said: Option<Timestamp>,
     /// New relations, if they are recomputed.
     relations: Option<Vec<Relation>>,
+    /// Requested facts.
+    facts: Vec<Fact>,
+    /// Requested links.
+    links: Vec<Relation>,
 }
 
 impl Local {
@@ -69,8 +77,12 @@ impl Local {
     /// # Errors
     /// Returns an error if memory is read-only, or the request is invalid.
     pub fn remember(&self, request: RememberRequest) -> Result<RememberResponse, ToolError> {
+        if let Some(outcome) = &request.outcome {
+            return self.save_outcome(outcome, &request);
+        }
         match &request.id {
             Some(id) => self.change(id, &request),
+            None if request.title.is_empty() => self.only_end(&request, &self.project()?),
             None => self.save(request),
         }
     }
@@ -82,10 +94,14 @@ impl Local {
         let now = self.now();
         let both_hold = request.both_hold;
         let asked_tags = request.tags.clone();
-        let replaced = self.replaced(&request.supersedes, &project)?;
+        let RequestedLinks { links, supersedes } =
+            self.links(&request.relations, None, &project)?;
+        let supersedes = [&request.supersedes[..], &supersedes].concat();
+        let replaced = self.replaced(&supersedes, &project)?;
         let (asked, mut replaced) = users_words(replaced, None)?;
         let until = valid_until(&request)?;
         let (paths, mut notes) = read_paths(&request, until, tree, now);
+        let ends = RememberRequest { title: String::new(), ..request.clone() };
         let mut memory = self.memory(request, paths, until, settings)?;
         let same = recall.of_title(memory.kind, &memory.title, now);
         let near = self.near(&memory, &project, &same, both_hold);
@@ -96,6 +112,10 @@ impl Local {
         if !both_hold {
             let settled = [ids(&replaced), ids(&asked)].concat();
             memory.relations = neighbour::contradictions(&near, &settled);
+        }
+        add_links(&mut memory, &links);
+        if ends.check {
+            return self.checked(&memory, &ends, (&replaced, &asked), near, &project, notes);
         }
         let (store, trust) = judged(Store::open(&self.environment.dirs, tree)?, settings)?;
         let redactor = store.redactor_for_writing(settings)?;
@@ -109,8 +129,44 @@ impl Local {
         notes.extend(left_out_of(&asked_tags, &saved));
         let file = WrittenFile { saved, trust, redactor, scope, replaced, asked, both_hold };
         let near = self.finish(&file, near, &project, &mut notes)?;
+        notes.extend(self.fact_notes(&file.saved.stored.memory, &project)?);
+        notes.extend(self.end_facts(&ends, &project)?.1);
         self.record_saved(file.saved.stored.memory.id, tree);
         Ok(self.response(&file.saved, &project, &near, &notes))
+    }
+
+    /// Reports what saving a memory would do, without saving it.
+    fn checked(
+        &self,
+        memory: &Memory,
+        request: &RememberRequest,
+        (replaced, asked): (&[FoundMemory], &[FoundMemory]),
+        mut near: Vec<Neighbour>,
+        project: &ProjectStore,
+        mut notes: Vec<String>,
+    ) -> Result<RememberResponse, ToolError> {
+        notes.insert(0, "Nothing was saved.".to_owned());
+        let word = |found: &FoundMemory| found.stored.memory.id.short();
+        notes.extend(replaced.iter().map(|it| format!("It would replace {}.", word(it))));
+        notes.extend(
+            asked
+                .iter()
+                .map(|it| format!("The user would be asked whether it replaces {}.", word(it))),
+        );
+        notes.extend(near.iter().filter(|near| near.asks()).map(|near| {
+            format!(
+                "It {} {} ({}).",
+                near.verdict.words(),
+                near.id.short(),
+                render::clean(&near.title)
+            )
+        }));
+        notes.extend(self.fact_notes(memory, project)?);
+        notes.extend(self.end_facts(request, project)?.1);
+        near.retain(|near| replaced.iter().all(|older| older.stored.memory.id != near.id));
+        let response = self.described(memory, project, &near, &notes);
+        let change = format!("checked [{}] {}", response.kind, response.title);
+        Ok(RememberResponse { id: String::new(), change, ..response })
     }
 
     /// Changes the memory with an id.
@@ -123,7 +179,11 @@ impl Local {
             let short = before.id.short();
             return Err(ToolError::Request(format!("{short} is held back and cannot be changed")));
         }
-        let mut replaces = request.supersedes.clone();
+        let now = self.now();
+        let facts = facts(&request.facts, "facts", now)?;
+        let RequestedLinks { links, supersedes } =
+            self.links(&request.relations, Some(before.id), &project)?;
+        let mut replaces = [&request.supersedes[..], &supersedes].concat();
         if let Some(by) = before.superseded_by.filter(|_| !replaces.is_empty()) {
             // This memory becomes active again and replaces the one that had superseded it.
             replaces.push(by.to_string());
@@ -138,12 +198,20 @@ impl Local {
         } else {
             check_persons(before, scope, store.is_persons(&stored)?, request, restates)?;
         }
-        let now = self.now();
         let (paths, mut notes) = read_paths(request, until, tree, now);
         let said = restates.then_some(now);
         let replaces = ids(&replaced);
-        let mut edit =
-            MemoryEdit { request, paths, until, replaced: replaces, said, relations: None };
+        let replaced_ids = replaces;
+        let mut edit = MemoryEdit {
+            request,
+            paths,
+            until,
+            replaced: replaced_ids,
+            said,
+            relations: None,
+            facts,
+            links,
+        };
         let both_hold = request.both_hold;
         // A changed text is compared with its neighbours again; `both_hold` requests the comparison explicitly.
         let mut near = Vec::new();
@@ -153,12 +221,22 @@ impl Local {
             near = self.near(&after, &project, &[], both_hold);
             edit.relations = Some(relations(before, &near, &edit));
         }
+        if request.check {
+            let mut after = before.clone();
+            edit.apply(&mut after);
+            return self.checked(&after, request, (&replaced, &asked), near, &project, notes);
+        }
         let redactor = store.redactor_for_writing(settings)?;
         let by = if from_repository { By::Link } else { By::Model };
         let change = |memory: &mut Memory| edit.apply(memory);
         let saved = store.edit_at(&stored.path, before.id, by, &redactor, change)?;
         let file = WrittenFile { saved, trust, redactor, scope, replaced, asked, both_hold };
         let near = self.finish(&file, near, &project, &mut notes)?;
+        if !request.facts.is_empty() {
+            notes.extend(self.fact_notes(&file.saved.stored.memory, &project)?);
+        }
+        let (ended, ends) = self.end_facts(request, &project)?;
+        notes.extend(ends);
         // The call itself contained the text, so no hook needs to inject it in this session.
         if !request.text.is_empty() {
             self.record_saved(before.id, tree);
@@ -166,12 +244,13 @@ impl Local {
         self.note_reviewed(before, request, tree, &mut notes)?;
         let is_same = file.saved.change == Change::Unchanged
             && ids(&file.replaced).iter().all(|id| *id == before.id)
-            && file.asked.is_empty();
-        let is_confirmed = request.still_true || both_hold;
+            && file.asked.is_empty()
+            && ended.is_empty();
+        let is_confirmed = request.still_true || both_hold || request.helpful.is_some();
         if is_same && !is_confirmed {
             notes.push(
                 "Nothing changed: with `id`, text, title, kind, tags, paths, pin, still_true, valid_until, \
-                 supersedes and both_hold change it."
+                 supersedes, facts, ends, relations, topic, agent, helpful and both_hold change it."
                     .to_owned(),
             );
         }
@@ -200,7 +279,7 @@ impl Local {
         let contradicted = memory.relations.iter().filter(|link| link.kind == CONTRADICTS);
         let beside: Vec<MemoryId> =
             contradicted.filter(|_| request.both_hold).map(|link| link.to).collect();
-        if request.still_true || !beside.is_empty() {
+        if request.still_true || request.helpful.is_some() || !beside.is_empty() {
             let now = self.now();
             Reviewed::change(&self.environment.dirs.project(tree.project), |reviewed| {
                 // The date of the statement does not change; its files are compared with their present state from now
@@ -209,7 +288,14 @@ impl Local {
                     reviewed.confirmed.insert(memory.id, now);
                 }
                 beside.iter().for_each(|&other| reviewed.note_both(memory.id, other));
+                if let Some(helped) = request.helpful {
+                    reviewed.note_use(memory.id, helped);
+                }
             })?;
+        }
+        if let Some(helped) = request.helpful {
+            let word = if helped { "helped" } else { "did not help" };
+            notes.push(format!("It is noted privately that it {word}."));
         }
         if request.still_true {
             notes.push("It is noted that it still holds; its date stays.".to_owned());
@@ -332,8 +418,28 @@ impl Local {
         near: &[Neighbour],
         notes: &[String],
     ) -> RememberResponse {
-        let memory = &saved.stored.memory;
-        let ProjectStore { tree, recall, .. } = project;
+        let change = match saved.change {
+            Change::Created => "created",
+            Change::Updated => "updated",
+            Change::Unchanged => "unchanged",
+        };
+        RememberResponse {
+            change: change.to_owned(),
+            file: self.shown(&saved.stored.path, &project.tree),
+            redacted: saved.hidden,
+            ..self.described(&saved.stored.memory, project, near, notes)
+        }
+    }
+
+    /// Describes a memory and its neighbours, wherever it is stored.
+    fn described(
+        &self,
+        memory: &Memory,
+        project: &ProjectStore,
+        near: &[Neighbour],
+        notes: &[String],
+    ) -> RememberResponse {
+        let recall = &project.recall;
         let now = self.now();
         let near: Vec<(Hit, &Neighbour)> =
             near.iter().filter_map(|near| Some((recall.listed(near.id, now)?, near))).collect();
@@ -349,19 +455,12 @@ impl Local {
         let hits: Vec<Hit> = near.into_iter().map(|(hit, _)| hit).collect();
         RememberResponse {
             id: memory.id.short(),
-            change: match saved.change {
-                Change::Created => "created",
-                Change::Updated => "updated",
-                Change::Unchanged => "unchanged",
-            }
-            .to_owned(),
             kind: memory.kind.name().to_owned(),
-            file: self.shown(&saved.stored.path, tree),
             title: render::clean(&memory.title),
-            redacted: saved.hidden,
             neighbours,
             near: render::titles("near", &hits, ANSWER_TOKENS_MAX).text,
             note: (!notes.is_empty()).then(|| notes.join(" ")),
+            ..RememberResponse::default()
         }
     }
 
@@ -406,6 +505,12 @@ impl Local {
         let ProjectStore { tree, recall, .. } = project;
         let mut near =
             neighbour::find(recall, &Statement::from(memory), Some(memory.id), self.now());
+        // What one subagent is given neither repeats nor replaces what others are.
+        near.retain(|near| {
+            recall
+                .indexed(near.id)
+                .is_none_or(|hit| hit.agent.as_deref() == memory.agent.as_deref())
+        });
         if !both_hold {
             let reviewed = Reviewed::read(&self.environment.dirs.project(tree.project));
             let own: Vec<MemoryId> = same.iter().map(|hit| hit.id).chain([memory.id]).collect();
@@ -454,7 +559,7 @@ impl Local {
     }
 
     /// Writes the current state of a memory to the journal. If that fails, the next sync does it.
-    fn note_again(
+    pub(super) fn note_again(
         &self,
         stored: &Stored,
         (trust, redactor): (&Trust, &Redactor),
@@ -503,6 +608,9 @@ impl Local {
             pinned: request.pin.unwrap_or_default(),
             valid_until,
             tags: request.tags,
+            topic: request.topic,
+            agent: request.agent,
+            facts: facts(&request.facts, "facts", now)?,
             ..Memory::new(id, kind, request.title, request.text, now)
         };
         if settings.review {
@@ -525,6 +633,10 @@ impl MemoryEdit<'_> {
         if let Some(relations) = &self.relations {
             memory.relations.clone_from(relations);
         }
+        add_links(memory, &self.links);
+        self.facts.iter().for_each(|fact| put_fact(memory, fact));
+        memory.topic = request.topic.clone().or_else(|| memory.topic.take());
+        memory.agent = request.agent.clone().or_else(|| memory.agent.take());
         if !self.paths.is_empty() {
             memory.paths.clone_from(&self.paths);
         }
@@ -557,6 +669,13 @@ fn changes_statement(before: &Memory, request: &RememberRequest) -> bool {
         || request.kind.is_some_and(|kind| kind != before.kind)
 }
 
+/// Returns whether a request changes where a memory belongs.
+fn rearranges(request: &RememberRequest) -> bool {
+    !(request.paths.is_empty() && request.tags.is_empty())
+        || request.topic.is_some()
+        || request.agent.is_some()
+}
+
 /// Refuses changes to the user's memories, except for pins and links.
 fn check_persons(
     memory: &Memory,
@@ -565,10 +684,10 @@ fn check_persons(
     request: &RememberRequest,
     restates: bool,
 ) -> Result<(), ToolError> {
-    let rewrites = restates || request.valid_until.is_some();
-    let rearranges =
-        !(request.paths.is_empty() && request.tags.is_empty()) || request.pin == Some(false);
-    let relinks = request.pin.is_some() || !request.supersedes.is_empty();
+    let rewrites = restates || request.valid_until.is_some() || !request.facts.is_empty();
+    let rearranges = rearranges(request) || request.pin == Some(false);
+    let relinks =
+        request.pin.is_some() || !(request.supersedes.is_empty() && request.relations.is_empty());
     let short = memory.id.short();
     if is_users && scope == Scope::User && (rewrites || rearranges || relinks) {
         return Err(ToolError::Request(format!(
@@ -582,7 +701,7 @@ fn check_persons(
              as a memory of its own with supersedes [\"{short}\"], or let the user run `throughline edit {short}`"
         ))),
         true if rearranges => Err(ToolError::Request(format!(
-            "{short} is in the user's words, or one that the user kept, so its paths, tags and pin are the user's to \
+            "{short} is in the user's words, or one that the user kept, so its paths, tags, topic and pin are the user's to \
              change: `throughline edit {short}`"
         ))),
         true | false => Ok(()),
@@ -597,7 +716,8 @@ fn check_repository_text(
     restates: bool,
 ) -> Result<(), ToolError> {
     let is_changed = restates
-        || !(request.paths.is_empty() && request.tags.is_empty())
+        || rearranges(request)
+        || !request.facts.is_empty()
         || request.pin.is_some()
         || request.valid_until.is_some();
     if !is_changed {
@@ -612,8 +732,7 @@ fn check_repository_text(
 
 /// Returns the links of a memory that is compared again: those to what it contradicts are made anew.
 fn relations(before: &Memory, near: &[Neighbour], edit: &MemoryEdit<'_>) -> Vec<Relation> {
-    let others = before.relations.iter().filter(|link| link.kind != CONTRADICTS);
-    let mut relations: Vec<Relation> = others.cloned().collect();
+    let mut relations = kept_links(before);
     if !edit.request.both_hold {
         relations.extend(neighbour::contradictions(near, &edit.replaced));
     }

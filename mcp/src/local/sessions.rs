@@ -6,7 +6,7 @@ use std::time::Instant;
 use memory_store::Timestamp;
 use memory_store::layout::Tree;
 use memory_store::recall::render::{Rendered, RenderedPiece};
-use memory_store::recall::{Hit, Recall, SESSION_CHARS_MIN, Search, Tier, render};
+use memory_store::recall::{Asker, Hit, Recall, SESSION_CHARS_MIN, Search, Tier, render};
 use memory_store::text::excerpt;
 use memory_store::thinking;
 
@@ -43,7 +43,11 @@ impl Local {
     ) -> Result<SessionsResponse, ToolError> {
         let started = Instant::now();
         let tree = self.tree()?;
-        let recall = self.recall_in(&tree);
+        let mut recall = self.recall_in(&tree);
+        recall.asker = Asker::Session;
+        if let Some(words) = &request.as_of {
+            recall = recall.as_of(self.as_of(words)?);
+        }
         let mut request = request.clone();
         if let Some(session) = &mut request.session {
             *session = known_session(session, &recall)?;
@@ -94,8 +98,7 @@ impl Local {
         recall: &Recall,
         tree: &Tree,
     ) -> Result<(SessionsResponse, GivenTurns), ToolError> {
-        let TimeSpan { since, until } =
-            self.span(request.since.as_deref(), request.before.as_deref())?;
+        let TimeSpan { since, until } = self.sessions_span(request)?;
         let is_limited = request.branch.is_some() || !request.paths.is_empty();
         let listed = if is_limited { self.listed(request, tree)? } else { Vec::new() };
         if is_limited && listed.is_empty() {
@@ -144,10 +147,19 @@ impl Local {
         ))
     }
 
+    /// Returns the period of a request; with `as_of`, nothing later counts.
+    fn sessions_span(&self, request: &SessionsRequest) -> Result<TimeSpan, ToolError> {
+        let mut span = self.span(request.since.as_deref(), request.before.as_deref())?;
+        if let Some(words) = &request.as_of {
+            let then = self.as_of(words)?;
+            span.until = Some(span.until.map_or(then, |until| until.min(then)));
+        }
+        Ok(span)
+    }
+
     /// Lists sessions, the latest first.
     fn list(&self, request: &SessionsRequest, tree: &Tree) -> Result<SessionsResponse, ToolError> {
-        let TimeSpan { since, until } =
-            self.span(request.since.as_deref(), request.before.as_deref())?;
+        let TimeSpan { since, until } = self.sessions_span(request)?;
         let mut listed = self.listed(request, tree)?;
         listed.retain(|session| {
             since.is_none_or(|since| session.last >= since)
@@ -189,7 +201,7 @@ impl Local {
             .checked_sub(1)
             .and_then(|last| page.get(last))
             .map(|session| format!("{}~{}", session.last.0, session.session));
-        let used = ["branch", "paths", "since", "before", "limit", "cursor"];
+        let used = ["branch", "paths", "since", "before", "as_of", "limit", "cursor"];
         let note = unused(request, &used, "a list of sessions");
         let rest = request.page.rest(more || shown < page.len(), shown, last, note);
         let text = with_remarks(text, shown == 0, &rest);

@@ -292,9 +292,14 @@ fn call(
             (answer(&response, as_json, &remembered(&response)), notes)
         }
         Tool::Forget => {
-            let (id, notes) = ForgetRequest::read(arguments)?;
-            let response = backend.forget(&id)?;
-            (answer(&response, as_json, &response.text), notes)
+            let (ids, notes) = ForgetRequest::read(arguments)?;
+            let responses = backend.forget(&ids)?;
+            let texts: Vec<&str> = responses.iter().map(|it| it.text.as_str()).collect();
+            let json = match &responses[..] {
+                [only] => serde_json::json!(only),
+                several => serde_json::json!({ "forgotten": several }),
+            };
+            (answer(&json, as_json, &texts.join("\n")), notes)
         }
         Tool::SearchSessions => {
             let (request, notes) = SessionsRequest::read(arguments)?;
@@ -339,8 +344,15 @@ fn answer(response: &impl Serialize, as_json: bool, text: &str) -> Value {
 }
 
 fn remembered(response: &RememberResponse) -> String {
-    let RememberResponse { id, change, kind, title, file, .. } = response;
-    let mut text = format!("{change} [{kind} {id}] {title} ({file})");
+    let RememberResponse { id, change, kind, title, file, saved, .. } = response;
+    let mut text = match (id.is_empty(), file.is_empty()) {
+        (true, _) => change.clone(),
+        (false, true) => format!("{change} [{kind} {id}] {title}"),
+        (false, false) => format!("{change} [{kind} {id}] {title} ({file})"),
+    };
+    for saved in saved {
+        text.push_str(&format!("\n{}", remembered(saved)));
+    }
     if response.redacted > 0 {
         text.push_str(&format!("\n{} secret(s) were redacted before saving.", response.redacted));
     }
@@ -448,13 +460,13 @@ mod tests {
         let list = serde_json::to_string(&Tool::ALL.map(wire_tool)).unwrap();
         assert!(list.len() <= 7_000, "tools/list has {} bytes", list.len());
         let all: usize = Tool::ALL.into_iter().map(tokens).sum();
-        assert!(all <= 1_300, "{all} tokens in all");
+        assert!(all <= 1_325, "{all} tokens in all");
         let always: usize = Tool::ALL
             .into_iter()
             .filter(|tool| tool.definition().search_hint.is_none())
             .map(tokens)
             .sum();
-        assert!(always <= 750, "{always} tokens in every session");
+        assert!(always <= 980, "{always} tokens in every session");
     }
 
     #[test]
@@ -500,6 +512,6 @@ mod tests {
             let wire = serde_json::to_value(wire_tool(tool)).unwrap();
             assert!(wire.get("outputSchema").is_none(), "{wire}");
         }
-        assert_eq!((Tool::Forget.definition().schema)()["required"], serde_json::json!(["id"]));
+        assert_eq!((Tool::Forget.definition().schema)()["required"], serde_json::json!(["ids"]));
     }
 }

@@ -43,6 +43,8 @@ pub struct Memory {
     pub paths: Vec<PathRef>,
     /// Two levels, `area/topic`.
     pub topic: Option<String>,
+    /// Name of the subagent that alone is given it; people see it in any case.
+    pub agent: Option<String>,
     /// Search words.
     pub tags: Vec<String>,
     /// Likely queries for it, in other words than its own. They are indexed and never shown to a model (document
@@ -84,6 +86,11 @@ impl Memory {
         self.valid_until.is_some_and(|until| until < now)
     }
 
+    /// Returns whether its topic is the named one or below it, in any case.
+    pub fn is_about_topic(&self, named: &str) -> bool {
+        self.topic.as_deref().is_some_and(|topic| is_within_topic(topic, named))
+    }
+
     /// Returns whether a review may accept it: it is held, and not superseded.
     pub fn waits(&self) -> bool {
         self.status == Status::Held && self.superseded_by.is_none()
@@ -123,6 +130,7 @@ impl Memory {
             source: Source::default(),
             paths: Vec::new(),
             topic: None,
+            agent: None,
             tags: Vec::new(),
             cues: Vec::new(),
             entities: Vec::new(),
@@ -138,6 +146,28 @@ impl Memory {
             command: None,
         }
     }
+}
+
+/// Maximum number of characters of the name of a subagent.
+const AGENT_CHARS_MAX: usize = 80;
+
+/// Returns the name of a subagent without white space around it; `None` if the text is no name.
+pub fn agent_named(text: &str) -> Option<String> {
+    let name = text.trim();
+    let is_name = !name.is_empty()
+        && name.chars().count() <= AGENT_CHARS_MAX
+        && !name.chars().any(char::is_control);
+    is_name.then(|| name.to_owned())
+}
+
+/// Returns whether a topic, `area/topic`, is the named one or below it, in any case.
+pub fn is_within_topic(topic: &str, named: &str) -> bool {
+    let levels = |text: &str| -> Vec<String> {
+        let levels = text.split('/').map(|level| level.trim().to_lowercase());
+        levels.filter(|level| !level.is_empty()).collect()
+    };
+    let named = levels(named);
+    !named.is_empty() && levels(topic).starts_with(&named)
 }
 
 /// Scope of a memory: where it applies.
@@ -422,6 +452,9 @@ pub struct Fact {
 /// Kind of a link to a memory that probably cannot be true together with this one.
 pub const CONTRADICTS: &str = "contradicts";
 
+/// Kind of a link to a memory that this one replaces; files contain it as [`Memory::supersedes`].
+pub const SUPERSEDES: &str = "supersedes";
+
 /// A typed link to another memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Relation {
@@ -429,6 +462,27 @@ pub struct Relation {
     pub kind: String,
     /// The other memory.
     pub to: MemoryId,
+}
+
+impl Relation {
+    /// The kinds that programs write; people and models may use others.
+    pub const KINDS: [&str; 6] =
+        [SUPERSEDES, CONTRADICTS, "supports", "refines", "caused-by", "part-of"];
+
+    /// Maximum number of characters of a kind.
+    pub const KIND_CHARS_MAX: usize = 40;
+
+    /// Returns a kind in its normal form, words in lower case joined by hyphens; `None` if the text is no kind.
+    pub fn kind_named(text: &str) -> Option<String> {
+        let words = text.split(|c: char| c.is_whitespace() || c == '_' || c == '-');
+        let words: Vec<String> =
+            words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
+        let kind = words.join("-");
+        let is_kind = !kind.is_empty()
+            && kind.chars().count() <= Self::KIND_CHARS_MAX
+            && kind.chars().all(|c| c.is_alphanumeric() || c == '-');
+        is_kind.then(|| if kind == "replaces" { SUPERSEDES.to_owned() } else { kind })
+    }
 }
 
 /// Result of running a command.
@@ -450,6 +504,21 @@ pub struct CommandRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_kind_of_relation_has_one_form() {
+        for (text, kind) in [
+            ("Caused by", Some("caused-by")),
+            ("part_of", Some("part-of")),
+            ("replaces", Some("supersedes")),
+            ("gehört-zu", Some("gehört-zu")),
+            ("", None),
+            ("a: b", None),
+        ] {
+            assert_eq!(Relation::kind_named(text).as_deref(), kind, "{text}");
+        }
+        assert_eq!(Relation::kind_named(&"x".repeat(41)), None);
+    }
 
     #[test]
     fn an_entity_is_read_as_it_is_written() {

@@ -21,6 +21,7 @@ pub mod suspicion;
 
 pub use passages::search::SESSION_CHARS_MIN;
 pub use query::Query;
+pub use query::expression::ScopeName;
 pub use query::follow_up::Topic;
 pub use query::project_name::hashes as project_names;
 pub use query::time_expression::{Span, TIME_FORMS, whole as time_named};
@@ -35,4 +36,4 @@ pub use search::judged::Judged;
 pub use search::listed::IndexedFile;
 pub use search::reader::Recall;
 pub use search::request::{Search, Tier};
-pub use search::sources::Collection;
+pub use search::sources::{Asker, Collection};

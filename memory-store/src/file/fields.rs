@@ -10,6 +10,7 @@ use crate::id::MemoryId;
 use crate::kind::Kind;
 use crate::memory::{
     CommandRecord, Fact, HeldFor, Memory, PathRef, Relation, SaidBy, Scope, Source, Status,
+    agent_named,
 };
 use crate::time::Timestamp;
 
@@ -77,6 +78,7 @@ pub(super) fn memory(front: &Pod, title: String, body: String) -> ReadField<Memo
         source: source(&front.get("source"))?,
         paths: front.get("paths").bounded()?.list(path_ref)?,
         topic: front.get("topic").text()?,
+        agent: front.get("agent").agent()?,
         tags: front.get("tags").bounded()?.texts()?,
         cues: front.get("cues").bounded()?.texts()?,
         entities: front.get("entities").bounded()?.texts()?,
@@ -283,6 +285,12 @@ impl FrontValue<'_> {
             }
             number => Ok(number),
         }
+    }
+
+    /// Reads the name of a subagent.
+    fn agent(&self) -> ReadField<Option<String>> {
+        let Some(text) = self.text()? else { return Ok(None) };
+        agent_named(&text).map(Some).ok_or_else(|| self.expected("the name of a subagent", &text))
     }
 
     fn flag(&self) -> ReadField<Option<bool>> {

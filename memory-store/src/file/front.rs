@@ -11,7 +11,7 @@ use crate::memory::{
 use crate::time::Timestamp;
 
 /// Our keys, in the order of writing.
-pub(super) const KEYS: [&str; 24] = [
+pub(super) const KEYS: [&str; 25] = [
     "id",
     "kind",
     "scope",
@@ -24,6 +24,7 @@ pub(super) const KEYS: [&str; 24] = [
     "valid_until",
     "confidence",
     "topic",
+    "agent",
     "tags",
     "paths",
     "cues",
@@ -82,6 +83,8 @@ struct MemoryFront {
     confidence: f32,
     #[serde(skip_serializing_if = "is_default")]
     topic: Option<String>,
+    #[serde(skip_serializing_if = "is_default")]
+    agent: Option<String>,
     #[serde(skip_serializing_if = "is_default")]
     tags: Vec<String>,
     #[serde(skip_serializing_if = "is_default", serialize_with = "paths")]

@@ -441,6 +441,14 @@ mod tests {
                 "tags:\n  - b\n  - c\n  - d\n",
             ),
             ("tags: [a]\n", "", "tags: [a, b]\n", "tags:\n  - b\n"),
+            // An owner, and links, of which each side adds one.
+            ("", "agent: reviewer\n", "", "agent: reviewer\n"),
+            (
+                "",
+                "relations:\n  - kind: refines\n    to: 01JZX3P4Q5R6S7T8V9WABCDEFH\n",
+                "relations:\n  - kind: part-of\n    to: 01JZX3P4Q5R6S7T8V9WABCDEFH\n",
+                "relations:\n  - kind: refines\n    to: 01JZX3P4Q5R6S7T8V9WABCDEFH\n  - kind: part-of\n    to: 01JZX3P4Q5R6S7T8V9WABCDEFH\n",
+            ),
             // Times and numbers.
             (
                 "updated: 2026-01-01\n",

@@ -83,7 +83,9 @@ pub fn undecided<'m>(
         let linked = || judge(&statements[newer], &statements[older]).filter(|it| it.differs());
         let verdict = verdict.or_else(linked).unwrap_or(Verdict::Contradiction);
         let (newer, older) = (current[newer], current[older]);
-        let displaces = verdict.differs() && (is_users(newer) || !is_users(older));
+        let displaces = verdict.differs()
+            && newer.agent == older.agent
+            && (is_users(newer) || !is_users(older));
         (!reviewed.hold_both(newer.id, older.id)).then_some(Undecided {
             newer: newer.id,
             older: older.id,
@@ -120,7 +122,10 @@ fn alike(current: &[&Memory], statements: &[Statement]) -> BTreeSet<(usize, usiz
             places.filter(|places| places.len() <= COMMON_FROM).flatten().copied().collect();
         let near = others.into_iter().filter(|&other| {
             let shared = words[at].intersection(&words[other]).count();
-            other != at && shared * 2 >= words[at].len().min(words[other].len())
+            // What different subagents are given is not compared.
+            other != at
+                && current[at].agent == current[other].agent
+                && shared * 2 >= words[at].len().min(words[other].len())
         });
         pairs.extend(near.map(|other| (at.max(other), at.min(other))));
     }
@@ -167,6 +172,18 @@ mod tests {
         assert_eq!(pairs(&memories, &both), []);
         memories[0].supersedes = vec![memories[1].id];
         assert_eq!(pairs(&memories, &nobody), []);
+    }
+
+    #[test]
+    fn a_memory_of_a_subagent_hides_none_of_others() {
+        let mut memories =
+            [memory(1, "Releases go out on Thursdays"), memory(2, "Releases go out on Fridays")];
+        memories[1].agent = Some("reviewer".to_owned());
+        assert_eq!(pairs(&memories, &Reviewed::default()), []);
+        let to = memories[0].id;
+        memories[1].relations = vec![Relation { kind: CONTRADICTS.into(), to }];
+        let found = pairs(&memories, &Reviewed::default());
+        assert_eq!(found, [(2, 1, Verdict::NewerValue, false)]);
     }
 
     #[test]

@@ -45,6 +45,7 @@ pub fn memory(number: u8, kind: Kind, title: &str, body: &str) -> Memory {
         source: Source { said_by: Some(SaidBy::User), ..Source::default() },
         paths: Vec::new(),
         topic: None,
+        agent: None,
         tags: Vec::new(),
         cues: Vec::new(),
         entities: Vec::new(),

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_store::memory::SaidBy;
+use memory_store::memory::{Relation, SaidBy};
 use memory_store::{Kind, MemoryId, ProjectId, Timestamp};
 
 use super::draft_entry::{DraftEntry, memory_id};
@@ -24,9 +24,52 @@ pub enum DraftRelation {
     NewerValue,
     /// Both claim to be valid, which is impossible.
     Contradicts,
+    /// The first one gives evidence for the other.
+    Supports,
+    /// The first one makes the other more exact.
+    Refines,
+    /// The first one is so because of the other.
+    CausedBy,
+    /// The first one is a step or a piece of the other.
+    PartOf,
 }
 
 impl DraftRelation {
+    /// All relations.
+    pub const ALL: [Self; 10] = [
+        Self::Same,
+        Self::Within,
+        Self::Replaces,
+        Self::Finishes,
+        Self::NewerValue,
+        Self::Contradicts,
+        Self::Supports,
+        Self::Refines,
+        Self::CausedBy,
+        Self::PartOf,
+    ];
+
+    /// Returns the name in answers of a model.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Same => "same",
+            Self::Within => "within",
+            Self::Replaces => "replaces",
+            Self::Finishes => "finishes",
+            Self::NewerValue => "newer-value",
+            Self::Contradicts => "contradicts",
+            Self::Supports => "supports",
+            Self::Refines => "refines",
+            Self::CausedBy => "caused-by",
+            Self::PartOf => "part-of",
+        }
+    }
+
+    /// Returns whether it leaves both memories as they are, and is proposed as a link between them.
+    pub const fn is_link(self) -> bool {
+        matches!(self, Self::Supports | Self::Refines | Self::CausedBy | Self::PartOf)
+    }
+
     /// Returns whether most likely only one of both is true.
     const fn differs(self) -> bool {
         matches!(self, Self::Replaces | Self::NewerValue | Self::Contradicts)
@@ -106,7 +149,12 @@ impl Relations {
                         entries[other] = None;
                     }
                 }
-                DraftRelation::NewerValue | DraftRelation::Contradicts => {}
+                DraftRelation::NewerValue
+                | DraftRelation::Contradicts
+                | DraftRelation::Supports
+                | DraftRelation::Refines
+                | DraftRelation::CausedBy
+                | DraftRelation::PartOf => {}
             }
         }
         entries.into_iter().flatten().collect()
@@ -136,6 +184,15 @@ impl Relations {
             self.kept.contains(note) && self.kept.contains(other)
         };
         differing.map(|(pair, _)| *pair).filter(kept)
+    }
+
+    /// Returns the links between memories that there are, which a person may add to their files.
+    pub fn links(&self, there: &BTreeSet<MemoryId>) -> Vec<(MemoryId, Relation)> {
+        let links = self.told.iter().filter(|((note, other), relation)| {
+            relation.is_link() && there.contains(note) && there.contains(other)
+        });
+        let link = |relation: DraftRelation, to| Relation { kind: relation.name().to_owned(), to };
+        links.map(|(&(note, other), &relation)| (note, link(relation, other))).collect()
     }
 
     /// Leaves out drafts overtaken by commits, unless they were repeated after that or have a known replacement: a
@@ -192,7 +249,12 @@ impl Relations {
                         entries[note].contradicts.push(name);
                     }
                 }
-                DraftRelation::Same | DraftRelation::Within => {}
+                DraftRelation::Same
+                | DraftRelation::Within
+                | DraftRelation::Supports
+                | DraftRelation::Refines
+                | DraftRelation::CausedBy
+                | DraftRelation::PartOf => {}
             }
         }
     }
@@ -416,5 +478,21 @@ mod tests {
             let told = if stands { &later } else { &drafts[0].body };
             assert_eq!(&united[0].draft.body, told);
         }
+    }
+
+    #[test]
+    fn links_of_memories_that_are_there_are_proposed() {
+        let [one, other, gone] = [1, 2, 3].map(|number| MemoryId([number; 16]));
+        let relations = Relations {
+            told: BTreeMap::from([
+                ((one, other), DraftRelation::Refines),
+                ((other, one), DraftRelation::NewerValue),
+                ((one, gone), DraftRelation::CausedBy),
+            ]),
+            ..Relations::default()
+        };
+        let there = BTreeSet::from([one, other]);
+        let refines = Relation { kind: "refines".to_owned(), to: other };
+        assert_eq!(relations.links(&there), [(one, refines)]);
     }
 }

@@ -189,6 +189,10 @@ enum RelationName {
     Finishes,
     NewerValue,
     Contradicts,
+    Supports,
+    Refines,
+    CausedBy,
+    PartOf,
 }
 
 /// Returns the question how the notes of a session relate to one another and to `earlier` ones.

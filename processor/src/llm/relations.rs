@@ -15,7 +15,8 @@ use crate::consolidate::{DraftRelation, Relations};
 use crate::extract::draft::Draft;
 use memory_store::text::folded_title;
 
-/// Version of the question: after a change it is asked again.
+/// Version of the question: after a change it is asked again. Kinds of links were added without a new version: earlier
+/// answers stay right, and propose none.
 const QUESTION: u32 = 3;
 /// Relations of one answer.
 const RELATIONS_MAX: usize = 24;
@@ -171,15 +172,8 @@ fn believed(portion: &Portion, told: &[ToldRelation]) -> Vec<(usize, usize, Draf
     for ToldRelation { note, other, relation, why: _ } in told {
         let (Some(note), Some(other)) = (place(note), place(other)) else { continue };
         let near = portion.near.contains(&(note, other)) || portion.near.contains(&(other, note));
-        let relation = match relation.as_str() {
-            "same" => DraftRelation::Same,
-            "within" => DraftRelation::Within,
-            "replaces" => DraftRelation::Replaces,
-            "finishes" => DraftRelation::Finishes,
-            "newer-value" => DraftRelation::NewerValue,
-            "contradicts" => DraftRelation::Contradicts,
-            _ => continue,
-        };
+        let mut known = DraftRelation::ALL.into_iter();
+        let Some(relation) = known.find(|known| known.name() == relation) else { continue };
         // Drafts are in the order of their time: nothing is replaced by what was before it.
         let backwards =
             matches!(relation, DraftRelation::Replaces | DraftRelation::Finishes) && note < other;
@@ -191,6 +185,7 @@ fn believed(portion: &Portion, told: &[ToldRelation]) -> Vec<(usize, usize, Draf
         .iter()
         .filter(|(.., relation)| {
             !matches!(relation, DraftRelation::NewerValue | DraftRelation::Contradicts)
+                && !relation.is_link()
         })
         .map(
             |(note, other, relation)| {
@@ -233,6 +228,8 @@ mod tests {
             relation_of("N1", "N2", "replaces"),
             relation_of("N3", "E3", "same"),
             relation_of("N2", "E9", "same"),
+            relation_of("N2", "E2", "refines"),
+            relation_of("N1", "E3", "supports"),
             relation_of("N2", "E2", "disagrees"),
             relation_of("E2", "N2", "contradicts"),
             relation_of("E1", "N1", "within"),
@@ -241,6 +238,7 @@ mod tests {
         let expected = [
             (7, 2, DraftRelation::Replaces),
             (8, 7, DraftRelation::Same),
+            (8, 3, DraftRelation::Refines),
             (3, 8, DraftRelation::Contradicts),
             (2, 7, DraftRelation::Within),
         ];

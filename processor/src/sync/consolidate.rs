@@ -57,6 +57,15 @@ pub(super) fn consolidate(
     let project = context.options.tree.project;
     outcome.memories = consolidate::consolidate(project, &all, &context.settings, &relations);
     end_facts(context, &mut outcome.memories);
+    if relations.missing == 0 && !relations.asked.is_empty() {
+        let there = outcome.memories.iter().map(|memory| memory.id).chain(relations.kept.clone());
+        let links = relations.links(&there.collect());
+        if let Err(error) = Reviewed::change(&context.home, |reviewed| reviewed.propose(links)) {
+            outcome
+                .warnings
+                .push(format!("proposed links of memories could not be noted: {error}"));
+        }
+    }
     outcome
 }
 

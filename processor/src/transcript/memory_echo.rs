@@ -2,6 +2,9 @@
 
 use memory_store::ProjectId;
 
+/// End of the name of our tool that saves memories, and the outcome of a session.
+pub const REMEMBER: &str = "throughline__remember";
+
 /// Returns whether the tool belongs to a memory: its output was stored there to be recalled.
 pub fn is_memory_tool(tool: &str) -> bool {
     let Some(tool) = tool.strip_prefix("mcp__") else { return false };

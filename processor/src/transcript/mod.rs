@@ -25,6 +25,7 @@ use std::io::BufRead;
 use memory_store::fs::lines::Lines;
 
 pub use assemble::{Assembly, INLINE_AGENT, assemble};
+pub use memory_echo::REMEMBER;
 pub use read::{SessionBuilder, read_folder};
 pub use redact::{FromOrigin, Redact, TextOrigin};
 pub use source::{RecordedPlace, TranscriptSource};

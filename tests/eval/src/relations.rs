@@ -148,6 +148,12 @@ fn asked(
             "newer-value"
         }
         Some(DraftRelation::Contradicts) => "contrary",
+        Some(
+            DraftRelation::Supports
+            | DraftRelation::Refines
+            | DraftRelation::CausedBy
+            | DraftRelation::PartOf,
+        ) => "near",
         None if relations.asked.contains(&newer) => "near",
         None => by_words(pair),
     }

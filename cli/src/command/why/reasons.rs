@@ -93,6 +93,7 @@ pub const fn obstacle(outcome: CandidateOutcome) -> &'static str {
         CandidateOutcome::Said => "CLAUDE.md or Claude Code's own memory says so already",
         CandidateOutcome::Held => "it is held back (`throughline review` says why)",
         CandidateOutcome::Expired => "it is not valid now",
+        CandidateOutcome::OtherAgent => "it belongs to a subagent",
     }
 }
 

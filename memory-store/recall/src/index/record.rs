@@ -163,8 +163,10 @@ pub struct Record {
     pub supersedes: Vec<MemoryId>,
     /// Source session.
     pub session: Option<String>,
-    /// For a passage: the subagent.
+    /// For a passage: the subagent. For a memory: the name of the subagent that alone is given it.
     pub agent: Option<String>,
+    /// Topic of a memory, `area/topic`.
+    pub topic: Option<String>,
     /// For a passage: the number of its turn in the session.
     pub turn: u32,
     /// For the first passage of a turn: the files that the turn touched. They are not indexed as terms.
@@ -206,6 +208,7 @@ mod tag {
     pub(crate) const FROM_REPOSITORY: u64 = 25;
     pub(crate) const TOUCHED: u64 = 26;
     pub(crate) const DIFFERS_FROM: u64 = 27;
+    pub(crate) const TOPIC: u64 = 28;
 }
 
 impl Record {
@@ -220,11 +223,14 @@ impl Record {
     }
 
     /// Returns whether it is returned instead of an earlier memory that it contradicts. A user's statement stays in
-    /// force beside a note of Claude, and a memory from the repository displaces only others from the repository.
+    /// force beside a note of Claude; a memory from the repository displaces only others from the repository, and one of a
+    /// subagent only others of it.
     pub fn displaces(&self, older: &Self) -> bool {
         let is_users =
             |record: &Self| !record.noted && matches!(record.said_by, None | Some(SaidBy::User));
-        (is_users(self) || !is_users(older)) && (!self.from_repository || older.from_repository)
+        (is_users(self) || !is_users(older))
+            && (!self.from_repository || older.from_repository)
+            && self.agent == older.agent
     }
 
     /// Returns the text from which the document's vector is made.
@@ -288,6 +294,7 @@ impl Record {
         for id in self.differs_from.iter().take(REPEATED_MAX) {
             put_field(out, tag::DIFFERS_FROM, &id.0);
         }
+        put_text(out, tag::TOPIC, self.topic.as_deref().unwrap_or_default());
     }
 
     /// Reads a record; fields of later versions are skipped.
@@ -342,6 +349,7 @@ impl Record {
             tag::NOTED => self.noted = number(value)? != 0,
             tag::FROM_REPOSITORY => self.from_repository = number(value)? != 0,
             tag::TOUCHED => self.touched.push(text(value)?),
+            tag::TOPIC => self.topic = Some(text(value)?),
             tag::DIFFERS_FROM => self.differs_from.push(MemoryId(value.try_into().ok()?)),
             _ => {}
         }
@@ -461,6 +469,7 @@ mod tests {
             supersedes: vec![MemoryId([2; 16]), MemoryId([3; 16])],
             session: Some("s".into()),
             agent: Some("a".into()),
+            topic: Some("storage/cache".into()),
             turn: 7,
             touched: vec!["src/b.rs".into()],
             staleness: Some(Staleness {

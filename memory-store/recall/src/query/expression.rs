@@ -12,6 +12,7 @@
 
 use crate::query::time_expression::{self, Span};
 use memory_store_base::kind::Kind;
+use memory_store_base::memory::Scope;
 use memory_store_base::time::Timestamp;
 
 /// Maximum length of a text with operators, in characters: longer texts are error messages or prose.
@@ -56,6 +57,10 @@ pub(crate) enum Filter {
     Kind(Kind),
     /// One of its tags.
     Tag(String),
+    /// Its topic, or the area of it.
+    Topic(String),
+    /// Where it applies.
+    Scope(ScopeName),
     /// File that it is about.
     Path(String),
     /// Source session, by the start or end of its id.
@@ -69,6 +74,45 @@ pub(crate) enum Filter {
         /// True for before.
         before: bool,
     },
+}
+
+/// Name of the scope of a memory in a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScopeName {
+    /// Everywhere in the project.
+    Project,
+    /// In every project of the user.
+    User,
+    /// Where certain files are touched.
+    Paths,
+    /// In one subagent.
+    Agent,
+}
+
+impl ScopeName {
+    /// All names.
+    pub const ALL: [(&str, Self); 4] = [
+        ("project", Self::Project),
+        ("user", Self::User),
+        ("paths", Self::Paths),
+        ("agent", Self::Agent),
+    ];
+
+    /// Returns the scope with a name.
+    pub fn named(name: &str) -> Option<Self> {
+        let known = Self::ALL.into_iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        known.map(|(_, scope)| scope)
+    }
+
+    /// Returns the scope of a memory, by its field and its owner.
+    pub fn of(scope: Scope, agent: Option<&str>) -> Self {
+        match (agent, scope) {
+            (Some(_), _) => Self::Agent,
+            (None, Scope::Project) => Self::Project,
+            (None, Scope::User) => Self::User,
+            (None, Scope::Paths) => Self::Paths,
+        }
+    }
 }
 
 /// Parses a search. `exact` enables the syntax above for all text. Text that may be an error message is full of flags,
@@ -121,6 +165,16 @@ impl Node {
         }
     }
 
+    /// Returns whether it contains topics only.
+    pub(crate) fn is_of_topics(&self) -> bool {
+        match self {
+            Self::Filter(filter) => matches!(filter, Filter::Topic(_)),
+            Self::Word(_) | Self::Phrase(_) => false,
+            Self::Not(node) => node.is_of_topics(),
+            Self::All(nodes) | Self::Any(nodes) => nodes.iter().all(Self::is_of_topics),
+        }
+    }
+
     /// Returns whether it contains filters only, and no words.
     pub(crate) fn is_filter(&self) -> bool {
         match self {
@@ -128,6 +182,18 @@ impl Node {
             Self::Filter(_) => true,
             Self::Not(node) => node.is_filter(),
             Self::All(nodes) | Self::Any(nodes) => nodes.iter().all(Self::is_filter),
+        }
+    }
+
+    /// Calls `each` with every topic in it.
+    pub(crate) fn each_topic<'a>(&'a self, each: &mut dyn FnMut(&'a str)) {
+        match self {
+            Self::Filter(Filter::Topic(topic)) => each(topic),
+            Self::Word(_) | Self::Phrase(_) | Self::Filter(_) => {}
+            Self::Not(node) => node.each_topic(each),
+            Self::All(nodes) | Self::Any(nodes) => {
+                nodes.iter().for_each(|node| node.each_topic(each));
+            }
         }
     }
 
@@ -297,6 +363,11 @@ fn filter(key: &str, value: &str, now: Timestamp) -> Result<Option<Filter>, Stri
             format!("`{value}` is no kind; there are: {}", Kind::ALL.map(Kind::name).join(", "))
         })?),
         "tag" => Filter::Tag(owned()),
+        "topic" => Filter::Topic(owned()),
+        "scope" => Filter::Scope(ScopeName::named(value).ok_or_else(|| {
+            let known = ScopeName::ALL.map(|(name, _)| name).join(", ");
+            format!("`{value}` is no scope; there are: {known}")
+        })?),
         "path" | "file" => Filter::Path(owned()),
         "session" => Filter::Session(owned()),
         "since" => time(&|span| Span { from: span.from, to: None }, Some(false))?,
@@ -309,8 +380,10 @@ fn filter(key: &str, value: &str, now: Timestamp) -> Result<Option<Filter>, Stri
 }
 
 /// The names of filters.
-pub(crate) const FILTERS: [&str; 10] =
-    ["kind", "tag", "path", "file", "session", "since", "after", "before", "until", "on"];
+pub(crate) const FILTERS: [&str; 12] = [
+    "kind", "tag", "topic", "scope", "path", "file", "session", "since", "after", "before",
+    "until", "on",
+];
 
 /// Minimum length of a name with one wrong letter: shorter ones have too many neighbours.
 const NEAR_LETTERS_MIN: usize = 3;
@@ -401,6 +474,8 @@ fn alternatives(a: &Filter, b: &Filter) -> bool {
         (a, b),
         (Filter::Kind(_), Filter::Kind(_))
             | (Filter::Tag(_), Filter::Tag(_))
+            | (Filter::Topic(_), Filter::Topic(_))
+            | (Filter::Scope(_), Filter::Scope(_))
             | (Filter::Path(_), Filter::Path(_))
             | (Filter::Session(_), Filter::Session(_))
     )

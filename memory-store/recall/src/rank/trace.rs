@@ -69,6 +69,8 @@ pub enum CandidateOutcome {
     Said,
     /// In quarantine: only a person may release it.
     Held,
+    /// It belongs to another subagent.
+    OtherAgent,
 }
 
 /// Records a candidate's outcome. `instead` is the hit that replaces it.

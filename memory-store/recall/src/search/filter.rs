@@ -6,12 +6,16 @@
 use std::sync::Arc;
 
 use crate::index::document::Document;
+use crate::index::record::Record;
 use crate::index::segment::Segment;
-use crate::query::expression::{Filter, Node};
+use crate::query::expression::{Filter, Node, ScopeName};
+use crate::rank::candidate::Candidate;
 use crate::rank::exact;
 use crate::search::hit::Hit;
+use crate::search::sources::At;
 use memory_store_base::error::Error;
 use memory_store_base::id::is_abbreviation;
+use memory_store_base::memory::is_within_topic;
 use memory_store_base::text::{self, Form, term_hash};
 
 /// A part of what is searched: a segment and documents beside it, which count on from its end.
@@ -58,6 +62,8 @@ pub(crate) struct Matcher<'a> {
     must: &'a [Node],
     /// Words and phrases of `must`, each with the documents that contain all of its words.
     docs: Vec<(&'a str, Docs)>,
+    /// Topics of `must`, each with the documents in it.
+    topics: Vec<(&'a str, Docs)>,
     all: Docs,
 }
 
@@ -73,14 +79,32 @@ impl<'a> Matcher<'a> {
     /// Looks up the words of what must hold. Read errors go to `note`.
     pub(crate) fn new(must: &'a [Node], parts: &[SearchedPart<'_>], note: &dyn Fn(&Error)) -> Self {
         let mut docs: Vec<(&str, Docs)> = Vec::new();
+        let mut topics: Vec<(&str, Docs)> = Vec::new();
         for node in must {
+            node.each_topic(&mut |topic| {
+                if !topics.iter().any(|(known, _)| *known == topic) {
+                    topics.push((topic, of_topic(topic, parts, note)));
+                }
+            });
             node.each_text(&mut |text| {
                 if !docs.iter().any(|(known, _)| *known == text) {
                     docs.push((text, with_words(text, parts, note)));
                 }
             });
         }
-        Self { must, docs, all: Docs::all(parts) }
+        Self { must, docs, topics, all: Docs::all(parts) }
+    }
+
+    /// Removes the candidates that no topic allows, before they are scored: the best of a topic is then compared with
+    /// others of it.
+    pub(crate) fn narrow(&self, candidates: &mut Vec<Candidate>) {
+        let of_topics: Vec<&Node> = self.must.iter().filter(|node| node.is_of_topics()).collect();
+        if !of_topics.is_empty() {
+            candidates.retain(|&Candidate { at: At { source, doc }, .. }| {
+                let holds = |node: &&Node| self.holds(node, usize::from(source), doc, None);
+                of_topics.iter().all(|node| holds(node) == Holds::Yes)
+            });
+        }
     }
 
     /// Returns whether a document may satisfy all conditions, according to the index.
@@ -112,6 +136,10 @@ impl<'a> Matcher<'a> {
             (Node::Word(word), _) => sure(has(word)),
             (Node::Phrase(phrase), _) if !has(phrase) => Holds::No,
             (Node::Phrase(phrase), Some((_, said))) => sure(said.contains(&verbatim(phrase))),
+            (Node::Filter(Filter::Topic(topic)), None) => {
+                let known = self.topics.iter().find(|(known, _)| known == topic);
+                sure(known.is_some_and(|(_, docs)| docs.has(part, doc)))
+            }
             (Node::Filter(filter), Some((hit, _))) => sure(passes(filter, hit)),
             (Node::Phrase(_) | Node::Filter(_), None) => Holds::Maybe,
             (Node::Not(node), _) => match self.holds(node, part, doc, read) {
@@ -149,6 +177,10 @@ fn passes(filter: &Filter, hit: &Hit) -> bool {
     match filter {
         Filter::Kind(kind) => hit.kind == *kind,
         Filter::Tag(wanted) => hit.tags.iter().any(|tag| tag.eq_ignore_ascii_case(wanted)),
+        Filter::Topic(wanted) => {
+            hit.topic.as_deref().is_some_and(|topic| is_within_topic(topic, wanted))
+        }
+        Filter::Scope(wanted) => ScopeName::of(hit.scope, hit.agent.as_deref()) == *wanted,
         Filter::Path(path) => hit.paths.iter().any(|known| exact::is_about(known, path)),
         Filter::Session(start) => {
             hit.session.as_deref().is_some_and(|session| is_abbreviation(start, session))
@@ -203,6 +235,33 @@ fn with_words(text: &str, parts: &[SearchedPart<'_>], note: &dyn Fn(&Error)) -> 
         }
     }
     close(&mut docs, &mut whole);
+    docs
+}
+
+/// Returns the documents of a topic. Their records are read: the words of an index have no topics, whose names would
+/// count as text.
+fn of_topic(topic: &str, parts: &[SearchedPart<'_>], note: &dyn Fn(&Error)) -> Docs {
+    let mut docs = Docs::none(parts);
+    let is_in = |record: &Record| {
+        record.topic.as_deref().is_some_and(|known| is_within_topic(known, topic))
+    };
+    for (number, part) in parts.iter().enumerate() {
+        let first = part.segment.map_or(0, Segment::docs);
+        if let Some(segment) = part.segment {
+            for doc in 0..first {
+                match segment.entry(doc).and_then(|entry| segment.record(&entry)) {
+                    Ok(record) if is_in(&record) => docs.add(number, doc),
+                    Ok(_) => {}
+                    Err(error) => note(&error),
+                }
+            }
+        }
+        for (doc, document) in (first..).zip(part.loose) {
+            if is_in(&document.record) {
+                docs.add(number, doc);
+            }
+        }
+    }
     docs
 }
 

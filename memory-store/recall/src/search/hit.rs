@@ -7,7 +7,7 @@ use crate::rank::staleness::Staleness;
 use crate::rank::trace::Traced;
 use memory_store_base::id::MemoryId;
 use memory_store_base::kind::Kind;
-use memory_store_base::memory::SaidBy;
+use memory_store_base::memory::{SaidBy, Scope};
 use memory_store_base::time::Timestamp;
 
 /// A found memory with its printed fields.
@@ -27,6 +27,12 @@ pub struct Hit {
     pub paths: Vec<String>,
     /// Search words.
     pub tags: Vec<String>,
+    /// Topic, `area/topic`.
+    pub topic: Option<String>,
+    /// Scope of a memory.
+    pub scope: Scope,
+    /// Name of the subagent that alone is given it; `None` for a passage.
+    pub agent: Option<String>,
     /// Absolute path of its file; empty for a passage.
     pub file: PathBuf,
     /// Confidence, 0 to 1.
@@ -117,6 +123,9 @@ impl Hit {
             date,
             paths: Vec::new(),
             tags: Vec::new(),
+            topic: None,
+            scope: Scope::Project,
+            agent: None,
             file: PathBuf::new(),
             confidence: 0.0,
             score: 0.0,

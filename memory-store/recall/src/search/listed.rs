@@ -127,6 +127,14 @@ impl Recall {
         self.read(&candidate, now, &mut Recalled::default()).ok()
     }
 
+    /// Returns whether a memory is nobody's, or of the subagent that asks.
+    pub fn may_read(&self, id: MemoryId) -> bool {
+        self.sources.find(id).is_none_or(|at| {
+            let record = self.sources.entry(at).map(|entry| self.sources.record(at, &entry));
+            record.and_then(Result::ok).is_none_or(|record| self.is_for_asker(at, &record))
+        })
+    }
+
     /// Returns a memory as indexed, even if its file changed since.
     pub fn indexed(&self, id: MemoryId) -> Option<Hit> {
         let at = self.sources.find(id)?;

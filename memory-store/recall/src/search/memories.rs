@@ -171,7 +171,7 @@ impl PreparedSearch {
 }
 
 /// Note on a search of passages with other kinds or a tag.
-const NO_KINDS: &str = "Passages are of no kind but fix and command, and have no tags, so those conditions limit nothing.";
+const NO_KINDS: &str = "Passages are of no kind but fix and command, and have no tags and topics, so those conditions limit nothing.";
 
 fn replace(node: &mut Node, word: &str, meant: &str) {
     match node {
@@ -368,6 +368,7 @@ pub(crate) fn candidates<'a>(
         return RankedCandidates { candidates: newest(sources), found: None, is_cut: false };
     }
     let (found, mut candidates, is_cut) = sharing(sources, query, wanted, max);
+    matcher.narrow(&mut candidates);
     score::fuse(sources, query, &found, &mut candidates, now);
     if recall.traces {
         for candidate in &mut candidates {

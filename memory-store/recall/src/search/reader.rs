@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::hit::{Hit, Recalled, SilenceReason};
-use super::sources::{At, Collection, Sources};
+use super::sources::{Asker, At, Collection, Sources};
 use crate::custom_embedder::Ask;
 use crate::embed::{Embed, SharedTransformer, Table, Transformer};
 use crate::index::journal::KnownJournals;
@@ -49,6 +49,8 @@ pub struct Recall {
     pub traces: bool,
     /// True if expired memories are returned too, with their expiry.
     pub expired: bool,
+    /// Reader of the memories.
+    pub asker: Asker,
 }
 
 impl Recall {
@@ -70,6 +72,7 @@ impl Recall {
             stamps,
             traces: false,
             expired: false,
+            asker: Asker::Person,
         }
     }
 
@@ -241,6 +244,9 @@ impl Recall {
                 return Err(CandidateOutcome::Stale);
             }
         };
+        if !self.is_for_asker(candidate.at, &record) {
+            return Err(CandidateOutcome::OtherAgent);
+        }
         let too_early = record.valid_from.is_some_and(|from| from > now);
         let expired = record.valid_until.filter(|_| record.is_expired(now));
         if expired.is_some() && !self.expired || too_early {
@@ -264,7 +270,7 @@ impl Recall {
             let at = self.sources.find(other)?;
             let candidate = Candidate::new(at, self.sources.entry(at)?);
             let record = self.sources.record(at, &candidate.entry).ok()?;
-            (!self.holds(&candidate, &record)).then_some(record)
+            (!self.holds(&candidate, &record) && self.is_for_asker(at, &record)).then_some(record)
         };
         let older = record.differs_from.iter().filter_map(|&older| {
             let other = read(older)?;
@@ -275,6 +281,13 @@ impl Recall {
             other.differs_from.contains(&id).then_some((newer, other.title))
         });
         older.chain(newer).collect()
+    }
+
+    /// Returns whether a document is nobody's, a part of a session, or of the subagent that asks.
+    pub(crate) fn is_for_asker(&self, at: At, record: &Record) -> bool {
+        record.agent.as_deref().is_none_or(|agent| {
+            self.asker.may_read(agent) || self.sources.collection(at).is_of_sessions()
+        })
     }
 
     /// Returns whether a memory is held, as far as is known so far.
@@ -340,6 +353,9 @@ pub(crate) fn hit(
         text: record.text,
         paths: record.paths,
         tags: record.tags,
+        topic: record.topic,
+        scope: record.scope,
+        agent: record.agent.filter(|_| !collection.is_of_sessions()),
         file,
         confidence: entry.confidence(),
         score: candidate.fused.max(0.0),

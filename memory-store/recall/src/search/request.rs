@@ -36,6 +36,8 @@ pub struct Search {
     pub kinds: Vec<Kind>,
     /// Only memories with one of these tags; empty means all.
     pub tags: Vec<String>,
+    /// Only memories of one of these topics or areas; empty means all.
+    pub topics: Vec<String>,
     /// Only memories about one of these files; empty means all.
     pub paths: Vec<String>,
     /// Number of hits; 0 means ten.
@@ -69,7 +71,7 @@ impl Search {
         if self.limit == 0 { LIMIT } else { self.limit.min(LIMIT_MAX) }
     }
 
-    /// Returns whether kinds or tags are required that passages do not have.
+    /// Returns whether kinds, tags or topics are required that passages do not have.
     pub(super) fn is_for_memories(&self, now: Timestamp) -> bool {
         let parsed = expression::parse(&self.text, now, self.exact);
         let must = parsed.map(|parsed| parsed.must).unwrap_or_default();
@@ -88,6 +90,7 @@ impl Search {
         [
             one_of(self.kinds.iter().map(|&kind| Filter::Kind(kind)).collect()),
             one_of(self.tags.iter().cloned().map(Filter::Tag).collect()),
+            one_of(self.topics.iter().cloned().map(Filter::Topic).collect()),
             one_of(self.paths.iter().cloned().map(Filter::Path).collect()),
             one_of(self.sessions.iter().cloned().map(Filter::Session).collect()),
             (span != Span::default()).then_some(Node::Filter(Filter::When(span))),
@@ -99,11 +102,11 @@ impl Search {
     }
 }
 
-/// Returns whether a condition contains only tags, and kinds that passages do not have.
+/// Returns whether a condition contains only tags, topics, scopes, and kinds that passages do not have.
 pub(super) fn is_of_memories(node: &Node) -> bool {
     match node {
         Node::Filter(Filter::Kind(kind)) => !KINDS_OF_EVIDENCE.contains(kind),
-        Node::Filter(Filter::Tag(_)) => true,
+        Node::Filter(Filter::Tag(_) | Filter::Topic(_) | Filter::Scope(_)) => true,
         Node::Word(_) | Node::Phrase(_) | Node::Filter(_) => false,
         Node::Not(node) => is_of_memories(node),
         Node::All(nodes) | Node::Any(nodes) => nodes.iter().all(is_of_memories),

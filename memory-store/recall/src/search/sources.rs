@@ -34,6 +34,41 @@ pub enum Collection {
     Thinking,
 }
 
+impl Collection {
+    /// Returns whether it consists of parts of sessions, and not of memories.
+    pub const fn is_of_sessions(self) -> bool {
+        matches!(self, Self::Passages | Self::Thinking)
+    }
+}
+
+/// Reader of the memories, which decides whether those of subagents are among them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Asker {
+    /// A person: all memories.
+    #[default]
+    Person,
+    /// The main conversation of a session: none of a subagent.
+    Session,
+    /// A subagent: its own, and those of nobody.
+    Agent(String),
+}
+
+impl Asker {
+    /// Returns the model in a session, by the name of its subagent if it is one.
+    pub fn of_agent(name: Option<String>) -> Self {
+        name.map_or(Self::Session, Self::Agent)
+    }
+
+    /// Returns whether it may read a memory of a subagent.
+    pub(crate) fn may_read(&self, agent: &str) -> bool {
+        match self {
+            Self::Person => true,
+            Self::Session => false,
+            Self::Agent(own) => own.eq_ignore_ascii_case(agent),
+        }
+    }
+}
+
 /// Place of a document: the number of its source, and its number within the source. Numbers past the end of the segment
 /// continue with the loose documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -91,6 +91,8 @@ fn texts(memory: &mut Memory) -> Vec<(&'static str, &mut String)> {
     let mut texts = vec![("title", &mut memory.title), ("text", &mut memory.body)];
     texts.extend(memory.source.quote.as_mut().map(|text| ("quote", text)));
     texts.extend(memory.topic.as_mut().map(|text| ("topic", text)));
+    texts.extend(memory.agent.as_mut().map(|text| ("agent", text)));
+    texts.extend(memory.relations.iter_mut().map(|link| ("relation", &mut link.kind)));
     texts.extend(memory.tags.iter_mut().map(|text| ("tag", text)));
     texts.extend(memory.cues.iter_mut().map(|text| ("cue", text)));
     texts.extend(memory.entities.iter_mut().map(|text| ("entity", text)));
@@ -120,7 +122,7 @@ fn line_of(text: &str, range: &Range<usize>) -> String {
 mod tests {
     use super::*;
     use crate::options::RedactOptions;
-    use memory_store_base::memory::{CommandRecord, Fact, PathRef};
+    use memory_store_base::memory::{CommandRecord, Fact, PathRef, Relation};
     use memory_store_base::settings::Settings;
     use memory_store_base::{Kind, MemoryId, Timestamp};
 
@@ -153,6 +155,8 @@ mod tests {
         memory.source.quote = Some(text());
         memory.topic = Some(text());
         memory.author = Some(text());
+        memory.agent = Some(text());
+        memory.relations.push(Relation { kind: text(), to: MemoryId([2; 16]) });
         for list in
             [&mut memory.tags, &mut memory.cues, &mut memory.entities, &mut memory.signatures]
         {
@@ -170,8 +174,8 @@ mod tests {
         });
         let redactor = Redactor::new(&RedactOptions::for_store(&Settings::default(), true));
         let clean = redactor.redacted(&memory);
-        assert_eq!(format!("{memory:?}").matches(SECRET).count(), 15);
+        assert_eq!(format!("{memory:?}").matches(SECRET).count(), 17);
         assert_eq!(format!("{clean:?}").matches(SECRET).count(), 0);
-        assert_eq!(redactor.redact_memory(&mut memory), 15);
+        assert_eq!(redactor.redact_memory(&mut memory), 17);
     }
 }

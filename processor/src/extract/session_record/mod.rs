@@ -5,6 +5,7 @@
 //! and readers unite those of one session (see `session_records`).
 
 mod ending;
+mod outcome;
 mod record;
 mod requests;
 #[cfg(test)]
@@ -58,7 +59,7 @@ impl SessionRecord {
             || calls(turns).any(fixes::has_changed);
         let (speaker, prompts) = speaker(turns);
         let plan = requests::plan(turns);
-        Self {
+        let mut record = Self {
             version: VERSION,
             session: session.id.clone(),
             agent: session.agent.clone(),
@@ -85,7 +86,9 @@ impl SessionRecord {
             stopped: stopped(turns),
             answer: super::plain(&turns.iter().rev().find_map(answer_of).unwrap_or_default()),
             ..Self::default()
-        }
+        };
+        outcome::add(&mut record, turns);
+        record
     }
 }
 

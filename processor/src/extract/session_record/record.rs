@@ -99,10 +99,13 @@ pub struct SessionRecord {
     pub stopped: Option<String>,
     /// First paragraph of the last answer.
     pub answer: String,
-    /// Decisions that a model read in the session.
+    /// Completed work that Claude named at the end of the session.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub done: Vec<String>,
+    /// Decisions that a model read in the session, or that Claude named at its end.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<String>,
-    /// Tasks that a model read as still open at the end of the session.
+    /// Tasks that a model read as still open at the end of the session, or that Claude named.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unfinished: Vec<String>,
     /// True if the transcript was imported from a folder: it may be another person's.
@@ -194,6 +197,18 @@ impl SessionRecord {
         }
     }
 
+    /// Adds decisions, except those that it has.
+    pub fn add_decisions(&mut self, decisions: impl Iterator<Item = String>) {
+        for decision in decisions {
+            let words = word_set(&decision);
+            let is_known =
+                self.decisions.iter().any(|it| overlap(&word_set(it), &words) >= SAME_TASK_SHARE);
+            if !is_known {
+                self.decisions.push(decision);
+            }
+        }
+    }
+
     /// Returns whether there is unfinished work.
     pub fn leaves_open(&self) -> bool {
         let is_open = self.question.is_some() || self.stopped.is_some();
@@ -233,7 +248,10 @@ impl SessionRecord {
         merge_commands(&mut self.commands, later.commands);
         self.cures.extend(later.cures);
         self.commits.extend(later.commits);
-        self.decisions.extend(later.decisions);
+        self.add_decisions(later.decisions.into_iter());
+        if !later.done.is_empty() {
+            self.done = later.done;
+        }
         self.add_unfinished(later.unfinished.into_iter());
         if later.first != Timestamp::default()
             && (self.first == Timestamp::default() || later.first < self.first)
@@ -288,6 +306,7 @@ impl SessionRecord {
             &mut self.answer,
         ];
         texts.extend(self.question.iter_mut().chain(&mut self.stopped));
+        texts.extend(&mut self.done);
         texts.extend(&mut self.decisions);
         texts.extend(&mut self.unfinished);
         texts.extend(self.commits.iter_mut().map(|commit| &mut commit.subject));
@@ -314,6 +333,7 @@ impl SessionRecord {
         }
         self.question.take_if(|text| !is_sound(text));
         self.stopped.take_if(|text| !is_sound(text));
+        self.done.retain(|text| is_sound(text));
         self.decisions.retain(|text| is_sound(text));
         self.unfinished.retain(|text| is_sound(text));
         self.tasks.retain(|task| is_sound(&task.text));
@@ -342,6 +362,7 @@ impl SessionRecord {
             &mut self.answer,
         ];
         texts.extend(self.question.iter_mut().chain(&mut self.stopped));
+        texts.extend(&mut self.done);
         texts.extend(&mut self.decisions);
         texts.extend(&mut self.unfinished);
         texts.extend(self.files.iter_mut().map(|file| &mut file.path));

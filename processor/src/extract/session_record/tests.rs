@@ -301,3 +301,25 @@ fn texts_of_a_session_are_removed_with_its_turns() {
     assert!(left.iter().all(|text| **text == title || !asked.contains(text.as_str())), "{left:?}");
     assert!(!record.leaves_open());
 }
+
+#[test]
+fn an_outcome_that_claude_named_is_in_the_record() {
+    let tool = "mcp__plugin_throughline_throughline__remember";
+    let named = |at, tool: &str, json: &str, failed| {
+        call(at, tool, Input::Other { json: json.to_owned() }, "", failed)
+    };
+    let told = r#"{"done": ["The pool has six places"], "decided": "Six places", "open": ["Write a test of it"]}"#;
+    let record = record(vec![turn(
+        "Make the pool larger.",
+        vec![
+            named(1, tool, r#"{"decided": ["An earlier word"]}"#, false),
+            named(2, tool, told, false),
+            named(3, tool, r#"{"decided": ["Refused"]}"#, true),
+            named(4, "mcp__other__remember", r#"{"decided": ["Of another tool"]}"#, false),
+            named(5, tool, r#"{"decided": [{}]}"#, false),
+        ],
+    )]);
+    assert_eq!(record.done, ["The pool has six places"]);
+    assert_eq!(record.decisions, ["Six places"]);
+    assert_eq!(record.open_tasks().collect::<Vec<_>>(), ["Write a test of it"]);
+}

@@ -5,7 +5,7 @@ use memory_store::redact::Given;
 use serde_json::Value;
 
 use crate::transcript::cut;
-use crate::transcript::memory_echo::{is_memory_path, is_memory_tool};
+use crate::transcript::memory_echo::{REMEMBER, is_memory_path, is_memory_tool};
 use crate::transcript::record::{TaskChange, ToolResult};
 use crate::transcript::redact::{FromOrigin, Redact, TextOrigin};
 use crate::transcript::session::{Input, Todo};
@@ -34,7 +34,10 @@ const REFUSAL_WORDS: &[&str] =
 /// Returns the input of a call, and its change to the list of tasks.
 pub fn input(tool: &str, value: &Value, redact: &dyn Redact) -> (Input, Option<TaskChange>) {
     if is_memory_tool(tool) {
-        return (Input::Unknown, None);
+        // Claude's own account of a session is about the session, and no echo of a memory.
+        let outcome = value.get("outcome").filter(|_| tool.ends_with(REMEMBER));
+        let json = outcome.map(|outcome| kept(&outcome.to_string(), PLAN_BYTES_MAX, redact));
+        return (json.map_or(Input::Unknown, |json| Input::Other { json }), None);
     }
     let text = |key: &str, max: usize| kept(string(value, key), max, redact);
     let path = || {
