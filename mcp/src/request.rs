@@ -200,7 +200,7 @@ impl RecallRequest {
         if request.is_search() || !(request.ids.is_empty() && request.paths.is_empty()) {
             return Ok((request, notes));
         }
-        Err(required(
+        Err(invalid(
             "`query`, `ids` or `paths` is required, such as {\"query\": \"why cents and not floats\"}, {\"ids\": \
              [\"k3v9qa\"]} or {\"paths\": [\"src/a.rs\"]}",
         ))
@@ -229,7 +229,7 @@ impl SessionsRequest {
         let (mut request, notes) = read::<Self>("search_sessions", object)?;
         request.page = Page::read(request.limit, request.cursor.as_deref(), &given(&request))?;
         if request.session.is_none() && (request.turns.is_some() || request.outline) {
-            return Err(required(
+            return Err(invalid(
                 "`turns` and `outline` require `session`: the id of a session, which searches and lists show",
             ));
         }
@@ -255,7 +255,7 @@ impl RememberRequest {
         }
         if request.title.is_empty() {
             (request.title, request.text) = titled(&request.text).ok_or_else(|| {
-                required("`title` or `text` is required: the statement in one line as `title`, its reason as `text`")
+                invalid("`title` or `text` is required: the statement in one line as `title`, its reason as `text`")
             })?;
         }
         if request.kind.is_none() {
@@ -279,11 +279,11 @@ impl ForgetRequest {
     pub fn read(object: Map<String, Value>) -> Result<(String, Vec<String>), ToolError> {
         let (request, notes) = read::<Self>("forget", object)?;
         let missing = "`id` is required: the short id that `recall` shows, such as k3v9qa";
-        request.id.map(|id| (id, notes)).ok_or_else(|| required(missing))
+        request.id.map(|id| (id, notes)).ok_or_else(|| invalid(missing))
     }
 }
 
-fn required(message: &str) -> ToolError {
+fn invalid(message: &str) -> ToolError {
     ToolError::Request(message.to_owned())
 }
 
@@ -336,10 +336,10 @@ impl Page {
             (Some(skip), Some(last)) if asked == Some(&question) => {
                 Ok(Self { skip, last: Some(last.to_owned()), limit, question })
             }
-            (Some(_), Some(_)) => Err(required(
+            (Some(_), Some(_)) => Err(invalid(
                 "`cursor` belongs to another call: repeat the arguments of that call, or omit `cursor` to start again",
             )),
-            _ => Err(required(
+            _ => Err(invalid(
                 "`cursor` takes the unchanged next_cursor of an earlier answer; omit it to start again",
             )),
         }
