@@ -153,7 +153,7 @@ fn results_are_on_stdout_and_remarks_on_stderr() {
         (&["log", "--session", "9"], 1),
         (&["log", "--since", "3d"], 1),
         (&["why", "--session", "9"], 1),
-        (&["timeline", "--until", "2020-01-01"], 0),
+        (&["timeline", "--until", "2020-01-01"], 1),
         (&["timeline", "--open"], 0),
         (&["review"], 0),
     ] {
@@ -533,7 +533,7 @@ fn a_shell_gets_no_tag_that_it_would_interpret() {
         "zz\\u001b[2J",
         "zz\\ntouch X",
         "zz-plain",
-        &"z".repeat(5000),
+        &"z".repeat(4000),
     ];
     let tags: String = tags.iter().map(|tag| format!("  - \"{tag}\"\n")).collect();
     // The help text of an id is the title.
