@@ -5,16 +5,16 @@ use std::io::{self, ErrorKind, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 
-use dialoguer::console::{Key, Term};
+use dialoguer::console::{Key, Term, measure_text_width};
 use dialoguer::theme::Theme;
-use dialoguer::{Confirm, Input, Select};
+use dialoguer::{Confirm, Select};
 use signal_hook::consts::SIGINT;
 use signal_hook::flag;
 
 use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::setup::installation;
-use crate::view::wrap;
+use crate::view::{self, wrap};
 use crate::world::World;
 
 /// Columns after a question, for ` [y/N] ` and the cursor.
@@ -118,17 +118,46 @@ pub fn select_or_stop(prompt: &str, items: &[String], default: usize) -> Result<
     interactive(|| question.interact_opt())
 }
 
-/// Asks for a line of text that `check` accepts; `columns` is the width of the longest usual answer.
+/// Asks for a short line of text that `check` accepts; `columns` is the width of the longest usual answer.
 pub fn line(
     question: &str,
     columns: usize,
     check: impl Fn(&str) -> Result<(), String>,
 ) -> Result<String> {
-    let question = Input::<String>::new()
-        .with_prompt(last_line(question, columns)?)
-        .allow_empty(true)
-        .validate_with(|typed: &String| check(typed.trim()));
-    Ok(interactive(|| question.interact_text())?.trim().to_owned())
+    let (terminal, prompt) = (Term::stderr(), last_line(question, columns)?);
+    loop {
+        let typed = interactive(|| typed_line(&terminal, &prompt))?.ok_or_else(cancelled)?;
+        match check(typed.trim()) {
+            Ok(()) => return Ok(typed.trim().to_owned()),
+            Err(problem) => view::on_stderr(problem),
+        }
+    }
+}
+
+/// Reads a line; `None` after Esc, which `dialoguer::Input` ignores.
+fn typed_line(terminal: &Term, prompt: &str) -> io::Result<Option<String>> {
+    if !terminal.is_term() {
+        // Each key would be an unknown one, without end.
+        return Err(io::Error::new(ErrorKind::NotConnected, "stderr is not a terminal"));
+    }
+    let mut typed = String::new();
+    terminal.write_str(&format!("{prompt}: "))?;
+    loop {
+        match terminal.read_key()? {
+            Key::Char(c) if !c.is_control() => {
+                typed.push(c);
+                terminal.write_str(c.encode_utf8(&mut [0; 4]))?;
+            }
+            Key::Backspace => {
+                if let Some(c) = typed.pop() {
+                    terminal.clear_chars(measure_text_width(c.encode_utf8(&mut [0; 4])))?;
+                }
+            }
+            Key::Enter => return terminal.write_line("").map(|()| Some(typed)),
+            Key::Escape => return terminal.write_line("").map(|()| None),
+            _ => {}
+        }
+    }
 }
 
 /// Wraps a question at the terminal's width, and prints all but the last line, which is the prompt: it is printed again

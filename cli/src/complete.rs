@@ -19,8 +19,10 @@ use crate::world::World;
 pub const VARIABLE: &str = "THROUGHLINE_COMPLETE";
 /// Columns of a title after an id.
 const TITLE_COLUMNS: usize = 60;
-/// Maximum memories offered, the newest ones.
+/// Maximum values offered: of ids the newest ones.
 const IDS_MAX: usize = 500;
+/// Maximum characters of a value from a file.
+const VALUE_CHARS_MAX: usize = 100;
 
 /// Completes the id of a memory that counts.
 pub fn ids() -> ArgValueCompleter {
@@ -39,20 +41,35 @@ pub fn sessions() -> ArgValueCandidates {
         let sessions = PastSessions::open(&stores);
         let candidate = |session: &PastSession| {
             let help = StyledStr::from(cut(&line(&session.subject()), TITLE_COLUMNS));
-            CompletionCandidate::new(short_session(&session.session).to_owned()).help(Some(help))
+            Some(candidate(short_session(&session.session))?.help(Some(help)))
         };
-        sessions.iter().take(IDS_MAX).map(|(session, _)| candidate(session)).collect()
+        sessions.iter().filter_map(|(session, _)| candidate(session)).take(IDS_MAX).collect()
     })
 }
 
 /// Completes a tag of a memory.
-pub fn tags() -> ArgValueCandidates {
-    ArgValueCandidates::new(|| {
+pub fn tags() -> ArgValueCompleter {
+    ArgValueCompleter::new(|current: &OsStr| {
+        let typed = current.to_string_lossy();
         let listing = stores().and_then(|stores| stores.list().ok()).unwrap_or_default();
         let tags: BTreeSet<String> =
             listing.memories.into_iter().flat_map(|stored| stored.memory.tags).collect();
-        tags.into_iter().map(CompletionCandidate::new).collect()
+        let fitting = tags.iter().filter(|tag| tag.starts_with(&*typed));
+        fitting.filter_map(|tag| candidate(tag)).take(IDS_MAX).collect()
     })
+}
+
+/// Returns the candidate for a value from a file, unless it contains other characters than letters, digits and `-_./`.
+/// The file may be written by strangers, and a shell inserts the value unquoted: with `$(` or a line break in it, Enter
+/// would run a command.
+fn candidate(value: &str) -> Option<CompletionCandidate> {
+    let is_inert = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
+    // A value with a dash at the start would be an option.
+    let is_safe = !value.is_empty()
+        && !value.starts_with('-')
+        && value.chars().all(is_inert)
+        && value.chars().count() <= VALUE_CHARS_MAX;
+    is_safe.then(|| CompletionCandidate::new(value.to_owned()))
 }
 
 /// Completes the value of the setting that is named before it.
@@ -95,7 +112,7 @@ pub fn settings() -> ArgValueCandidates {
             let inner = explained.json.as_object().into_iter().flat_map(|inner| inner.keys());
             names.extend(inner.map(|name| format!("{}.{name}", explained.key)));
         }
-        names.into_iter().map(CompletionCandidate::new).collect()
+        names.iter().filter_map(|name| candidate(name)).collect()
     })
 }
 
@@ -147,4 +164,44 @@ fn folder() -> Option<PathBuf> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_that_a_shell_would_interpret_are_not_offered() {
+        for value in ["build", "src/price.rs", "v1.2_b-c", "käse", &"a".repeat(VALUE_CHARS_MAX)] {
+            let offered = candidate(value).map(|it| it.get_value().to_owned());
+            assert_eq!(offered.as_deref(), Some(OsStr::new(value)));
+        }
+        for value in [
+            "",
+            "-y",
+            "a b",
+            "a$(touch X)",
+            "a`touch X`",
+            "a;b",
+            "a&b",
+            "a|b",
+            "a>b",
+            "a'b",
+            "a\"b",
+            "a\\b",
+            "~root",
+            "a*",
+            "a{b,c}",
+            "!1",
+            "#a",
+            "a\nb",
+            "a\tb",
+            "a\u{1b}[2Jb",
+            "a\u{202e}b",
+            "a\u{a0}b",
+            &"a".repeat(VALUE_CHARS_MAX + 1),
+        ] {
+            assert!(candidate(value).is_none(), "{value:?}");
+        }
+    }
 }

@@ -4,7 +4,7 @@
 pub const OK: u8 = 0;
 /// Any other failure, for example a full disk.
 pub const FAILED: u8 = 1;
-/// A search without results, as with `grep`. Stderr is empty, unless `resume --run` reports why it starts no session.
+/// A search without results, as with `grep`. A remark on stderr may give the reason, as for `resume --run`.
 pub const NOTHING: u8 = 1;
 /// Invalid command line (also clap's own code).
 pub const USAGE: u8 = 2;
@@ -29,7 +29,8 @@ pub const LOCKED: u8 = 10;
 /// terminal for a question that the command line does not answer. Then nothing was done.
 pub const NEEDS_PERSON: u8 = 11;
 
-/// The user pressed Ctrl-C or Esc at a question or a list to choose from, as with a program that SIGINT ends.
+/// The user pressed Ctrl-C or Esc at a question or a list to choose from, as with a program that SIGINT ends. Of several
+/// questions, as in `review`, the decisions before it are kept.
 pub const INTERRUPTED: u8 = 130;
 
 /// All codes, with a short description for `--help` and the one of docs/usage.md.
@@ -62,7 +63,7 @@ pub const TABLE: [(u8, &str, &str); 13] = [
     (
         INTERRUPTED,
         "cancelled",
-        "Ctrl-C, or Esc at a question or a list to choose from: nothing was done",
+        "Ctrl-C, or Esc at a question or a list to choose from: the decisions before it are kept, and nothing else was done",
     ),
 ];
 

@@ -53,7 +53,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Parses the command line. `--json` before the command means the same as after it.
+/// Parses the command line. `--json` before the command means the same as after it, also if it is given in both places.
 fn parse(mut words: Vec<OsString>) -> Result<command::Args, clap::Error> {
     let read = |words: &[OsString]| {
         let matches = help::command().try_get_matches_from(words)?;
@@ -67,7 +67,9 @@ fn parse(mut words: Vec<OsString>) -> Result<command::Args, clap::Error> {
     if let Some(json) = at(&words, "--json") {
         let json = words.remove(json);
         let end = at(&words, "--").unwrap_or(words.len());
-        words.insert(end, json);
+        if !words[..end].contains(&json) {
+            words.insert(end, json);
+        }
     }
     read(&words)
 }

@@ -56,6 +56,11 @@ pub struct SessionFilter {
 }
 
 impl SessionFilter {
+    /// Returns whether it limits anything.
+    pub fn is_given(&self) -> bool {
+        !self.by.is_empty()
+    }
+
     /// Returns whether a session passes the filter.
     pub fn keeps(&self, session: &PastSession) -> bool {
         self.keeps_speaker(session.speaker)

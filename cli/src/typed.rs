@@ -1,15 +1,17 @@
 //! Parsers of command-line values.
 
+use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use memory_store::recall::{Span, TIME_FORMS, time_named};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use memory_store::recall::{NamedSpan, Span, TIME_FORMS, named_span};
 use memory_store::{Kind, Timestamp};
 
 use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::stores::Stores;
+use crate::view::clock;
 
 /// Options of commands that write.
 #[derive(Clone, Copy, Debug, Default, Args)]
@@ -25,10 +27,37 @@ pub struct WriteOptions {
     pub json: bool,
 }
 
-/// Returns the parser of a kind, whose names the help lists.
-pub fn kind() -> impl TypedValueParser<Value = Kind> {
-    PossibleValuesParser::new(Kind::ALL.map(Kind::name))
-        .try_map(|name| Kind::from_name(&name).ok_or("unknown kind"))
+/// Returns the parser of a kind. Help and completion list the canonical names; each name that memory files accept is
+/// accepted here, too.
+pub const fn kind() -> impl TypedValueParser<Value = Kind> {
+    KindParser
+}
+
+#[derive(Clone)]
+struct KindParser;
+
+impl TypedValueParser for KindParser {
+    type Value = Kind;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<Kind, clap::Error> {
+        if let Some(kind) = value.to_str().and_then(Kind::from_name) {
+            return Ok(kind);
+        }
+        // Its error lists the names and suggests the nearest one.
+        let names = PossibleValuesParser::new(Kind::ALL.map(Kind::name));
+        names
+            .try_map(|name| Kind::from_name(&name).ok_or("unknown kind"))
+            .parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(Kind::ALL.into_iter().map(|kind| PossibleValue::new(kind.name()))))
+    }
 }
 
 /// Parses the name of a subagent.
@@ -64,9 +93,22 @@ impl DateRange {
 
     /// Parses both ends: the first moment of the one, and the last of the other.
     pub fn span(&self, now: Timestamp) -> Result<Span> {
-        let read = |text: &Option<String>| text.as_deref().map(|text| span(text, now)).transpose();
-        let from = read(&self.since)?.and_then(|span| span.from);
-        let to = read(&self.until)?.and_then(|span| span.to);
+        let read = |option: &str,
+                    text: &Option<String>,
+                    side: &str,
+                    moment: fn(Span) -> Option<Timestamp>|
+         -> Result<Option<Timestamp>> {
+            let Some(text) = text else { return Ok(None) };
+            // Without this moment the option would limit nothing.
+            let moment = moment(named(text, now)?.span(clock::midnight)).ok_or_else(|| {
+                Failure::new(format!("`{option}`: `{text}` has no {side}"))
+                    .code(exit::USAGE)
+                    .hint(format!("Leave out the preposition. {}", forms()))
+            })?;
+            Ok(Some(moment))
+        };
+        let from = read("--since", &self.since, "beginning", |span| span.from)?;
+        let to = read("--until", &self.until, "end", |span| span.to)?;
         match (from, to) {
             (Some(from), Some(to)) if from >= to => {
                 Err(Failure::new("`--since` is later than `--until`, so nothing is between them")
@@ -78,13 +120,33 @@ impl DateRange {
     }
 }
 
-/// Parses a time of the past: a date, a point in time, or words such as "last week".
-pub fn span(text: &str, now: Timestamp) -> Result<Span> {
-    time_named(text, now).ok_or_else(|| {
-        Failure::new(format!("`{text}` is no date"))
+/// Parses a time of the past: a date, a point in time, or words such as "last week". Days are those of the user's time
+/// zone, in which times are printed.
+fn named(text: &str, now: Timestamp) -> Result<NamedSpan> {
+    named_span(text, now, clock::day(now))
+        .ok_or_else(|| Failure::new(format!("`{text}` is no date")).code(exit::USAGE).hint(forms()))
+}
+
+fn forms() -> String {
+    format!("Write for example {TIME_FORMS}.")
+}
+
+/// Parses whole days of the past and returns their first moment. For a command that deletes: `6m` is six minutes, and
+/// "after 2026-10-01" is not where a deletion ends.
+pub fn first_moment_of_days(text: &str, now: Timestamp) -> Result<Timestamp> {
+    let refused = |problem: &str| {
+        Failure::new(format!("`{text}` {problem}"))
             .code(exit::USAGE)
-            .hint(format!("Write for example {TIME_FORMS}."))
-    })
+            .hint("Write a day, week, month or year, for example 2026-10-02, 2026-10, 90d or 6mo (six months).")
+    };
+    match named(text, now)? {
+        NamedSpan::Point(_) => Err(refused("is a time of day, not a date")),
+        NamedSpan::Days(days) => match (days.from, days.to) {
+            (Some(first), Some(_)) => Ok(clock::midnight(first)),
+            (None, _) => Err(refused("has no beginning")),
+            (_, None) => Err(refused("has no end")),
+        },
+    }
 }
 
 /// Returns a file or glob relative to the project's root, as in memories, regardless of the current folder.

@@ -11,8 +11,8 @@ use crate::output::HookOutput;
 use crate::platform;
 use crate::untrusted_tree;
 
-/// Runs a hook as a complete process and exits with status 0 in any case. With the argument `--version`, which Claude
-/// Code never passes, it prints the version of `program` instead.
+/// Runs a hook as a complete process and exits with status 0 in any case. With the argument `--version` or `-V`, which
+/// Claude Code never passes, it prints the version of `program` instead, with status 1 if that fails.
 ///
 /// The programs have C's `main`, not Rust's: what Rust does before `main` (a guard page, an
 /// alternate stack, some thirty system calls on musl) is worth nothing to a process that lives for a

@@ -248,7 +248,7 @@ impl RecallRequest {
         if is_asked || !(request.ids.is_empty() && request.paths.is_empty()) {
             return Ok((request, notes));
         }
-        Err(required(
+        Err(invalid(
             "`query`, `ids`, `paths` or `about` is required, such as {\"query\": \"why cents and not floats\"}, {\"ids\": \
              [\"k3v9qa\"]} or {\"paths\": [\"src/a.rs\"]}",
         ))
@@ -277,7 +277,7 @@ impl SessionsRequest {
         let (mut request, notes) = read::<Self>("search_sessions", object)?;
         request.page = Page::read(request.limit, request.cursor.as_deref(), &given(&request))?;
         if request.session.is_none() && (request.turns.is_some() || request.outline) {
-            return Err(required(
+            return Err(invalid(
                 "`turns` and `outline` require `session`: the id of a session, which searches and lists show",
             ));
         }
@@ -301,12 +301,12 @@ impl RememberRequest {
         let (mut request, mut notes) = read::<Self>("remember", object)?;
         if let Some(name) = &request.agent {
             request.agent = Some(agent_named(name).ok_or_else(|| {
-                required("`agent` takes the name of a subagent, such as reviewer")
+                invalid("`agent` takes the name of a subagent, such as reviewer")
             })?);
         }
         if request.scope == Some(Reach::Agent) {
             if request.agent.is_none() {
-                return Err(required(
+                return Err(invalid(
                     "the scope agent requires `agent`: your name, if you are a subagent",
                 ));
             }
@@ -335,7 +335,7 @@ impl RememberRequest {
         }
         if request.title.is_empty() {
             (request.title, request.text) = titled(&request.text).ok_or_else(|| {
-                required("`title` or `text` is required: the statement in one line as `title`, its reason as `text`")
+                invalid("`title` or `text` is required: the statement in one line as `title`, its reason as `text`")
             })?;
         }
         if request.kind.is_none() {
@@ -363,7 +363,7 @@ impl ForgetRequest {
     pub fn read(object: Map<String, Value>) -> Result<(Vec<String>, Vec<String>), ToolError> {
         let (request, notes) = read::<Self>("forget", object)?;
         if request.ids.is_empty() {
-            return Err(required(
+            return Err(invalid(
                 "`ids` is required: short ids that `recall` shows, such as [\"k3v9qa\"]",
             ));
         }
@@ -377,7 +377,7 @@ fn sentence(fact: &str) -> String {
     parts.join(" ")
 }
 
-fn required(message: &str) -> ToolError {
+fn invalid(message: &str) -> ToolError {
     ToolError::Request(message.to_owned())
 }
 
@@ -430,10 +430,10 @@ impl Page {
             (Some(skip), Some(last)) if asked == Some(&question) => {
                 Ok(Self { skip, last: Some(last.to_owned()), limit, question })
             }
-            (Some(_), Some(_)) => Err(required(
+            (Some(_), Some(_)) => Err(invalid(
                 "`cursor` belongs to another call: repeat the arguments of that call, or omit `cursor` to start again",
             )),
-            _ => Err(required(
+            _ => Err(invalid(
                 "`cursor` takes the unchanged next_cursor of an earlier answer; omit it to start again",
             )),
         }

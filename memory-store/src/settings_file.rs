@@ -274,7 +274,15 @@ fn table(path: &Path, root: Option<&Path>) -> Result<(Table, String), String> {
         // Its first line contains the position; the others display it.
         let told = error.to_string();
         let place = told.lines().next().unwrap_or_default();
-        format!("{place}: {}; the file is ignored, and the defaults apply", error.message())
+        let rest = match root {
+            // See `Loaded::close`.
+            None => {
+                ": settings that exclude data or require a review have the value of their valid line, or else the \
+                 strictest one; all others have their default"
+            }
+            Some(_) => "",
+        };
+        format!("{place}: {}; the file is ignored{rest}", error.message())
     })?;
     Ok((table, text.to_owned()))
 }
@@ -674,6 +682,12 @@ mod tests {
         let (settings, warnings) = load(&files.dirs, Some(&files.tree));
         assert_eq!((settings.start_tokens, warnings.len()), (7, 1));
         assert!(warnings[0].message.contains("line 1, column 5"), "{}", warnings[0]);
+        assert!(warnings[0].message.contains("or else the strictest one"), "{}", warnings[0]);
+        // The user's own settings apply if the repository's file is ignored.
+        let files = self::files("start_tokens = 7\n", "start_tokens = 9\na = = 1\n");
+        let (settings, warnings) = load(&files.dirs, Some(&files.tree));
+        assert_eq!(settings.start_tokens, 7);
+        assert!(warnings[0].message.ends_with("; the file is ignored"), "{}", warnings[0]);
     }
 
     #[test]

@@ -275,7 +275,7 @@ fn show(json: bool, world: &World, out: &mut dyn Write) -> Result {
             },
         })
         .collect();
-    settings::warn(&warnings);
+    settings::warn_of_all(&warnings);
     if json {
         return view::json(&lines, out);
     }

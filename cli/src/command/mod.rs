@@ -292,7 +292,7 @@ fn warn(world: &World) {
     }
     let tree = Tree::find(&world.dirs, &world.cwd);
     let (_, warnings) = settings_file::load(&world.dirs, tree.as_ref());
-    crate::setup::settings::warn(&warnings);
+    crate::setup::settings::warn(&warnings, world);
 }
 
 fn run_in(args: &Args, world: &World) -> Result {

@@ -188,14 +188,7 @@ impl PurgeArgs {
     fn what(&self, now: Timestamp) -> Result<PurgeTarget> {
         Ok(match (&self.session, &self.before) {
             (Some(session), _) => PurgeTarget::Session(session.clone()),
-            (None, Some(before)) => {
-                let first = typed::span(before, now)?.from;
-                PurgeTarget::Before(first.ok_or_else(|| {
-                    Failure::new(format!("`{before}` has no beginning"))
-                        .code(exit::USAGE)
-                        .hint("Name the day before which all is removed.")
-                })?)
-            }
+            (None, Some(before)) => PurgeTarget::Before(typed::first_moment_of_days(before, now)?),
             (None, None) => PurgeTarget::Project,
         })
     }
@@ -226,7 +219,7 @@ fn removal(what: &PurgeTarget, preview: &PurgePreview) -> String {
     match what {
         PurgeTarget::Session(session) => format!("session {} for good", plain(session)),
         PurgeTarget::Before(before) => {
-            format!("everything archived before {}, of {sessions}", clock::date(*before))
+            format!("everything archived before {}, of {sessions}", clock::time(*before))
         }
         PurgeTarget::Project => format!("this project's archive of {sessions}, and its state"),
     }

@@ -60,8 +60,9 @@ struct FoundSession {
     turns: usize,
     /// Number of the best matching turn, from 1, and the matching text in it.
     turn: u32,
-    said: String,
-    said_at: Timestamp,
+    text: String,
+    /// Time of that turn.
+    at: Timestamp,
     /// Command that resumes it; `None` if its transcript no longer exists.
     #[serde(skip_serializing_if = "Option::is_none")]
     command: Option<String>,
@@ -146,16 +147,16 @@ fn find(
             return None;
         }
         let command = session.is_resumable.then(|| command(session, &stores.world.cwd));
-        let said = excerpt(&line(&hit.text), words, SAID_CHARS_MAX);
-        let (turn, said_at) = (hit.turn + 1, hit.date);
+        let text = excerpt(&line(&hit.text), words, TEXT_CHARS_MAX);
+        let (turn, at) = (hit.turn + 1, hit.date);
         let session = session.clone();
-        Some(FoundSession { session, turns: turns.len(), turn, said, said_at, command })
+        Some(FoundSession { session, turns: turns.len(), turn, text, at, command })
     });
     Ok((found.take(limit).collect(), recalled.degraded))
 }
 
 /// Maximum characters of the matching text.
-const SAID_CHARS_MAX: usize = 200;
+const TEXT_CHARS_MAX: usize = 200;
 
 /// Returns the shell command, run in `here`, that resumes a session.
 pub fn command(session: &PastSession, here: &Path) -> String {
@@ -194,8 +195,8 @@ fn show(found: &[FoundSession], world: &World, out: &mut dyn Write) -> Result {
         }
         // The first turn is already shown.
         if found.turn > 1 {
-            let said = format!("turn {}: {}", found.turn, found.said);
-            writeln!(out, "{:INDENT$}{}", "", paint(QUIET, wrap::cut(&said, room)))?;
+            let text = format!("turn {}: {}", found.turn, found.text);
+            writeln!(out, "{:INDENT$}{}", "", paint(QUIET, wrap::cut(&text, room)))?;
         }
         match &found.command {
             Some(command) => writeln!(out, "{:INDENT$}{}", "", paint(NAME, plain(command)))?,

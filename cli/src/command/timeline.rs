@@ -15,7 +15,8 @@ use processor::transcript::Speaker;
 use serde::Serialize;
 
 use super::timeline_of;
-use crate::failure::Result;
+use crate::exit;
+use crate::failure::{Failure, Result};
 use crate::sessions::{PastSession, PastSessions, SessionFilter, on_branch};
 use crate::stores::Stores;
 use crate::typed::DateRange;
@@ -113,19 +114,37 @@ pub fn run(args: &TimelineArgs, world: &World, out: &mut dyn Write) -> Result {
     }
     let days = days(args, &stores)?;
     if args.json {
-        return view::json(&days, out);
+        view::json(&days, out)?;
+        return args.found(days.is_empty(), out);
     }
     if days.is_empty() {
-        view::remark(
-            "Nothing happened here yet; `throughline sync` says where sessions are looked for.",
-        );
+        view::remark(match (args.when.is_given(), args.sessions.is_given()) {
+            (true, false) => "Nothing happened in this time.",
+            (true, true) => "Nothing happened in this time in such sessions.",
+            (false, true) => "Nothing happened in such sessions.",
+            (false, false) => {
+                "Nothing happened here yet; `throughline sync` says where sessions are looked for."
+            }
+        });
     }
     days.iter().enumerate().try_for_each(|(number, day)| {
         if number > 0 {
             writeln!(out)?;
         }
         show(day, out)
-    })
+    })?;
+    args.found(days.is_empty(), out)
+}
+
+impl TimelineArgs {
+    /// Fails as a search without results, if it is one.
+    fn found(&self, is_empty: bool, out: &mut dyn Write) -> Result {
+        out.flush()?;
+        match is_empty && (self.when.is_given() || self.sessions.is_given()) {
+            true => Err(Failure::silent(exit::NOTHING)),
+            false => Ok(()),
+        }
+    }
 }
 
 /// Lists the open items of sessions.
@@ -135,10 +154,14 @@ fn open(args: &TimelineArgs, stores: &Stores, out: &mut dyn Write) -> Result {
     let when = args.when.span(stores.world.now)?;
     open.retain(|item| when.has(item.at));
     if args.json {
-        return view::json(&open, out);
+        view::json(&open, out)?;
+        return args.found(open.is_empty(), out);
     }
     if open.is_empty() {
-        view::remark("No session left a question, a task or a failing command open.");
+        let when = if args.when.is_given() { " in this time" } else { "" };
+        view::remark(format_args!(
+            "No session left a question, a task or a failing command open{when}."
+        ));
     }
     for OpenItem { kind, text, session, at, branch } in &open {
         let kind = match kind {
@@ -154,7 +177,7 @@ fn open(args: &TimelineArgs, stores: &Stores, out: &mut dyn Write) -> Result {
         let kind = format!("{kind:<OPEN_COLUMNS$}");
         writeln!(out, "{}  {}  {}  {text}", paint(QUIET, at), paint(NAME, id), paint(CARE, kind))?;
     }
-    Ok(())
+    args.found(open.is_empty(), out)
 }
 
 /// Prints the handoffs of the last sessions.

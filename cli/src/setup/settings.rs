@@ -1,8 +1,8 @@
 //! Changes to the user's settings file, including the model that reads sessions.
 
-use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::{fmt, fs};
 
 use memory_store::layout::Tree;
 use memory_store::settings::Llm;
@@ -18,12 +18,51 @@ use crate::view;
 use crate::view::style::{CARE, paint};
 use crate::world::World;
 
-/// Prints problems of settings files on stderr. `--quiet` omits those that have no grave effect.
-pub fn warn(warnings: &[Warning]) {
-    for warning in warnings.iter().filter(|warning| warning.is_grave || !view::is_quiet()) {
+/// Maximum warnings about a file that [`warn`] prints, besides grave ones.
+const WARNINGS_MAX: usize = 3;
+
+/// Prints the first problems of the user's settings file on stderr, and one line about the file of a repository, which
+/// strangers may have written. `--quiet` omits those that have no grave effect.
+pub fn warn(warnings: &[Warning], world: &World) {
+    let users_file = world.dirs.config_file();
+    let (users, others): (Vec<&Warning>, Vec<&Warning>) =
+        warnings.iter().partition(|warning| warning.path == users_file);
+    // There are few grave ones: at most one for each setting about excluded data.
+    let (grave, light): (Vec<&Warning>, Vec<&Warning>) =
+        users.into_iter().partition(|warning| warning.is_grave);
+    let shown = light.len().min(WARNINGS_MAX.saturating_sub(grave.len()));
+    let (shown, more) = light.split_at(shown);
+    grave.iter().chain(shown).for_each(|warning| print(warning));
+    if !more.is_empty() {
+        note(format_args!("{} more (`throughline config`)", more.len()));
+    }
+    match &*others {
+        [] => {}
+        [warning] => print(warning),
+        [first, ..] => note(format_args!(
+            "{}: {} values; `throughline config` lists the reasons",
+            view::path(&first.path),
+            others.len()
+        )),
+    }
+}
+
+/// Prints all problems of settings files on stderr, with the same labels.
+pub fn warn_of_all(warnings: &[Warning]) {
+    warnings.iter().for_each(print);
+}
+
+fn print(warning: &Warning) {
+    match warning.is_grave {
         // Ignored settings are distinguished from those with the strictest values in effect.
-        let label = if warning.is_grave { "wrong:" } else { "ignored:" };
-        view::on_stderr(format_args!("{} {warning}", paint(CARE, label)));
+        true => view::on_stderr(format_args!("{} {warning}", paint(CARE, "wrong:"))),
+        false => note(format_args!("{warning}")),
+    }
+}
+
+fn note(text: fmt::Arguments<'_>) {
+    if !view::is_quiet() {
+        view::on_stderr(format_args!("{} {text}", paint(CARE, "ignored:")));
     }
 }
 

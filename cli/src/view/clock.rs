@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use jiff::tz::TimeZone;
 use jiff::{ToSpan as _, Zoned};
 use memory_store::Timestamp;
+use memory_store::time::{DAY_MS, civil, day_of};
 
 const MINUTE_MS: i64 = 60_000;
 
@@ -24,6 +25,16 @@ pub fn second(at: Timestamp) -> String {
 /// Formats a day.
 pub fn date(at: Timestamp) -> String {
     date_in(at, &ZONE)
+}
+
+/// Returns the day of a time, counted from 1970-01-01.
+pub fn day(at: Timestamp) -> i64 {
+    day_in(at, &ZONE)
+}
+
+/// Returns the first moment of a day, counted from 1970-01-01.
+pub fn midnight(day: i64) -> Timestamp {
+    midnight_in(day, &ZONE)
 }
 
 /// Returns the Monday of the week, as a day.
@@ -95,6 +106,24 @@ fn date_in(at: Timestamp, zone: &TimeZone) -> String {
     zoned(at, zone).map_or_else(|| at.date(), told)
 }
 
+fn day_in(at: Timestamp, zone: &TimeZone) -> i64 {
+    zoned(at, zone).map_or_else(
+        || at.0.div_euclid(DAY_MS),
+        |at| day_of(at.year().into(), at.month().into(), at.day().into()),
+    )
+}
+
+/// Returns the midnight in UTC for days outside the library's range.
+fn midnight_in(day: i64, zone: &TimeZone) -> Timestamp {
+    let (year, month, day_of_month) = civil(day);
+    let begin = || {
+        let (year, month) = (year.try_into().ok()?, month.try_into().ok()?);
+        let date = jiff::civil::Date::new(year, month, day_of_month.try_into().ok()?).ok()?;
+        Some(date.to_zoned(zone.clone()).ok()?.timestamp().as_millisecond())
+    };
+    Timestamp(begin().unwrap_or_else(|| day.saturating_mul(DAY_MS)))
+}
+
 /// `None` for times outside the library's range.
 fn zoned(at: Timestamp, zone: &TimeZone) -> Option<Zoned> {
     Some(jiff::Timestamp::from_millisecond(at.0).ok()?.to_zoned(zone.clone()))
@@ -136,6 +165,23 @@ mod tests {
         // A time outside the calendar is printed as it is.
         let beyond = Timestamp(i64::MAX);
         assert_eq!(ago_in(beyond, now, &zone), beyond.to_string());
+    }
+
+    #[test]
+    fn days_begin_at_the_midnight_of_the_zone() {
+        let at = |text: &str| Timestamp::parse(text).unwrap();
+        let zone = |hours| TimeZone::fixed(jiff::tz::offset(hours));
+        let evening = at("2026-10-14T22:00:00Z");
+        let today = day_of(2026, 10, 14);
+        assert_eq!(day_in(evening, &TimeZone::UTC), today);
+        assert_eq!(day_in(evening, &zone(13)), today + 1);
+        assert_eq!(midnight_in(today, &zone(13)), at("2026-10-13T11:00:00Z"));
+        assert_eq!(midnight_in(today, &zone(-7)), at("2026-10-14T07:00:00Z"));
+        // The clock is changed on 2026-10-25, so the midnights of that day and the next have different offsets.
+        let rule = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
+        assert_eq!(midnight_in(day_of(2026, 10, 25), &rule), at("2026-10-24T22:00:00Z"));
+        assert_eq!(midnight_in(day_of(2026, 10, 26), &rule), at("2026-10-25T23:00:00Z"));
+        assert_eq!(midnight_in(i64::MAX / DAY_MS, &rule).0, i64::MAX / DAY_MS * DAY_MS);
     }
 
     #[test]

@@ -55,8 +55,8 @@ fn a_broken_settings_file_is_reported_with_its_line_by_every_command_that_reads_
     let (machine, id) = bakery();
     machine.write(CONFIG, "start_tokens = 700\nnotice = [\n");
     let has_line = |said: &Said| {
-        said.stderr.contains("config.toml") && said.stderr.contains("line 2")
-            || said.stderr.contains("line 3")
+        said.stderr.contains("config.toml")
+            && (said.stderr.contains("line 2") || said.stderr.contains("line 3"))
     };
     for args in [
         &["list"][..],
@@ -72,7 +72,7 @@ fn a_broken_settings_file_is_reported_with_its_line_by_every_command_that_reads_
         machine.write("home/work/notes.txt", "Bread\n");
         let said = machine.run(args);
         assert!(has_line(&said), "{args:?}: {}", said.whole());
-        assert!(said.stderr.contains("defaults apply"), "{args:?}: {}", said.whole());
+        assert!(said.stderr.contains("or else the strictest one"), "{args:?}: {}", said.whole());
         assert!(!said.stdout.contains("line 2"), "{args:?}: {}", said.whole());
     }
     for args in [&["config", "set", "start_tokens", "500"][..], &["config", "unset", "notice"]] {
@@ -122,7 +122,10 @@ fn options_for_every_command_are_accepted_before_and_after_it() {
     for args in [&["list"][..], &["show", &id], &["search", "bread"], &["status"]] {
         let before = machine.json(&[&["--json"], args].concat());
         assert_eq!(before, machine.json(&[args, &["--json"]].concat()), "{args:?}");
+        assert_eq!(before, machine.json(&[&["--json"], args, &["--json"]].concat()), "{args:?}");
     }
+    let word = machine.json(&["--json", "search", "--", "bread", "--json"]);
+    assert!(word["hits"].is_array(), "after `--` it is a word of the search: {word}");
     let words = ["--json", "search", "--", "bread"];
     assert_eq!(machine.json(&words)["hits"][0]["short"], id.as_str());
     let none = machine.run(&["--json", "completions", "bash"]);
@@ -150,7 +153,7 @@ fn results_are_on_stdout_and_remarks_on_stderr() {
         (&["log", "--session", "9"], 1),
         (&["log", "--since", "3d"], 1),
         (&["why", "--session", "9"], 1),
-        (&["timeline", "--until", "2020-01-01"], 0),
+        (&["timeline", "--until", "2020-01-01"], 1),
         (&["timeline", "--open"], 0),
         (&["review"], 0),
     ] {
@@ -281,6 +284,7 @@ fn a_turn_has_its_time_under_the_same_name_in_every_answer() {
 #[test]
 fn every_command_with_a_date_accepts_the_same_forms() {
     let (machine, _) = bakery();
+    const TIMES_OF_DAY: [&str; 3] = ["2026-10-01T09:30:00Z", "2026-10-01T11:30:00+02:00", "12h"];
     let forms = [
         "2026-10-01",
         "2026-10-01T09:30:00Z",
@@ -302,7 +306,9 @@ fn every_command_with_a_date_accepts_the_same_forms() {
         &["purge", "--dry-run", "--before"],
     ];
     for args in commands {
-        for form in forms {
+        // A deletion ends at the beginning of a day.
+        let is_deletion = args[0] == "purge";
+        for form in forms.into_iter().filter(|form| !is_deletion || !TIMES_OF_DAY.contains(form)) {
             let said = machine.run(&[args, &[form]].concat());
             assert!(matches!(said.code, 0 | 1), "{args:?} {form}: {}", said.whole());
         }
@@ -320,6 +326,90 @@ fn every_command_with_a_date_accepts_the_same_forms() {
     );
     assert_eq!(machine.run(&["list", "--until", "3d"]).code, 1, "it was added today");
     assert!(machine.ok(&["list", "--since", "2h"]).contains("Bread"));
+}
+
+#[test]
+fn a_purge_requires_whole_days_with_a_beginning_and_an_end() {
+    let machine = learned();
+    for (form, problem) in [
+        ("6m", "`6m` is a time of day"),
+        ("6 m", "is a time of day"),
+        ("12h", "is a time of day"),
+        ("90 minutes ago", "is a time of day"),
+        ("2026-10-01T09:30:00Z", "is a time of day"),
+        ("after 2026-10-01", "has no end"),
+        ("since last week", "has no end"),
+        ("before 2026-10-01", "has no beginning"),
+        ("until yesterday", "has no beginning"),
+    ] {
+        let said = machine.run(&["purge", "--before", form, "--yes"]);
+        assert_eq!(said.code, 2, "{form}: {}", said.whole());
+        assert!(
+            said.stderr.contains(problem) && said.stderr.contains("6mo"),
+            "{form}: {}",
+            said.stderr
+        );
+    }
+    machine.ok(&["show", "11111111:1"]);
+    // The question contains the moment.
+    let told = machine.with("TZ", "<+12>-12").ok(&["purge", "--before", "2026-06-02", "--dry-run"]);
+    assert!(told.contains("archived before 2026-06-02 00:00 +12:00"), "{told}");
+}
+
+#[test]
+fn dates_of_options_are_days_of_the_time_zone() {
+    let (machine, _) = bakery();
+    // The memory was added on 2026-10-02 at 09:30 in UTC.
+    let lists = |args: &[&str], zone: &str, now: &str| {
+        machine
+            .run_with(&[&["list"], args].concat(), &[("TZ", zone), ("THROUGHLINE_NOW", now)])
+            .stdout
+            .contains("Bread")
+    };
+    let (east, west, utc) = ("<+13>-13", "<-10>10", "UTC");
+    for (args, zone, now, expected) in [
+        (["--since", "today"], east, "2026-10-02T10:30:00Z", true),
+        (["--since", "today"], east, "2026-10-02T12:00:00Z", false),
+        (["--since", "today"], utc, "2026-10-02T12:00:00Z", true),
+        (["--until", "yesterday"], east, "2026-10-02T12:00:00Z", true),
+        (["--until", "2026-10-01"], west, "2026-10-02T12:00:00Z", true),
+        (["--until", "2026-10-01"], utc, "2026-10-02T12:00:00Z", false),
+        // Points in time are independent of the zone.
+        (["--since", "2h"], east, "2026-10-02T11:00:00Z", true),
+        (["--since", "1h"], east, "2026-10-02T11:00:00Z", false),
+        (["--since", "2026-10-02T09:00:00Z"], west, "2026-10-02T12:00:00Z", true),
+        (["--since", "2026-10-02T09:00:00-01:00"], west, "2026-10-02T12:00:00Z", false),
+    ] {
+        assert_eq!(lists(&args, zone, now), expected, "{args:?} {zone} {now}");
+    }
+}
+
+#[test]
+fn an_option_without_its_end_of_a_time_is_refused() {
+    let (machine, _) = bakery();
+    for command in [&["search", "bread"][..], &["list"], &["timeline"], &["log"]] {
+        for (option, form) in [("--until", "since 2026-01-01"), ("--since", "before 2026-01-01")] {
+            let said = machine.run(&[command, &[option, form]].concat());
+            assert_eq!(said.code, 2, "{command:?} {option}: {}", said.whole());
+            assert!(said.stderr.contains(option) && said.stderr.contains(form), "{}", said.stderr);
+        }
+    }
+    assert_eq!(machine.run(&["list", "--until", "before 2026-01-01"]).code, 1);
+}
+
+#[test]
+fn a_kind_is_accepted_by_each_of_its_names() {
+    let (machine, _) = bakery();
+    machine.ok(&["add", "Write the price list", "-k", "TODO"]);
+    for name in ["task", "todo", "Task"] {
+        assert!(machine.ok(&["list", "--kind", name]).contains("price list"), "{name}");
+    }
+    for name in ["architecture", "Fix", "failed_approach", "failed-approach"] {
+        let said = machine.run(&["search", "bread", "--kind", name]);
+        assert!(matches!(said.code, 0 | 1), "{name}: {}", said.whole());
+    }
+    let said = machine.run(&["list", "--kind", "decisoin"]);
+    assert!(said.code == 2 && said.stderr.contains("decision"), "{}", said.whole());
 }
 
 #[test]
@@ -405,6 +495,120 @@ fn a_shell_completes_sessions_tags_and_values() {
     let review = complete(&["config", "set", "review", ""]);
     assert!(review.contains("true") && review.contains("false"), "{review}");
     assert!(complete(&["config", "set", "redact.private.email", ""]).contains("mask"));
+}
+
+/// Returns what bash offers after the words of a command line.
+fn offered_by_bash(machine: &Machine, words: &[&str]) -> String {
+    let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
+    let (line, at) = (quoted.join(" "), words.len() - 1);
+    machine.write(
+        "script",
+        &format!(
+            "source <(throughline completions bash)\nCOMP_WORDS=({line}); COMP_CWORD={at}; COMP_TYPE=9\n\
+             _clap_complete_throughline throughline '{}' '{}'\nprintf '%s\\n' \"${{COMPREPLY[@]}}\"\n",
+            words[at],
+            words[at - 1]
+        ),
+    );
+    let command = machine.command(&[]);
+    let mut bash = std::process::Command::new("bash");
+    bash.arg(machine.path("script")).current_dir(machine.work()).env_clear();
+    bash.envs(
+        command.get_envs().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned()))),
+    );
+    bash.env("PATH", format!("{}:/usr/bin:/bin", machine.path("bin").display()));
+    String::from_utf8(bash.output().unwrap().stdout).unwrap()
+}
+
+#[test]
+fn a_shell_gets_no_tag_that_it_would_interpret() {
+    let (machine, _) = bakery();
+    let memories = machine.work().join(".throughline/memories");
+    let file = std::fs::read_dir(memories).unwrap().next().unwrap().unwrap().path();
+    let text = std::fs::read_to_string(&file).unwrap();
+    let tags = [
+        "zz$(touch X)",
+        "zz`touch X`",
+        "zz;touch",
+        "zz\\u001b[2J",
+        "zz\\ntouch X",
+        "zz-plain",
+        &"z".repeat(4000),
+    ];
+    let tags: String = tags.iter().map(|tag| format!("  - \"{tag}\"\n")).collect();
+    // The help text of an id is the title.
+    let text = text.replace("  - baking\n", &tags).replace("Bread is", "Bread \u{1b}]0;x\u{7} is");
+    std::fs::write(file, text).unwrap();
+    assert!(machine.ok(&["list"]).contains("Bread"), "the file is valid");
+    for shell in ["bash", "fish", "zsh"] {
+        let complete = |words: &[&str]| {
+            let index = (words.len()).to_string();
+            let args = [&["--", "throughline"], words].concat();
+            let variables = [
+                ("THROUGHLINE_COMPLETE", shell),
+                ("_CLAP_COMPLETE_INDEX", &*index),
+                ("_CLAP_IFS", "\n"),
+            ];
+            machine.run_with(&args, &variables).stdout
+        };
+        let offered = complete(&["list", "--tag", "z"]);
+        let values: Vec<&str> = offered.lines().collect();
+        assert_eq!(values, ["zz-plain"], "{shell}");
+        let ids = complete(&["show", ""]);
+        assert!(
+            ids.lines().next().is_some() && !ids.contains(['\u{1b}', '\u{7}']),
+            "{shell}: {ids:?}"
+        );
+    }
+    assert_eq!(offered_by_bash(&machine, &["throughline", "list", "--tag", "zz"]), "zz-plain\n");
+}
+
+#[test]
+fn many_problems_of_settings_are_a_few_lines() {
+    let (machine, _) = bakery();
+    let many: String = (0..2000).map(|number| format!("unknown{number} = 1\n")).collect();
+    machine.write("home/work/.throughline/config.toml", &many);
+    let said = machine.run(&["list"]);
+    let lines: Vec<&str> = said.stderr.lines().collect();
+    assert!(
+        lines.len() == 1
+            && lines[0].contains("2000 values")
+            && lines[0].contains("`throughline config`"),
+        "{}",
+        said.stderr
+    );
+    // The grave ones of the user's own file are never left out.
+    machine.write(CONFIG, &format!("{many}review = 7\npulled = 1\nignore_paths = 2\nnames = 3\n"));
+    let said = machine.run(&["list"]);
+    let count = |label: &str| said.stderr.lines().filter(|line| line.starts_with(label)).count();
+    assert_eq!((count("wrong:"), count("ignored:")), (4, 2), "{}", said.stderr);
+    assert!(said.stderr.contains("ignored: 2000 more (`throughline config`)"), "{}", said.stderr);
+    machine.write(CONFIG, &many);
+    let said = machine.run(&["list"]);
+    assert!(
+        said.stderr.contains("unknown0:") && said.stderr.contains("1997 more"),
+        "{}",
+        said.stderr
+    );
+    assert_eq!(machine.run(&["list", "-q"]).stderr, "");
+    assert!(machine.run(&["config"]).stderr.contains("unknown1999:"));
+}
+
+#[test]
+fn a_time_without_events_is_a_search_without_results() {
+    let machine = learned();
+    let of_no_day = ["--since", "2020-01-01", "--until", "2020-01-02"];
+    for (args, remark) in [
+        (&["timeline"][..], "Nothing happened in this time."),
+        (&["timeline", "--open"], "open in this time."),
+        (&["timeline", "--by", "agent"], "Nothing happened in this time in such sessions."),
+    ] {
+        let said = machine.run(&[args, &of_no_day].concat());
+        assert!(said.code == 1 && said.stderr.contains(remark), "{args:?}: {}", said.whole());
+        let said = machine.run(&[args, &of_no_day, &["--json"]].concat());
+        assert_eq!((said.code, said.stdout.trim()), (1, "[]"), "{args:?}: {}", said.whole());
+    }
+    assert_eq!(machine.run(&["timeline", "--since", "2020-01-01"]).code, 0);
 }
 
 #[test]

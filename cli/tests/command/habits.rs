@@ -610,7 +610,7 @@ fn a_dry_run_of_any_command_changes_nothing() {
         (&["sync", "--all"], "Would look for what is new in 1 transcript of /home/work.\n"),
         (
             &["purge", "--before", "2026-12-01"],
-            "Would remove everything archived before 2026-12-01, of 1 session.\n",
+            "Would remove everything archived before 2026-12-01 00:00 +00:00, of 1 session.\n",
         ),
         (&["uninstall"], "Would take the hooks out of /home/.claude/settings.json.\n"),
         (&["uninstall", "--purge"], "Would delete /home/.local/share/throughline.\n"),

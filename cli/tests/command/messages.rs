@@ -35,7 +35,7 @@ fn project(machine: &Machine) -> PathBuf {
 fn a_purge_reports_the_number_of_sessions_and_the_command_to_continue() {
     let machine = learned();
     let told = machine.ok(&["purge", "--before", "2026-12-01", "--dry-run"]);
-    assert!(told.contains("before 2026-12-01, of 1 session."), "{told}");
+    assert!(told.contains("before 2026-12-01 00:00 +00:00, of 1 session."), "{told}");
     let shown = strip(&machine.on_screen(&["purge", "--everything", "--dry-run"], 80));
     assert!(shown.contains("archive of 1 session"), "{shown}");
     // An unknown file in our folder still contains the text.

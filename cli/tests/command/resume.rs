@@ -103,11 +103,28 @@ fn a_session_without_a_transcript_is_reported_and_not_started() {
 }
 
 #[test]
+fn escape_at_the_question_for_a_number_cancels_it() {
+    let machine = machine();
+    for keys in ["\u{1b}", "1\u{1b}", "\u{3}"] {
+        let (code, shown) = machine.declined_at_terminal(&["resume"], &[("empty for none", keys)]);
+        assert_eq!(code, Some(130), "{keys:?}: {shown}");
+        assert!(!shown.contains("claude in"), "{shown}");
+    }
+}
+
+#[test]
+fn the_matching_turn_has_the_fields_of_a_turn() {
+    let found = machine().json(&["resume", "--json"])[0].clone();
+    assert!(found["text"].is_string() && found["at"].is_string(), "{found:#}");
+    assert!(found["said"].is_null() && found["said_at"].is_null(), "{found:#}");
+}
+
+#[test]
 fn a_number_at_the_terminal_resumes_that_session() {
     let machine = machine();
     let asked = "Resume which one? 1 to 2, empty for none";
     let shown =
-        strip(&machine.at_terminal(&["resume"], &[(asked, "7\r"), ("from 1 to 2", "\u{15}2\r")]));
+        strip(&machine.at_terminal(&["resume"], &[(asked, "7\r"), ("from 1 to 2", "3\u{7f}2\r")]));
     assert!(
         shown.contains(&format!("claude in /home/work/pier one: --resume {SAILED}")),
         "{shown}"

@@ -24,7 +24,9 @@ pub use query::Query;
 pub use query::expression::ScopeName;
 pub use query::follow_up::Topic;
 pub use query::project_name::hashes as project_names;
-pub use query::time_expression::{Span, TIME_FORMS, whole as time_named};
+pub use query::time_expression::{
+    DaySpan, NamedSpan, Span, TIME_FORMS, named_span, whole as time_named,
+};
 pub use rank::background::background_prompts;
 pub use rank::calibration::{calibrate, fingerprint};
 pub use rank::candidate::Features;

@@ -1,6 +1,7 @@
 //! Whether pairs of names are joined as they are labelled.
 
 use std::fs;
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
@@ -26,6 +27,7 @@ pub fn run(args: &NamePairs) -> Result<()> {
     let settings = KnowledgeSettings::default();
     let table = Table::load(&args.models)?;
     let by = Similarity { settings: &settings, embed: &|name| table.embed(name).ok().flatten() };
+    let mut out = io::stdout().lock();
     let (mut right, mut wrong, mut missed) = (0_u32, 0_u32, 0_u32);
     for (number, line) in text.lines().enumerate() {
         let fields: Vec<&str> = line.split('\t').collect();
@@ -37,16 +39,16 @@ pub fn run(args: &NamePairs) -> Result<()> {
             (Some(_), "same") => right += 1,
             (Some(stage), "different") => {
                 wrong += 1;
-                println!("joined by {stage:?}: {one} | {other}");
+                writeln!(out, "joined by {stage:?}: {one} | {other}")?;
             }
             (None, "same") => {
                 missed += 1;
-                println!("not joined: {one} | {other}");
+                writeln!(out, "not joined: {one} | {other}")?;
             }
             _ => {}
         }
     }
     let share = |of: u32| f64::from(right) / f64::from((right + of).max(1));
-    println!("precision {:.3}, recall {:.3}", share(wrong), share(missed));
+    writeln!(out, "precision {:.3}, recall {:.3}", share(wrong), share(missed))?;
     Ok(())
 }

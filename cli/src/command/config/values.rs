@@ -23,7 +23,7 @@ use crate::world::World;
 /// of a search without results.
 pub fn get(key: &str, json: bool, world: &World, out: &mut dyn Write) -> Result {
     let tree = Tree::find(&world.dirs, &world.cwd);
-    settings::warn(&settings_file::load(&world.dirs, tree.as_ref()).1);
+    settings::warn(&settings_file::load(&world.dirs, tree.as_ref()).1, world);
     let value = find(key, &settings_file::explain(&world.dirs, tree.as_ref()))?;
     if json {
         view::json(&value, out)?;

@@ -1,6 +1,7 @@
 //! Times named in a text: "last week", "in March", "since 2026-10-01", "before Monday".
 //!
-//! A name of a time denotes a *span*: whole days, in UTC. Words with another meaning, such as `may` and `march`, count
+//! A name of a time denotes whole days. In prompts and searches they are days in UTC; the command line parses options with
+//! [`named_span`] and converts the days in the user's time zone. Words with another meaning, such as `may` and `march`, count
 //! only if a preposition or a number makes them a date. Future times are excluded, because memories are of the past.
 
 use std::ops::Range;
@@ -35,9 +36,44 @@ impl Span {
     pub fn has(&self, at: Timestamp) -> bool {
         self.from.is_none_or(|from| at >= from) && self.to.is_none_or(|to| at < to)
     }
+}
 
-    fn of_days(days: Range<i64>) -> Self {
-        Self { from: Some(midnight(days.start)), to: Some(midnight(days.end)) }
+/// Whole days, counted from 1970-01-01; an end that is `None` is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DaySpan {
+    /// First day of the span.
+    pub from: Option<i64>,
+    /// First day after the span.
+    pub to: Option<i64>,
+}
+
+impl DaySpan {
+    fn of(days: Range<i64>) -> Self {
+        Self { from: Some(days.start), to: Some(days.end) }
+    }
+
+    /// Converts the days to times, with the first moment of a day.
+    pub fn span(self, midnight: impl Fn(i64) -> Timestamp) -> Span {
+        Span { from: self.from.map(&midnight), to: self.to.map(&midnight) }
+    }
+}
+
+/// A time that is named by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NamedSpan {
+    /// Whole days.
+    Days(DaySpan),
+    /// A point in time: a date with a time of day, or a distance in a unit shorter than a day.
+    Point(Timestamp),
+}
+
+impl NamedSpan {
+    /// Converts it to times, with the first moment of a day. A point in time is a span of one millisecond.
+    pub fn span(self, midnight: impl Fn(i64) -> Timestamp) -> Span {
+        match self {
+            Self::Days(days) => days.span(midnight),
+            Self::Point(at) => Span { from: Some(at), to: Some(Timestamp(at.0.saturating_add(1))) },
+        }
     }
 }
 
@@ -68,40 +104,32 @@ pub(crate) fn find(text: &str, now: Timestamp) -> Option<NamedTime> {
     let words = words(text);
     let reader = TimeReader { words: &words, today: now.0.div_euclid(DAY_MS) };
     (0..words.len()).find_map(|at| {
-        let (span, end) = reader.span(at)?;
+        let (days, end) = reader.span(at)?;
+        let span = days.span(utc_midnight);
         Some(NamedTime { span, place: words[at].place.start..words[end - 1].place.end })
     })
 }
 
-/// Parses a text that is a time, such as the value of a filter or of an option. A point in time is a span of one
-/// millisecond.
+/// Parses a text that is a time, such as the value of a filter, with days in UTC.
 pub fn whole(text: &str, now: Timestamp) -> Option<Span> {
-    let words = words(text);
-    let reader = TimeReader { words: &words, today: now.0.div_euclid(DAY_MS) };
-    let as_date = || {
-        let (days, end) = reader.days(0, true)?;
-        Some((Span::of_days(days), end))
-    };
-    let point =
-        |at: Timestamp| Span { from: Some(at), to: Some(Timestamp(at.0.saturating_add(1))) };
-    match as_date().or_else(|| reader.span(0)) {
-        Some((span, end)) if end == words.len() => Some(span),
-        Some(_) | None => reader
-            .distance(now)
-            .map(|distance| match distance {
-                Distance::Days(days) => Span::of_days(days),
-                Distance::Point(at) => point(at),
-            })
-            .or_else(|| Timestamp::parse(text).map(point)),
-    }
+    Some(named_span(text, now, now.0.div_euclid(DAY_MS))?.span(utc_midnight))
 }
 
-/// Result of a distance from now.
-enum Distance {
-    /// Whole days.
-    Days(Range<i64>),
-    /// A point in time, from a unit shorter than a day.
-    Point(Timestamp),
+/// Parses a text that is a time, such as the value of an option. `today` is the current day, counted from 1970-01-01, in
+/// the time zone of the days.
+pub fn named_span(text: &str, now: Timestamp, today: i64) -> Option<NamedSpan> {
+    let words = words(text);
+    let reader = TimeReader { words: &words, today };
+    let as_date = || {
+        let (days, end) = reader.days(0, true)?;
+        Some((DaySpan::of(days), end))
+    };
+    match as_date().or_else(|| reader.span(0)) {
+        Some((days, end)) if end == words.len() => Some(NamedSpan::Days(days)),
+        Some(_) | None => {
+            reader.distance(now).or_else(|| Timestamp::parse(text).map(NamedSpan::Point))
+        }
+    }
 }
 
 struct TimeWord {
@@ -160,7 +188,7 @@ impl TimeReader<'_> {
     }
 
     /// Parses a span with its preposition; returns the index of the word after it.
-    fn span(&self, at: usize) -> Option<(Span, usize)> {
+    fn span(&self, at: usize) -> Option<(DaySpan, usize)> {
         match self.word(at) {
             "since" => self.days(at + 1, true).map(|(days, end)| (from(days.start), end)),
             "after" => self.days(at + 1, true).map(|(days, end)| (from(days.end), end)),
@@ -170,25 +198,24 @@ impl TimeReader<'_> {
             }
             "between" | "from" => self.between(at),
             "in" | "on" | "during" | "of" | "at" => {
-                self.days(at + 1, true).map(|(days, end)| (Span::of_days(days), end))
+                self.days(at + 1, true).map(|(days, end)| (DaySpan::of(days), end))
             }
-            _ => self.days(at, false).map(|(days, end)| (Span::of_days(days), end)),
+            _ => self.days(at, false).map(|(days, end)| (DaySpan::of(days), end)),
         }
     }
 
     /// Parses "between X and Y", "from X to Y".
-    fn between(&self, at: usize) -> Option<(Span, usize)> {
+    fn between(&self, at: usize) -> Option<(DaySpan, usize)> {
         let (first, middle) = self.days(at + 1, true)?;
         let joins = match self.word(at) {
             "between" => self.word(middle) == "and",
             _ => matches!(self.word(middle), "to" | "until" | "till"),
         };
         if joins && let Some((second, end)) = self.days(middle + 1, true) {
-            return (first.start < second.end)
-                .then(|| (Span::of_days(first.start..second.end), end));
+            return (first.start < second.end).then(|| (DaySpan::of(first.start..second.end), end));
         }
         // "from March" without an end.
-        (self.word(at) == "from").then(|| (Span::of_days(first), middle))
+        (self.word(at) == "from").then(|| (DaySpan::of(first), middle))
     }
 
     /// Parses a name of days; `led` is true after a preposition.
@@ -241,9 +268,10 @@ impl TimeReader<'_> {
         (self.word(end + 1) == "ago").then(|| (self.calendar(unit, count), end + 2))
     }
 
-    /// Parses a distance from now that is the whole text: "3d", "12h", "2 weeks", "90 minutes ago". Days and longer
-    /// units are those of the calendar, as in [`Self::ago`].
-    fn distance(&self, now: Timestamp) -> Option<Distance> {
+    /// Parses a distance from now that is the whole text: "3d", "12h", "2 weeks", "90 minutes ago". An abbreviated unit
+    /// is counted back from today ("1w" is the day a week ago); a whole word is a unit of the calendar, as in
+    /// [`Self::ago`].
+    fn distance(&self, now: Timestamp) -> Option<NamedSpan> {
         if self.words.first()?.place.start > 0 {
             // A sign or another character before the number.
             return None;
@@ -262,18 +290,22 @@ impl TimeReader<'_> {
             return None;
         }
         let before = |minutes: i64| {
-            Some(Distance::Point(Timestamp(now.0.saturating_sub(count * minutes * MINUTE_MS))))
+            Some(NamedSpan::Point(Timestamp(now.0.saturating_sub(count * minutes * MINUTE_MS))))
         };
-        let unit = match unit_name {
+        let day_before = |unit: TimeUnit| {
+            let day = self.back(unit, count);
+            day..day + 1
+        };
+        let days = match unit_name {
             "m" | "min" | "mins" | "minute" | "minutes" => return before(1),
             "h" | "hour" | "hours" => return before(60),
-            "d" => TimeUnit::Day,
-            "w" => TimeUnit::Week,
-            "mo" => TimeUnit::Month,
-            "y" => TimeUnit::Year,
-            name => unit(name)?.0,
+            "d" => day_before(TimeUnit::Day),
+            "w" => day_before(TimeUnit::Week),
+            "mo" => day_before(TimeUnit::Month),
+            "y" => day_before(TimeUnit::Year),
+            name => self.calendar(unit(name)?.0, count),
         };
-        Some(Distance::Days(self.calendar(unit, count)))
+        Some(NamedSpan::Days(DaySpan::of(days)))
     }
 
     /// Parses `2026-10-02`, `2026-10`, and after a preposition `2026`.
@@ -408,15 +440,15 @@ impl TimeReader<'_> {
     }
 }
 
-fn from(day: i64) -> Span {
-    Span { from: Some(midnight(day)), to: None }
+const fn from(day: i64) -> DaySpan {
+    DaySpan { from: Some(day), to: None }
 }
 
-fn until(day: i64) -> Span {
-    Span { from: None, to: Some(midnight(day)) }
+const fn until(day: i64) -> DaySpan {
+    DaySpan { from: None, to: Some(day) }
 }
 
-fn midnight(day: i64) -> Timestamp {
+fn utc_midnight(day: i64) -> Timestamp {
     Timestamp(day.saturating_mul(DAY_MS))
 }
 
@@ -570,15 +602,14 @@ mod tests {
     #[test]
     fn a_filter_accepts_distances_and_points() {
         let whole = |text: &str| whole(text, now());
-        for (short, long) in [
-            ("3d", "3 days ago"),
-            ("2w", "2 weeks ago"),
-            ("2 weeks", "two weeks ago"),
-            ("1mo", "a month ago"),
-            ("1y", "last year"),
+        assert_eq!(whole("2 weeks"), whole("two weeks ago"));
+        for (short, expected) in [
+            ("3d", "2026-10-11..2026-10-12"),
+            ("2w", "2026-09-30..2026-10-01"),
+            ("1mo", "2026-09-14..2026-09-15"),
+            ("1y", "2025-10-14..2025-10-15"),
         ] {
-            assert!(whole(short).is_some(), "{short}");
-            assert_eq!(whole(short), whole(long), "{short}");
+            assert_eq!(whole(short).map(shown).as_deref(), Some(expected), "{short}");
         }
         for (text, expected) in [
             ("2h", "2026-10-14T13:00:00Z"),
