@@ -100,7 +100,7 @@ impl DateRange {
          -> Result<Option<Timestamp>> {
             let Some(text) = text else { return Ok(None) };
             // Without this moment the option would limit nothing.
-            let moment = moment(named(text, now)?.span(clock::midnight)).ok_or_else(|| {
+            let moment = moment(span(text, now)?).ok_or_else(|| {
                 Failure::new(format!("`{option}`: `{text}` has no {side}"))
                     .code(exit::USAGE)
                     .hint(format!("Leave out the preposition. {}", forms()))
@@ -125,6 +125,11 @@ impl DateRange {
 fn named(text: &str, now: Timestamp) -> Result<NamedSpan> {
     named_span(text, now, clock::day(now))
         .ok_or_else(|| Failure::new(format!("`{text}` is no date")).code(exit::USAGE).hint(forms()))
+}
+
+/// Parses a time of the past, in days of the user's time zone.
+pub fn span(text: &str, now: Timestamp) -> Result<Span> {
+    Ok(named(text, now)?.span(clock::midnight))
 }
 
 fn forms() -> String {
