@@ -20,13 +20,13 @@ use crate::view;
 use crate::view::changes::line;
 use crate::world::World;
 
-/// Archive memories, which are then neither recalled nor relearned
+/// Archive memories so that they are neither recalled nor relearned
 #[derive(Debug, Args)]
 pub struct ForgetArgs {
     /// Ids of the memories [default: choose at the terminal]
     #[arg(add = crate::complete::ids())]
     id: Vec<String>,
-    /// Delete the files, also of archived memories, instead of archiving them
+    /// Delete the memory files instead of archiving them; also applies to archived memories
     #[arg(long)]
     delete: bool,
     #[command(flatten)]

@@ -23,7 +23,7 @@ use crate::world::World;
 /// A deleted memory that was learned from a session is relearned by the next sync.
 #[derive(Debug, Args)]
 pub struct RestoreArgs {
-    /// Ids of the memories (listed by `throughline list --forgotten`)
+    /// Ids of the memories, as listed by `throughline list --forgotten`
     #[arg(required = true, add = crate::complete::removed_ids())]
     id: Vec<String>,
     #[command(flatten)]

@@ -41,48 +41,50 @@ pub mod verdict;
 
 /// Review memories that need a decision
 ///
-/// These are memories that are new since the last review, outdated, contradicting, pending or withheld. At a terminal,
-/// one key decides about each; `u` undoes the last decisions. The options decide about single memories, also in
-/// scripts.
+/// Shows memories that are new since the last review, possibly outdated, contradictory, pending or withheld. At a
+/// terminal, one key decides about each memory, and `u` undoes the last decision. Options decide about single memories
+/// without questions, for example in scripts.
 #[derive(Debug, Args)]
 pub struct ReviewArgs {
-    /// Accept a pending memory (repeatable); ID@MARK if it may contain a credential
+    /// Accept a pending memory (repeatable); if it may contain a credential, pass the ID@MARK
+    /// printed by `review`
     #[arg(long, value_name = "ID", add = crate::complete::ids())]
     accept: Vec<String>,
     /// Reject a pending memory (repeatable)
     #[arg(long, value_name = "ID", add = crate::complete::ids())]
     reject: Vec<String>,
-    /// Make an accepted memory pending and, unless committed, private (repeatable)
+    /// Make an accepted memory pending and private again, unless git contains its file (repeatable)
     #[arg(long, value_name = "ID", add = crate::complete::ids())]
     hold: Vec<String>,
     /// Confirm a memory that may be outdated (repeatable)
     #[arg(long, value_name = "ID", add = crate::complete::ids())]
     keep: Vec<String>,
-    /// Archive unedited memories that earlier versions made by rules
+    /// Archive unedited memories that rules of earlier versions created
     #[arg(long, hide_short_help = true)]
     drop_rules: bool,
     /// Accept all pending memories
     #[arg(long, conflicts_with_all = ["accept", "reject"])]
     accept_all: bool,
-    /// Release a withheld memory until its text changes (repeatable); ID@MARK only in the shown text
+    /// Release a withheld memory until its text changes (repeatable); ID@MARK releases it only if
+    /// the text is still the one shown
     #[arg(long, value_name = "ID", add = crate::complete::ids())]
     release: Vec<String>,
-    /// Replace the memories that contradict or repeat this one (repeatable)
+    /// Keep this memory and replace those that contradict or repeat it (repeatable)
     #[arg(long, value_name = "ID", add = crate::complete::ids())]
     prefer: Vec<String>,
     /// Keep this memory and those that contradict or repeat it (repeatable)
     #[arg(long, value_name = "ID", add = crate::complete::ids())]
     both: Vec<String>,
-    /// Redact values in a memory that became known as secrets (repeatable)
+    /// Redact the values in this memory that became known secrets (repeatable)
     #[arg(long, hide_short_help = true, value_name = "ID", add = crate::complete::ids())]
     hide: Vec<String>,
-    /// Mark these values of a memory as no secrets (repeatable)
+    /// Mark the values that --hide would redact as not secret (repeatable)
     #[arg(long, hide_short_help = true, value_name = "ID", add = crate::complete::ids())]
     keep_value: Vec<String>,
-    /// Accept a change that Claude made to your memory (repeatable)
+    /// Accept the change that Claude made to this memory of yours (repeatable)
     #[arg(long, hide_short_help = true, value_name = "ID", add = crate::complete::ids())]
     agree: Vec<String>,
-    /// Undo a change that Claude made to your memory (repeatable)
+    /// Undo the change that Claude made to this memory of yours (repeatable)
     #[arg(long, hide_short_help = true, value_name = "ID", add = crate::complete::ids())]
     refuse: Vec<String>,
     #[command(flatten)]
