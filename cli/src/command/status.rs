@@ -45,7 +45,7 @@ const LATEST_MAX: usize = 3;
 /// Show what is stored, what is due and what failed
 #[derive(Debug, Args)]
 pub struct StatusArgs {
-    /// Add memories by month, injections and their outcomes, durations of hooks and costs of models
+    /// Also print memories by month, injections and their outcomes, hook durations and model costs
     #[arg(long)]
     stats: bool,
     /// Print JSON

@@ -210,7 +210,7 @@ fn other_names_do_the_same() {
     assert_eq!(machine.ok(&["recall", "bread"]), machine.ok(&["search", "bread"]));
     assert!(machine.ok(&["remember", "Rolls are baked at noon"]).starts_with("Added "));
     assert!(machine.ok(&["rm", &id]).starts_with("Put aside "));
-    assert!(machine.ok(&["forget", "--help"]).contains("Also called: throughline rm\n"));
+    assert!(machine.ok(&["forget", "--help"]).contains("Alias: throughline rm\n"));
 }
 
 #[test]
