@@ -79,7 +79,7 @@ impl Purpose {
         let verb = match self {
             Self::Show => "show",
             Self::Edit => "edit",
-            Self::Forget => "put aside",
+            Self::Forget => "archive",
             Self::Delete => "delete for good",
             Self::Name => "name",
         };

@@ -62,7 +62,7 @@ pub fn run(args: &ForgetArgs, world: &World, out: &mut dyn Write) -> Result {
         }
     }
     if args.write.dry_run {
-        let verb = if args.delete { "delete" } else { "put aside" };
+        let verb = if args.delete { "delete" } else { "archive" };
         let told = found.iter().chain(&aside).map(|(_, Stored { memory, .. })| {
             format!("{verb} {} \"{}\"", memory.id.short(), line(&memory.title))
         });
@@ -150,7 +150,7 @@ fn gone<'a>(
 
 fn is_aside(stored: &Stored) -> Failure {
     let id = stored.memory.id.short();
-    Failure::new(format!("{id} is put aside already")).hint(format!(
-        "`throughline restore {id}` brings it back, `throughline forget {id} --delete` removes it for good."
+    Failure::new(format!("{id} is already archived")).hint(format!(
+        "`throughline restore {id}` restores it, `throughline forget {id} --delete` removes it for good."
     ))
 }

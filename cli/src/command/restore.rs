@@ -55,7 +55,7 @@ struct Restored {
 
 /// Returns the failure for an id without an archived memory.
 fn not_aside(id: &str) -> Failure {
-    Failure::new(format!("no memory with the id {id} was put aside or deleted"))
+    Failure::new(format!("no memory with the id {id} was archived or deleted"))
         .code(exit::NOT_FOUND)
         .hint("`throughline list --forgotten` lists removed memories.")
 }

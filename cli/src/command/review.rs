@@ -263,7 +263,7 @@ impl ReviewArgs {
         let dropped = if self.drop_rules { made_by_rules::all(stores)? } else { Vec::new() };
         let told = (named.iter().map(|(verb, stored)| (verb.words(), stored)))
             .chain(all.iter().map(|stored| (Verb::Accept.words(), stored)))
-            .chain(dropped.iter().map(|stored| ("put aside", stored)));
+            .chain(dropped.iter().map(|stored| ("archive", stored)));
         let told = told.map(|(verb, Stored { memory, .. })| {
             format!("{verb} {} \"{}\"", memory.id.short(), line(&memory.title))
         });
@@ -472,7 +472,7 @@ fn show_held(stores: &Stores, held: &[HeldFile], out: &mut dyn Write) -> Result 
     }
     writeln!(
         out,
-        "{} held back, because each looks like an order to the model that reads it, or is from the repository and not released:\n",
+        "{} withheld, because each resembles an instruction to the model, or is from the repository and not released:\n",
         held.len()
     )?;
     let counting = stores.counting()?;
@@ -493,8 +493,7 @@ fn show_held(stores: &Stores, held: &[HeldFile], out: &mut dyn Write) -> Result 
     writeln!(
         out,
         "\nNone of them is given to a session. `throughline show ID` shows one, `throughline review --release ID` \
-         lets it out (with what stands behind the id here, only as it is now), `throughline forget ID` puts it \
-         aside.\n"
+         releases it (with the mark after the id, only in the text shown), `throughline forget ID` archives it.\n"
     )?;
     if held.iter().any(|held| held.why.order.is_none()) {
         writeln!(
@@ -519,13 +518,13 @@ fn does_not_wait(stores: &Stores, stored: &Stored) -> Result<Failure> {
     let id = stored.memory.id.short();
     let helps = match stores.held_as(stored)? {
         Some(_) => format!(
-            "It is held back: `throughline review --release {id}` lets it out, `throughline forget {id}` puts it aside."
+            "It is withheld: `throughline review --release {id}` releases it, `throughline forget {id}` archives it."
         ),
         None if stored.memory.superseded_by.is_some() => {
-            format!("Something newer replaces it; `throughline forget {id}` puts it aside.")
+            format!("Something newer replaces it; `throughline forget {id}` archives it.")
         }
         None => format!(
-            "It was accepted already, or written by hand; `throughline forget {id}` puts it aside."
+            "It was accepted already, or written by hand; `throughline forget {id}` archives it."
         ),
     };
     Ok(Failure::new(format!("{id} does not wait for review")).hint(helps))

@@ -485,7 +485,7 @@ fn show_hit(hit: &Hit, is_same_turn: bool, asked: &str, full: bool, out: &mut dy
         writeln!(out, "        {}", paint(CARE, LABEL))?;
     }
     if hit.held {
-        let label = "held back; `throughline review` says why";
+        let label = "withheld; `throughline review` prints the reason";
         writeln!(out, "        {}", paint(CARE, label))?;
     }
     if let Some(staleness) = &hit.staleness {

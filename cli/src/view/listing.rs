@@ -207,7 +207,7 @@ impl ListMarks {
     /// Returns the marks of a memory in words.
     pub fn words(&self, stored: &Stored) -> String {
         let origin = if self.is_pulled(stored) { format!(" [{LABEL}]") } else { String::new() };
-        let held = if self.is_held(stored) { " [held back]" } else { "" };
+        let held = if self.is_held(stored) { " [withheld]" } else { "" };
         let stale = self.staleness(stored);
         let stale = stale.map(|stale| format!(" [{}]", view::plain(&stale.mark())));
         origin + held + &stale.unwrap_or_default()
