@@ -101,24 +101,25 @@ pub fn examples(path: &str) -> Option<[&'static str; 2]> {
 }
 
 /// Environment variables that affect the program, with descriptions.
-pub const ENVIRONMENT: [(&str, &str); 9] = [
+pub const ENVIRONMENT: [(&str, &str); 10] = [
     ("THROUGHLINE", "Mode of this process: off, read or full"),
-    ("CI, CLAUDE_CODE_REMOTE", "If set, the mode is read by default"),
+    ("CI, CLAUDE_CODE_REMOTE", "If set, the default mode is read"),
     ("THROUGHLINE_MODELS", "Folder of the embedder's files"),
     ("CLAUDE_CONFIG_DIR", "Folder of Claude Code's files"),
-    ("XDG_DATA_HOME, ...", "Folder of data; also XDG_STATE_HOME, XDG_CONFIG_HOME"),
-    ("OLLAMA_HOST", "Address of Ollama"),
-    ("VISUAL, EDITOR", "Editor"),
+    ("XDG_DATA_HOME, ...", "Data folder; also XDG_STATE_HOME, XDG_CONFIG_HOME"),
+    ("OLLAMA_HOST", "Address of the Ollama server"),
+    ("VISUAL, EDITOR", "Editor for memories and settings"),
     ("THROUGHLINE_PAGER, PAGER", "Pager; none if NO_PAGER is set"),
-    ("NO_COLOR, CLICOLOR", "Colours; also CLICOLOR_FORCE and TZ (time zone)"),
+    ("NO_COLOR, CLICOLOR", "Whether to print colours; also CLICOLOR_FORCE"),
+    ("TZ", "Time zone of printed dates"),
 ];
 
 /// Columns of a name in a list.
 const NAME_COLUMNS: usize = 13;
 
 /// Help of `throughline` itself, after the heading of the usage.
-const USAGE: &str = " throughline [OPTIONS] [COMMAND]\n\nWithout a command, the status of the project in \
-                     short.{after-help}";
+const USAGE: &str = " throughline [OPTIONS] [COMMAND]\n\nWithout a command, prints a summary of the \
+                     project's status.{after-help}";
 /// Options of every command, in the help of `throughline`.
 const OPTIONS: &str = "
   -C, --project <DIR>   Run as if started in this folder
@@ -127,7 +128,7 @@ const OPTIONS: &str = "
   -v, --verbose         Print paths and run time to stderr
       --no-pager        Print long output without a pager
       --json            Print JSON (after the command)
-  -h, --help            Print help, of a command if one is given
+  -h, --help            Print help for throughline or for a command
   -V, --version         Print the version and the path of the changelog
 ";
 /// End of the help of every command.
@@ -151,7 +152,7 @@ fn with_examples(command: Command, path: &str) -> Command {
     });
     let Some([one, other]) = examples(path) else { return command };
     let alias = command.get_visible_aliases().next();
-    let also = alias.map(|alias| format!("Also called: throughline {alias}\n"));
+    let also = alias.map(|alias| format!("Alias: throughline {alias}\n"));
     let also = also.unwrap_or_default();
     command.after_help(format!(
         "{also}{}\n  throughline {one}\n  throughline {other}\n\n{FOR_EVERY_COMMAND}",

@@ -50,7 +50,7 @@ pub struct PastSession {
 /// The sessions that a list is asked for.
 #[derive(Clone, Debug, Default, Args)]
 pub struct SessionFilter {
-    /// Only sessions with prompts by this speaker, and their memories (repeatable)
+    /// Only sessions with prompts by this speaker (repeatable)
     #[arg(long, value_name = "SPEAKER", value_parser = speakers())]
     by: Vec<Speaker>,
 }

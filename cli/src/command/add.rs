@@ -33,12 +33,12 @@ const BODY_BYTES_MAX: u64 = 64 << 10;
 
 /// Add a memory
 ///
-/// A memory with the same kind and title gets the new text instead.
+/// If a memory with the same kind and title exists, its text is replaced.
 #[derive(Debug, Args)]
 pub struct AddArgs {
-    /// Memory in one sentence, which is also its title
+    /// Memory in one sentence, which becomes its title
     title: String,
-    /// Kind
+    /// Kind of the memory
     #[arg(long, short = 'k', value_parser = crate::typed::kind(), default_value = "fact")]
     kind: Kind,
     /// Text below the title, in Markdown; `-` reads stdin
@@ -50,13 +50,14 @@ pub struct AddArgs {
         allow_hyphen_values = true
     )]
     body: String,
-    /// Tag (repeatable)
+    /// Tag of the memory (repeatable)
     #[arg(long, short = 't', add = crate::complete::tags())]
     tag: Vec<String>,
-    /// File or glob, relative to the project's root (repeatable)
+    /// File or glob that the memory is about, relative to the project's root (repeatable)
     #[arg(long, short = 'p')]
     path: Vec<String>,
-    /// Fact: "SUBJECT | PREDICATE | OBJECT", with " | 2026-03-01.." if it is not always true (repeatable)
+    /// Fact, as "SUBJECT | PREDICATE | OBJECT", with " | 2026-03-01.." if it is true only for a time
+    /// (repeatable)
     #[arg(long, value_name = "FACT")]
     fact: Vec<String>,
     /// Link to another memory, as "KIND ID": supports, refines, caused-by, part-of, ... (repeatable)
@@ -68,16 +69,16 @@ pub struct AddArgs {
     /// Subagent that alone receives the memory
     #[arg(long, value_name = "NAME", hide_short_help = true, value_parser = crate::typed::agent)]
     agent: Option<String>,
-    /// Store the memory with your own, for all of your projects
+    /// Add the memory to your own memories, which apply to all of your projects
     #[arg(long)]
     user: bool,
     /// Inject the memory first at the start of each session
     #[arg(long)]
     pin: bool,
-    /// Memory that this one supersedes (repeatable)
+    /// Id of a memory that this one supersedes (repeatable)
     #[arg(long, hide_short_help = true, value_name = "ID", add = crate::complete::ids())]
     supersedes: Vec<String>,
-    /// Add the memory even if it repeats or contradicts another
+    /// Add the memory even if it repeats or contradicts another memory
     #[arg(long, hide_short_help = true)]
     both: bool,
     #[command(flatten)]

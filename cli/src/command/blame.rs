@@ -18,10 +18,10 @@ use crate::view::style::{NAME, QUIET, STRONG, paint};
 use crate::view::{self, MemoryView, clock, plain, plural, wrap};
 use crate::world::World;
 
-/// Show memories and sessions about a file or folder
+/// Show memories about a file or folder, and sessions that used it
 #[derive(Debug, Args)]
 pub struct BlameArgs {
-    /// File or folder
+    /// Path of a file or folder
     #[arg(value_name = "FILE")]
     path: String,
     /// Maximum number of sessions

@@ -29,10 +29,10 @@ mod styled;
 #[cfg(test)]
 mod tests;
 
-/// Browse memories, sessions and injections on the full screen
+/// Browse memories, sessions and injections in a full-screen view
 ///
-/// Search as you type, with a preview and one key for each change; ? lists the keys. Without a terminal or with --json,
-/// prints the output of `throughline list`.
+/// The view has a preview, searches as you type and has one key for each change; `?` lists the keys. Without a terminal
+/// or with --json, prints the output of `throughline list`.
 #[derive(Debug, Args)]
 pub struct BrowseArgs {
     /// Print memories as JSON
@@ -79,7 +79,7 @@ impl Purpose {
         let verb = match self {
             Self::Show => "show",
             Self::Edit => "edit",
-            Self::Forget => "put aside",
+            Self::Forget => "archive",
             Self::Delete => "delete for good",
             Self::Name => "name",
         };

@@ -26,13 +26,13 @@ pub mod machine_path;
 
 /// Check memory files before a commit
 ///
-/// Reports invalid files, secrets, paths of this machine and repeated ids. Exits with 7 if a file contains a secret or
-/// personal data, and with 5 for any other fault.
+/// Reports invalid files, secrets, paths that are valid only on one machine, repeated ids and merge conflicts. Exits
+/// with 7 if a file contains a secret or personal data, and with 5 for any other problem.
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// Files or folders [default: all memory files]; other files are skipped
+    /// Files or folders to check; other than memory files are skipped [default: all memory files]
     files: Vec<PathBuf>,
-    /// Check staged changes as they will be committed
+    /// Check the staged contents of files instead of the working tree
     #[arg(long)]
     staged: bool,
     /// Print JSON

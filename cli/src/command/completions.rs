@@ -14,7 +14,7 @@ use crate::world::World;
 /// Print a completion script for a shell
 #[derive(Debug, Args)]
 pub struct CompletionsArgs {
-    /// Shell
+    /// Shell that runs the script
     shell: Shell,
 }
 

@@ -21,7 +21,7 @@ pub mod values;
 
 /// Show or change settings
 ///
-/// Without a command, prints the settings in effect and the origin of each.
+/// Without a subcommand, prints the settings in effect and the origin of each.
 #[derive(Debug, Args)]
 pub struct ConfigArgs {
     #[command(subcommand)]
@@ -65,19 +65,19 @@ enum ConfigAction {
     Llm(LlmArgs),
     /// Print the value of a setting; exit with 1 if it is not set
     Get {
-        /// Setting, for example start_tokens or llm.model
+        /// Name of the setting, such as start_tokens or llm.model
         #[arg(add = crate::complete::settings())]
         key: String,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Set a setting in your settings file
+    /// Change a setting in your settings file
     Set {
-        /// Setting
+        /// Name of the setting
         #[arg(add = crate::complete::settings())]
         key: String,
-        /// Value in TOML; quotes around a text are optional
+        /// New value in TOML; quotes around a string are optional
         #[arg(allow_hyphen_values = true, add = crate::complete::setting_values())]
         value: String,
         #[command(flatten)]
@@ -85,7 +85,7 @@ enum ConfigAction {
     },
     /// Remove a setting from your settings file
     Unset {
-        /// Setting
+        /// Name of the setting
         #[arg(add = crate::complete::settings())]
         key: String,
         #[command(flatten)]
@@ -110,7 +110,7 @@ struct LlmArgs {
     /// Maximum US dollars per day; 0 for no limit
     #[arg(long, global = true, value_name = "AMOUNT")]
     usd_per_day: Option<f64>,
-    /// Host that redacted text may be sent to (required once for each other machine)
+    /// Host to which redacted text may be sent (required once for each other machine)
     #[arg(long, global = true, value_name = "HOST")]
     consent: Vec<String>,
     /// Report the changes without making them
@@ -123,33 +123,33 @@ struct LlmArgs {
 
 #[derive(Debug, Subcommand)]
 enum ReaderChoice {
-    /// Use no model: nothing is sent, and rules find only standing wishes
+    /// Use no model; rules learn only the preferences and conventions that you state
     Rules,
-    /// Use a model of Ollama
+    /// Use a model served by Ollama
     Ollama {
-        /// Model [default: choose among the installed ones, best first]
+        /// Model [default: choose among the installed models, best first]
         model: Option<String>,
         /// Address of Ollama [default: OLLAMA_HOST or this machine]
         #[arg(long, value_name = "ADDRESS")]
         host: Option<String>,
     },
-    /// Use a server with OpenAI's chat interface, such as llama.cpp, LM Studio or vLLM
+    /// Use a server with an OpenAI-compatible chat API, such as llama.cpp, LM Studio or vLLM
     Openai {
         /// Name of the model on the server
         model: String,
-        /// Address of the server
+        /// Address of the server, such as http://127.0.0.1:8080
         #[arg(long, value_name = "ADDRESS")]
         host: String,
-        /// Environment variable with the server's key, which is not stored
+        /// Environment variable that contains the API key, which is not stored
         #[arg(long, value_name = "VARIABLE")]
         key_env: Option<String>,
     },
-    /// Use a model of Claude Code, on your plan or bill
+    /// Use a Claude model through Claude Code, charged to your plan or account
     Claude {
-        /// Model
+        /// Name of the model
         #[arg(default_value = CLAUDE_MODEL)]
         model: String,
-        /// Gateway of your sessions, if they use one
+        /// Address of the gateway that your sessions use, if any
         #[arg(long, value_name = "ADDRESS")]
         host: Option<String>,
     },

@@ -18,7 +18,7 @@ use crate::view::style::{NAME, QUIET, STRONG, paint};
 use crate::view::{self, plain, plural};
 use crate::world::World;
 
-/// Show changes to memory files as sentences
+/// Describe changes to memory files in sentences
 #[derive(Debug, Args)]
 pub struct DiffArgs {
     /// Commits to compare: REV (with the working tree), REV..REV, or REV...REV (since their merge base) [default:

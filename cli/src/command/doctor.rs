@@ -15,23 +15,24 @@ use crate::world::World;
 
 /// Check every part of the installation
 ///
-/// Checks everything from Claude Code's settings to the index, and prints a remedy for each fault.
+/// Checks everything from Claude Code's settings to the index, and prints a remedy for each problem.
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("check"))]
 pub struct DoctorArgs {
     /// Run all programs on a sample session in a temporary home
     #[arg(long, group = "check")]
     selftest: bool,
-    /// Search memories, archive, receipts, caches and logs for secrets (`gitleaks git` searches git's history)
+    /// Search memories, archive, receipts, caches and logs for secrets (not the git history: use
+    /// `gitleaks git`)
     #[arg(long, group = "check")]
     secrets: bool,
     /// Redact the secrets found by --secrets
     #[arg(long, requires = "secrets")]
     fix: bool,
-    /// Show the formats of the stores, finished and pending migrations, and backups
+    /// Show store formats, finished and pending migrations, and backups
     #[arg(long, group = "check")]
     migrations: bool,
-    /// Restore a backup of a migration
+    /// Restore the backup made before a migration
     #[arg(long, value_name = "NAME", requires = "migrations")]
     restore: Option<String>,
     #[command(flatten)]

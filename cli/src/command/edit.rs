@@ -25,7 +25,7 @@ use crate::world::World;
 
 /// Edit a memory
 ///
-/// Opens $VISUAL or $EDITOR unless an option names the change.
+/// Opens the memory in $VISUAL or $EDITOR unless options specify the change.
 #[derive(Debug, Args)]
 pub struct EditArgs {
     /// Id of the memory [default: choose at the terminal]
@@ -49,10 +49,11 @@ pub struct EditArgs {
     /// File or glob to add (repeatable)
     #[arg(long, short = 'p')]
     path: Vec<String>,
-    /// Fact to add or to date, as "SUBJECT | PREDICATE | OBJECT | 2026-03-01..2026-04-01" (repeatable)
+    /// Fact to add, or whose dates to change, as
+    /// "SUBJECT | PREDICATE | OBJECT | 2026-03-01..2026-04-01" (repeatable)
     #[arg(long, value_name = "FACT")]
     fact: Vec<String>,
-    /// Fact to remove (repeatable)
+    /// Fact to remove, as "SUBJECT | PREDICATE | OBJECT" (repeatable)
     #[arg(long, value_name = "FACT")]
     unfact: Vec<String>,
     /// Link to add, as "KIND ID": supports, refines, caused-by, part-of, ... (repeatable)
@@ -70,7 +71,7 @@ pub struct EditArgs {
     /// Inject the memory first at the start of each session
     #[arg(long, conflicts_with = "unpin")]
     pin: bool,
-    /// Undo --pin
+    /// Remove the pin
     #[arg(long)]
     unpin: bool,
     #[command(flatten)]

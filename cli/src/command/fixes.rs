@@ -27,10 +27,10 @@ const CURE_LINES_MAX: usize = 3;
 
 /// List known errors with their fixes
 ///
-/// Memories come first, then fixes observed in sessions, each newest first.
+/// Lists memories first, then fixes observed in sessions.
 #[derive(Debug, Args)]
 pub struct FixesArgs {
-    /// Words of the error message
+    /// Words of the error message [default: list the latest fixes]
     words: Vec<String>,
     /// Maximum number of fixes
     #[arg(long, short = 'n', default_value_t = 20, value_name = "COUNT", allow_negative_numbers = true, value_parser = crate::typed::count)]

@@ -20,13 +20,13 @@ use crate::view;
 use crate::view::changes::line;
 use crate::world::World;
 
-/// Archive memories, which are then neither recalled nor relearned
+/// Archive memories so that they are neither recalled nor relearned
 #[derive(Debug, Args)]
 pub struct ForgetArgs {
     /// Ids of the memories [default: choose at the terminal]
     #[arg(add = crate::complete::ids())]
     id: Vec<String>,
-    /// Delete the files, also of archived memories, instead of archiving them
+    /// Delete the memory files instead of archiving them; also applies to archived memories
     #[arg(long)]
     delete: bool,
     #[command(flatten)]
@@ -62,7 +62,7 @@ pub fn run(args: &ForgetArgs, world: &World, out: &mut dyn Write) -> Result {
         }
     }
     if args.write.dry_run {
-        let verb = if args.delete { "delete" } else { "put aside" };
+        let verb = if args.delete { "delete" } else { "archive" };
         let told = found.iter().chain(&aside).map(|(_, Stored { memory, .. })| {
             format!("{verb} {} \"{}\"", memory.id.short(), line(&memory.title))
         });
@@ -150,7 +150,7 @@ fn gone<'a>(
 
 fn is_aside(stored: &Stored) -> Failure {
     let id = stored.memory.id.short();
-    Failure::new(format!("{id} is put aside already")).hint(format!(
-        "`throughline restore {id}` brings it back, `throughline forget {id} --delete` removes it for good."
+    Failure::new(format!("{id} is already archived")).hint(format!(
+        "`throughline restore {id}` restores it, `throughline forget {id} --delete` removes it for good."
     ))
 }

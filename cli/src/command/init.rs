@@ -71,31 +71,32 @@ pub struct InitArgs {
     /// Store memories in your data folder instead of the repository
     #[arg(long)]
     pub private: bool,
-    /// Store memories in the repository (default for a new project)
+    /// Store memories in the repository, as is the default for a new project
     #[arg(long, hide_short_help = true, conflicts_with = "private")]
     pub committed: bool,
-    /// Hold learned memories for `throughline review`; sets `review = true` for all projects
+    /// Keep learned memories pending until `throughline review`; sets `review = true` for all
+    /// projects
     #[arg(long, conflicts_with = "private")]
     pub drafts: bool,
-    /// Show what a session would receive from this history, and write nothing
+    /// Show what a session would receive from the existing sessions, without writing anything
     #[arg(long, conflicts_with_all = ["private", "committed", "drafts", "register_only", "yes", "dry_run"])]
     pub preview: bool,
-    /// Claude Code settings for the hooks [default: user]
+    /// Claude Code settings in which to register the hooks [default: user]
     #[arg(long, value_enum, value_name = "SCOPE")]
     pub settings: Option<SettingsScope>,
-    /// Keep Claude Code's settings unchanged
+    /// Leave Claude Code's settings unchanged
     #[arg(long)]
     pub no_register: bool,
     /// Extras to install, comma-separated
     #[arg(long = "with", value_enum, value_name = "WHAT", value_delimiter = ',')]
     pub guides: Vec<Guide>,
-    /// Only register hooks and MCP server, in any folder
+    /// Only register the hooks and the MCP server; works in any folder
     #[arg(long, hide_short_help = true, conflicts_with_all = ["no_register", "private", "committed"])]
     pub register_only: bool,
-    /// Skip reading the existing sessions
+    /// Do not read the existing sessions
     #[arg(long)]
     pub no_sync: bool,
-    /// Take or leave sessions of another project formerly at this path
+    /// Decision about sessions of another project that was formerly at this path
     #[arg(
         long,
         value_enum,
@@ -107,7 +108,7 @@ pub struct InitArgs {
     /// Keep turns older than `retention_days` without listing them
     #[arg(long, hide_short_help = true, conflicts_with = "register_only")]
     pub keep_all: bool,
-    /// Model that reads sessions: rules (none, the default), ollama, ollama:MODEL or claude
+    /// Model that reads sessions: rules (no model, the default), ollama, ollama:MODEL or claude
     #[arg(long, value_name = "READER", conflicts_with = "register_only")]
     pub llm: Option<ReaderName>,
     #[command(flatten)]

@@ -15,10 +15,10 @@ use crate::typed::WriteOptions;
 use crate::view;
 use crate::world::World;
 
-/// Add this working tree to another project, sharing its memories
+/// Add this working tree to another project and share its memories
 #[derive(Debug, Args)]
 pub struct LinkArgs {
-    /// Path of a working tree, or id of a project
+    /// Path of a working tree of the project, or id of the project
     project: String,
     #[command(flatten)]
     write: WriteOptions,

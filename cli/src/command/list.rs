@@ -18,7 +18,7 @@ use crate::world::World;
 pub struct ListArgs {
     #[command(flatten)]
     filter: ListFilter,
-    /// List removed memories, which are not relearned, with date and reason
+    /// List forgotten memories, with date and reason; they are not relearned
     #[arg(long, conflicts_with_all = ["all", "limit", "kind", "tag", "path", "since", "until", "pick"])]
     forgotten: bool,
     /// Choose a memory at the terminal and print its id

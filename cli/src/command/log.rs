@@ -28,21 +28,23 @@ const FOLLOW_EVERY: Duration = Duration::from_millis(250);
 
 /// List recent injections into sessions
 ///
-/// `throughline why` prints the reasons.
+/// `throughline why` explains the injections.
 #[derive(Debug, Args)]
+#[command(mut_arg("since", |arg| arg.help("Only injections from this date on, such as 2026-01-31, 3d or \"last week\"")))]
+#[command(mut_arg("until", |arg| arg.help("Only injections up to this date, such as 2026-01-31, 3d or \"last week\"")))]
 pub struct LogArgs {
     /// Maximum number of injections
     #[arg(long, short = 'n', default_value_t = 20, value_name = "COUNT", allow_negative_numbers = true, value_parser = crate::typed::count)]
     limit: usize,
-    /// Only of this session, by its id or the start or end of it
+    /// Only injections in this session
     #[arg(long, value_name = "ID", add = crate::complete::sessions())]
     session: Option<String>,
     #[command(flatten)]
     when: DateRange,
-    /// Continue with new injections until Ctrl-C
+    /// Keep printing new injections until Ctrl-C is pressed
     #[arg(long, short = 'f')]
     pub follow: bool,
-    /// Print JSON; one object per line with --follow
+    /// Print JSON; with --follow, one object per line
     #[arg(long)]
     json: bool,
 }

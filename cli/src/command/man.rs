@@ -19,7 +19,7 @@ use crate::world::World;
 #[derive(Debug, Args)]
 #[command(hide = true)]
 pub struct ManPages {
-    /// Folder, for example ~/.local/share/man/man1
+    /// Folder for the pages, such as ~/.local/share/man/man1
     dir: Option<PathBuf>,
     /// Report the changes without making them
     #[arg(long, requires = "dir")]

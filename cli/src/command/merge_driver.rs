@@ -15,11 +15,10 @@ use crate::world::World;
 /// Labels of the sides in conflicts.
 const LABELS: [&str; 3] = ["ours", "base", "theirs"];
 
-/// Merge two versions of a memory file, as a merge driver of git
+/// Merge two versions of a memory file, as a git merge driver
 ///
 /// `throughline init --with merge-driver` registers it. Fields are merged by key, the text by lines. The result
-/// replaces OURS; exit code 1 reports conflicts. Conflicts of fields are listed above the text, with our value in the
-/// field.
+/// replaces OURS; exit code 1 reports conflicts. Fields with conflicts keep our value and are listed above the text.
 #[derive(Debug, Args)]
 #[command(hide = true)]
 pub struct MergeDriverArgs {

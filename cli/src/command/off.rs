@@ -18,7 +18,7 @@ pub mod duration;
 /// Pause recall and learning
 #[derive(Debug, Args)]
 pub struct OffArgs {
-    /// Duration, such as 30m, 2h or 1d [default: until `throughline on`]
+    /// Duration of the pause, such as 30m, 2h or 1d [default: until `throughline on`]
     #[arg(long = "for", value_name = "DURATION", value_parser = self::duration::parse)]
     duration_ms: Option<i64>,
     #[command(flatten)]

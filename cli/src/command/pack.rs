@@ -19,10 +19,10 @@ use crate::world::World;
 /// Characters per token, as in all estimates.
 const TOKEN_CHARS: usize = 4;
 
-/// Print the project's brief: its memories, most valuable first
+/// Print a project brief that starts with the most valuable memories
 #[derive(Debug, Args)]
 pub struct PackArgs {
-    /// Maximum tokens, at 4 characters each
+    /// Maximum length in tokens of 4 characters
     #[arg(long, default_value_t = 4_000, value_name = "COUNT")]
     tokens: usize,
     /// Print JSON

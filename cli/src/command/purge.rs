@@ -28,7 +28,7 @@ const NAMED_MAX: usize = 20;
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("what").required(true)))]
 pub struct PurgeArgs {
-    /// Delete the turns of a session, by its id or the start or end of it
+    /// Delete the turns of this session (its id, or the start or end of its id)
     #[arg(long, value_name = "ID", group = "what", add = crate::complete::sessions())]
     session: Option<String>,
     /// Delete turns before this date, such as 2026-10-01, 90d or "last month"

@@ -21,20 +21,21 @@ const TEXT_BYTES_MAX: u64 = 256 << 20;
 /// Maximum bytes of a line of JSON.
 const LINE_BYTES_MAX: usize = 256 << 20;
 
-/// Print a text without its secrets
+/// Print a text with its secrets redacted
 ///
 /// Each secret is replaced by `[redacted:RULE]`.
 #[derive(Debug, Args)]
 pub struct RedactArgs {
-    /// File to read [default: stdin, also `-`]
+    /// File to read; `-` reads stdin [default: stdin]
     file: Option<PathBuf>,
-    /// Read a JSON object with `id` and `text` per line, and print `id` and `redacted`
+    /// Read one JSON object with `id` and `text` per line, and print `id` and `redacted` for each
     #[arg(long)]
     jsonl: bool,
     /// Print the position and rule of each secret as JSON
     #[arg(long, conflicts_with = "jsonl")]
     json: bool,
-    /// Set of rules: for text that stays private, for committed text, or `strict` for all personal data
+    /// Rules to apply: those for private text, those for committed text, or `strict` for all
+    /// personal data
     #[arg(long, value_enum, default_value_t = For::Private, value_name = "WHICH")]
     r#for: For,
     /// Exit with 7 if a secret was found

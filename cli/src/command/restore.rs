@@ -23,7 +23,7 @@ use crate::world::World;
 /// A deleted memory that was learned from a session is relearned by the next sync.
 #[derive(Debug, Args)]
 pub struct RestoreArgs {
-    /// Ids of the memories (listed by `throughline list --forgotten`)
+    /// Ids of the memories, as listed by `throughline list --forgotten`
     #[arg(required = true, add = crate::complete::removed_ids())]
     id: Vec<String>,
     #[command(flatten)]
@@ -55,7 +55,7 @@ struct Restored {
 
 /// Returns the failure for an id without an archived memory.
 fn not_aside(id: &str) -> Failure {
-    Failure::new(format!("no memory with the id {id} was put aside or deleted"))
+    Failure::new(format!("no memory with the id {id} was archived or deleted"))
         .code(exit::NOT_FOUND)
         .hint("`throughline list --forgotten` lists removed memories.")
 }

@@ -32,13 +32,13 @@ const INDENT: usize = 4;
 
 /// Find a past session and resume it
 ///
-/// Searches sessions by content and title, and prints the command that resumes each. At a terminal, asks which one to
-/// resume. Accepts the filters of `search`.
+/// Searches the content and titles of sessions, and prints the command that resumes each match. At a terminal, asks
+/// which session to resume. WORDS may contain the filters of `search`.
 #[derive(Debug, Args)]
 pub struct ResumeArgs {
-    /// Words in the session [default: list the latest sessions]
+    /// Words to find in sessions [default: list the latest sessions]
     words: Vec<String>,
-    /// Resume the best match, or the one with this number
+    /// Resume the best match, or the match with this number
     #[arg(long, value_name = "NUMBER", num_args = 0..=1, require_equals = true, default_missing_value = "1", allow_negative_numbers = true, value_parser = crate::typed::count)]
     run: Option<usize>,
     /// Maximum number of sessions

@@ -42,33 +42,35 @@ pub mod verdict;
 
 /// Review memories that need a decision
 ///
-/// These are memories that are new since the last review, outdated, contradicting, pending or withheld. At a terminal,
-/// one key decides about each; `u` undoes the last decisions. The options decide about single memories, also in
-/// scripts.
+/// Shows memories that are new since the last review, possibly outdated, contradictory, pending or withheld. At a
+/// terminal, one key decides about each memory, and `u` undoes the last decision. Options decide about single memories
+/// without questions, for example in scripts.
 #[derive(Debug, Args)]
 pub struct ReviewArgs {
-    /// Accept a pending memory (repeatable); ID@MARK if it may contain a credential
+    /// Accept a pending memory (repeatable); if it may contain a credential, pass the ID@MARK
+    /// printed by `review`
     #[arg(long, value_name = "ID", add = crate::complete::ids())]
     accept: Vec<String>,
     /// Reject a pending memory (repeatable)
     #[arg(long, value_name = "ID", add = crate::complete::ids())]
     reject: Vec<String>,
-    /// Make an accepted memory pending and, unless committed, private (repeatable)
+    /// Make an accepted memory pending and private again, unless git contains its file (repeatable)
     #[arg(long, value_name = "ID", add = crate::complete::ids())]
     hold: Vec<String>,
     /// Confirm a memory that may be outdated (repeatable)
     #[arg(long, value_name = "ID", add = crate::complete::ids())]
     keep: Vec<String>,
-    /// Archive unedited memories that earlier versions made by rules
+    /// Archive unedited memories that rules of earlier versions created
     #[arg(long, hide_short_help = true)]
     drop_rules: bool,
     /// Accept all pending memories
     #[arg(long, conflicts_with_all = ["accept", "reject"])]
     accept_all: bool,
-    /// Release a withheld memory until its text changes (repeatable); ID@MARK only in the shown text
+    /// Release a withheld memory until its text changes (repeatable); ID@MARK releases it only if
+    /// the text is still the one shown
     #[arg(long, value_name = "ID", add = crate::complete::ids())]
     release: Vec<String>,
-    /// Replace the memories that contradict or repeat this one (repeatable)
+    /// Keep this memory and replace those that contradict or repeat it (repeatable)
     #[arg(long, value_name = "ID", add = crate::complete::ids())]
     prefer: Vec<String>,
     /// Keep this memory and those that contradict or repeat it (repeatable)
@@ -80,16 +82,16 @@ pub struct ReviewArgs {
     /// Drop the links that a model proposes for this memory (repeatable)
     #[arg(long, hide_short_help = true, value_name = "ID", add = crate::complete::ids())]
     no_link: Vec<String>,
-    /// Redact values in a memory that became known as secrets (repeatable)
+    /// Redact the values in this memory that became known secrets (repeatable)
     #[arg(long, hide_short_help = true, value_name = "ID", add = crate::complete::ids())]
     hide: Vec<String>,
-    /// Mark these values of a memory as no secrets (repeatable)
+    /// Mark the values that --hide would redact as not secret (repeatable)
     #[arg(long, hide_short_help = true, value_name = "ID", add = crate::complete::ids())]
     keep_value: Vec<String>,
-    /// Accept a change that Claude made to your memory (repeatable)
+    /// Accept the change that Claude made to this memory of yours (repeatable)
     #[arg(long, hide_short_help = true, value_name = "ID", add = crate::complete::ids())]
     agree: Vec<String>,
-    /// Undo a change that Claude made to your memory (repeatable)
+    /// Undo the change that Claude made to this memory of yours (repeatable)
     #[arg(long, hide_short_help = true, value_name = "ID", add = crate::complete::ids())]
     refuse: Vec<String>,
     #[command(flatten)]
@@ -276,7 +278,7 @@ impl ReviewArgs {
         let dropped = if self.drop_rules { made_by_rules::all(stores)? } else { Vec::new() };
         let told = (named.iter().map(|(verb, stored)| (verb.words(), stored)))
             .chain(all.iter().map(|stored| (Verb::Accept.words(), stored)))
-            .chain(dropped.iter().map(|stored| ("put aside", stored)));
+            .chain(dropped.iter().map(|stored| ("archive", stored)));
         let told = told.map(|(verb, Stored { memory, .. })| {
             format!("{verb} {} \"{}\"", memory.id.short(), line(&memory.title))
         });
@@ -500,7 +502,7 @@ fn show_held(stores: &Stores, held: &[HeldFile], out: &mut dyn Write) -> Result 
     }
     writeln!(
         out,
-        "{} held back, because each looks like an order to the model that reads it, or is from the repository and not released:\n",
+        "{} withheld, because each resembles an instruction to the model, or is from the repository and not released:\n",
         held.len()
     )?;
     let counting = stores.counting()?;
@@ -521,8 +523,7 @@ fn show_held(stores: &Stores, held: &[HeldFile], out: &mut dyn Write) -> Result 
     writeln!(
         out,
         "\nNone of them is given to a session. `throughline show ID` shows one, `throughline review --release ID` \
-         lets it out (with what stands behind the id here, only as it is now), `throughline forget ID` puts it \
-         aside.\n"
+         releases it (with the mark after the id, only in the text shown), `throughline forget ID` archives it.\n"
     )?;
     if held.iter().any(|held| held.why.order.is_none()) {
         writeln!(
@@ -547,13 +548,13 @@ fn does_not_wait(stores: &Stores, stored: &Stored) -> Result<Failure> {
     let id = stored.memory.id.short();
     let helps = match stores.held_as(stored)? {
         Some(_) => format!(
-            "It is held back: `throughline review --release {id}` lets it out, `throughline forget {id}` puts it aside."
+            "It is withheld: `throughline review --release {id}` releases it, `throughline forget {id}` archives it."
         ),
         None if stored.memory.superseded_by.is_some() => {
-            format!("Something newer replaces it; `throughline forget {id}` puts it aside.")
+            format!("Something newer replaces it; `throughline forget {id}` archives it.")
         }
         None => format!(
-            "It was accepted already, or written by hand; `throughline forget {id}` puts it aside."
+            "It was accepted already, or written by hand; `throughline forget {id}` archives it."
         ),
     };
     Ok(Failure::new(format!("{id} does not wait for review")).hint(helps))

@@ -39,18 +39,20 @@ const FITTING_MAX: usize = 40;
 
 /// Find memories and passages of earlier sessions
 ///
-/// TEXT contains words, "phrases", -excluded words, AND, OR, NOT and parentheses. Filters: kind:fix tag:ci
-/// path:src/a.rs session:3f2a since:2026-10-01 before:yesterday on:"last week" before:"the migration". Write a text
-/// that begins with a dash after `--`.
+/// TEXT consists of words, "phrases", -excluded words, AND, OR, NOT and parentheses. Filters: kind:fix tag:ci
+/// path:src/a.rs session:3f2a since:2026-10-01 before:yesterday on:"last week" before:"the migration". If TEXT
+/// starts with a dash, write `--` before it.
 #[derive(Debug, Args)]
+#[command(mut_arg("since", |arg| arg.help("Only results from this date on, such as 2026-01-31, 3d or \"last week\"")))]
+#[command(mut_arg("until", |arg| arg.help("Only results up to this date, such as 2026-01-31, 3d or \"last week\"")))]
 pub struct SearchArgs {
-    /// Words and filters, in single quotes if they contain "phrases" or -words
+    /// Words and filters; put "phrases" and -excluded words in single quotes
     #[arg(required_unless_present_any = ["kind", "tag", "topic", "path", "session", "since", "until"])]
     text: Vec<String>,
     /// Only passages of sessions (redacted)
     #[arg(long, conflicts_with = "kind")]
     turns: bool,
-    /// Only Claude's thinking (redacted), as far as transcripts contain it
+    /// Only Claude's thinking, if transcripts contain it (redacted)
     #[arg(long, hide_short_help = true, conflicts_with_all = ["kind", "turns"])]
     thinking: bool,
     /// Only memories of this kind (repeatable)
@@ -65,12 +67,12 @@ pub struct SearchArgs {
     /// Only results about this file (repeatable)
     #[arg(long, short = 'p')]
     path: Vec<String>,
-    /// Only of this session, by its id or the start or end of it
+    /// Only results from this session
     #[arg(long, hide_short_help = true, value_name = "ID", add = crate::complete::sessions())]
     session: Option<String>,
     #[command(flatten)]
     when: DateRange,
-    /// Search the memories that were known and in force at this date
+    /// Search the memories that were recorded and in force on this date
     #[arg(long, hide_short_help = true, value_name = "DATE")]
     as_of: Option<String>,
     /// Search all of your projects
@@ -82,7 +84,7 @@ pub struct SearchArgs {
     /// Maximum number of results [default: as many as fit into 1,200 tokens]
     #[arg(long, short = 'n', value_name = "COUNT", allow_negative_numbers = true, value_parser = crate::typed::count)]
     limit: Option<usize>,
-    /// Print whole texts, and the whole turn of a passage
+    /// Print the full text of each memory and the full turn of each passage
     #[arg(long, hide_short_help = true)]
     full: bool,
     /// Print JSON
@@ -487,7 +489,7 @@ fn show_hit(hit: &Hit, is_same_turn: bool, asked: &str, full: bool, out: &mut dy
         writeln!(out, "        {}", paint(CARE, LABEL))?;
     }
     if hit.held {
-        let label = "held back; `throughline review` says why";
+        let label = "withheld; `throughline review` prints the reason";
         writeln!(out, "        {}", paint(CARE, label))?;
     }
     if let Some(staleness) = &hit.staleness {

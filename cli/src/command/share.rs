@@ -14,12 +14,12 @@ use crate::typed::WriteOptions;
 use crate::view;
 use crate::world::World;
 
-/// Allow your other projects to recall from this one
+/// Allow your other projects to recall memories of this project
 ///
-/// Off by default. Without an argument, prints the current state.
+/// Sharing is off until you turn it on.
 #[derive(Debug, Args)]
 pub struct ShareArgs {
-    /// Whether to allow it
+    /// Turn sharing on or off [default: print the current setting]
     #[arg(value_enum)]
     what: Option<ShareAction>,
     #[command(flatten)]
@@ -48,9 +48,9 @@ struct ShareReport<'a> {
 /// State that is asked for.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum ShareAction {
-    /// Allow recall from other projects
+    /// Allow other projects to recall memories
     On,
-    /// Deny it
+    /// Prevent other projects from recalling memories
     Off,
 }
 

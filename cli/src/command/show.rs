@@ -21,10 +21,10 @@ use crate::world::World;
 /// Also prints why a memory is withheld or may be outdated.
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// Ids of memories, or SESSION:TURN [default: choose at the terminal]
+    /// Ids of memories, or turns as SESSION:TURN [default: choose at the terminal]
     #[arg(add = crate::complete::ids())]
     id: Vec<String>,
-    /// Also show whether each memory was in force at this date
+    /// Also show whether each memory was in force on this date
     #[arg(long, value_name = "DATE")]
     as_of: Option<String>,
     /// Print JSON

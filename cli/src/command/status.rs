@@ -45,7 +45,7 @@ const LATEST_MAX: usize = 3;
 /// Show what is stored, what is due and what failed
 #[derive(Debug, Args)]
 pub struct StatusArgs {
-    /// Add memories by month, injections and their outcomes, durations of hooks and costs of models
+    /// Also print memories by month, injections and their outcomes, hook durations and model costs
     #[arg(long)]
     stats: bool,
     /// Print JSON
@@ -423,7 +423,7 @@ impl StatusSummary {
             (counts.new, format!("{} not looked at yet", counts.new)),
             (counts.stale, format!("{} may be true no longer", counts.stale)),
             (counts.contradictions, view::plural(counts.contradictions, "undecided pair")),
-            (counts.held, format!("{} held back", counts.held)),
+            (counts.held, format!("{} withheld", counts.held)),
             (counts.secrets, format!("{} with a known secret", counts.secrets)),
             (counts.by_claude, format!("{} by Claude", view::plural(counts.by_claude, "change"))),
         ];
@@ -550,7 +550,7 @@ fn details(summary: &StatusSummary) -> Vec<(&'static str, String)> {
         [
             (counts.replaced, "replaced"),
             (counts.expired, "expired"),
-            (summary.forgotten, "put aside"),
+            (summary.forgotten, "archived"),
             (summary.elsewhere_in_project, "in other working trees alone"),
         ]
         .map(|(count, what)| (count, format!("{count} {what}"))),

@@ -25,10 +25,10 @@ const PAYLOAD_BYTES_MAX: u64 = 1 << 20;
 /// Time limit for reading the payload.
 const PAYLOAD_WAIT: Duration = Duration::from_millis(200);
 
-/// Print a line for Claude Code's status line
+/// Print one line for Claude Code's status line
 ///
-/// Reads Claude Code's JSON from stdin. In settings.json: "statusLine": { "type": "command", "command": "throughline
-/// statusline" }
+/// Reads Claude Code's JSON from stdin. To use it, add this to settings.json: "statusLine": { "type": "command",
+/// "command": "throughline statusline" }
 #[derive(Debug, Args)]
 pub struct StatuslineArgs {
     /// Print JSON

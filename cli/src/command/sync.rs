@@ -32,7 +32,7 @@ pub struct SyncArgs {
     /// Also read all transcripts in this folder, as sessions of this project
     #[arg(long, value_name = "DIR", conflicts_with = "all")]
     from: Option<PathBuf>,
-    /// Take or leave sessions of another project formerly at this path
+    /// Decision about sessions of another project that was formerly at this path
     #[arg(long, value_enum, value_name = "WHAT", hide_short_help = true, conflicts_with = "all")]
     earlier: Option<EarlierSessions>,
     /// Sync all projects on this machine
@@ -44,10 +44,10 @@ pub struct SyncArgs {
     /// Retry parts of sessions on which the model failed repeatedly
     #[arg(long)]
     retry: bool,
-    /// Form of the progress on stderr
+    /// Format of the progress report on stderr
     #[arg(long, value_enum, default_value = "auto", value_name = "FORM")]
     progress: OutputForm,
-    /// Apply withheld changes to committed memory files (listed by --dry-run)
+    /// Apply postponed changes to committed memory files (listed by --dry-run)
     #[arg(long, conflicts_with = "dry_run")]
     apply: bool,
     #[command(flatten)]
@@ -67,14 +67,14 @@ enum OutputForm {
     Auto,
     /// One JSON object per line
     Json,
-    /// Nothing
+    /// No progress report
     Off,
 }
 
 /// Decision about sessions that may be another project's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum EarlierSessions {
-    /// Treat them as this project's
+    /// Read them as sessions of this project
     Take,
     /// Ignore them from now on
     Leave,

@@ -33,17 +33,20 @@ const HANDOFFS_SHOWN: usize = 3;
 
 /// Show sessions and changes to memories by day
 #[derive(Debug, Args)]
+#[command(mut_arg("since", |arg| arg.help("Only events from this date on, such as 2026-01-31, 3d or \"last week\"")))]
+#[command(mut_arg("until", |arg| arg.help("Only events up to this date, such as 2026-01-31, 3d or \"last week\"")))]
 pub struct TimelineArgs {
-    /// Name in memories: show what was learned, changed and superseded about it
+    /// Name whose history in memories to show [default: all sessions and memories by day]
     #[arg(conflicts_with_all = ["open", "by", "handoff"])]
     name: Option<String>,
-    /// Maximum number of days with events [default: 7], of sessions with --handoff [default: 3], or of events of NAME [default: 70]
+    /// Maximum number of days with events [default: 7]; with --handoff, of sessions [default: 3];
+    /// with NAME, of events [default: 70]
     #[arg(long, short = 'n', value_name = "COUNT", allow_negative_numbers = true, value_parser = crate::typed::count)]
     limit: Option<usize>,
     /// List open questions, open tasks and failing commands, newest first
     #[arg(long, conflicts_with_all = ["limit", "by"])]
     open: bool,
-    /// Print the state in which the last sessions left the work, as Markdown
+    /// Print the state of the work after the latest sessions, as Markdown
     #[arg(long, conflicts_with_all = ["open", "by"])]
     handoff: bool,
     #[command(flatten)]

@@ -22,16 +22,16 @@ use crate::world::World;
 
 /// Trust the memory folder of a repository
 ///
-/// Then lists the memories that are not from this machine, and asks whether to release them. Until their release they
-/// are labelled wherever they are injected and never reported as your wishes; at the start of a session only
-/// conventions among them are injected. With `pulled = "reviewed"` in your settings they are not injected at all. A
-/// release ends when the text changes. Memories that resemble an instruction to Claude are withheld until `throughline
+/// Lists the memories that are not from this machine, and asks whether to release them. Until you release a memory, it
+/// is labelled wherever it is injected and never presented as your wish, and it is injected at the start of a session
+/// only if it is a convention. With `pulled = "reviewed"` in your settings, it is not injected at all. A release ends
+/// when the text changes. Memories that resemble an instruction to Claude are withheld until `throughline
 /// review --release`.
 #[derive(Debug, Args)]
 pub struct TrustArgs {
     /// Working tree [default: the current one]
     dir: Option<PathBuf>,
-    /// Trust the folder without releasing memories
+    /// Trust the folder without releasing its memories
     #[arg(long, conflicts_with_all = ["yes", "revoke"])]
     no_release: bool,
     /// Revoke trust in this folder; files are kept

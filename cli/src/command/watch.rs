@@ -25,7 +25,8 @@ use crate::world::World;
 pub struct WatchArgs {
     #[command(subcommand)]
     action: Option<WatchAction>,
-    /// Poll every so many seconds [default: 10] where file events are not available, such as on network drives
+    /// Poll instead of using file events, for example on network drives [default interval: 10
+    /// seconds]
     #[arg(
         long,
         value_name = "SECONDS",

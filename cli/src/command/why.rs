@@ -44,27 +44,27 @@ pub fn found(receipts: &[InjectionReceipt], session: Option<&str>, is_search: bo
     }
 }
 
-/// Explain why memories were injected, or were not
+/// Explain why memories were or were not injected
 ///
 /// Without arguments, prints the last injections with their reasons. With a prompt, prints what it would inject. With
 /// an id, prints when that memory was injected.
 #[derive(Debug, Args)]
 pub struct WhyArgs {
-    /// Prompt to try, or id of a memory
+    /// Prompt to try, or id of a memory [default: explain the latest injections]
     query: Vec<String>,
-    /// Treat the text as the path of a file that Claude reads or edits
+    /// Treat QUERY as the path of a file that Claude reads or edits
     #[arg(long, requires = "query", conflicts_with = "error")]
     file: bool,
-    /// Treat the text as the output of a failed command
+    /// Treat QUERY as the output of a failed command
     #[arg(long, requires = "query")]
     error: bool,
-    /// Maximum number of injections, or of memories not injected
+    /// Maximum number of injections; with QUERY, of memories that were not injected
     #[arg(long, short = 'n', default_value_t = 5, value_name = "COUNT", allow_negative_numbers = true, value_parser = crate::typed::count)]
     limit: usize,
-    /// Only of this session, by its id or the start or end of it
+    /// Only injections in this session
     #[arg(long, value_name = "ID", add = crate::complete::sessions())]
     session: Option<String>,
-    /// Print scores, their parts and the thresholds of the gate
+    /// Print scores with their components, and the thresholds of the gate
     #[arg(long)]
     scores: bool,
     /// Print JSON, including scores

@@ -551,7 +551,7 @@ fn ignored(world: &World, tree: &Tree) -> Option<HealthCheck> {
 
 /// Reports withheld memories: this is not an error, but the user has to review them.
 fn held(stores: &Stores) -> Option<HealthCheck> {
-    const NAME: &str = "held back";
+    const NAME: &str = "withheld";
     match stores.held() {
         Ok(held) if held.is_empty() => None,
         Ok(held) => {
@@ -560,7 +560,7 @@ fn held(stores: &Stores) -> Option<HealthCheck> {
                 plural(held.len(), "memory"),
                 are(held.len())
             );
-            Some(HealthCheck::care(NAME, seen, "`throughline review` says why and lets them out."))
+            Some(HealthCheck::care(NAME, seen, "`throughline review` shows why and releases them."))
         }
         Err(failure) => Some(HealthCheck::failed(NAME, &failure)),
     }

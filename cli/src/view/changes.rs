@@ -112,7 +112,7 @@ const fn status(status: Status) -> &'static str {
         Status::Active => "it takes part in recall again",
         Status::Held => "it is pending",
         Status::Rejected => "it is rejected",
-        Status::Archived => "it is put aside",
+        Status::Archived => "it is archived",
     }
 }
 
@@ -182,7 +182,7 @@ mod tests {
                 "its title was \"Bread\"",
                 "its text has 2 new lines in place of 1",
                 "its kind was fact",
-                "it is put aside",
+                "it is archived",
                 "it is pinned",
                 "its confidence is 0.50 instead of 1.00",
                 "it gains the tags oven, x[2Jy",

@@ -81,10 +81,10 @@ impl MemoryFacts {
             return Ok(());
         }
         if let Some(HeldFile { why, release, .. }) = stores.held_as(stored)? {
-            let why = format!("held back: {}", view::plain(&why.to_string()));
+            let why = format!("withheld: {}", view::plain(&why.to_string()));
             writeln!(
                 out,
-                "{}\n`throughline review --release {release}` lets it out.",
+                "{}\n`throughline review --release {release}` releases it.",
                 paint(CARE, why)
             )?;
         }

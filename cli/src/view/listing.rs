@@ -32,7 +32,7 @@ pub struct ListFilter {
     /// Only memories of this kind (repeatable)
     #[arg(long, short = 'k', value_parser = crate::typed::kind(), value_name = "KIND")]
     kind: Vec<Kind>,
-    /// Only memories with this tag (repeatable)
+    /// Only memories with this tag (repeatable; all tags must match)
     #[arg(long, short = 't', value_name = "TAG", add = crate::complete::tags())]
     tag: Vec<String>,
     /// Only memories of this topic or area (repeatable)
@@ -46,16 +46,16 @@ pub struct ListFilter {
     scope: Option<ScopeName>,
     #[command(flatten)]
     when: DateRange,
-    /// Only memories about this file or folder, or about paths with this prefix
+    /// Only memories about this file, folder or path prefix
     #[arg(long, short = 'p', value_name = "PATH")]
     path: Option<String>,
     /// Include superseded, expired and rejected memories
     #[arg(long)]
     all: bool,
-    /// Only memories that were known and in force at this date
+    /// Only memories that were recorded and in force on this date
     #[arg(long, value_name = "DATE", conflicts_with = "all")]
     as_of: Option<String>,
-    /// Maximum number of memories
+    /// Maximum number of memories [default: all]
     #[arg(long, short = 'n', value_name = "COUNT", allow_negative_numbers = true, value_parser = crate::typed::count)]
     limit: Option<usize>,
 }
@@ -224,7 +224,7 @@ impl ListMarks {
     /// Returns the marks of a memory in words.
     pub fn words(&self, stored: &Stored) -> String {
         let origin = if self.is_pulled(stored) { format!(" [{LABEL}]") } else { String::new() };
-        let held = if self.is_held(stored) { " [held back]" } else { "" };
+        let held = if self.is_held(stored) { " [withheld]" } else { "" };
         let stale = self.staleness(stored);
         let stale = stale.map(|stale| format!(" [{}]", view::plain(&stale.mark())));
         origin + held + &stale.unwrap_or_default()

@@ -171,7 +171,7 @@ pub fn marked_line(memory: &Memory, mark: &str, out: &mut dyn Write) -> Result {
         Status::Active => {}
         Status::Held => marks.push_str(WAITS),
         Status::Rejected => marks.push_str(" [rejected]"),
-        Status::Archived => marks.push_str(" [put aside]"),
+        Status::Archived => marks.push_str(" [archived]"),
     }
     writeln!(
         out,
@@ -247,7 +247,7 @@ fn status(memory: &Memory) -> String {
         (Status::Active, false) => "active",
         (Status::Held, _) => return held(memory),
         (Status::Rejected, _) => "rejected",
-        (Status::Archived, _) => "put aside; `throughline restore` brings it back",
+        (Status::Archived, _) => "archived; `throughline restore` restores it",
     };
     status.to_owned()
 }

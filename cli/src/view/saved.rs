@@ -83,5 +83,5 @@ pub fn show_changed(saved: &Saved, held: Option<&HeldBack>, out: &mut dyn Write)
 fn note(held: &HeldBack, stored: &Stored) -> String {
     let id = stored.memory.id.short();
     let why = plain(&held.to_string());
-    format!("It is held back: {why}. `throughline review --release {id}` lets it out.")
+    format!("It is withheld: {why}. `throughline review --release {id}` releases it.")
 }

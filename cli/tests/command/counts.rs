@@ -110,7 +110,7 @@ fn every_view_prints_the_same_numbers() {
         "{text}"
     );
     assert!(text.contains(&format!("{held} pending, private until")), "{text}");
-    assert!(text.contains("Besides     1 replaced, 1 expired, 1 put aside"), "{text}");
+    assert!(text.contains("Besides     1 replaced, 1 expired, 1 archived"), "{text}");
     assert!(text.contains(&format!("{USERS} of yours for every project")), "{text}");
     let text = machine.ok(&[]);
     assert!(text.contains(&format!("{in_project} memories, committed")), "{text}");

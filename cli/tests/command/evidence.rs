@@ -252,7 +252,8 @@ fn the_timeline_of_a_speaker_has_what_its_sessions_taught_and_no_subagents() {
     );
     assert!(by_program.contains("> 4e5d6c7b"), "{by_program}");
     assert!(!by_program.contains("learned") && !by_program.contains("11111111"), "{by_program}");
-    assert_eq!(listed(&["--by", "agent"]), "", "no session of an agent");
+    let by_agent = machine.run(&["timeline", "--by", "agent"]);
+    assert_eq!((by_agent.code, &*by_agent.stdout), (1, ""), "no session of an agent");
     // A subagent is part of its session.
     let all = machine.json(&["timeline", "--json"]);
     let sessions =

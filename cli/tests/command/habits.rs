@@ -209,19 +209,19 @@ fn other_names_do_the_same() {
     let (machine, id) = stand();
     assert_eq!(machine.ok(&["recall", "bread"]), machine.ok(&["search", "bread"]));
     assert!(machine.ok(&["remember", "Rolls are baked at noon"]).starts_with("Added "));
-    assert!(machine.ok(&["rm", &id]).starts_with("Put aside "));
-    assert!(machine.ok(&["forget", "--help"]).contains("Also called: throughline rm\n"));
+    assert!(machine.ok(&["rm", &id]).starts_with("Archived "));
+    assert!(machine.ok(&["forget", "--help"]).contains("Alias: throughline rm\n"));
 }
 
 #[test]
 fn a_dry_run_of_forget_changes_nothing() {
     let (machine, id) = stand();
     let said = machine.ok(&["forget", &id, "--dry-run"]);
-    assert_eq!(said, format!("Would put aside {id} \"Bread is baked in the oven\".\n"));
+    assert_eq!(said, format!("Would archive {id} \"Bread is baked in the oven\".\n"));
     let said = machine.ok(&["forget", &id, "--dry-run", "--delete"]);
     assert!(said.starts_with("Would delete "), "{said}");
     let told = machine.json(&["forget", &id, "--dry-run", "--json"]);
-    assert_eq!(told["would"][0], format!("put aside {id} \"Bread is baked in the oven\""));
+    assert_eq!(told["would"][0], format!("archive {id} \"Bread is baked in the oven\""));
     assert!(machine.ok(&["list"]).contains(&id));
 }
 
@@ -242,7 +242,7 @@ fn quiet_keeps_answers_and_errors_and_verbose_prints_paths_and_time() {
     assert!(machine.ok(&["list", "-q"]).contains("Rolls are baked at noon"));
     assert_eq!(machine.ok(&["-q", "forget", &id]), "");
     let said = machine.run(&["-q", "forget", &id]);
-    assert!(said.code == 1 && said.stderr.contains("put aside already"), "{}", said.whole());
+    assert!(said.code == 1 && said.stderr.contains("already archived"), "{}", said.whole());
     let json = machine.ok(&["add", "Bagels are boiled", "-q", "--json"]);
     assert!(json.starts_with('{'), "JSON is an answer: {json}");
     let said = machine.run(&["status", "-v"]);
@@ -458,7 +458,7 @@ const HABITS: [Habit; 40] = [
         "Dry run wherever something is written",
         &["forget", "ID", "--dry-run"],
         0,
-        "Would put aside",
+        "Would archive",
     ),
     habit("Quiet", &["add", "Rolls are baked at noon", "-q"], 0, ""),
     habit("Verbose", &["status", "-v"], 0, "took "),
@@ -469,7 +469,7 @@ const HABITS: [Habit; 40] = [
         1,
         "Nothing is known about this.",
     ),
-    habit("Short other names", &["rm", "ID", "--dry-run"], 0, "Would put aside"),
+    habit("Short other names", &["rm", "ID", "--dry-run"], 0, "Would archive"),
     habit("Local times, from now where recent", &["log"], 0, "yesterday 10:01"),
 ];
 
@@ -596,7 +596,7 @@ fn a_dry_run_of_any_command_changes_nothing() {
             &["edit", &id, "--title", "Bread is bought"],
             ": its title was \"Bread is baked in the oven\".\n",
         ),
-        (&["forget", &id], "Would put aside "),
+        (&["forget", &id], "Would archive "),
         (&["restore", &aside], "\"Bagels are boiled\".\n"),
         (&["review", "--keep", &id], "Would confirm "),
         (&["review", "--accept-all"], "Would accept "),

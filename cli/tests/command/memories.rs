@@ -159,7 +159,7 @@ fn what_was_put_aside_can_be_deleted_and_what_was_written_does_not_come_back() {
     machine.ok(&["forget", &id]);
     let twice = machine.run(&["forget", &id]);
     assert_eq!(twice.code, 1);
-    let said = format!("{id} is put aside already");
+    let said = format!("{id} is already archived");
     assert!(twice.stderr.contains(&said) && twice.stderr.contains("--delete"), "{}", twice.whole());
     // With a mistyped id the others are kept.
     assert_eq!(machine.run(&["forget", "--delete", &id, "zzzzzz"]).code, 3);
@@ -303,7 +303,7 @@ fn redactions_and_withheld_memories_are_reported_as_text_and_as_json() {
     assert_eq!((&added["redacted"], &added["held"]), (&1.into(), &true.into()), "{added:#}");
     let id = added["short"].as_str().unwrap();
     let note = added["note"].as_str().unwrap();
-    assert!(note.starts_with("It is held back: ") && note.contains(&format!("--release {id}")));
+    assert!(note.starts_with("It is withheld: ") && note.contains(&format!("--release {id}")));
     let edited = machine.json(&["edit", id, "--tag", "probe", "--json"]);
     assert_eq!((&edited["redacted"], &edited["held"]), (&0.into(), &true.into()), "{edited:#}");
     assert_eq!(edited["note"], note);
@@ -313,7 +313,7 @@ fn redactions_and_withheld_memories_are_reported_as_text_and_as_json() {
     assert!(lines[0].starts_with("As it was: ") || lines[0].starts_with("Changed "), "{said}");
     assert!(lines[1].starts_with("1 secret") && lines[2] == note, "{said}");
     let said = machine.ok(&["add", "Another probe", "--body", &text]);
-    assert!(said.starts_with("Added ") && said.contains("\nIt is held back: "), "{said}");
+    assert!(said.starts_with("Added ") && said.contains("\nIt is withheld: "), "{said}");
     let plain = machine.json(&["add", "Prices are cents", "--path", "src/price.rs", "--json"]);
     assert_eq!((&plain["redacted"], &plain["held"]), (&0.into(), &false.into()));
     assert!(plain["note"].is_null());

@@ -225,7 +225,7 @@ fn last_line(state: &BrowseState, look: FrameStyle, columns: u16) -> Line<'stati
         let verb = match asked {
             Effect::Act(Act::Accept, _) => "Take it into the repository",
             Effect::Act(Act::Release, _) => "Give it to sessions",
-            Effect::Act(Act::Forget, _) => "Put it aside",
+            Effect::Act(Act::Forget, _) => "Archive it",
             _ => "Delete it for good",
         };
         let ask = format!("{verb}? y for yes, any other key for no: {}", title.unwrap_or_default());

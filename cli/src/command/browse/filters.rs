@@ -74,10 +74,10 @@ impl StatusFilter {
         match self {
             Self::Current => "current",
             Self::Waits => "pending",
-            Self::Held => "held back",
+            Self::Held => "withheld",
             Self::Stale => "may be out of date",
             Self::Replaced => "replaced or expired",
-            Self::Aside => "put aside",
+            Self::Aside => "archived",
             Self::Every => "every",
         }
     }

@@ -521,12 +521,12 @@ impl BrowseState {
         match act {
             Act::Release if is_aside => return Some(Effect::Act(Act::Restore, id)),
             Act::Release if !traits.is_held => {
-                self.show_message("It is neither held back nor put aside.", true);
+                self.show_message("It is neither withheld nor archived.", true);
             }
             Act::Open => return Some(Effect::Act(act, id)),
-            _ if is_aside => self.show_message("It is put aside: r brings it back.", true),
+            _ if is_aside => self.show_message("It is archived: r restores it.", true),
             Act::Keep | Act::Accept if traits.is_held => {
-                self.show_message("It is held back: r lets it out, d puts it aside.", true);
+                self.show_message("It is withheld: r releases it, d archives it.", true);
             }
             Act::Keep if traits.standing == StandingFilter::Waits => {
                 self.show_message("It is held: a takes it into the repository, d drops it.", true);
@@ -544,7 +544,7 @@ impl BrowseState {
     fn start_replace(&mut self) -> Option<Effect> {
         let older = self.selected_memory()?;
         if self.selected()?.traits.as_ref()?.standing == StandingFilter::Aside {
-            self.show_message("It is put aside: r brings it back.", true);
+            self.show_message("It is archived: r restores it.", true);
             return None;
         }
         self.task = Task::Replace { older };

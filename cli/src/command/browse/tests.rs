@@ -203,7 +203,7 @@ fn a_question_and_a_search_are_seen_on_the_screen() {
 
 
 
-    Put it aside? y for yes, any other key for no: mem004 The oven stands in the ...
+    Archive it? y for yes, any other key for no: mem004 The oven stands in the yard
     "#);
     typed(&mut state, "n");
     typed(&mut state, "/ zeppelin");
@@ -293,7 +293,7 @@ fn a_search_asks_the_store_and_shows_what_has_the_words_behind_what_it_finds() {
     state.found("brea", vec![id(2)]);
     assert_eq!(titles(&state), ["mem001"]);
     state.found("bread", vec![id(3), id(5)]);
-    assert_eq!(titles(&state), ["mem003", "mem001"], "what is put aside is filtered");
+    assert_eq!(titles(&state), ["mem003", "mem001"], "archived memories are filtered");
     assert_eq!(state.press(key(KeyCode::Enter)), None);
     assert_eq!((state.field, state.query()), (None, "bread"), "the list has the keys again");
     typed(&mut state, "/");
@@ -393,18 +393,18 @@ fn keys_on_a_memory_ask_for_what_fits_it() {
     // The key that keeps a memory does not release one that resembles an instruction.
     for keys in ["y", "a"] {
         let (effect, told) = on(1, keys);
-        assert!(effect.is_none() && told.contains("r lets it out"), "{told}");
+        assert!(effect.is_none() && told.contains("r releases it"), "{told}");
     }
     let (effect, told) = on(3, "y");
     assert!(effect.is_none() && told.contains("It is held: a takes it into"), "{told}");
     let (effect, told) = on(0, "a");
     assert!(effect.is_none() && told.contains("It was accepted before"), "{told}");
     let (effect, told) = on(0, "r");
-    assert!(effect.is_none() && told.contains("neither held back nor put aside"), "{told}");
+    assert!(effect.is_none() && told.contains("neither withheld nor archived"), "{told}");
     for keys in ["y", "a", "e", "d", "dy", "s"] {
         let (effect, told) = on(4, keys);
         assert!(effect.is_none(), "{keys}");
-        assert!(told.contains("r brings it back") || keys == "dy", "{keys}: {told}");
+        assert!(told.contains("r restores it") || keys == "dy", "{keys}: {told}");
     }
 }
 
@@ -533,7 +533,7 @@ fn what_replaces_a_memory_is_chosen_from_the_list() {
 #[test]
 fn a_choice_for_another_command_is_typed_and_taken_with_enter() {
     let mut state = with_task(Purpose::Show.task(), Purpose::Show.filters());
-    assert_eq!(titles(&state).len(), 5, "also what was put aside can be shown");
+    assert_eq!(titles(&state).len(), 5, "archived memories can be shown, too");
     typed(&mut state, "mill");
     assert_eq!(state.press(key(KeyCode::Enter)), Some(Effect::Chosen(id(5))));
     assert_eq!(state.press(key(KeyCode::Esc)), Some(Effect::Quit));

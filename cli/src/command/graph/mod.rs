@@ -27,7 +27,7 @@ const LISTED_MAX: usize = 40;
 /// Maximum connections of topics in a listing for people.
 const BRIDGES_MAX: usize = 20;
 
-/// Show facts about a name, and its connections
+/// Show the facts about a name and its connections
 ///
 /// NAME is a name in memories, a file, a session, or the id of a memory. Names that differ only in spelling are one
 /// thing; other names become one with --merge.
@@ -36,13 +36,13 @@ pub struct GraphArgs {
     /// Name, file, session, or id of a memory
     #[arg(required_unless_present_any = ["path", "bridges", "stats", "merge", "split", "rename", "release_names"])]
     name: Option<String>,
-    /// Number of connections to follow
+    /// Maximum number of connections between NAME and a result
     #[arg(long, default_value_t = 1, value_name = "1-5", value_parser = clap::value_parser!(u8).range(1..=DEPTH_MAX as i64))]
     depth: u8,
-    /// Show the graph as of this date
+    /// Show the graph as it was on this date
     #[arg(long, value_name = "DATE")]
     as_of: Option<String>,
-    /// Show a shortest path between two names
+    /// Show the shortest path between two names
     #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with = "name")]
     path: Vec<String>,
     /// Show the names and files that connect topics

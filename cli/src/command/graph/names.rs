@@ -17,16 +17,16 @@ use crate::view::{self, plain};
 /// Options that decide about names.
 #[derive(Debug, Default, Args)]
 pub(super) struct NameOptions {
-    /// Make A another name of B
+    /// Treat A as another name of B
     #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with_all = ["name", "path", "bridges", "stats", "as_of", "dot"])]
     merge: Vec<String>,
-    /// Separate the names A and B
+    /// Treat A and B as different names
     #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with_all = ["name", "path", "bridges", "stats", "as_of", "dot", "merge"])]
     split: Vec<String>,
     /// Rename A to B
     #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with_all = ["name", "path", "bridges", "stats", "as_of", "dot", "merge", "split"])]
     rename: Vec<String>,
-    /// Release the names in `.throughline/entities.toml` that are from the repository
+    /// Release the names in `.throughline/entities.toml` that came with the repository
     #[arg(long, hide_short_help = true, conflicts_with_all = ["name", "path", "bridges", "stats", "merge", "split", "rename"])]
     release_names: bool,
     #[command(flatten)]

@@ -352,7 +352,7 @@ fn entries(
             (memory.pinned, "pinned"),
             (marked.waiting.contains(&memory.id), "pending"),
             (memory.superseded_by.is_some(), "replaced"),
-            (marked.held.contains(&stored.path), "held back"),
+            (marked.held.contains(&stored.path), "withheld"),
             (marked.pulled.contains(&stored.path), "from the repository"),
             (stale.is_some(), "stale"),
             (!contradicts.is_empty(), "contradicted"),

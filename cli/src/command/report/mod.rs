@@ -37,7 +37,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Write an HTML report about the project
 ///
-/// With --json, prints the data of the report and writes no file.
+/// With --json, prints the data of the report instead of writing a file.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
     /// Output file [default: a private file in the state folder]

@@ -25,7 +25,7 @@
     return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
   };
   const spaced = (kind) => kind.replaceAll("-", " ");
-  const CARE = ["stale", "contradicted", "held back"];
+  const CARE = ["stale", "contradicted", "withheld"];
   const titleOf = (id) => byId.get(id)?.title ?? "(gone since)";
 
   // What is known of a memory beside its title.

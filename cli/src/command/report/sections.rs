@@ -216,7 +216,7 @@ fn check(overall: &Overall) -> Html {
     let stale: Vec<&ReportEntry> = overall.stale().collect();
     let others = [
         (overall.waiting, "pending"),
-        (overall.held, "held back"),
+        (overall.held, "withheld"),
         (overall.broken, "not readable as memories"),
         (overall.numbers.replaced, "replaced by newer ones"),
         (overall.numbers.forgotten, "removed and not learned again"),
@@ -347,7 +347,7 @@ fn memories(overall: &Overall) -> Html {
         html.tag("<option value=\"").text(kind).tag("\">").text(kind.replace('-', " "));
         html.tag("</option>");
     }
-    html.tag("</select></label> <label>State <select id=\"state\"><option value=\"\">all</option><option>stale</option><option>contradicted</option><option>pinned</option><option>pending</option><option>held back</option><option>from the repository</option><option>replaced</option><option value=\"given\">given</option><option value=\"never\">never given</option></select></label></form>\n");
+    html.tag("</select></label> <label>State <select id=\"state\"><option value=\"\">all</option><option>stale</option><option>contradicted</option><option>pinned</option><option>pending</option><option>withheld</option><option>from the repository</option><option>replaced</option><option value=\"given\">given</option><option value=\"never\">never given</option></select></label></form>\n");
     html.tag("<p class=\"note\" id=\"found\" role=\"status\">");
     let all = overall.memories.len();
     match all {
@@ -370,7 +370,7 @@ fn memories(overall: &Overall) -> Html {
             .tag("</code> ");
         html.text(entry.paths.join(", ")).tag("</p></details>");
         for mark in &entry.marks {
-            let is_care = ["stale", "contradicted", "held back"].contains(mark);
+            let is_care = ["stale", "contradicted", "withheld"].contains(mark);
             html.tag(if is_care {
                 " <span class=\"mark care\">"
             } else {

@@ -166,7 +166,9 @@ fn decide(
             if !store.restore_former_text(stored, &redactor)? {
                 let id = id.short();
                 return Err(Failure::new(format!("nothing is known of {id} as it was before"))
-                    .hint(format!("`throughline edit {id}` changes it, `throughline forget {id}` puts it aside.")));
+                    .hint(format!(
+                        "`throughline edit {id}` changes it, `throughline forget {id}` archives it."
+                    )));
             }
         }
         (Asked::Replace(by), ChangeVerdict::Agree) => {

@@ -201,7 +201,7 @@ impl Dialogue<'_> {
                 writeln!(out, "\n{}", paint(STRONG, place))?;
                 view::whole(&held.stored, out)?;
                 let why = plain(&held.why.to_string());
-                writeln!(out, "{}", paint(CARE, format!("held back: {why}")))?;
+                writeln!(out, "{}", paint(CARE, format!("withheld: {why}")))?;
             }
             ReviewQuestion::Pair(pair) => {
                 writeln!(
@@ -335,7 +335,7 @@ impl ReviewWord {
     const fn done(self) -> &'static str {
         match self {
             Self::Release => "released",
-            Self::PutAside => "put aside",
+            Self::PutAside => "archived",
             Self::Settle(PairVerdict::Both) => "both hold",
             Self::Settle(PairVerdict::Newer) => "only the first holds",
             Self::Settle(PairVerdict::Older) => "only the second holds",

@@ -19,7 +19,7 @@ pub fn refuse(root: &Path, file: &Path, about: &str) -> Result {
         (
             "a commit has it, and with it everybody who has that commit",
             format!(
-                "To take it out of the next version, run `git rm {path}` and commit; `throughline forget` puts it aside \
+                "To take it out of the next version, run `git rm {path}` and commit; `throughline forget` archives it \
                  as well. The history keeps it."
             ),
         )
@@ -31,7 +31,7 @@ pub fn refuse(root: &Path, file: &Path, about: &str) -> Result {
     } else if is_in(&state.held) {
         (
             "another branch or a stash has it",
-            "Take it out there first; `throughline forget` puts it aside here.".to_owned(),
+            "Take it out there first; `throughline forget` archives it here.".to_owned(),
         )
     } else {
         return Ok(());

@@ -49,7 +49,7 @@ pub fn list(memories: &[Stored], out: &mut dyn Write) -> Result {
     }
     writeln!(
         out,
-        "\nRules write such memories no more. `throughline review --drop-rules` puts all of them aside, \
+        "\nRules write such memories no more. `throughline review --drop-rules` archives all of them, \
          `throughline review --keep ID` keeps one.\n"
     )?;
     Ok(())
@@ -62,7 +62,7 @@ pub fn drop_all(stores: &Stores, out: &mut dyn Write) -> Result {
         view::remark("No memory that rules made is left to look at.");
         return Ok(());
     }
-    let question = format!("Put {} aside?", view::plural(memories.len(), "memory"));
+    let question = format!("Archive {}?", view::plural(memories.len(), "memory"));
     if stores.world.interactive && !ask::confirm(&stores.world, &question, false)? {
         writeln!(out, "Nothing was changed.")?;
         return Ok(());

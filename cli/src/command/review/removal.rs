@@ -39,7 +39,7 @@ pub fn put_aside(
     } else {
         writeln!(
             out,
-            "Put aside {} {}. `throughline restore {}` brings it back.",
+            "Archived {} {}. `throughline restore {}` restores it.",
             paint(NAME, memory.id.short()),
             plain(&memory.title),
             memory.id.short()

@@ -47,7 +47,7 @@ pub fn release(stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result 
 }
 
 pub fn not_held(stored: &Stored) -> Failure {
-    Failure::new(format!("{} is not held back", stored.memory.id.short())).hint(format!(
+    Failure::new(format!("{} is not withheld", stored.memory.id.short())).hint(format!(
         "{} is given. `throughline review` lists what is not; of a file with the same id it says so.",
         view::path(&stored.path)
     ))

@@ -91,7 +91,7 @@ pub const fn obstacle(outcome: CandidateOutcome) -> &'static str {
         CandidateOutcome::Skipped => "it was shown already",
         CandidateOutcome::Stale => "its file is gone or changed (run `throughline sync`)",
         CandidateOutcome::Said => "CLAUDE.md or Claude Code's own memory says so already",
-        CandidateOutcome::Held => "it is held back (`throughline review` says why)",
+        CandidateOutcome::Held => "it is withheld (`throughline review` prints the reason)",
         CandidateOutcome::Expired => "it is not valid now",
         CandidateOutcome::OtherAgent => "it belongs to a subagent",
     }
