@@ -376,7 +376,7 @@ impl Scanner {
         }
     }
 
-    /// Determines the use of the value after the current name.
+    /// Determines from the current name which member the next value belongs to, if that member is wanted.
     fn end_name(&mut self) {
         let name = str::from_utf8(&self.text).ok().filter(|_| !self.overlong);
         if self.depth == 1 {
@@ -411,13 +411,13 @@ impl Scanner {
     }
 }
 
-/// Decodes bytes; invalid UTF-8 becomes U+FFFD.
+/// Returns bytes as text; invalid UTF-8 becomes U+FFFD.
 fn decode(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// Decodes the beginning of a longer text, without an incomplete character at its end.
+/// Returns the beginning of a longer text, without an incomplete character at the end.
 fn cut(bytes: &[u8]) -> String {
     let whole = match str::from_utf8(bytes) {
         Err(error) if error.error_len().is_none() => error.valid_up_to(),

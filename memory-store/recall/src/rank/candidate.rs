@@ -11,39 +11,38 @@ use memory_store_base::kind::Kind;
 pub(crate) struct Candidate {
     pub at: At,
     pub entry: Entry,
-    /// BM25.
+    /// BM25 score of the words.
     pub lexical: f32,
-    /// Gain by the words of neighbouring documents of the same session.
+    /// Gain from words of neighbouring documents of the same session.
     pub beside: f32,
-    /// Similarity to the query, if both have a vector.
+    /// Similarity of the vectors, if query and document both have one.
     pub near: Option<Near>,
-    /// Similarity in the second space, if enabled and known.
+    /// Similarity in the second space, if that space is enabled and contains the document.
     pub likeness: Option<f32>,
-    /// Lexical part of the score: BM25 with neighbours, scaled by the share of the query that the best candidate
-    /// covers.
+    /// Score for words: BM25 with neighbours, scaled by the share of the query that the best candidate covers.
     pub words: f32,
-    /// Weight of its meaning.
+    /// Weight of the similarity in meaning.
     pub trust: f32,
-    /// Score for ranking: words, meaning, prior, and direct naming.
+    /// Score for ranking, from words, meaning, prior and direct naming.
     pub fused: f32,
     /// Inputs of the gate.
     pub features: Features,
-    /// Result of the gate.
+    /// The gate's score.
     pub gate: f32,
-    /// Threshold of the gate.
+    /// Minimum value of the gate's score for this candidate to pass.
     pub threshold: f32,
-    /// Direct naming: by path, or by the signature of an error.
+    /// How the query names the document directly, if it does.
     pub named: Option<NamedBy>,
-    /// The terms it shares, by number.
+    /// Numbers of the query's terms that the document contains.
     pub shared: Vec<u16>,
 }
 
-/// Way in which a query names a document directly.
+/// How a query names a document directly.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum NamedBy {
-    /// The query and the memory are about the same file.
+    /// Query and memory are about this file.
     Path(String),
-    /// The prompt names a command that the memory warns of.
+    /// The prompt names this command, about which the memory warns.
     Command(String),
     /// The memory has the error's signature.
     Signature,
