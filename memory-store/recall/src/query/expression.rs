@@ -49,7 +49,7 @@ pub(crate) enum Node {
     Any(Vec<Node>),
 }
 
-/// A property of a document.
+/// A filter: a property that a document must have.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Filter {
     /// Kind of the document.
