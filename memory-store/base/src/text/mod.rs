@@ -289,13 +289,13 @@ mod tests {
             words("port 5432 of [redacted:connection-string]/shop"),
             ["port", "5432", "shop"]
         );
-        // The word itself stays a word.
+        // The word outside of a placeholder stays a word.
         assert_eq!(
             terms("redacted: port [redacted: proxy]"),
             ["redact", "port", "redact", "proxi"]
         );
         assert_eq!(terms("a redacted:connection"), ["redact", "connect"]);
-        // Text that is longer than any placeholder name is ordinary words.
+        // A text that is longer than any placeholder name consists of ordinary words.
         assert!(terms("[redacted:ignore-all-rules-of-mine] port").contains(&"rule".to_owned()));
     }
 

@@ -55,14 +55,14 @@ pub(crate) enum NamedBy {
 /// Inputs of the gate, comparable between queries.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Features {
-    /// Cosine of query and memory, if both have a vector.
+    /// Cosine of the vectors of query and memory, if both have one.
     pub cosine: Option<f32>,
-    /// Share of the query's rarity at large that the memory's words cover, 0 to 1.
+    /// Fraction of the query's rarity in technical text that the memory's words cover, 0 to 1.
     pub covered: f32,
-    /// Share of the query's rarity in words that the store contains, 0 to 1.
+    /// Fraction of the query's rarity in technical text in words that the store contains, 0 to 1.
     pub known: f32,
-    /// Rarity at large of the second rarest shared term, 0 to 1: one rare word in common may be chance, two show the
-    /// subject.
+    /// Rarity in technical text of the second rarest shared term, 0 to 1. One rare word in common may be chance; two
+    /// show the subject.
     pub second: f32,
 }
 
@@ -87,7 +87,7 @@ impl Candidate {
         }
     }
 
-    /// Returns whether a person pinned it.
+    /// Returns whether a person pinned the memory.
     pub(crate) fn is_pinned(&self) -> bool {
         self.entry.has(FLAG_PINNED)
     }
@@ -98,28 +98,28 @@ impl Candidate {
         Some(Self::new(at, entry))
     }
 
-    /// Returns whether it passes the gate. Memories that the query names directly always pass.
+    /// Returns whether the candidate passes the gate. Memories that the query names directly always pass.
     pub(crate) fn passes(&self) -> bool {
         self.named.is_some() || self.gate > self.threshold
     }
 
-    /// Returns whether it warns of a command in the prompt. This does not show that the store covers the prompt's
-    /// subject: most plans name the command that checks every change.
+    /// Returns whether the memory warns about a command in the prompt. This does not show that the store covers the
+    /// prompt's subject, because most plans name the command that checks every change.
     pub(crate) fn warns(&self) -> bool {
         matches!(self.named, Some(NamedBy::Command(_)))
     }
 
-    /// Returns whether it is a digest of a session instead of a judged memory.
+    /// Returns whether the memory is the digest of a session.
     pub(crate) fn is_digest(&self) -> bool {
         self.entry.kind == Kind::Session as u8
     }
 
-    /// Returns the reason for the match, for display.
+    /// Returns why the candidate matches, for display.
     pub(crate) fn why(&self, query: &Query) -> String {
         let mut words: Vec<&Term> =
             self.shared.iter().map(|&number| &query.terms[usize::from(number)]).collect();
         words.sort_by(|a, b| b.background.total_cmp(&a.background).then(a.text.cmp(&b.text)));
-        // Terms of the topic that a prompt continues are known as hashes only.
+        // Of the terms of the topic that a prompt continues, only the hashes are known.
         let shared = words.len();
         words.retain(|term| !term.text.is_empty());
         let topic = if words.len() < shared { ", and the prompt before" } else { "" };
@@ -131,7 +131,7 @@ impl Candidate {
             Some(NamedBy::Command(command)) => format!("the command `{command}`"),
             Some(NamedBy::Signature) => "the same error".to_owned(),
             Some(NamedBy::Phrase) => format!("quotes the error; words: {words}"),
-            // A search by kinds, paths or times alone asks for no words, and compares no vectors.
+            // A search only by kinds, paths or times has no words and compares no vectors.
             None if words.is_empty() && self.near.is_none() && self.likeness.is_none() => {
                 "asked for by kind, file or time".to_owned()
             }
