@@ -13,7 +13,7 @@ use crate::time::{DAY_MS, Timestamp};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Handoff {
-    /// One entry for each session that is not merged or old.
+    /// One entry for each of the last sessions; those on merged branches are marked as such.
     pub sessions: Vec<LeftSession>,
     /// Length of the part of the inbox that this handoff takes into account, in bytes.
     pub inbox_bytes: u64,

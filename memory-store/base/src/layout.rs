@@ -38,8 +38,8 @@ pub struct UserDirs {
 pub const MODELS_VARIABLE: &str = "THROUGHLINE_MODELS";
 
 impl UserDirs {
-    /// Returns the folders, given the environment variables that `get` looks up; `None` if they and `HOME` are not set.
-    /// Relative XDG values are ignored, as the specification requires.
+    /// Returns the folders, given the environment variables that `get` looks up; `None` if a folder depends on `HOME`
+    /// and `HOME` is not set. Relative XDG values are ignored, as the specification requires.
     pub fn resolve(get: impl Fn(&str) -> Option<OsString>) -> Option<Self> {
         let absolute = |name: &str| get(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let home = absolute("HOME");

@@ -47,7 +47,7 @@ pub struct Write<'a> {
     pub root: &'a Path,
     /// Path of the file.
     pub path: &'a Path,
-    /// Its complete contents.
+    /// Complete contents of the file.
     pub bytes: &'a [u8],
     /// Who may read the file, and the folders that are created for it.
     pub privacy: Privacy,

@@ -13,12 +13,15 @@ use memory_store_base::error::{Error, Result};
 /// - 1.2: graphs with nodes that no longer have a document, in sections of their own.
 /// - 1.3: graphs with fine codes, in sections of their own.
 /// - 1.4: the stamp of the user's settings file, in the manifest.
-/// - 2.0: for turns, records in pages, terms in buckets, and fine codes in place of vectors. All of 1 is read.
-/// - 2.1: the project's names, in the manifest; commands beside signatures of errors.
-/// - 3.0: passages of sessions in place of turns, with a gate of their own. All of 1 and 2 is read but their turns.
-/// - 3.1: for passages, which may be given, fine codes in small groups, and graphs. Passages of 3.0 are skipped.
-/// - 3.2: for passages, fine codes beside the entries, clusters, and long lists of postings outside the buckets. Passages
-///   of 3.1 are skipped.
+/// - 2.0: for turns, records in pages, terms in buckets, and fine codes in place of vectors. Version 1 is read
+///   completely.
+/// - 2.1: the project's names, in the manifest; commands in addition to signatures of errors.
+/// - 3.0: passages of sessions in place of turns, with a gate of their own. Everything in versions 1 and 2 except turns
+///   is read.
+/// - 3.1: for passages, which of them may be given, fine codes in small groups, and graphs. Passages of 3.0 are
+///   skipped.
+/// - 3.2: for passages, fine codes next to the entries, clusters, and long lists of postings outside the buckets.
+///   Passages of 3.1 are skipped.
 pub const MAJOR: u16 = 3;
 /// Minor version; see [`MAJOR`].
 pub const MINOR: u16 = 2;

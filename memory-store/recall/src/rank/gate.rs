@@ -1,11 +1,10 @@
 //! The gate: decides whether the memories that were found are relevant enough to be returned.
 //!
-//! Its score is absolute, which means the same for every query. It is a weighted sum of few features with fixed signs:
-//! the similarity of query and memory, the share of the query that the memory's words cover, the share that the store
-//! covers at all, and the rarity of the second rarest shared term in technical text. The threshold is specific to a
-//! store, because the best of many texts matches any query a little. It is set when the index is published, with a list
-//! of prompts about foreign subjects.
-//! list of prompts about foreign subjects.
+//! The gate's score is absolute, so it has the same meaning for every query. It is a weighted sum of few features with
+//! fixed signs: the similarity of query and memory, the share of the query that the memory's words cover, the share
+//! that the store covers at all, and the rarity of the second rarest shared term in technical text. The threshold is
+//! specific to a store, because the best of many texts matches any query a little. It is set when the index is
+//! published, with a list of prompts about foreign subjects.
 
 use crate::index::manifest::Gate;
 use crate::index::record::{FLAG_HELD, FLAG_SAID, FLAG_SIGNATURES};

@@ -359,7 +359,6 @@ mod tests {
 
     /// Computes standard BM25 over all documents without an index. Only the weight of a term differs: it is the idf in
     /// the store times a power of the rarity in technical text.
-    /// all documents and without an index.
     fn reference(documents: &[Document], query: &Query) -> Vec<(MemoryId, f64)> {
         let average = documents.iter().map(|document| f64::from(document.length())).sum::<f64>()
             / documents.len() as f64;
