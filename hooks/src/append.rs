@@ -1,4 +1,5 @@
-//! Files that several hooks write at once, without a lock. Nothing here is synced: it is disposable.
+//! Files that several hooks write concurrently without a lock. Nothing is flushed to disk (`fsync`), because the files
+//! are disposable.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Write as _};
@@ -9,14 +10,14 @@ use memory_store_base::fs::disk::{open_with_folders, private_options};
 
 use crate::platform::rename_new;
 
-/// Opens a file for appending and reading that did not exist a moment ago. A spare file of its folder is renamed to it,
-/// if there is one; `claimant` makes concurrent hooks start with different ones.
+/// Opens a new file for appending and reading. If its folder has a spare file, that file is renamed to `path`;
+/// otherwise the file is created. `claimant` makes concurrent hooks start with different spare files.
 pub fn open_new(path: &Path, claimant: u64) -> io::Result<File> {
     if let Some(folder) = path.parent() {
         for number in 0..file_pool::COUNT {
             match rename_new(&file_pool::path(folder, claimant.wrapping_add(number)), path) {
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
-                // Renamed, or another hook was first, or renaming is not supported here.
+                // The file was renamed, another hook renamed it first, or renaming is not supported here.
                 Ok(()) | Err(_) => break,
             }
         }
@@ -24,7 +25,8 @@ pub fn open_new(path: &Path, claimant: u64) -> io::Result<File> {
     open_with_folders(path, private_options().read(true).append(true).create(true))
 }
 
-/// Creates a file if it does not exist; of concurrent callers only one gets `true`.
+/// Creates a file with these contents. Returns `false` if it exists already; of several concurrent callers only one
+/// gets `true`.
 pub fn create_new(path: &Path, bytes: &[u8]) -> io::Result<bool> {
     match open_with_folders(path, private_options().write(true).create_new(true)) {
         Ok(mut file) => file.write_all(bytes).map(|()| true),
@@ -33,15 +35,15 @@ pub fn create_new(path: &Path, bytes: &[u8]) -> io::Result<bool> {
     }
 }
 
-/// Replaces a file atomically, so that readers never see a part of it.
+/// Replaces a file atomically, so that readers never see it incomplete.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.tmp", std::process::id()));
     let temporary = path.with_file_name(name);
-    // One left by a killed hook may be incomplete.
+    // A temporary file that a killed hook left behind may be incomplete.
     drop(std::fs::remove_file(&temporary));
     if !create_new(&temporary, bytes)? {
-        // It belongs to another writer, and has other contents.
+        // Another writer is using the temporary file, for other contents.
         return Err(ErrorKind::AlreadyExists.into());
     }
     std::fs::rename(&temporary, path).inspect_err(|_| drop(std::fs::remove_file(&temporary)))
@@ -57,7 +59,7 @@ mod tests {
         let folder = root.path().join("sessions");
         let at = |name: &str| folder.join(name);
         let left = || std::fs::read_dir(&folder).unwrap().count();
-        // Without any it is created, and so is its folder.
+        // If there is no spare file, the file and its folder are created.
         open_new(&at("first"), 5).unwrap().write_all(b"1").unwrap();
         file_pool::refill(&folder).unwrap();
         let all = left();

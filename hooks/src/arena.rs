@@ -1,34 +1,34 @@
 //! Bump allocator for a process that lives for a millisecond.
 //!
 //! The cost of memory is in the first access to each page (2 us in a virtual machine) and in each system call, not in
-//! the work of the allocator. musl gives every size class a separate page and returns pages as early as possible. A
-//! hook allocates a few ten kilobytes and exits, so the arena allocates densely from one block and reuses freed parts
-//! as they are for requests of the same size. Large requests, and all requests once the block is used up, use the
-//! system's allocator.
+//! the allocator's own work. musl gives every size class a separate page and returns pages as early as possible. A hook
+//! allocates some tens of kilobytes and exits, so the arena allocates densely from one block and reuses freed parts,
+//! unsplit, for requests of the same size. Large requests, and all requests after the block is full, use the system's
+//! allocator.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::UnsafeCell;
 use std::ptr::null_mut;
 
-/// Size of the block. Unused bytes cost nothing.
+/// Size of the block in bytes. Bytes that are never used cost nothing.
 const BLOCK_BYTES: usize = 512 << 10;
 
-/// Minimum size of a request for the system's allocator, which can return the memory.
+/// Minimum size in bytes of requests that the system's allocator handles, because it can return their memory.
 const LARGE_BYTES: usize = 64 << 10;
 
-/// Alignment of parts; sizes are multiples of it.
+/// Alignment of parts in bytes; their sizes are multiples of it.
 const GRAIN: usize = 16;
 
-/// Maximum size of parts that are freed to lists by size.
+/// Maximum size in bytes of parts that are kept in lists by size after they were freed.
 const SMALL_BYTES: usize = 1024;
 
 /// Number of lists of freed small parts.
 const LISTS: usize = SMALL_BYTES / GRAIN + 1;
 
-/// Maximum number of larger freed parts that are kept: there are few.
+/// Maximum number of larger freed parts that are kept; there are only few.
 const KEPT: usize = 16;
 
-/// The allocator of the hooks. The start of the block shares a page with the state.
+/// The allocator of the hooks. The start of the block shares a memory page with the state.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Arena {
@@ -38,14 +38,14 @@ pub struct Arena {
 
 #[derive(Debug)]
 struct ArenaState {
-    /// Start of the unallocated rest of the block.
+    /// Position in the block after which nothing is allocated.
     free: usize,
-    /// End of the area that was ever allocated; after it all bytes are still zero.
+    /// End of the area that was ever allocated; all bytes after it are still zero.
     touched: usize,
-    /// By list: position of the part that was freed last, counted from 1; 0 for none. The first bytes of a freed part
-    /// contain the position of the next one.
+    /// For each list, the position of the part that was freed last, counted from 1; 0 if the list is empty. The first
+    /// bytes of a freed part contain the position of the next part in its list.
     lists: [u32; LISTS],
-    /// Larger parts that were given back.
+    /// Larger parts that were freed.
     kept: [ArenaPart; KEPT],
 }
 
@@ -57,17 +57,18 @@ struct ArenaPart {
 }
 
 impl ArenaState {
-    /// Takes bytes from the smallest kept part that is large enough.
+    /// Returns the position of bytes taken from the smallest kept part that is large enough; `None` if there is no such
+    /// part.
     fn take_kept(&mut self, bytes: usize) -> Option<usize> {
         let fitting = self.kept.iter_mut().filter(|part| part.bytes as usize >= bytes);
         let part = fitting.min_by_key(|part| part.bytes)?;
         let place = part.place as usize;
-        // The rest of the part stays in use.
+        // The rest of the part remains available.
         *part = ArenaPart { place: (place + bytes) as u32, bytes: part.bytes - bytes as u32 };
         Some(place)
     }
 
-    /// Keeps a large part, unless all kept parts are larger.
+    /// Keeps a freed large part if it is larger than the smallest kept part, which it replaces.
     fn keep(&mut self, place: usize, bytes: usize) {
         let part = ArenaPart { place: place as u32, bytes: bytes as u32 };
         if let Some(smallest) = self.kept.iter_mut().min_by_key(|part| part.bytes)
@@ -90,8 +91,8 @@ impl Arena {
     /// Creates an arena whose block is zero.
     ///
     /// # Safety
-    /// The process must never have more than one thread: nothing is locked or atomic, which would take longer than
-    /// everything else.
+    /// The process must never have more than one thread. Nothing is locked or atomic, because that would take longer
+    /// than all other work.
     #[must_use]
     pub const unsafe fn new() -> Self {
         Self {
@@ -115,18 +116,19 @@ impl Arena {
         self.block.get().cast()
     }
 
-    /// Returns the position of a pointer in the block.
+    /// Returns the position of a pointer in the block; `None` if it points elsewhere.
     fn place(&self, pointer: *mut u8) -> Option<usize> {
         (pointer as usize).checked_sub(self.start() as usize).filter(|&place| place < BLOCK_BYTES)
     }
 
-    /// Returns a pointer to the first bytes of a freed part.
+    /// Returns a pointer to the first bytes of a freed part, which contain the position of the next part.
     fn next(&self, place: usize) -> *mut u32 {
         // SAFETY: the place lies in the block.
         unsafe { self.start().add(place).cast() }
     }
 
-    /// Allocates bytes of the block; returns their position, and whether they are still zero.
+    /// Allocates bytes of the block. Returns their position, and whether they are still zero; `None` if the system's
+    /// allocator must be used.
     fn take(&self, layout: Layout) -> Option<(usize, bool)> {
         if layout.size() >= LARGE_BYTES || layout.align() > GRAIN {
             return None;
@@ -171,7 +173,8 @@ impl Arena {
         }
     }
 
-    /// Resizes the part that was allocated last; returns `false` if it is not the last one, or too long.
+    /// Resizes the part that was allocated last. Returns `false` if the part is not the last one, or if the block has
+    /// no room.
     fn resize_last(&self, place: usize, old_bytes: usize, new_bytes: usize) -> bool {
         let state = self.state();
         let new_end = place + rounded(new_bytes);
@@ -185,13 +188,13 @@ impl Arena {
     }
 }
 
-/// Returns the bytes that a part occupies.
+/// Returns the number of bytes that a part of this size occupies.
 const fn rounded(bytes: usize) -> usize {
     bytes.next_multiple_of(GRAIN)
 }
 
-// SAFETY: parts of the block are aligned as requested, do not overlap, and do not move; all other pointers are the
-// system allocator's.
+// SAFETY: parts of the block are aligned as requested, do not overlap, and do not move; all other pointers come from
+// the system's allocator.
 unsafe impl GlobalAlloc for Arena {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         match self.take(layout) {
@@ -238,7 +241,7 @@ unsafe impl GlobalAlloc for Arena {
         let Ok(new_layout) = Layout::from_size_align(new_bytes, layout.align()) else {
             return null_mut();
         };
-        // SAFETY: the new part is another one, and long enough for the contents of the old one.
+        // SAFETY: the new part does not overlap the old one, and it is long enough for the old one's contents.
         unsafe {
             let new = self.alloc(new_layout);
             if !new.is_null() {
@@ -288,7 +291,7 @@ mod tests {
             let b = arena.alloc(layout(4, 4));
             let moved = arena.realloc(grown, layout(1000, 4), 2000);
             assert!(moved > b && moved.add(99).read() == 7);
-            // Freed and allocated again, it is zeroed on request.
+            // After it is freed and allocated again, the memory must be zeroed on request.
             moved.write_bytes(7, 2000);
             arena.dealloc(moved, layout(2000, 4));
             let zeroed = arena.alloc_zeroed(layout(2000, 4));

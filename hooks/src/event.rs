@@ -1,7 +1,7 @@
 //! Events: the interpretation of payloads.
 //!
-//! An event is made from the available members of a payload. A well-formed payload that is not relevant (another event,
-//! no session, a subagent of Claude Code itself) is not an event.
+//! An event is made from the members that a payload contains. A well-formed payload that is not relevant (another
+//! event, no session, a helper agent of Claude Code) is not an event.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use crate::wire::WantedMember;
 pub struct Event {
     /// The session.
     pub session: String,
-    /// The subagent in which it occurred, if any.
+    /// Id of the subagent in which the event occurred, if any.
     pub agent: Option<String>,
     /// The name of that subagent, or of the one that the session was started as.
     pub agent_name: Option<String>,
@@ -23,7 +23,7 @@ pub struct Event {
     pub transcript: String,
     /// The working directory.
     pub cwd: PathBuf,
-    /// The prompt in process.
+    /// Id of the prompt that is being processed.
     pub prompt_id: Option<String>,
     /// The event itself.
     pub what: EventKind,
@@ -53,7 +53,7 @@ pub enum EventKind {
 /// Start of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StartSource {
-    /// Anew; also what an unknown way is taken for.
+    /// A new session. An unknown source counts as this one, too.
     Startup,
     /// An old session was resumed.
     Resume,
@@ -68,32 +68,32 @@ pub enum StartSource {
 /// A prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PromptEvent {
-    /// Its text.
+    /// Text of the prompt.
     pub text: String,
-    /// The client's name for its origin, if given.
+    /// The client's name for the prompt's origin, if given.
     pub source: Option<String>,
 }
 
 /// A tool call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolCall {
-    /// The tool.
+    /// Name of the tool.
     pub tool: String,
-    /// The call's id.
+    /// Id of the call.
     pub id: Option<String>,
-    /// The file it read or changed.
+    /// File that the call read or changed.
     pub file: Option<PathBuf>,
-    /// The command it ran.
+    /// Command that the call ran.
     pub command: Option<String>,
     /// The error message of the failed call.
     pub error: Option<String>,
-    /// True if the user stopped it.
+    /// True if the user interrupted the call.
     pub interrupted: bool,
 }
 
 impl Event {
-    /// Returns the event of a payload; `None` if it is not relevant. `project_dir` is the working directory if the
-    /// payload names none.
+    /// Returns the event of a payload; `None` if the payload is not relevant. `project_dir` is used as the working
+    /// directory if the payload does not contain one.
     pub fn from_payload(mut payload: Payload, project_dir: Option<PathBuf>) -> Option<Self> {
         let what = EventKind::from_payload(&mut payload)?;
         Some(Self {
@@ -108,8 +108,8 @@ impl Event {
     }
 }
 
-/// Returns an id in a form that may be written to files. Claude Code's ids are short and consist of small letters,
-/// digits and hyphens; any other text is replaced by its hash.
+/// Returns an id in a form that is safe in file names. Claude Code's ids are short and consist of lower-case letters,
+/// digits and hyphens; any other id is replaced by its hash.
 fn plain_id(id: String) -> String {
     const ID_BYTES_MAX: usize = 40;
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
@@ -131,7 +131,7 @@ impl EventKind {
             "PostToolUseFailure" => Self::PostToolUseFailure(ToolCall::from_payload(payload)?),
             "Stop" if !payload.is_true(WantedMember::StopHookActive) => Self::Stop,
             "SubagentStop" if !payload.is_true(WantedMember::StopHookActive) => {
-                // Claude Code's own helper agents have an empty type.
+                // Claude Code's own helper agents have an empty type and are ignored.
                 filled(payload, WantedMember::AgentType)?;
                 Self::SubagentStop
             }
@@ -141,7 +141,7 @@ impl EventKind {
         })
     }
 
-    /// Returns the event's name for the output envelope and the notes.
+    /// Returns the event's name as used in the output and in notes.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::SessionStart(_) => "SessionStart",
@@ -182,7 +182,7 @@ impl ToolCall {
     }
 }
 
-/// Takes a member that is neither missing nor empty.
+/// Takes the text of a member; `None` if it is missing or empty.
 fn filled(payload: &mut Payload, member: WantedMember) -> Option<String> {
     payload.take(member).filter(|text| !text.is_empty())
 }

@@ -1,4 +1,4 @@
-//! The context of a running hook, and code shared by all hooks.
+//! The context of a running hook, and code that all hooks share.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::OsString;
@@ -21,47 +21,50 @@ use crate::session::HookSession;
 use crate::{unknown_folder, unreadable};
 use memory_store_base::mode::Mode;
 
-/// Maximum size of the log of hooks. A full log is renamed once and restarted.
+/// Maximum size in bytes of the hooks' log. A full log is renamed, replacing the previous one, and a new one is
+/// started.
 const LOG_BYTES_MAX: u64 = 64 << 10;
 
-/// A running hook: the event, and all data for its answer.
+/// A running hook: its event, and all data needed to answer it.
 #[derive(Debug)]
 pub struct Hook {
     /// The time limits.
     pub deadline: Deadline,
-    /// Folders of this user.
+    /// This user's folders.
     pub dirs: UserDirs,
-    /// Permission to write. Never [`Mode::Off`], and at most [`Mode::Read`] if `newer` is set.
+    /// What this hook may do. Never [`Mode::Off`], and at most [`Mode::Read`] if `newer` is set.
     pub mode: Mode,
-    /// The message for the person if a later version of the program has written the project's private state, which this
-    /// one must not change.
+    /// Message for the person, if a later version of the program has written the project's private state. This version
+    /// must not change that state.
     pub newer: Option<String>,
-    /// The time.
+    /// The time at which the hook runs.
     pub now: Timestamp,
-    /// The working tree, which is trusted unless it `is_untrusted`.
+    /// The working tree. It is trusted unless `is_untrusted` is set.
     pub tree: Tree,
-    /// True if another folder may be at the path of the tree; its events are answered without reading it.
+    /// True if a different folder may be at the tree's path. Such a tree's events are answered without reading the
+    /// tree.
     pub(crate) is_untrusted: bool,
-    /// True if the tree has no record at its path yet.
+    /// True if the tree has no record at its present path yet.
     pub is_moved: bool,
-    /// The state of the working tree.
+    /// Files with the state of the working tree.
     pub state: TreeDir,
     /// The event that the hook answers.
     pub event: Event,
-    /// First unreadable part of the index, in one line.
+    /// The first part of the index that could not be read, as one line.
     degraded: RefCell<Option<String>>,
-    /// True if the index is damaged or outdated, so that a new one is due.
+    /// True if the index is damaged or outdated and must be rebuilt.
     index_is_due: Cell<bool>,
 }
 
 impl Hook {
-    /// Reads the event from stdin and finds its tree. `None` if it is not relevant.
+    /// Reads the event from stdin and finds its working tree. Returns `None` if there is nothing for the hook to do.
     pub(crate) fn from_process(mut deadline: Deadline) -> Option<Self> {
         #[expect(clippy::disallowed_methods, reason = "the environment of a hook is read here")]
         let get = |name: &str| std::env::var_os(name);
         let mode = Mode::from_environment(get);
         if mode == Mode::Off {
-            // The writer of the payload would report a closed pipe as a failed hook.
+            // The payload is read although it is ignored, because its writer would report a closed pipe as a failed
+            // hook.
             drop(Payload::read(&deadline));
             return None;
         }
@@ -80,7 +83,7 @@ impl Hook {
             }
             return None;
         }
-        // A session that leaves its project with `cd` is still a session of that project.
+        // A session that leaves its project's folder with `cd` still belongs to that project.
         let here = Tree::locate(&dirs, &event.cwd);
         let place = match here {
             Some(Place::Trusted(_) | Place::Moved(_)) => here,
@@ -129,7 +132,7 @@ impl Hook {
         })
     }
 
-    /// Opens the index for queries; the session-start block needs no model.
+    /// Opens the index for queries; the session-start block does not need this, as it uses no embedder.
     pub fn recall(&self) -> Recall {
         let program = program::path();
         #[expect(
@@ -142,17 +145,17 @@ impl Hook {
         recall
     }
 
-    /// Returns whether files may be written and processes started.
+    /// Returns whether this hook may write files and start processes.
     pub fn may_write(&self) -> bool {
         self.mode == Mode::Full
     }
 
-    /// Returns whether memories may be claimed now; see [`Deadline::may_claim`].
+    /// Returns whether this hook may claim memories now; see [`Deadline::may_claim`].
     pub fn may_claim(&self) -> bool {
         self.may_write() && self.deadline.may_claim()
     }
 
-    /// Records the read errors of recall; its result contains the readable part.
+    /// Records the read errors of a recall, whose result contains only the readable part.
     pub fn note_index(&self, recalled: &Recalled) {
         if let Some(degraded) = &recalled.degraded {
             self.log(degraded);
@@ -163,30 +166,30 @@ impl Hook {
         }
     }
 
-    /// Records that files of the index are missing or truncated, whether or not this hook needs them.
+    /// Records whether files of the index are missing or truncated, even if this hook does not need those files.
     pub fn note_files(&self, recall: &Recall) {
         if recall.lacks_files() {
             self.index_is_due.set(true);
         }
     }
 
-    /// Returns the first unreadable part of the index, if any.
+    /// Returns the first part of the index that could not be read; `None` if all was readable.
     pub fn degraded(&self) -> Option<String> {
         self.degraded.borrow().clone()
     }
 
-    /// Returns whether a new index is due: the present one cannot be read, or files or settings have changed since.
+    /// Returns whether the index must be rebuilt: it cannot be read, or files or settings have changed since.
     pub fn index_is_due(&self) -> bool {
         self.index_is_due.get()
     }
 
-    /// Reads what the session, or its subagent, was given; `None` if that cannot be read.
+    /// Returns what the session, or the subagent of this event, was given; `None` if that cannot be read.
     pub fn session(&self) -> Option<HookSession> {
         let path = self.state.session(&self.event.session, self.event.agent.as_deref());
         self.attempt("session", HookSession::read(path, self.claimant()))
     }
 
-    /// Reads what another session was given.
+    /// Returns what another session was given; `None` if that cannot be read.
     pub fn other_session(&self, session: &str) -> Option<HookSession> {
         self.attempt(
             "session",
@@ -199,7 +202,8 @@ impl Hook {
         u64::from(std::process::id()) << 32 | u64::from(platform::since_1970().subsec_nanos())
     }
 
-    /// Returns the value of a result whose failure does not affect the session. A failure is logged in one line.
+    /// Returns the value of a result whose failure does not affect the session; `None` if it failed. A failure is
+    /// logged in one line.
     pub fn attempt<T>(&self, what: &str, result: std::io::Result<T>) -> Option<T> {
         result.inspect_err(|error| self.log(&format!("{what}: {error}"))).ok()
     }
@@ -221,13 +225,13 @@ impl Hook {
     }
 }
 
-/// Returns the mode for the present format of the private state, and the reason if it is less than `mode`.
+/// Returns the mode that the format of the project's private state permits, and a message if that is less than `mode`.
 fn mode_for_format(mode: Mode, dirs: &UserDirs, project: ProjectId) -> (Mode, Option<String>) {
     match format_version::check_project(dirs, project) {
         Err(newer @ Error::Newer { .. }) if mode == Mode::Full => {
             (Mode::Read, Some(newer.to_string()))
         }
-        // An unreadable version file is reported by programs that write more than notes.
+        // An unreadable version file is reported by the programs that write more than notes.
         Ok(()) | Err(_) => (mode, None),
     }
 }
@@ -237,7 +241,7 @@ pub(crate) fn is_debugging() -> bool {
     std::env::var_os("THROUGHLINE_DEBUG").is_some_and(|value| !value.is_empty())
 }
 
-/// Returns the time: the clock's, or a fixed one for tests, as RFC 3339 or milliseconds.
+/// Returns the time: the clock's, or for tests the fixed one, given as RFC 3339 or in milliseconds.
 fn now(fixed: Option<OsString>) -> Timestamp {
     fixed.and_then(|text| Timestamp::from_setting(text.to_str()?)).unwrap_or_else(|| {
         Timestamp(i64::try_from(platform::since_1970().as_millis()).unwrap_or(i64::MAX))

@@ -1,4 +1,4 @@
-//! Notes of hooks in the inbox for the processor.
+//! Notes that hooks leave for the processor in the inbox.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -11,21 +11,21 @@ use memory_store_base::progress::Progress;
 
 use crate::event::{Event, EventKind, ToolCall};
 
-/// Maximum size of the inbox. Beyond it no notes are written: the processor, when it runs again, also finds transcripts
-/// without a note.
+/// Maximum size of the inbox in bytes. Nothing is added to a full inbox: when the processor runs again, it also finds
+/// transcripts that have no note.
 const INBOX_BYTES_MAX: u64 = 8 << 20;
 
-/// Size of a part of the inbox that is read at once.
+/// Number of bytes of the inbox that are read at once.
 const PART_BYTES: u64 = 64 << 10;
 
-/// Appends a note about an event; returns the length of the inbox.
+/// Appends a note about an event. Returns the length of the inbox in bytes.
 pub fn leave_note(tree: &TreeDir, event: &Event, now: Timestamp) -> io::Result<u64> {
     let mut line = serde_json::to_vec(&note(event, now)).map_err(io::Error::other)?;
     line.push(b'\n');
     append_within(&tree.inbox, &line, INBOX_BYTES_MAX)
 }
 
-/// Returns the session of the last note by another session than this one.
+/// Returns the session of the last note that another session than `session` left; `None` if there is none.
 pub fn last_session_but(tree: &TreeDir, session: &str) -> Option<String> {
     let (mut file, len) = open(tree)?;
     let mut notes = notes_from(&mut file, len.saturating_sub(PART_BYTES), len);
@@ -33,10 +33,10 @@ pub fn last_session_but(tree: &TreeDir, session: &str) -> Option<String> {
     notes.pop().map(|note| note.session)
 }
 
-/// Returns the times of the oldest and the newest note that the processor has not read.
+/// Returns the times of the oldest and the newest note that the processor has not read; `None` if there are none.
 pub fn unprocessed(tree: &TreeDir, progress: &Progress) -> Option<(Timestamp, Timestamp)> {
     let (mut file, len) = open(tree)?;
-    // An inbox that is shorter than the part read is another one.
+    // If the inbox is shorter than the part that the processor read, it is a new inbox.
     let taken = if progress.inbox_bytes > len { 0 } else { progress.inbox_bytes };
     let oldest = notes_from(&mut file, taken, len).first()?.at;
     let newest = notes_from(&mut file, len.saturating_sub(PART_BYTES).max(taken), len).last()?.at;
@@ -49,12 +49,12 @@ fn open(tree: &TreeDir) -> Option<(File, u64)> {
     Some((file, len))
 }
 
-/// Returns the complete notes in one part of the inbox, which has `len` bytes.
+/// Returns the complete notes in one part of the inbox, which starts at `place`. `len` is the inbox's length in bytes.
 fn notes_from(file: &mut File, place: u64, len: u64) -> Vec<Note> {
-    // One byte more than the length, so that one read detects the end.
+    // The capacity is one byte more than needed, so that one read also detects the end of the file.
     let mut part = Vec::with_capacity(len.saturating_sub(place).min(PART_BYTES) as usize + 1);
     if file.seek(SeekFrom::Start(place)).is_ok() {
-        // If a part cannot be read completely, the bytes read so far are used.
+        // If the part cannot be read completely, the bytes read so far are used.
         drop(file.take(PART_BYTES).read_to_end(&mut part));
     }
     let lines = part.split(|&byte| byte == b'\n');

@@ -1,4 +1,4 @@
-//! Injection of memories into a session: each once, with a receipt.
+//! Injection of memories into a session: each memory once, with a receipt.
 
 use std::ops::Range;
 
@@ -22,46 +22,46 @@ const BETWEEN: &str = "\n\n";
 pub struct Injection {
     /// The text.
     pub text: String,
-    /// The memories in it, in order.
+    /// The memories in the text, in order.
     pub memories: Vec<Placed>,
 }
 
 /// A memory in a text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Placed {
-    /// Its id.
+    /// Id of the memory.
     pub id: MemoryId,
-    /// Reason of the hit.
+    /// Reason why the memory was returned.
     pub why: String,
-    /// Score of the memory.
+    /// Score of the hit.
     pub score: f32,
-    /// Its byte range in the text.
+    /// Byte range of the memory in the text.
     pub place: Range<usize>,
-    /// True if it is a passage of a session instead of a memory.
+    /// True if this is a passage of a session, not a memory.
     pub is_passage: bool,
 }
 
-/// Handling of memories that cannot be claimed, because the mode does not permit writing, so that earlier injections
-/// are unknown. If a claim fails on a full or a read-only disk, the memory is withheld: it would otherwise be injected
-/// with every prompt.
+/// What to do with memories that cannot be claimed because the mode does not permit writing, so that earlier injections
+/// are unknown. (If a claim fails because the disk is full or read-only, memories are always withheld: they would
+/// otherwise be injected with every prompt.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnclaimedHits {
-    /// They are given, perhaps again.
+    /// Memories are injected, even if that repeats an earlier injection.
     Give,
-    /// They are withheld: they would be injected with each access to a file.
+    /// Memories are not injected, because they would be repeated at each access to a file.
     Withhold,
 }
 
 /// Settings of an injection.
 #[derive(Clone, Copy, Debug)]
 pub struct AskedPrompt<'a> {
-    /// Cause of the memories, in the renderer's words.
+    /// Why the memories are injected, in the renderer's wording.
     pub with: &'a str,
-    /// Maximum number of tokens of their text.
+    /// Maximum number of tokens of the memories' text.
     pub budget_tokens: u32,
-    /// The text above it.
+    /// The text below which the memories are placed.
     pub below: &'a str,
-    /// Handling of memories that cannot be claimed.
+    /// What to do with memories that cannot be claimed.
     pub unclaimed: UnclaimedHits,
 }
 
@@ -81,7 +81,8 @@ impl Injection {
         Self { memories: memories.collect(), text: rendered.text }
     }
 
-    /// Renders with a decreasing budget of tokens until the result fits below another text.
+    /// Renders with an ever smaller token budget until the result fits below another text. Returns the first result
+    /// that fits.
     pub fn that_fits(below: &str, mut budget_tokens: u32, render: impl Fn(u32) -> Self) -> Self {
         loop {
             let injection = render(budget_tokens);
@@ -92,7 +93,7 @@ impl Injection {
         }
     }
 
-    /// Returns whether it fits below another text, so that the model gets it whole.
+    /// Returns whether this text fits below another one, so that the model receives both completely.
     pub fn fits_below(&self, above: &str) -> bool {
         let bytes = above.len() + BETWEEN.len() + self.text.len();
         bytes <= UNITS_MAX || units(above) + BETWEEN.len() + units(&self.text) <= UNITS_MAX
@@ -121,7 +122,7 @@ impl Injection {
         self.shifted(offset)
     }
 
-    /// Shifts the ranges of its memories.
+    /// Shifts the byte ranges of the memories.
     fn shifted(mut self, offset: usize) -> Self {
         for placed in &mut self.memories {
             placed.place = placed.place.start + offset..placed.place.end + offset;
@@ -129,12 +130,12 @@ impl Injection {
         self
     }
 
-    /// Returns the ids of its memories.
+    /// Returns the ids of the memories in the text.
     pub fn ids(&self) -> Vec<MemoryId> {
         self.memories.iter().map(|placed| placed.id).collect()
     }
 
-    /// Its memories, each with its text.
+    /// Returns the memories in the text, each with its part of the text.
     fn given(&self) -> Vec<GivenMemory> {
         let texts = self.memories.iter().filter_map(|placed| {
             let text = self.text.get(placed.place.clone())?.to_owned();
@@ -143,7 +144,8 @@ impl Injection {
         texts.collect()
     }
 
-    /// Converts it to the hook's output, with a receipt and possibly a notice to the person.
+    /// Converts the injection to the hook's output, with a receipt and, depending on the settings, a notice for the
+    /// person.
     pub fn into_output(
         self,
         hook: &Hook,
@@ -185,17 +187,18 @@ impl Injection {
     }
 }
 
-/// Returns the hits of a result. Read errors of recall are recorded.
+/// Returns the hits of a recall, and records its read errors.
 pub fn hits(hook: &Hook, recalled: Recalled) -> Vec<Hit> {
     hook.note_index(&recalled);
     recalled.notes.iter().for_each(|note| hook.log(note));
     recalled.hits
 }
 
-/// Maximum number of tokens of passages.
+/// Maximum number of tokens of all injected passages.
 pub const PASSAGE_TOKENS: u32 = 300;
 
-/// Searches passages that are new to a session, which gets `memories` now.
+/// Calls `find` with what the session was already given, including the `memories` that it gets now, and returns its
+/// result.
 pub fn with_already<T>(
     hook: &Hook,
     session: &HookSession,
@@ -207,12 +210,13 @@ pub fn with_already<T>(
     find(&Already {
         has: &|id| session.has(id),
         memories: &given,
-        // Text of this session is still in the context.
+        // Text of this session is still in the context, so it is not injected.
         own: session_bits(&hook.event.session, hook.event.agent.as_deref()),
     })
 }
 
-/// Renders hits and claims those that fit; memories that another hook of the session claimed first are omitted.
+/// Renders hits and claims those that fit. Returns the injection; it omits memories that another hook of the session
+/// claimed first.
 pub fn memories(
     hook: &Hook,
     session: &mut HookSession,
@@ -243,7 +247,7 @@ pub fn memories(
     if won.iter().all(|&won| won) {
         return injection;
     }
-    // Only these: memories that did not fit before are not claimed.
+    // Only memories that were claimed are rendered, because those that did not fit before are not claimed.
     let ours = injection.ids().into_iter().zip(won).filter(|(_, won)| *won);
     let ours: Vec<MemoryId> = ours.map(|(id, _)| id).collect();
     hits.retain(|hit| ours.contains(&hit.id));

@@ -3,7 +3,7 @@
 //!
 //! A hook reads a [payload], converts it to an [event], recalls memories, and [prints](output) at most one JSON object.
 //! It starts, answers and exits within one or two milliseconds, so each page access and each system call matters;
-//! `scripts/bench hooks` measures them.
+//! `scripts/bench hooks` measures this time.
 
 pub mod append;
 pub mod arena;

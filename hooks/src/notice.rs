@@ -15,22 +15,23 @@ use crate::hook::Hook;
 use crate::session::HookSession;
 use crate::{append, inbox};
 
-/// Maximum number of characters of a failure in a notice.
+/// Maximum number of characters of a failure message in a notice.
 const TROUBLE_CHARS_MAX: usize = 200;
 
-/// Minimum age of unread notes, in milliseconds, at which they count as stuck.
+/// Minimum time in milliseconds between the oldest and the newest unread note at which background work counts as stuck.
 const STUCK_MS: i64 = 3_600_000;
-/// See [`STUCK_MS`]: the age must also exceed this multiple of the processor's interval.
+/// Minimum value of the same time, in multiples of the processor's interval.
 const STUCK_WAITS: i64 = 12;
 
-/// Prepares for [`of_injection`]: what it will have to claim is claimed with the memories.
+/// Prepares for [`of_injection`]: if a notice must be claimed, it is claimed together with the memories.
 pub fn expect_injection(hook: &Hook, session: &mut HookSession, notice: Notice) {
     if notice == Notice::First && hook.may_write() {
         session.want_notice();
     }
 }
 
-/// Returns the notice of an injection of this many memories and passages, if the settings require one.
+/// Returns the notice about an injection with these numbers of memories and passages (`counts`); `None` if the settings
+/// require no notice.
 pub fn of_injection(
     hook: &Hook,
     session: &mut HookSession,
@@ -41,7 +42,7 @@ pub fn of_injection(
     let wanted = match notice {
         Notice::Off => false,
         Notice::Each => true,
-        // Without permission to write, the first injection cannot be determined.
+        // Without permission to write, it is unknown which injection is the first.
         Notice::First if !hook.may_write() => false,
         Notice::First => hook.attempt("notice", session.claim_notice()) == Some(true),
     };
@@ -64,8 +65,8 @@ pub fn of_injection(
     })
 }
 
-/// Returns the announcement that background work fails, or that the index cannot be read. It is made once per failure;
-/// the progress file contains a mark until a run has succeeded.
+/// Returns the announcement that background work fails, or that the index cannot be read; `None` if all is well. Each
+/// failure is announced once: a mark in the progress file prevents repetition until a run succeeds.
 pub fn of_trouble(hook: &Hook) -> Option<String> {
     let mut progress = Progress::read(&hook.state.progress);
     if progress.announced || !hook.may_write() {
@@ -81,13 +82,14 @@ pub fn of_trouble(hook: &Hook) -> Option<String> {
     Some(format!("Throughline: {trouble}. Try `throughline doctor`."))
 }
 
-/// Returns the announcement that a later version of the program has written the project's private state. Without
-/// permission to write it cannot be marked, so every start repeats it.
+/// Returns the announcement that a later version of the program has written the project's private state. Writing is not
+/// permitted then, so it cannot be marked as announced and is repeated at every start.
 pub fn of_newer(hook: &Hook) -> Option<String> {
     hook.newer.as_ref().map(|newer| format!("Throughline: {newer}."))
 }
 
-/// Returns the announcement of memories that were pulled, once for each pull. Without any it costs one failing call.
+/// Returns the announcement of memories that arrived by a pull, once for each pull; `None` if there are none, which
+/// costs one failing system call.
 pub fn of_arrival(hook: &Hook) -> Option<String> {
     if !hook.may_write() {
         return None;
@@ -96,7 +98,7 @@ pub fn of_arrival(hook: &Hook) -> Option<String> {
     Arrived::last(&hook.state).map(|arrived| format!("Throughline: {arrived}"))
 }
 
-/// Returns the announcement of newly known secrets, once for each time.
+/// Returns the announcement of newly known secrets, once for each event; `None` if there are none.
 pub fn of_secrets(hook: &Hook) -> Option<String> {
     if !hook.may_write() {
         return None;
@@ -106,8 +108,8 @@ pub fn of_secrets(hook: &Hook) -> Option<String> {
     Some(format!("Throughline: {told}."))
 }
 
-/// Returns the announcements of pending changes by Claude, in this project and among the user's own memories, once for
-/// each time.
+/// Returns the announcements of Claude's pending changes to memories of this project and to the user's own memories,
+/// once for each event.
 pub fn of_claims(hook: &Hook) -> Vec<String> {
     if !hook.may_write() {
         return Vec::new();
@@ -121,7 +123,7 @@ pub fn of_claims(hook: &Hook) -> Vec<String> {
     homes.iter().filter_map(announce).collect()
 }
 
-/// Marks a notice as announced; `None` if there is none. Of concurrent hooks only one succeeds.
+/// Marks a notice as announced. Returns `None` if there is no notice, or if a concurrent hook has marked it first.
 fn mark_announced(hook: &Hook, untold: &Path, told: &Path) -> Option<()> {
     match std::fs::rename(untold, told) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
@@ -146,8 +148,8 @@ fn shortened(text: &str) -> String {
     text.chars().take(TROUBLE_CHARS_MAX).collect()
 }
 
-/// Returns the time of the oldest unread note if hooks have since written more, and so started the processor, for much
-/// longer than its interval. `None` while a processor runs.
+/// Returns the time of the oldest unread note if hooks have been writing notes, and so starting the processor, for much
+/// longer than its interval; otherwise `None`. Also `None` while a processor is running.
 fn stuck_since(hook: &Hook, progress: &Progress) -> Option<Timestamp> {
     if !progress.leaves(inbox_bytes(&hook.state)) {
         return None;

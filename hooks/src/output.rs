@@ -1,17 +1,17 @@
 //! Output of a hook: at most one JSON object, in one write.
 //!
-//! Claude Code reads `additionalContext` only inside `hookSpecificOutput`, and only if `hookEventName` there is exactly
-//! the event's name. An empty output has no effect.
+//! Claude Code reads `additionalContext` only inside `hookSpecificOutput`, and only if the `hookEventName` there is
+//! exactly the event's name. An empty output has no effect.
 
 use serde::Serialize;
 
 use crate::deadline::Deadline;
 use crate::platform;
 
-/// Maximum length of one text in UTF-16 units: beyond 10,000 Claude Code shows the model only a preview.
+/// Maximum length of one text in UTF-16 units. If a text exceeds 10,000, Claude Code shows the model only a preview.
 pub const UNITS_MAX: usize = 9_900;
 
-/// Output of a hook, by reader.
+/// Texts that a hook returns, by reader.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HookOutput {
     /// For the model.
@@ -38,7 +38,7 @@ struct SpecificWire<'a> {
 }
 
 impl HookOutput {
-    /// The JSON object for `event`; `None` when there is nothing to say.
+    /// Returns the JSON object for `event`; `None` if both texts are missing, empty or too long.
     pub fn to_json(&self, event: &str) -> Option<Vec<u8>> {
         let context = self.context.as_deref().filter(|text| fits(text));
         let message = self.message.as_deref().filter(|text| fits(text));
@@ -55,8 +55,8 @@ impl HookOutput {
         .ok()
     }
 
-    /// Prints it on stdout. This is the last step of a hook; it extends the hard limit, so that the object is written
-    /// completely.
+    /// Prints the output on stdout. This is the last step of a hook; it extends the hard limit, so that the object is
+    /// written completely.
     pub fn print(&self, event: &str, deadline: &Deadline) {
         let Some(json) = self.to_json(event) else { return };
         deadline.finish();
@@ -66,7 +66,7 @@ impl HookOutput {
 
 /// Returns whether a text is neither empty nor too long to reach the model completely.
 pub fn fits(text: &str) -> bool {
-    // A byte is at least one unit, so most texts need not be counted.
+    // A UTF-16 unit takes at least one byte, so most texts need not be counted.
     !text.is_empty() && (text.len() <= UNITS_MAX || units(text) <= UNITS_MAX)
 }
 

@@ -1,31 +1,31 @@
 //! Reading the payload: one JSON object on stdin, of which a hook needs a few short members.
 //!
-//! A payload may be 50 MB long (a tool's output) and truncated anywhere, so it is scanned in chunks as it arrives:
-//! wanted strings are decoded into small buffers, everything else is skipped without being stored. Values that are
-//! complete before an error or the end of input are used.
+//! A payload may be 50 MB long (a tool's output) and truncated anywhere, so it is scanned in chunks as it arrives.
+//! Wanted strings are decoded into small buffers; everything else is skipped without being stored. Values that are
+//! complete before an error or the end of the input are used.
 
 use crate::deadline::Deadline;
 use crate::platform;
 use crate::wire::{Overlong, WANTED, WantedMember};
 
-/// Size of the first read: most payloads are no longer.
+/// Size of the first read in bytes; most payloads are not longer.
 const FIRST_BYTES: usize = 4 << 10;
 
-/// Size of further reads, which is the capacity of a pipe.
+/// Size of further reads in bytes, which is the capacity of a pipe.
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// Maximum number of bytes of a member's name that are compared; no wanted name is longer.
+/// Maximum number of bytes of a member's name that are stored; no wanted name is longer.
 const NAME_BYTES_MAX: usize = 64;
 
-/// The wanted members of a payload.
+/// The values of the wanted members of a payload.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Payload {
     values: [Option<String>; WANTED.len()],
 }
 
 impl Payload {
-    /// Reads the payload from stdin, until its object ends, the input ends or time is up. Input other than an object is
-    /// also read to its end, because the writer would report a closed pipe as a failed hook.
+    /// Reads the payload from stdin until its object ends, the input ends, or the time limit passes. Input other than
+    /// an object is also read to its end, because the writer would report a closed pipe as a failed hook.
     pub fn read(deadline: &Deadline) -> Self {
         let mut scanner = Scanner::default();
         let mut buffer = Vec::with_capacity(FIRST_BYTES);
@@ -48,12 +48,13 @@ impl Payload {
         scanner.finish()
     }
 
-    /// The value of a member: a string's text, or the JSON of a number or boolean.
+    /// Returns the value of a member: the text of a string, or the JSON of a number or boolean. `None` if the member is
+    /// missing.
     pub fn get(&self, member: WantedMember) -> Option<&str> {
         self.values.get(member as usize)?.as_deref()
     }
 
-    /// Takes the value out.
+    /// Takes the value of a member; `None` if the member is missing or was taken before.
     pub fn take(&mut self, member: WantedMember) -> Option<String> {
         self.values.get_mut(member as usize)?.take()
     }
@@ -82,7 +83,7 @@ enum ScanState {
     Text(Escape),
     /// In a number or a word such as `true`.
     Word,
-    /// No object can follow: the rest is skipped.
+    /// Outside the object after invalid input, so the rest is skipped.
     Lost,
     /// After the object.
     Done,
@@ -100,10 +101,10 @@ enum Escape {
     Unicode { digits: u8, value: u16 },
 }
 
-/// A push parser that keeps the wanted members of one JSON object.
+/// A push parser that stores the wanted members of one JSON object.
 ///
-/// Names are compared in the outermost object and in those of its objects that contain wanted members; elsewhere only
-/// brackets and strings are distinguished.
+/// Names are compared in the outermost object, and in those objects within it that contain wanted members. Elsewhere
+/// only brackets and strings are recognised.
 #[derive(Debug, Default)]
 struct Scanner {
     state: ScanState,
@@ -111,15 +112,15 @@ struct Scanner {
     depth: u32,
     /// True if names are read at the current depth.
     names: bool,
-    /// The outermost member that is being read, if it contains wanted members.
+    /// The name of the outermost member that is being read, if it contains wanted members.
     inside: Option<&'static str>,
     /// The wanted member whose value is next or being read.
     member: Option<usize>,
     /// The decoded bytes of the current name or value.
     text: Vec<u8>,
-    /// True if the current name or value exceeded its limit.
+    /// True if the current name or value is longer than its limit.
     overlong: bool,
-    /// A high surrogate without its low one so far.
+    /// A high surrogate whose low surrogate has not been read yet.
     surrogate: Option<u16>,
     values: [Option<String>; WANTED.len()],
 }
@@ -129,7 +130,7 @@ impl Scanner {
         matches!(self.state, ScanState::Done)
     }
 
-    /// Returns the captured values, without a truncated one.
+    /// Returns the values of the wanted members; a truncated value is omitted.
     fn finish(self) -> Payload {
         Payload { values: self.values }
     }
@@ -149,13 +150,13 @@ impl Scanner {
         }
     }
 
-    /// Processes one byte outside strings and returns the others; `None` if there was none.
+    /// Processes one byte outside strings. Returns the bytes after it; `None` if there are no bytes.
     fn step<'a>(&mut self, bytes: &'a [u8]) -> Option<&'a [u8]> {
         let (&byte, rest) = bytes.split_first()?;
         match self.state {
             ScanState::Start => match byte {
                 b'{' => self.open(byte),
-                // A byte order mark is skipped like white space.
+                // The bytes of a byte order mark are skipped like white space.
                 b' ' | b'\t' | b'\r' | b'\n' | 0xef | 0xbb | 0xbf => {}
                 _ => self.state = ScanState::Lost,
             },
@@ -262,7 +263,8 @@ impl Scanner {
         self.text.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
     }
 
-    /// Processes bytes of a string and returns those after it; `None` if the bytes end before it.
+    /// Processes the bytes of a string. Returns the bytes after the string; `None` if the string continues after these
+    /// bytes.
     fn string<'a>(&mut self, mut escape: Escape, mut bytes: &'a [u8]) -> Option<&'a [u8]> {
         loop {
             let Some((&byte, rest)) = bytes.split_first() else {
@@ -305,7 +307,7 @@ impl Scanner {
         }
     }
 
-    /// Processes the byte after a backslash.
+    /// Processes the byte after a backslash. Returns the new state of the string.
     fn escaped(&mut self, byte: u8) -> Escape {
         let meant = match byte {
             b'u' => return Escape::Unicode { digits: 0, value: 0 },
@@ -321,7 +323,7 @@ impl Scanner {
         Escape::None
     }
 
-    /// Processes a digit of `\uXXXX`.
+    /// Processes a digit of `\uXXXX`. Returns the new state of the string.
     fn unicode(&mut self, digits: u8, value: u16, byte: u8) -> Escape {
         let digit = char::from(byte).to_digit(16).and_then(|digit| u16::try_from(digit).ok());
         let value = value << 4 | digit.unwrap_or(0);
@@ -332,7 +334,7 @@ impl Scanner {
         Escape::None
     }
 
-    /// Adds a UTF-16 unit; a surrogate without its other half becomes U+FFFD.
+    /// Adds a UTF-16 unit; a surrogate without its counterpart becomes U+FFFD.
     fn unit(&mut self, unit: u16) {
         match (self.surrogate.take(), unit) {
             (Some(high), 0xdc00..=0xdfff) => {
@@ -374,7 +376,7 @@ impl Scanner {
         }
     }
 
-    /// Determines the use of the value after the current name.
+    /// Determines from the current name which member the next value belongs to, if that member is wanted.
     fn end_name(&mut self) {
         let name = str::from_utf8(&self.text).ok().filter(|_| !self.overlong);
         if self.depth == 1 {
@@ -409,13 +411,13 @@ impl Scanner {
     }
 }
 
-/// Decodes bytes; invalid UTF-8 becomes U+FFFD.
+/// Returns bytes as text; invalid UTF-8 becomes U+FFFD.
 fn decode(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// Decodes the beginning of a longer text, without an incomplete character at its end.
+/// Returns the beginning of a longer text, without an incomplete character at the end.
 fn cut(bytes: &[u8]) -> String {
     let whole = match str::from_utf8(bytes) {
         Err(error) if error.error_len().is_none() => error.valid_up_to(),

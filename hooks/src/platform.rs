@@ -1,4 +1,4 @@
-//! System calls of a hook. All of its platform code is here, and in `memory-store/base/src/fs/`.
+//! System calls of a hook. All platform-specific code of hooks is here or in `memory-store/base/src/fs/`.
 
 use std::ffi::{CStr, CString, OsStr, c_char, c_int};
 use std::io::{self, ErrorKind};
@@ -6,32 +6,32 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Ends the process without output (`_exit`): nothing is flushed or freed.
+/// Ends the process (`_exit`). Nothing is flushed or freed.
 pub fn exit() -> ! {
     // SAFETY: `_exit` may always be called.
     unsafe { libc::_exit(0) }
 }
 
-/// Returns the argument after the name of the program.
+/// Returns the first argument after the program's name; `None` if it is null.
 ///
 /// # Safety
 /// `arguments` must be those of C's `main`, with at least two elements.
 pub unsafe fn first_argument<'a>(arguments: *const *const c_char) -> Option<&'a CStr> {
-    // SAFETY: it has a second element.
+    // SAFETY: the array has a second element.
     let first = unsafe { *arguments.add(1) };
-    // SAFETY: the C library ends each argument with a zero byte and keeps it until the process ends.
+    // SAFETY: the C library ends each argument with a zero byte and keeps the argument until the process ends.
     (!first.is_null()).then(|| unsafe { CStr::from_ptr(first) })
 }
 
-/// Sets handlers and ignores for signals (`signal`): a crash and a time-out end the process with status 0, because
-/// Claude Code would show both as a hook error. A missing reader and a file size limit are errors, which do not end the
-/// process.
+/// Sets the handling of signals (`signal`). A crash or a time-out ends the process with status 0, because Claude Code
+/// would show any other status as a hook error. A missing reader or an exceeded file size limit does not end the
+/// process but makes the call fail.
 pub fn quiet_signals() {
     extern "C" fn end(_signal: c_int) {
         exit()
     }
     let set = |signal, handler| {
-        // SAFETY: both are valid, and the handler only calls `_exit`, which is permitted in one.
+        // SAFETY: signal and handler are valid. The handler only calls `_exit`, which is permitted in a signal handler.
         unsafe { libc::signal(signal, handler) };
     };
     for signal in [libc::SIGALRM, libc::SIGABRT, libc::SIGBUS, libc::SIGILL, libc::SIGSEGV] {
@@ -42,7 +42,7 @@ pub fn quiet_signals() {
     }
 }
 
-/// Sets the timer whose signal ends the process (`setitimer`).
+/// Sets the timer (`setitimer`). When it expires, its signal ends the process.
 pub fn set_timer(after: Duration) {
     let never = libc::timeval { tv_sec: 0, tv_usec: 0 };
     let timer = libc::itimerval {
@@ -61,14 +61,14 @@ pub fn since_boot() -> Duration {
     time(libc::CLOCK_MONOTONIC)
 }
 
-/// Returns the time since 1970 according to the machine's clock (`CLOCK_REALTIME`).
+/// Returns the time since 1970 by the machine's clock (`CLOCK_REALTIME`); zero if the clock is set to an earlier time.
 pub fn since_1970() -> Duration {
     time(libc::CLOCK_REALTIME)
 }
 
-/// Reads a clock by a system call. The C library avoids that call (0.2 us) by code that the kernel maps into each
-/// process, but it accesses further pages and page tables, so it is faster only from about thirty calls on. A hook
-/// makes six.
+/// Reads a clock by a system call (0.2 us). The C library avoids the system call by code that the kernel maps into each
+/// process. That code accesses further pages and page tables, so it is faster only from about thirty calls on, and a
+/// hook makes six.
 fn time(clock: libc::clockid_t) -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the structure is valid for writes, and both clocks always exist.
@@ -83,8 +83,8 @@ fn time(clock: libc::clockid_t) -> Duration {
     Duration::new(seconds.unwrap_or(0), nanos.unwrap_or(0))
 }
 
-/// Returns whether stdin, stdout and stderr are open (`poll`). If one is not, the next opened file would get its
-/// number, and output for Claude Code would be written to it.
+/// Returns whether stdin, stdout and stderr are open (`poll`). If one is closed, the next opened file would get its
+/// number, and output for Claude Code would be written to that file.
 pub fn standard_streams_are_open() -> bool {
     let mut streams = [0, 1, 2].map(|fd| libc::pollfd { fd, events: 0, revents: 0 });
     // SAFETY: the array is valid for its length, and the call returns at once.
@@ -92,16 +92,16 @@ pub fn standard_streams_are_open() -> bool {
     streams.iter().all(|stream| stream.revents & libc::POLLNVAL == 0)
 }
 
-/// Reads once from stdin into an emptied buffer, up to its capacity (`read`); `None` on an error. Only pages that are
-/// written to are allocated.
+/// Empties the buffer and reads once from stdin, up to the buffer's capacity (`read`). Returns the bytes read, which
+/// are empty at the end of the input; `None` on an error. Memory pages are allocated only if bytes are written to them.
 pub fn read_stdin(buffer: &mut Vec<u8>) -> Option<&[u8]> {
     buffer.clear();
     let room = buffer.spare_capacity_mut();
     loop {
-        // SAFETY: the capacity is valid for writes of its length.
+        // SAFETY: the unused capacity is valid for writes of its whole length.
         let got = unsafe { libc::read(libc::STDIN_FILENO, room.as_mut_ptr().cast(), room.len()) };
         if let Ok(len) = usize::try_from(got) {
-            // SAFETY: this many bytes were just written.
+            // SAFETY: `read` has just written this many bytes.
             unsafe { buffer.set_len(len) };
             return Some(buffer);
         }
@@ -111,7 +111,7 @@ pub fn read_stdin(buffer: &mut Vec<u8>) -> Option<&[u8]> {
     }
 }
 
-/// Writes all bytes to stdout (`write`): in one call, unless the system accepts fewer.
+/// Writes all bytes to stdout (`write`), in one call unless the system accepts fewer bytes.
 pub fn write_stdout(mut bytes: &[u8]) {
     while !bytes.is_empty() {
         // SAFETY: the bytes are valid for reads of their length.
@@ -130,7 +130,7 @@ fn was_interrupted() -> bool {
     io::Error::last_os_error().kind() == ErrorKind::Interrupted
 }
 
-/// Renames a file unless the new name exists (`renameat2`).
+/// Renames a file unless a file with the new name exists (`renameat2`).
 #[cfg(target_os = "linux")]
 pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     let (from, to) = (c_string(from.as_os_str())?, c_string(to.as_os_str())?);
@@ -148,41 +148,41 @@ pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     if failed { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Renames a file unless the new name exists, which only Linux supports.
+/// Fails, because only Linux can rename a file on condition that the new name does not exist.
 #[cfg(not(target_os = "linux"))]
 pub fn rename_new(_from: &Path, _to: &Path) -> io::Result<()> {
     Err(ErrorKind::Unsupported.into())
 }
 
-/// Returns the path by which this program was started (`getauxval`).
+/// Returns the path by which this program was started (`getauxval`); `None` if the kernel stored none.
 #[cfg(target_os = "linux")]
 pub fn started_as() -> Option<PathBuf> {
-    // SAFETY: the call reads a value that the kernel stored for the process.
+    // SAFETY: the call only reads a value that the kernel stored for the process.
     let path = unsafe { libc::getauxval(libc::AT_EXECFN) } as *const c_char;
     if path.is_null() {
         return None;
     }
-    // SAFETY: it is a string that ends with a null byte and exists as long as the process.
+    // SAFETY: the path is a string that ends with a zero byte and exists as long as the process.
     let path = unsafe { CStr::from_ptr(path) };
     Some(PathBuf::from(OsStr::from_bytes(path.to_bytes())))
 }
 
-/// Returns the path by which this program was started, which only Linux stores.
+/// Returns `None`, because only Linux stores the path by which a program was started.
 #[cfg(not(target_os = "linux"))]
 pub fn started_as() -> Option<PathBuf> {
     None
 }
 
-/// Flags of a new process: a new session.
+/// Flag of a new process: it starts in a new session.
 #[cfg(not(target_os = "macos"))]
 const SPAWN_FLAGS: c_int = libc::POSIX_SPAWN_SETSID as c_int;
-/// Flags of a new process: a new session (the number is in the system's `spawn.h` since macOS 10.15, but not in the
-/// library), and no handles except those passed to it.
+/// Flags of a new process. It starts in a new session (the system's `spawn.h` has contained this number since macOS
+/// 10.15, but the library does not), and it inherits no handles except those passed to it.
 #[cfg(target_os = "macos")]
 const SPAWN_FLAGS: c_int = 0x0400 | libc::POSIX_SPAWN_CLOEXEC_DEFAULT;
 
-/// Starts a program with its environment in a new session (`posix_spawn`), with null for its standard streams and
-/// without other handles, and does not wait for it.
+/// Starts a program with this environment in a new session (`posix_spawn`) and does not wait for it. Its standard
+/// streams are `/dev/null`, and it inherits no other handles.
 pub fn spawn_detached(
     program: &Path,
     arguments: &[&OsStr],
@@ -198,9 +198,9 @@ pub fn spawn_detached(
     let (mut pid, null) = (0, c"/dev/null");
     let mut actions = std::mem::MaybeUninit::uninit();
     let mut attributes = std::mem::MaybeUninit::uninit();
-    // SAFETY: the structures are initialised before use, and all strings outlive the call. After an error they are not
-    // destroyed, which leaks a few bytes of a process that exits at once. They own no resource that the new process
-    // uses.
+    // SAFETY: the structures are initialised before use, and all strings outlive the call. After an error the
+    // structures are not destroyed, which leaks a few bytes of a process that exits immediately. They own no resource
+    // that the new process uses.
     unsafe {
         check(libc::posix_spawn_file_actions_init(actions.as_mut_ptr()))?;
         check(libc::posix_spawnattr_init(attributes.as_mut_ptr()))?;
@@ -231,13 +231,12 @@ pub fn spawn_detached(
     }
 }
 
-/// Marks every handle beyond the standard ones as not inherited: Claude Code would wait until its pipes are closed. On
-/// macOS [`SPAWN_FLAGS`] include that.
+/// Does nothing, because [`SPAWN_FLAGS`] on macOS already prevent that handles are inherited.
 #[cfg(target_os = "macos")]
 fn close_on_exec_all() {}
 
-/// Marks every handle beyond the standard ones as not inherited (`close_range`): Claude Code would wait until its pipes
-/// are closed.
+/// Marks all handles except the standard ones as not inherited (`close_range`). Otherwise Claude Code would wait until
+/// the new process closes its pipes.
 #[cfg(not(target_os = "macos"))]
 fn close_on_exec_all() {
     // SAFETY: the call only sets a flag on handles.
@@ -246,9 +245,9 @@ fn close_on_exec_all() {
     if marked == 0 {
         return;
     }
-    // Linux before 5.11: one by one, in the usual range of handles.
+    // Linux before 5.11 lacks the call, so each handle in the usual range is marked.
     for file in 3..1024 {
-        // SAFETY: as above; unused numbers are refused.
+        // SAFETY: the call only sets a flag; it fails for unused numbers.
         unsafe { libc::fcntl(file, libc::F_SETFD, libc::FD_CLOEXEC) };
     }
 }
@@ -261,7 +260,7 @@ fn c_string(text: &OsStr) -> io::Result<CString> {
     CString::new(text.as_bytes()).map_err(io::Error::other)
 }
 
-/// Returns a C array of strings that ends with null. It borrows them.
+/// Returns a null-terminated C array of pointers to the strings, which must outlive it.
 fn pointers(strings: &[CString]) -> Vec<*mut c_char> {
     let pointers = strings.iter().map(|string| string.as_ptr().cast_mut());
     pointers.chain(std::iter::once(std::ptr::null_mut())).collect()

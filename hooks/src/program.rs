@@ -1,19 +1,19 @@
 //! Path of this program.
 //!
-//! `/proc/self/exe` contains it, but reading that link creates an inode, which takes as long as forty small reads.
-//! Claude Code starts hooks by their absolute path, which the kernel provides without a system call.
+//! `/proc/self/exe` contains the path, but reading that link creates an inode, which takes as long as forty small
+//! reads. Claude Code starts hooks by their absolute path, which the kernel provides without a system call.
 
 use std::path::{Path, PathBuf};
 
 use crate::platform;
 
-/// Returns the path of this program.
+/// Returns the path of this program; `None` if it cannot be determined.
 pub fn path() -> Option<PathBuf> {
     platform::started_as().filter(|path| is_real(path)).or_else(|| std::env::current_exe().ok())
 }
 
-/// Returns whether a path is absolute and neither the program nor its folder is a link: the files beside a link are not
-/// those of the program.
+/// Returns whether a path is absolute and neither the program nor its folder is a symbolic link. The files next to a
+/// link are not those that belong to the program.
 fn is_real(path: &Path) -> bool {
     let is_link = |path: &Path| path.symlink_metadata().map_or(true, |meta| meta.is_symlink());
     path.is_absolute() && path.parent().is_some_and(|folder| !is_link(folder)) && !is_link(path)

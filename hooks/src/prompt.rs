@@ -15,13 +15,14 @@ use crate::notice;
 use crate::output::HookOutput;
 use crate::{start, stop};
 
-/// Sources of prompts by people: at the terminal, or through an editor.
+/// Sources of prompts that people wrote, in a terminal or an editor.
 const PEOPLE: [&str; 2] = ["user", "sdk"];
 
-/// Maximum budget that settings can set: together with the start block it stays below Claude Code's limit.
+/// Maximum number of tokens that settings can permit. Memories of this size and the start block together stay below
+/// Claude Code's limit.
 const BUDGET_TOKENS_MAX: u32 = 800;
 
-/// Answers a prompt.
+/// Returns the output for a prompt.
 pub fn answer(hook: &Hook) -> HookOutput {
     let EventKind::UserPromptSubmit(prompt) = &hook.event.what else {
         return HookOutput::default();
@@ -36,11 +37,11 @@ pub fn answer(hook: &Hook) -> HookOutput {
     let recall = hook.recall();
     let settings = recall.settings();
     let asked = user_text(&prompt.text);
-    // Searched before anything is claimed, while the hard limit still applies.
+    // The search precedes all claims, so that the hard limit still applies to it.
     let (mut hits, mut quoted) = (Vec::new(), Vec::new());
     if !hook.deadline.has_passed() {
         let mut topic = session.topic();
-        // Memories that answer the prompt and were injected before.
+        // Number of memories that answer the prompt but were injected before.
         let repeated = Cell::new(0);
         let skip = |id| {
             let was_given = session.has(id);
@@ -55,7 +56,7 @@ pub fn answer(hook: &Hook) -> HookOutput {
             });
         }
     }
-    // Before the other steps, for which a damaged index may leave no time.
+    // This precedes the other steps, because a damaged index may leave no time after them.
     stop::heal_index(hook);
     notice::expect_injection(hook, &mut session, settings.notice);
     let begun = start::with_prompt(hook, &recall, &mut session);

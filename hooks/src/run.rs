@@ -14,9 +14,9 @@ use crate::untrusted_tree;
 /// Runs a hook as a complete process and exits with status 0 in any case. With the argument `--version` or `-V`, which
 /// Claude Code never passes, it prints the version of `program` instead, with status 1 if that fails.
 ///
-/// The programs have C's `main`, not Rust's: what Rust does before `main` (a guard page, an
-/// alternate stack, some thirty system calls on musl) is worth nothing to a process that lives for a
-/// millisecond and handles its signals itself.
+/// The programs have C's `main` instead of Rust's. Before `main`, Rust sets up a guard page and an alternate stack,
+/// with some thirty system calls on musl. A process that lives for a millisecond and handles its signals itself does
+/// not need these.
 ///
 /// # Safety
 /// `count` and `arguments` must be those of C's `main`.
@@ -26,7 +26,7 @@ pub unsafe fn run(
     count: c_int,
     arguments: *const *const c_char,
 ) -> c_int {
-    // SAFETY: as for this function.
+    // SAFETY: the caller upholds the contract of `run`, and there are at least two arguments.
     if count > 1 && unsafe { platform::first_argument(arguments) }.is_some_and(is_version) {
         let version = build::version(program, option_env!("THROUGHLINE_COMMIT"));
         return c_int::from(writeln!(std::io::stdout(), "{version}").is_err());

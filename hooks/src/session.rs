@@ -1,25 +1,25 @@
-//! Session file: an append-only file with the injections of a session or a subagent.
+//! Session file: an append-only file that records the injections of a session or a subagent.
 //!
-//! It is one file because creating one takes longer than all other work of a hook. The hooks of a session run in
-//! parallel, one for each tool call, without a lock: each appends its records in one write and reads the file back. The
-//! first *claim* of an item in the file wins, so all readers agree on the hook that may inject it.
+//! There is only one file per session, because creating a file takes longer than all other work of a hook. The hooks of
+//! a session run in parallel, one for each tool call, without a lock. Each appends its records in one write and reads
+//! the file back. The first *claim* of an item in the file wins, so all readers agree which hook may inject the item.
 //!
-//! A record is a line. Its first letter is its type; the claimant is a hexadecimal number that differs between
+//! A record is a line. Its first letter is its type. The claimant is a hexadecimal number that differs between
 //! concurrent hooks.
 //!
 //! ```text
 //! b <claimant> <JSON>     the session-start block; marks the session as started
 //! c <claimant> <id>       a claim of a memory, its id in hexadecimal digits
-//! g <JSON>                a memory that was given, to be given again after a compaction
+//! g <JSON>                a memory that was injected, for repetition after a compaction
 //! n <claimant>            a claim of the notice to the person
-//! p <bytes> | resumed     the next prompt is to bring what changed
-//! t <claimant>            a claim of bringing that
-//! a <JSON>                what was given after a compaction
-//! q <digits>              what the last prompt was about, as hashes of words
-//! x                       /clear: nothing above counts any more
+//! p <bytes> | resumed     the next prompt must inject the changes since the block
+//! t <claimant>            a claim of that injection
+//! a <JSON>                the text that was injected after a compaction
+//! q <digits>              the topic of the last prompts, as hashes of words
+//! x                       /clear: all lines above are void
 //! ```
 //!
-//! Other lines, such as a partial one after a full disk, are skipped.
+//! Other lines, such as a line that a full disk truncated, are skipped.
 
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
@@ -34,21 +34,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::append;
 
-/// A session file, as read.
+/// A session file and its contents as last read.
 #[derive(Debug)]
 pub struct HookSession {
     path: PathBuf,
-    /// Number of this hook.
+    /// Number that identifies this hook's claims.
     number: u64,
-    /// The same in digits, as in the file.
+    /// `number` as hexadecimal digits, as in the file.
     claimant: String,
     /// True if the next claim of memories also claims the notice to the person.
     wants_notice: bool,
-    /// Records for the next write; other hooks do not need them earlier.
+    /// Records to be written with the next write, because other hooks do not need them earlier.
     waiting: String,
     file: Option<File>,
     text: String,
-    /// The lines after the last `x`.
+    /// Byte ranges of the lines after the last `x`.
     lines: Vec<Range<usize>>,
 }
 
@@ -56,30 +56,30 @@ pub struct HookSession {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GivenBlock {
-    /// The text.
+    /// Text of the block.
     pub text: String,
-    /// The memories in it.
+    /// The memories in the text.
     pub ids: Vec<MemoryId>,
-    /// The session of its handoff, and when that was last active.
+    /// The session whose handoff the text contains, and the time at which that session was last active.
     pub left: String,
-    /// True if SessionStart printed it. A block that was injected with a prompt is not printed again, because it is
-    /// part of other text.
+    /// True if SessionStart printed the block. A block that was injected with a prompt is not printed again, because it
+    /// is part of other text.
     pub printed: bool,
 }
 
 /// A memory that was injected in a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GivenMemory {
-    /// Its id.
+    /// Id of the memory.
     pub id: MemoryId,
-    /// The text.
+    /// Text of the memory as injected.
     pub text: String,
 }
 
 /// Reason to inject changes with the next prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PendingChanges {
-    /// A handoff that was not known in time for the block: not before the processor has taken up this many bytes of the
+    /// The handoff was not ready in time for the block. It is ready when the processor has read this many bytes of the
     /// inbox.
     Late(u64),
     /// An old session was resumed.
@@ -87,7 +87,7 @@ pub enum PendingChanges {
 }
 
 impl HookSession {
-    /// Reads what a session was given; nothing, when there is no file.
+    /// Reads what a session was given. Without a file, the result is empty.
     pub fn read(path: PathBuf, number: u64) -> io::Result<Self> {
         let claimant = format!("{number:016x}");
         let (waiting, file, text, lines) = Default::default();
@@ -96,20 +96,20 @@ impl HookSession {
         match OpenOptions::new().read(true).append(true).open(&session.path) {
             Ok(file) => session.file = Some(file),
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(session),
-            // Without write permission it can still be read.
+            // A file without write permission can still be read.
             Err(_) => session.file = Some(File::open(&session.path)?),
         }
         session.load()?;
         Ok(session)
     }
 
-    /// Returns whether a memory was injected.
+    /// Returns whether a memory was injected or claimed in this session.
     pub fn has(&self, id: MemoryId) -> bool {
         let id = hex(id);
         self.claims("c").any(|(_, claimed)| claimed == id)
     }
 
-    /// Claims memories; returns for each whether this claim is the first.
+    /// Claims memories. Returns for each whether this hook's claim is the first.
     pub fn claim(&mut self, ids: &[MemoryId]) -> io::Result<Vec<bool>> {
         let mut records = String::new();
         self.put_claims(&mut records, ids);
@@ -117,8 +117,8 @@ impl HookSession {
         Ok(ids.iter().map(|&id| self.is_first("c", &hex(id))).collect())
     }
 
-    /// Claims memories, as [`HookSession::claim`] does, and keeps their texts to be given again after
-    /// a compaction.
+    /// Claims memories as [`HookSession::claim`] does, and stores their texts, which are injected again after a
+    /// compaction.
     pub fn give(&mut self, given: &[GivenMemory]) -> io::Result<Vec<bool>> {
         let mut records = String::new();
         for memory in given {
@@ -130,13 +130,13 @@ impl HookSession {
         Ok(given.iter().map(|memory| self.is_first("c", &hex(memory.id))).collect())
     }
 
-    /// Lets the next claim of memories claim the notice to the person, too, unless somebody has: one write less for
-    /// [`HookSession::claim_notice`]. The first claim of a memory in a session claims both.
+    /// Makes the next claim of memories also claim the notice to the person, unless a hook has already claimed it. This
+    /// saves the write of [`HookSession::claim_notice`]. The first claim of a memory in a session claims both.
     pub fn want_notice(&mut self) {
         self.wants_notice = true;
     }
 
-    /// Claims the notice to the person.
+    /// Claims the notice to the person. Returns whether this hook's claim is the first.
     pub fn claim_notice(&mut self) -> io::Result<bool> {
         if self.claims("n").next().is_some() {
             return Ok(self.is_first("n", ""));
@@ -145,13 +145,12 @@ impl HookSession {
         Ok(self.is_first("n", ""))
     }
 
-    /// Returns whether the session has a start block.
+    /// Returns whether the session has a start block, even an empty one.
     pub fn is_started(&self) -> bool {
         self.claims("b").next().is_some()
     }
 
-    /// Marks the session as started, with a block that may be empty; `false` when another hook did
-    /// so first.
+    /// Marks the session as started, with a block that may be empty. Returns `false` if another hook did so first.
     pub fn begin(&mut self, block: &GivenBlock) -> io::Result<bool> {
         if self.is_started() {
             return Ok(false);
@@ -160,24 +159,24 @@ impl HookSession {
         Ok(self.claims("b").next().is_some_and(|(first, _)| first == self.claimant))
     }
 
-    /// Keeps a further block, of what changed.
+    /// Stores a further block, with the changes since the first one.
     pub fn append_block(&mut self, block: &GivenBlock) -> io::Result<()> {
         let mut records = String::new();
         put_json(&mut records, &format!("b {}", self.claimant), block)?;
         self.put_claims(&mut records, &block.ids);
-        // An empty block is not shown, and needs no notice.
+        // An empty block is not shown, so it needs no notice.
         if !block.text.is_empty() {
             self.put_notice(&mut records);
         }
         self.append(records)
     }
 
-    /// The blocks given, oldest first.
+    /// Returns the blocks of the session, oldest first.
     pub fn blocks(&self) -> Vec<GivenBlock> {
         self.claims("b").filter_map(|(_, json)| serde_json::from_str(json).ok()).collect()
     }
 
-    /// Returns the last text printed by SessionStart.
+    /// Returns the last text that SessionStart printed; `None` if it printed none.
     pub fn printed(&self) -> Option<String> {
         let again = self.records("a").last().and_then(|json| serde_json::from_str(json).ok());
         again.or_else(|| {
@@ -193,12 +192,12 @@ impl HookSession {
         self.append(records)
     }
 
-    /// The memories given, oldest first.
+    /// Returns the memories that were injected, oldest first.
     pub fn given(&self) -> Vec<GivenMemory> {
         self.records("g").filter_map(|json| serde_json::from_str(json).ok()).collect()
     }
 
-    /// Lets the next prompt bring what changed.
+    /// Makes the next prompt inject the changes since the start block.
     pub fn expect_changes(&mut self, pending: PendingChanges) -> io::Result<()> {
         self.append(match pending {
             PendingChanges::Late(awaited) => format!("p {awaited}\n"),
@@ -206,7 +205,8 @@ impl HookSession {
         })
     }
 
-    /// Returns the block that the next prompt is to bring, unless it was claimed.
+    /// Returns the reason for which the next prompt must inject changes; `None` if there is none, or if a hook has
+    /// claimed that injection.
     pub fn pending(&self) -> Option<PendingChanges> {
         let mut lines = self.since_pending();
         let reason = record(lines.next()?, "p")?;
@@ -214,7 +214,8 @@ impl HookSession {
         lines.all(|line| record(line, "t").is_none()).then_some(pending)
     }
 
-    /// Claims that block; returns `false` if another hook has claimed it.
+    /// Claims the injection of pending changes. Returns `false` if another hook has claimed it, or if no changes are
+    /// pending.
     pub fn take_pending(&mut self) -> io::Result<bool> {
         if self.pending().is_none() {
             return Ok(false);
@@ -229,14 +230,14 @@ impl HookSession {
         self.records("q").last().map(Topic::from_hex).unwrap_or_default()
     }
 
-    /// Stores the topic of the prompts with the next write to the file.
+    /// Stores the topic of the prompts together with the next write to the file.
     pub fn keep_topic(&mut self, topic: &Topic) {
         if *topic != Topic::default() && *topic != self.topic() {
             self.waiting.extend(["q ", topic.to_hex().as_str(), "\n"]);
         }
     }
 
-    /// Writes the waiting records. They contain no claim, so nothing is read back.
+    /// Writes the waiting records if the file exists. They contain no claim, so the file is not read back.
     pub fn flush(&mut self) -> io::Result<()> {
         let mut records = std::mem::take(&mut self.waiting);
         match &self.file {
@@ -245,19 +246,19 @@ impl HookSession {
         }
     }
 
-    /// Returns the lines from the last `p` on.
+    /// Returns the lines from the last `p` on, including it; none if there is no `p`.
     fn since_pending(&self) -> impl Iterator<Item = &str> {
         let last = self.lines().enumerate().filter(|(_, line)| record(line, "p").is_some()).last();
         let from = last.map_or(usize::MAX, |(number, _)| number);
         self.lines().skip(from)
     }
 
-    /// Discards all records, as `/clear` requires.
+    /// Discards all records after `/clear`.
     pub fn clear(&mut self) -> io::Result<()> {
         if self.text.is_empty() { Ok(()) } else { self.append("x\n".to_owned()) }
     }
 
-    /// Copies the records of the session that this one was forked from.
+    /// Copies the records of the session from which this one was forked.
     pub fn inherit(&mut self, parent: &Self) -> io::Result<()> {
         let records: String = parent.lines().flat_map(|line| [line, "\n"]).collect();
         self.append(records)
@@ -270,7 +271,7 @@ impl HookSession {
         }
     }
 
-    /// Adds a claim of the notice, if one is wanted.
+    /// Adds a claim of the notice if one is wanted and no hook has claimed the notice.
     fn put_notice(&mut self, records: &mut String) {
         if std::mem::take(&mut self.wants_notice) && self.claims("n").next().is_none() {
             records.extend(["n ", self.claimant.as_str(), "\n"]);
@@ -284,7 +285,7 @@ impl HookSession {
             .is_some_and(|(claimant, _)| claimant == self.claimant)
     }
 
-    /// Returns the records of a type with a claimant, as the claimant and the rest.
+    /// Returns the records of a type that have a claimant: for each, its claimant and the rest of the line.
     fn claims(&self, tag: &str) -> impl Iterator<Item = (&str, &str)> {
         self.records(tag).map(|rest| rest.split_once(' ').unwrap_or((rest, "")))
     }
@@ -298,14 +299,14 @@ impl HookSession {
         self.lines.iter().filter_map(|line| self.text.get(line.clone()))
     }
 
-    /// Appends records in one write and reads back what other hooks have written.
+    /// Appends records in one write, and reads what other hooks have written in the meantime.
     fn append(&mut self, mut records: String) -> io::Result<()> {
         if records.is_empty() {
             return Ok(());
         }
         records.insert_str(0, &std::mem::take(&mut self.waiting));
         let file = self.write(&mut records)?;
-        // Usually no other hook has written since, and the contents of the file are known.
+        // Usually no other hook has written since, so the contents of the file are known without reading.
         if file.metadata()?.len() == (self.text.len() + records.len()) as u64 {
             let known = self.text.len();
             if known == 0 {
@@ -319,12 +320,12 @@ impl HookSession {
         self.load()
     }
 
-    /// Appends records in one write.
+    /// Appends records in one write. Returns the file.
     fn write(&mut self, records: &mut String) -> io::Result<&File> {
         if self.text.len() + records.len() > SESSION_BYTES_MAX {
             return Err(ErrorKind::FileTooLarge.into());
         }
-        // A record that a full disk truncated must not become part of this one.
+        // If a full disk truncated the last record, the new record must start on a new line.
         if !self.text.is_empty() && !self.text.ends_with('\n') {
             records.insert(0, '\n');
         }
@@ -353,7 +354,7 @@ impl HookSession {
         Ok(())
     }
 
-    /// Finds the lines after a byte offset.
+    /// Adds the lines after a byte offset to `lines`.
     fn find_lines(&mut self, from: usize) {
         let mut start = from;
         while let Some(rest) = self.text.as_bytes().get(start..).filter(|rest| !rest.is_empty()) {
@@ -368,14 +369,14 @@ impl HookSession {
     }
 }
 
-/// Appends a record with JSON.
+/// Appends a record with a value as JSON.
 fn put_json(records: &mut String, tag: &str, value: &(impl Serialize + ?Sized)) -> io::Result<()> {
     let json = serde_json::to_string(value).map_err(io::Error::other)?;
     records.extend([tag, " ", json.as_str(), "\n"]);
     Ok(())
 }
 
-/// Returns the rest of a record with this tag, or `None`.
+/// Returns the rest of a line that has this tag; `None` for other lines.
 fn record<'a>(line: &'a str, tag: &str) -> Option<&'a str> {
     let rest = line.strip_prefix(tag)?;
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix(' ') }

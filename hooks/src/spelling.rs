@@ -1,21 +1,20 @@
-//! Normalises the path of a touched file to the form in memories: relative to the root, with `/`.
+//! Converts the path of a file that a tool used to the form in memories: relative to the root, with `/`.
 //!
-//! Clients write the path of a file in many ways: absolute, relative to the session's folder, with `.` and `..`, with
-//! backslashes, with a drive letter or in the notation of MSYS, Cygwin or WSL, and below another working tree of the
-//! project.
+//! Clients write paths in many ways: absolute, relative to the session's folder, with `.` and `..`, with backslashes,
+//! with a drive letter, in the notation of MSYS, Cygwin or WSL, or below another working tree of the project.
 //!
-//! Hot path: a plain absolute path below the root is only compared; others are split, and only a path outside of the
-//! project is looked up.
+//! Hot path: a plain absolute path below the root is only compared with the root. Other paths are split into
+//! components. Only for a path outside the project is the file system accessed.
 
 use std::borrow::Cow;
 use std::path::Path;
 
 use memory_store_base::layout::{STORE_DIR, Tree, UserDirs};
 
-/// Folder of the linked working trees that Claude Code creates.
+/// Folder of the linked working trees that Claude Code creates, with a trailing `/`.
 const WORKTREES: &str = ".claude/worktrees/";
 
-/// Returns the path below the root of the tree; `None` for files elsewhere, and for our own memories.
+/// Returns the path of a file below the tree's root; `None` for files elsewhere and for our own memory files.
 pub fn relative<'a>(
     file: &'a Path,
     cwd: &Path,
@@ -39,12 +38,12 @@ pub fn relative<'a>(
     (!path.is_empty() && !Path::new(path.as_ref()).starts_with(STORE_DIR)).then_some(path)
 }
 
-/// Returns whether a path contains nothing to be resolved.
+/// Returns whether a path is in normal form, without `\`, `.`, `..` and empty components.
 fn is_plain(path: &str) -> bool {
     !path.contains('\\') && path.split('/').all(|step| !matches!(step, "" | "." | ".."))
 }
 
-/// Returns the normal form of a path: absolute, with `/`, without `.` and `..`, a drive as `c:` in front.
+/// Returns the normal form of a path: absolute, with `/`, without `.` and `..`, starting with `c:` if it has a drive.
 fn spelled_out(path: &str, cwd: &str) -> String {
     let path = with_slashes(path);
     let whole = match is_absolute(&path) {
@@ -74,7 +73,7 @@ fn spelled_out(path: &str, cwd: &str) -> String {
     }
 }
 
-/// Returns a path of Windows with `/`; elsewhere a backslash may be part of a name.
+/// Returns a Windows path with `/` as separator. Other paths are unchanged, because a backslash may be part of a name.
 fn with_slashes(path: &str) -> Cow<'_, str> {
     match path.contains('\\') && !path.starts_with('/') {
         true => Cow::Owned(path.replace('\\', "/")),
@@ -95,7 +94,8 @@ fn below_root(file: &str, root: &Path) -> Option<String> {
     Some(file.strip_prefix(root.trim_end_matches('/'))?.strip_prefix('/')?.to_owned())
 }
 
-/// Returns the path in another working tree of the same project, or that of the same file reached through links.
+/// Returns the path of a file below another working tree of the same project; `None` if it is not in one. If the path
+/// contains links, they are resolved.
 fn in_another_tree(file: &str, tree: &Tree, dirs: &UserDirs) -> Option<String> {
     let path = Path::new(file);
     let other = Tree::find(dirs, path.parent()?).filter(|it| it.project == tree.project)?;
@@ -105,7 +105,7 @@ fn in_another_tree(file: &str, tree: &Tree, dirs: &UserDirs) -> Option<String> {
     })
 }
 
-/// Returns the path below a working tree inside this one.
+/// Returns the path below a linked working tree inside this one; `None` for other paths.
 fn in_worktree(path: &str) -> Option<&str> {
     path.strip_prefix(WORKTREES)?.split_once('/').map(|(_, inner)| inner)
 }
@@ -149,7 +149,7 @@ mod tests {
             ("/home/u/shop", None),
             ("/home/u/shop/.throughline/memories/x.md", None),
             ("/home/u/shop/.throughline-notes/x.md", Some(".throughline-notes/x.md")),
-            // On systems other than Windows a backslash is part of a name.
+            // On other systems than Windows, a backslash is part of a name.
             (r"/home/u/shop/src\a.rs", Some(r"src\a.rs")),
         ];
         check("/home/u/shop", "/home/u/main", cwd, &spellings);

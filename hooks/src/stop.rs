@@ -1,6 +1,6 @@
-//! The stop hook: writes a note and starts the processor when that is due. It prints nothing.
+//! The stop hook: writes a note and starts the processor when a run is due. It prints nothing.
 //!
-//! Hot path: while it is not due, this opens only the inbox and the progress file.
+//! Hot path: as long as no run is due, it opens only the inbox and the progress file.
 
 use std::io;
 
@@ -14,7 +14,7 @@ use crate::hook::Hook;
 use crate::output::HookOutput;
 use crate::{background, inbox};
 
-/// Takes note of a stop, a compaction or the end of a session.
+/// Writes a note about a stop, a compaction or the end of a session. Returns an empty output.
 pub fn take_note(hook: &Hook) -> HookOutput {
     let ends = match hook.event.what {
         EventKind::SessionEnd => true,
@@ -26,7 +26,7 @@ pub fn take_note(hook: &Hook) -> HookOutput {
     };
     if hook.may_write() {
         let noted_bytes = inbox::leave_note(&hook.state, &hook.event, hook.now);
-        // If there is no space for a note, the inbox is unchanged, and may still need the processor.
+        // If there is no space for a note, the inbox may still contain earlier notes for the processor.
         let noted_bytes =
             hook.attempt("note", noted_bytes).unwrap_or_else(|| inbox_bytes(&hook.state));
         let progress = Progress::read(&hook.state.progress);
@@ -37,7 +37,7 @@ pub fn take_note(hook: &Hook) -> HookOutput {
     HookOutput::default()
 }
 
-/// Starts the processor unless one works on this project already.
+/// Starts the processor unless one is already running for this project.
 pub fn start_processor(hook: &Hook) -> io::Result<()> {
     if is_running(&hook.dirs.project(hook.tree.project)) {
         return Ok(());
@@ -46,8 +46,8 @@ pub fn start_processor(hook: &Hook) -> io::Result<()> {
     background::start(hook.tree.project, moved_to)
 }
 
-/// Starts the processor if this hook found the index damaged, so that it is repaired within the session. If the last
-/// run has just failed to repair it, another one would fail as well.
+/// Starts the processor if this hook found the index damaged, so that the index is repaired during the session. It does
+/// not if the last run was less than a minute ago, because another run would fail to repair the index as well.
 pub fn heal_index(hook: &Hook) {
     if hook.degraded().is_none() || !hook.may_write() {
         return;
@@ -58,8 +58,8 @@ pub fn heal_index(hook: &Hook) {
     }
 }
 
-/// Returns whether the interval since the last run has passed.
+/// Returns whether the interval since the processor's last run has passed.
 fn is_due(progress: &Progress, now: Timestamp) -> bool {
-    // A clock that was set back makes it due, too.
+    // If the clock was set back before the last run, a run is due as well.
     !(0..progress.due_ms()).contains(&(now.0 - progress.last_run.0))
 }

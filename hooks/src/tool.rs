@@ -1,7 +1,7 @@
-//! The tool hook: injects memories about a file that was read or changed, and about an error of a command.
+//! The tool hook: injects memories about a file that was read or changed, or about the error of a command.
 //!
-//! Hot path: it runs after every tool call. Most calls touch no file of a memory; then it opens the index and the
-//! session's file, and writes nothing. A command that passed only causes a note and opens no index.
+//! Hot path: it runs after every tool call. In most calls no memory mentions the file; then the hook opens the index
+//! and the session file, and writes nothing. For a command that succeeded, it only writes a note and opens no index.
 
 use memory_store_recall::passages::Already;
 use memory_store_recall::{Hit, Recall, Recalled};
@@ -16,13 +16,13 @@ use crate::session::HookSession;
 use crate::spelling::relative;
 use crate::stop;
 
-/// The tool that runs commands.
+/// Name of the tool that runs commands.
 const SHELL: &str = "Bash";
 
-/// Maximum budget that settings can set: far below Claude Code's limit for one text.
+/// Maximum number of tokens that settings can permit. It is far below Claude Code's limit for one text.
 const BUDGET_TOKENS_MAX: u32 = 1600;
 
-/// Answers a tool call.
+/// Returns the output for a tool call.
 pub fn answer(hook: &Hook) -> HookOutput {
     match &hook.event.what {
         EventKind::PostToolUse(call) if call.tool == SHELL => {
@@ -44,14 +44,14 @@ pub fn answer(hook: &Hook) -> HookOutput {
     }
 }
 
-/// Writes a note about a command: the processor records whether it passed.
+/// Writes a note about a command, because the processor records whether commands succeed.
 fn leave_note(hook: &Hook) {
     if hook.may_write() {
         hook.attempt("note", inbox::leave_note(&hook.state, &hook.event, hook.now));
     }
 }
 
-/// The memories about the file that a tool read or changed.
+/// Returns the memories about the file that a tool read or changed.
 fn of_file(hook: &Hook, call: &ToolCall) -> HookOutput {
     let found = |file| relative(file, &hook.event.cwd, &hook.tree, &hook.dirs);
     let Some(path) = call.file.as_deref().and_then(found) else {
@@ -66,7 +66,7 @@ fn of_file(hook: &Hook, call: &ToolCall) -> HookOutput {
     recall(hook, path, "file", UnclaimedHits::Withhold, memories, passage)
 }
 
-/// The fix that is known for the error of a command.
+/// Returns the known fix for the error of a command.
 fn of_error(hook: &Hook, call: &ToolCall) -> HookOutput {
     let (Some(command), Some(error)) = (call.command.as_deref(), call.error.as_deref()) else {
         return HookOutput::default();
@@ -80,7 +80,7 @@ fn of_error(hook: &Hook, call: &ToolCall) -> HookOutput {
     recall(hook, error, "error", UnclaimedHits::Give, memories, passage)
 }
 
-/// Injects memories, or a passage if there are none.
+/// Returns the output with memories, or with a passage if no memory matches.
 fn recall(
     hook: &Hook,
     query: &str,

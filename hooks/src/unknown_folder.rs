@@ -1,5 +1,5 @@
-//! Answers the start of a session in a folder that is not set up: without output, except for one line, once, if the
-//! user may expect more. No file of the folder is read.
+//! Answers the start of a session in a folder that is not set up. Usually it prints nothing. If the user may expect
+//! more, it prints one line, once. No file of the folder is read.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,37 +12,37 @@ use crate::event::{Event, EventKind};
 use crate::output::HookOutput;
 use crate::unreadable::{self, is_denied};
 
-/// Maximum number of records searched for a project whose folder is missing.
+/// Maximum number of project records that are searched for a project whose folder is missing.
 const RECORDS_MAX: usize = 500;
 /// Number of characters of a project's id in a message.
 const ID_CHARS: usize = 12;
 
-/// Answers an event in a folder that is not set up.
+/// Returns the output for an event in a folder that is not set up.
 pub fn answer(dirs: &UserDirs, event: &Event) -> HookOutput {
     if !matches!(event.what, EventKind::SessionStart(_)) || event.agent.is_some() {
         return HookOutput::default();
     }
     let cwd = event.cwd.canonicalize().unwrap_or_else(|_| event.cwd.clone());
     let root = cwd.ancestors().find(|folder| git_dirs::is_root(folder)).unwrap_or(&cwd);
-    // A user who set up nothing on this machine gets no message, and nothing is written.
+    // Users who have set up no project on this machine get no message, and nothing is written for them.
     let has_projects = dirs.data.join("by-path").is_dir();
     let hint = || if has_projects { hint(dirs, root) } else { None };
     let message = unreadable(dirs, &cwd).or_else(hint);
     let is_new = |message: &String| {
         let told = append::create_new(&dirs.hinted(root), message.as_bytes());
-        // A message that cannot be marked is repeated: it is about folders that cannot be written.
+        // If the mark cannot be written, the message is repeated, because it is about folders without write permission.
         told.unwrap_or(true)
     };
     HookOutput { message: message.filter(is_new), ..HookOutput::default() }
 }
 
-/// Returns the message that records of this user cannot be read, if so.
+/// Returns a message that records of this user cannot be read; `None` if they can.
 fn unreadable(dirs: &UserDirs, cwd: &Path) -> Option<String> {
     let is_denied = |folder: &Path| is_denied(&fs::metadata(dirs.by_path(folder)));
     cwd.ancestors().any(is_denied).then(|| unreadable::message(&dirs.data))
 }
 
-/// Returns a message about the probable project of this folder.
+/// Returns a message about the project to which this folder probably belongs; `None` if there is none.
 fn hint(dirs: &UserDirs, root: &Path) -> Option<String> {
     let here = root.display();
     if let Some(gone) = gone_project(dirs, root) {
@@ -67,7 +67,8 @@ fn hint(dirs: &UserDirs, root: &Path) -> Option<String> {
     })
 }
 
-/// Returns the record of a project whose folder had this one's name and is missing.
+/// Returns the record of a project whose folder is missing and had the same name as this folder; `None` if there is
+/// none.
 fn gone_project(dirs: &UserDirs, root: &Path) -> Option<TreeRecord> {
     let records = fs::read_dir(dirs.data.join("by-path")).ok()?.flatten().take(RECORDS_MAX);
     let records = records.filter_map(|entry| TreeRecord::read_file(&entry.path()));

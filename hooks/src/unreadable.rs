@@ -1,5 +1,5 @@
-//! Messages about our own folders that cannot be read, with the remedy: they belong to another user after a run by
-//! `sudo` or in a container.
+//! Messages about folders of ours that cannot be read, with the remedy. Such folders belong to another user after a run
+//! with `sudo` or in a container.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -11,8 +11,8 @@ use memory_store_base::layout::{Tree, UserDirs};
 use crate::event::{Event, EventKind};
 use crate::output::HookOutput;
 
-/// Answers the start of a session of a project where the state folder is closed, so that it cannot be seen whether
-/// everything is off. Nothing else is given then.
+/// Answers the start of a session in a project if the state folder cannot be read. It is then unknown whether
+/// Throughline is switched off, so nothing else is injected.
 pub fn answer(dirs: &UserDirs, event: &Event) -> HookOutput {
     let is_start = matches!(event.what, EventKind::SessionStart(_)) && event.agent.is_none();
     let is_closed = || is_denied(&fs::metadata(dirs.off_file()));
@@ -21,12 +21,12 @@ pub fn answer(dirs: &UserDirs, event: &Event) -> HookOutput {
     HookOutput { message, ..HookOutput::default() }
 }
 
-/// Returns whether a result is an error for lack of permission.
+/// Returns whether a result is an error caused by missing permission.
 pub fn is_denied<T>(result: &io::Result<T>) -> bool {
     matches!(result, Err(error) if error.kind() == ErrorKind::PermissionDenied)
 }
 
-/// Returns the message for the user about one of our folders that cannot be read.
+/// Returns a message for the person about a folder of ours that cannot be read.
 pub fn message(folder: &Path) -> String {
     let name = folder.display();
     let is_foreign = fs::metadata(folder).is_ok_and(|found| !is_of_user(&found));

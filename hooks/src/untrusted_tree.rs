@@ -1,5 +1,6 @@
-//! Answers events in a tree with a fingerprint other than the trusted one, without reading its files. The processor
-//! checks whether it is the same nevertheless, for example cloned again; if it is not, the person is informed once.
+//! Answers events in a working tree whose fingerprint differs from the trusted one, without reading its files. The
+//! processor checks whether it is still the same project, for example cloned again. If not, the person is informed
+//! once.
 
 use memory_store_base::fs::tree_fingerprint::{TreeFingerprint, UntrustedTree};
 
@@ -8,7 +9,7 @@ use crate::hook::Hook;
 use crate::output::HookOutput;
 use crate::stop;
 
-/// Answers any event in a working tree that is not what was vouched for.
+/// Returns the output for an event in a working tree that is not the trusted folder.
 pub fn answer(hook: &Hook) -> HookOutput {
     let may_speak =
         matches!(hook.event.what, EventKind::SessionStart(_) | EventKind::UserPromptSubmit(_));
@@ -20,7 +21,7 @@ pub fn answer(hook: &Hook) -> HookOutput {
     let state = hook.dirs.tree(root);
     let is_this = |found: &UntrustedTree| found.fingerprint == now;
     if let Some(found) = UntrustedTree::read(&state.untrusted_tree).filter(is_this) {
-        // Of concurrent hooks, one renames it.
+        // If hooks run concurrently, only one of them succeeds in renaming the file.
         let told = std::fs::rename(&state.untrusted_tree, &state.untrusted_tree_told);
         let message = hook.attempt("announcement", told).map(|()| message(hook, &found.why));
         return HookOutput { message, ..HookOutput::default() };

@@ -1,41 +1,41 @@
-//! The payloads in the format of Claude Code: the members that hooks need, by their names.
+//! The format of Claude Code's payloads: the names of the members that hooks need.
 //!
-//! Every member is optional in every version; other members are skipped.
+//! Every member may be missing in any version; other members are skipped.
 
-/// A member that hooks need, and its limit.
+/// A member that hooks need, and its maximum length.
 #[derive(Debug)]
 pub struct WantedText {
-    /// The member, as the code calls it.
+    /// The member.
     pub member: WantedMember,
-    /// The outermost member that holds it; `None` when it is itself outermost.
+    /// Name of the outermost member that contains this one; `None` if this one is outermost itself.
     pub inside: Option<&'static str>,
-    /// Its name on the wire.
+    /// Name in the payload.
     pub name: &'static str,
     /// Maximum number of bytes of its value that are stored.
     pub bytes_max: usize,
-    /// Handling of a longer value.
+    /// What to do with a longer value.
     pub overlong: Overlong,
 }
 
-/// Handling of a value beyond its limit.
+/// What to do with a value that exceeds its maximum length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overlong {
-    /// Nothing is stored: a part of an identifier would name something else.
+    /// Nothing is stored, because a truncated identifier would name something else.
     Drop,
-    /// Its beginning is stored.
+    /// Only its beginning is stored.
     Cut,
 }
 
-/// Maximum length of an identifier or a short word.
+/// Maximum length in bytes of an identifier or a short word.
 const ID_BYTES_MAX: usize = 512;
 
-/// Maximum length of a path: Linux permits 4,096, and JSON escapes are already decoded.
+/// Maximum length in bytes of a path. Linux permits 4,096; JSON escapes are decoded before counting.
 const PATH_BYTES_MAX: usize = 4096;
 
-/// Maximum length of a command line.
+/// Maximum length in bytes of a command line.
 const COMMAND_BYTES_MAX: usize = 16 << 10;
 
-/// Maximum length of a prompt or an error: recall reads no more of it.
+/// Maximum length in bytes of a prompt or an error; recall does not read more.
 const TEXT_BYTES_MAX: usize = 64 << 10;
 
 macro_rules! wanted {
@@ -56,39 +56,39 @@ macro_rules! wanted {
 }
 
 wanted! {
-    /// The event's name.
+    /// Name of the event.
     HookEventName = None, "hook_event_name", ID_BYTES_MAX, Drop;
-    /// The session.
+    /// Id of the session.
     SessionId = None, "session_id", ID_BYTES_MAX, Drop;
-    /// The main session's transcript.
+    /// Path of the main session's transcript.
     TranscriptPath = None, "transcript_path", PATH_BYTES_MAX, Drop;
-    /// The working directory, which follows `cd` and worktrees.
+    /// The working directory. It changes with `cd` and with the worktree.
     Cwd = None, "cwd", PATH_BYTES_MAX, Drop;
-    /// The prompt in process, by its uuid.
+    /// Id (UUID) of the prompt that is being processed.
     PromptId = None, "prompt_id", ID_BYTES_MAX, Drop;
-    /// Only present inside a subagent.
+    /// Id of the subagent; missing outside subagents.
     AgentId = None, "agent_id", ID_BYTES_MAX, Drop;
-    /// The subagent's type; empty for Claude Code's own helpers.
+    /// The subagent's type; empty for Claude Code's own helper agents.
     AgentType = None, "agent_type", ID_BYTES_MAX, Drop;
-    /// Way of a session's start, or origin of a prompt.
+    /// How a session started, or where a prompt came from.
     Source = None, "source", ID_BYTES_MAX, Drop;
     /// Text of the user's prompt.
     Prompt = None, "prompt", TEXT_BYTES_MAX, Cut;
-    /// The tool.
+    /// Name of the tool.
     ToolName = None, "tool_name", ID_BYTES_MAX, Drop;
-    /// The tool call.
+    /// Id of the tool call.
     ToolUseId = None, "tool_use_id", ID_BYTES_MAX, Drop;
     /// Error text of a failed tool call.
     Error = None, "error", TEXT_BYTES_MAX, Cut;
-    /// Flag of a tool call that the user stopped.
+    /// `true` if the user interrupted the tool call.
     IsInterrupt = None, "is_interrupt", ID_BYTES_MAX, Drop;
-    /// Flag of an assistant that continues because a Stop hook requested it.
+    /// `true` if the assistant continues because a Stop hook requested it.
     StopHookActive = None, "stop_hook_active", ID_BYTES_MAX, Drop;
-    /// The file that a tool read or changed.
+    /// Path of the file that a tool read or changed.
     FilePath = Some("tool_input"), "file_path", PATH_BYTES_MAX, Drop;
-    /// The notebook that a tool read or changed.
+    /// Path of the notebook that a tool read or changed.
     NotebookPath = Some("tool_input"), "notebook_path", PATH_BYTES_MAX, Drop;
-    /// The command line.
+    /// The command line that a tool ran.
     Command = Some("tool_input"), "command", COMMAND_BYTES_MAX, Cut;
 }
 

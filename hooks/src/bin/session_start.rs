@@ -12,9 +12,9 @@ static ARENA: Arena = unsafe { Arena::new() };
 /// Runs the hook, see [`hooks::run::run`].
 ///
 /// # Safety
-/// The C library calls it, with the number of arguments and the arguments.
+/// Only the C library may call it, with the number of arguments and the arguments.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn main(count: c_int, arguments: *const *const c_char) -> c_int {
-    // SAFETY: as for this function.
+    // SAFETY: the C library calls `main` with valid arguments.
     unsafe { hooks::run::run(env!("CARGO_BIN_NAME"), hooks::start::answer, count, arguments) }
 }

@@ -1,4 +1,5 @@
-//! Start of the processor: its program, its environment, and whether it is due, shared by all programs that start it.
+//! Starting the processor: its program, its environment, and whether a run is due. All programs that start it use this
+//! module.
 
 use std::ffi::OsStr;
 use std::fs::{File, TryLockError};
@@ -6,10 +7,10 @@ use std::fs::{File, TryLockError};
 use crate::layout::{ProjectDir, TreeDir};
 use crate::progress::Progress;
 
-/// The processor's program, in the folder of the program that starts it.
+/// Name of the processor's program, which is in the folder of the program that starts it.
 pub const PROGRAM: &str = "throughline-processor";
 
-/// Environment variables that the processor needs; tokens and keys of the session are withheld.
+/// Environment variables that the processor needs. Tokens and keys of the session are not passed on.
 const VARIABLES: [&str; 8] = [
     "CI",
     "CLAUDE_CODE_REMOTE",
@@ -21,29 +22,29 @@ const VARIABLES: [&str; 8] = [
     "TMPDIR",
 ];
 
-/// Prefixes of further variables that it needs.
+/// Prefixes of further variables that the processor needs.
 const VARIABLE_STARTS: [&str; 2] = ["XDG_", "THROUGHLINE"];
 
-/// Returns whether the processor gets a variable of the session's environment.
+/// Returns whether a variable of the session's environment is passed on to the processor.
 pub fn is_passed_on(variable: &OsStr) -> bool {
     let name = variable.as_encoded_bytes();
     VARIABLE_STARTS.iter().any(|start| name.starts_with(start.as_bytes()))
         || VARIABLES.iter().any(|known| known.as_bytes() == name)
 }
 
-/// Returns whether a processor works on this project. The lock is tried and released at once; a processor that starts
-/// at that moment and finds it taken leaves the work to the one that is started next.
+/// Returns whether a processor is running for this project. It tries the lock and releases it immediately. A processor
+/// that starts at that moment may find the lock taken and exit; its work is then done by the next one.
 pub fn is_running(project: &ProjectDir) -> bool {
     File::open(&project.sync_lock)
         .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
-/// Returns the length of a working tree's inbox.
+/// Returns the length of a working tree's inbox in bytes; 0 if the inbox is missing.
 pub fn inbox_bytes(tree: &TreeDir) -> u64 {
     std::fs::metadata(&tree.inbox).map_or(0, |inbox| inbox.len())
 }
 
-/// Returns whether hooks left notes in a working tree that no processor has read.
+/// Returns whether the inbox of a working tree contains notes that no processor has read.
 pub fn has_unprocessed(tree: &TreeDir) -> bool {
     Progress::read(&tree.progress).leaves(inbox_bytes(tree))
 }

@@ -1,7 +1,7 @@
 //! The version that each program prints.
 
-/// Returns the name and the version of a program, with the commit of the build if known: `option_env!` of
-/// `THROUGHLINE_COMMIT`, which the scripts that build programs for use set.
+/// Returns the name and the version of a program, with the commit of the build if it is known. `commit` is the value of
+/// `option_env!("THROUGHLINE_COMMIT")`, which the build scripts set.
 pub fn version(program: &str, commit: Option<&str>) -> String {
     let version = env!("CARGO_PKG_VERSION");
     match commit.filter(|commit| !commit.is_empty()) {

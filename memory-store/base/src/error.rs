@@ -1,4 +1,4 @@
-//! Errors of a store, one variant per occasion.
+//! Errors of a store, with one variant for each kind of failure.
 
 use std::fmt;
 use std::io;
@@ -9,7 +9,7 @@ use crate::text::clean;
 /// The result of a store operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// An error of the store. Each variant names the location; its documentation gives the remedy.
+/// An error of the store. Each variant names the location; the variant's documentation gives the remedy.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -21,7 +21,7 @@ pub enum Error {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// A memory file is not valid. Correct the named place; the file is not changed.
+    /// A memory file is not valid. Correct the place that is named; the program does not change the file.
     #[error("{path}:{place}: {message}", path = shown(path), message = brief(message))]
     Memory {
         /// The memory file.
@@ -31,17 +31,17 @@ pub enum Error {
         /// The problem, and the expected form.
         message: String,
     },
-    /// A file or folder of a store that is not read in its present state; [`Error::remedy`] returns the remedy.
+    /// A file or folder of a store is not read in its present state; [`Error::remedy`] returns the remedy.
     #[error("{path}: {message}", path = shown(path), message = brief(message))]
     Refused {
         /// The file or folder.
         path: PathBuf,
-        /// The problem with it.
+        /// The problem.
         message: String,
         /// The remedy, as a sentence for a person.
         remedy: &'static str,
     },
-    /// A settings file is not valid. Correct the named key.
+    /// A settings file is not valid. Correct the key that is named.
     #[error("{path}: {message}", path = shown(path), message = brief(message))]
     Settings {
         /// The settings file.
@@ -49,7 +49,7 @@ pub enum Error {
         /// The problem.
         message: String,
     },
-    /// An index file is damaged or of another format. It is derived: rebuild it.
+    /// An index file is damaged or has another format. It is derived data, so rebuild it.
     #[error("{path}: {message} (the index is rebuilt by `throughline sync`)", path = shown(path))]
     Index {
         /// The index file.
@@ -57,12 +57,12 @@ pub enum Error {
         /// The problem.
         message: String,
     },
-    /// Another process holds a lock longer than the maximum wait. Continue or end it, then try again.
+    /// Another process holds a lock for longer than the maximum wait. Continue or end that process, then try again.
     #[error("{path}: {holder} holds this lock for too long", path = shown(path), holder = process(*holder))]
     Locked {
-        /// The lock.
+        /// The file of the lock.
         path: PathBuf,
-        /// The process, if the system reports it.
+        /// Number of the process, if the system reports it.
         holder: Option<u32>,
     },
     /// A store has a format that this program does not support. Install the named version or a later one.
@@ -74,16 +74,16 @@ pub enum Error {
         ours = env!("CARGO_PKG_VERSION"),
     )]
     Newer {
-        /// The folder of the store.
+        /// Folder of the store.
         path: PathBuf,
-        /// Its format.
+        /// Format of the store.
         found: u32,
-        /// The first version of the program that writes it, if the store names one.
+        /// First version of the program that writes this format, if the store names one.
         program: Option<String>,
         /// The newest format that this program supports.
         supported: u32,
     },
-    /// A file of the embedder is damaged or of another format. Recall continues with words alone; install again to
+    /// A file of the embedder is damaged or has another format. Recall continues by words alone; install again to
     /// replace the file.
     #[error("{path}: {message} (recall goes on by words alone)", path = shown(path))]
     Model {
@@ -92,8 +92,8 @@ pub enum Error {
         /// The problem.
         message: String,
     },
-    /// A working tree's path is not UTF-8. Transcripts name folders in JSON text, which cannot match it. Rename the
-    /// folder.
+    /// A working tree's path is not UTF-8. Transcripts name folders as JSON text, which cannot contain such a path.
+    /// Rename the folder.
     #[error("{path}: the name of this folder is not UTF-8, so that no transcript can name it; rename it", path = shown(path))]
     Path {
         /// The root of the working tree.
@@ -110,15 +110,16 @@ pub enum Error {
         /// Number of memories that match.
         found: usize,
     },
-    /// A text for other readers contains a likely credential. A person may accept it after checking the place.
+    /// A text for other readers contains what is probably a credential. A person may accept the text after checking the
+    /// place.
     #[error("{path}: not written, because it contains something that looks like a credential: {places}", path = shown(path))]
     Credential {
         /// The memory file.
         path: PathBuf,
-        /// Each field with the line that contains it, without the value itself.
+        /// Each field with the line that contains the value, without the value itself.
         places: String,
     },
-    /// A memory without a transcript was deleted permanently. Write it again.
+    /// A memory that has no transcript was deleted permanently. Write it again.
     #[error("{id} was written by hand and deleted for good; nothing of it is left to bring back")]
     Gone {
         /// The id or short id of the request.
@@ -127,7 +128,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Returns the file or folder of the error.
+    /// Returns the file or folder that the error names; `None` if it names none.
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::Io { path, .. }
@@ -144,7 +145,7 @@ impl Error {
         }
     }
 
-    /// Returns the remedy, as one sentence.
+    /// Returns the remedy as one sentence; `None` if the message contains the remedy.
     pub fn remedy(&self) -> Option<&'static str> {
         match self {
             Self::Refused { remedy, .. } => Some(remedy),
@@ -164,13 +165,13 @@ impl Error {
             Self::Credential { .. } => Some(
                 "The file is as it was. Leave the value out; if it is no credential, add it to `harmless` below `[redact]` in your config.toml.",
             ),
-            // The message contains the remedy.
+            // For these errors the message contains the remedy.
             Self::Model { .. } | Self::Path { .. } | Self::Newer { .. } => None,
         }
     }
 }
 
-/// Returns the name of a version of the program.
+/// Returns the name of a program version for a message.
 fn writer(program: Option<&str>) -> String {
     match program {
         Some(version) => format!("Throughline {version} or later"),
@@ -178,7 +179,7 @@ fn writer(program: Option<&str>) -> String {
     }
 }
 
-/// Returns the name of a process.
+/// Returns the name of a process for a message.
 fn process(number: Option<u32>) -> String {
     number.map_or_else(|| "another process".to_owned(), |number| format!("process {number}"))
 }
@@ -186,11 +187,11 @@ fn process(number: Option<u32>) -> String {
 /// Maximum number of characters of a message that quotes a file.
 const MESSAGE_CHARS_MAX: usize = 200;
 
-/// Maximum number of characters of a path, counted from its end.
+/// Maximum number of characters of a path that are shown; they are taken from its end.
 const PATH_CHARS_MAX: usize = 300;
 
-/// Returns a message that may quote a file without control characters. Errors are printed on terminals and passed to
-/// models: quoted text must neither control the terminal nor pose as instructions to the model.
+/// Returns a message, which may quote a file, shortened and without control characters. Errors are printed on terminals
+/// and passed to models, so a quotation must neither control the terminal nor pose as instructions to the model.
 pub fn brief(message: &str) -> String {
     let clean = clean(message);
     match clean.char_indices().nth(MESSAGE_CHARS_MAX) {
@@ -199,7 +200,8 @@ pub fn brief(message: &str) -> String {
     }
 }
 
-/// Returns a path for display. Other people may choose its names, so it is cleaned in the same way.
+/// Returns a path for display, shortened and cleaned like a message, because other people may have chosen the names in
+/// it.
 pub fn shown(path: &Path) -> String {
     let clean = clean(&path.to_string_lossy());
     match clean.char_indices().nth_back(PATH_CHARS_MAX - 1) {
@@ -211,9 +213,9 @@ pub fn shown(path: &Path) -> String {
 /// A line and column of a text file, both counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextPlace {
-    /// The line.
+    /// Number of the line.
     pub line: usize,
-    /// The column, in characters.
+    /// Number of the column, in characters.
     pub column: usize,
 }
 
@@ -223,9 +225,9 @@ impl fmt::Display for TextPlace {
     }
 }
 
-/// Adds the path to an I/O error: `fs::read(path).at(path)?`.
+/// Adds a path to an I/O error, as in `fs::read(path).at(path)?`.
 pub trait At<T> {
-    /// Sets the file or folder of the error.
+    /// Returns the result with `path` as the file or folder of the error.
     fn at(self, path: impl AsRef<Path>) -> Result<T>;
 }
 

@@ -1,4 +1,4 @@
-//! Files by which hooks and processor communicate.
+//! Files through which hooks and processor communicate.
 
 pub mod claim_notice;
 pub mod file_pool;

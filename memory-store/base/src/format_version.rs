@@ -1,8 +1,8 @@
 //! Format versions of stores: one line in the file `version` of a store's folder.
 //!
-//! The line contains the number of the format and the first version of the program that writes it, so that an earlier
-//! program can name a version that reads the store. The line depends on nothing else: two people who migrate a shared
-//! folder write the same bytes. A folder without the file has the format of version 0.1.0.
+//! The line contains the number of the format and the first program version that writes this format, so that an earlier
+//! program can name a version that can read the store. The line depends on nothing else, so two people who migrate a
+//! shared folder write the same bytes. A folder without the file has the format of version 0.1.0.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -14,19 +14,19 @@ use crate::fs::open_regular::{self, Links};
 use crate::id::ProjectId;
 use crate::layout::{ProjectDir, STORE_DIR, UserDirs};
 
-/// Name of the file.
+/// Name of the version file.
 pub const FILE: &str = "version";
 
-/// Maximum number of bytes of the file that are read.
+/// Maximum number of bytes of the version file that are read.
 const FILE_BYTES_MAX: u64 = 4096;
 
-/// Maximum length of a program's version in characters; a longer one is ignored.
+/// Maximum length of a program's version in characters; a longer version is ignored.
 const PROGRAM_CHARS_MAX: usize = 20;
 
 /// Kind of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum StoreKind {
-    /// The user's own store: `user` in the data directory, and the user's settings.
+    /// The user's own store: `user` in the data directory, with the user's settings.
     User,
     /// The private state of a project: `projects/<id>` in the data directory.
     Project,
@@ -52,7 +52,7 @@ impl StoreKind {
         }
     }
 
-    /// Returns the kind of a private folder: projects have their id as its name.
+    /// Returns the kind of a private folder. A project's folder has the project's id as its name.
     pub fn of_private(folder: &Path) -> Self {
         let name = folder.file_name().and_then(|name| name.to_str());
         match name.is_some_and(|name| name.parse::<ProjectId>().is_ok()) {
@@ -61,7 +61,7 @@ impl StoreKind {
         }
     }
 
-    /// Returns the name of the kind for a person.
+    /// Returns the name of the kind for display.
     pub const fn name(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -76,18 +76,18 @@ impl StoreKind {
 pub struct StoreFormat {
     /// Number of the format, counted from 1.
     pub number: u32,
-    /// First version of the program that writes the format, if the version file names one.
+    /// First program version that writes the format, if the version file names one.
     pub program: Option<String>,
 }
 
 impl StoreFormat {
-    /// Format of a store without a version file, as version 0.1.0 of the program wrote it.
+    /// Format of a store without a version file, which is how program version 0.1.0 wrote it.
     pub const FIRST: Self = Self { number: 1, program: None };
 
-    /// Reads the format of a store in the data directory.
+    /// Returns the format of a store in the data directory.
     ///
     /// # Errors
-    /// When there is a version file that cannot be read.
+    /// If there is a version file that cannot be read.
     pub fn read(folder: &Path) -> Result<Self> {
         let path = folder.join(FILE);
         match open_regular::open(&path, Links::Refuse) {
@@ -96,14 +96,14 @@ impl StoreFormat {
         }
     }
 
-    /// Reads the format of the memory folder of a working tree, without following a symbolic link in it.
+    /// Returns the format of a working tree's memory folder. Symbolic links below the root are not followed.
     ///
     /// # Errors
-    /// When there is a version file that cannot be read.
+    /// If there is a version file that cannot be read.
     pub fn read_memory_folder(root: &Path) -> Result<Self> {
         let path = root.join(STORE_DIR).join(FILE);
         if root.join(STORE_DIR).is_symlink() {
-            // A memory folder that is a link is neither read nor written, so its format does not matter.
+            // A memory folder that is a link is neither read nor written, so its format is irrelevant.
             return Ok(Self::FIRST);
         }
         match open_below(root, &path) {
@@ -125,9 +125,9 @@ impl StoreFormat {
         })
     }
 
-    /// Parses the lines of a version file. After two people migrated the folder to different formats, git leaves
-    /// several lines; the newest format wins. `None` if no line begins with a number. An empty file has lost its line,
-    /// and counts as the first format.
+    /// Parses the lines of a version file; `None` if no line begins with a number. If two people have migrated the
+    /// folder to different formats, git leaves several lines, of which the newest format counts. A file without any
+    /// line counts as the first format.
     fn parse(text: &str) -> Option<Self> {
         if text.trim().is_empty() {
             return Some(Self::FIRST);
@@ -135,7 +135,7 @@ impl StoreFormat {
         let lines = text.lines().filter_map(|line| {
             let (number, rest) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
             let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-            // A number beyond 32 bits is newer, too.
+            // A number of more than 32 bits is a newer format too.
             let number = is_number.then(|| number.parse().unwrap_or(u32::MAX))?;
             Some(Self { number: number.max(1), program: program_in(rest) })
         });
@@ -150,25 +150,25 @@ impl StoreFormat {
 
 const REMEDY: &str = "Remove the file: `throughline sync` writes it again.";
 
-/// Returns the version of a program at the beginning of an untrusted text.
+/// Returns the program version at the start of an untrusted text; `None` if there is none.
 fn program_in(text: &str) -> Option<String> {
     let version = text.split_whitespace().next()?;
     let is_plain = version.chars().all(|c| c.is_ascii_alphanumeric() || ".-+".contains(c));
     (is_plain && version.len() <= PROGRAM_CHARS_MAX).then(|| version.to_owned())
 }
 
-/// Refuses private state of a newer format: that of a project, or the user's own.
+/// Refuses private state that has a newer format, of a project or of the user.
 ///
 /// # Errors
-/// [`Error::Newer`]; other errors when the version file cannot be read.
+/// [`Error::Newer`]; other errors if the version file cannot be read.
 pub fn check_private(home: &ProjectDir) -> Result<()> {
     check_folder(&home.folder)
 }
 
-/// Like [`check_private`] for a project, in a hook: opens one file, and reads it if it exists.
+/// Refuses private state of a project like [`check_private`], in a hook: it opens one file, and reads it if it exists.
 ///
 /// # Errors
-/// As [`check_private`].
+/// Those of [`check_private`].
 pub fn check_project(dirs: &UserDirs, project: ProjectId) -> Result<()> {
     check_folder(&dirs.project_folder(project))
 }
@@ -177,29 +177,29 @@ fn check_folder(folder: &Path) -> Result<()> {
     check(StoreKind::of_private(folder), folder, StoreFormat::read(folder)?)
 }
 
-/// Refuses the user's own store when it has a newer format. The store includes the settings, and a setting that this
+/// Refuses the user's own store if it has a newer format. The store includes the settings, and a setting that this
 /// program does not support may decide where memories are written.
 ///
 /// # Errors
-/// As [`check_private`].
+/// Those of [`check_private`].
 pub fn check_user(dirs: &UserDirs) -> Result<()> {
     check_private(&dirs.user_dir())
 }
 
-/// Writes the version file of a new project's private folder, with the format of this program.
+/// Writes the version file of a new project's private folder, with the format that this program writes.
 ///
 /// # Errors
-/// When the version file cannot be written.
+/// If the version file cannot be written.
 pub fn begin(home: &ProjectDir) -> Result<()> {
     let kind = StoreKind::of_private(&home.folder);
     let line = StoreFormat::line(kind.format(), kind.program());
     replace(&path(&home.folder), line.as_bytes(), Privacy::Private)
 }
 
-/// Refuses the memory folder of a working tree when it has a newer format.
+/// Refuses the memory folder of a working tree if it has a newer format.
 ///
 /// # Errors
-/// As [`check_private`].
+/// Those of [`check_private`].
 pub fn check_memory_folder(root: &Path) -> Result<()> {
     let found = StoreFormat::read_memory_folder(root)?;
     check(StoreKind::MemoryFolder, &root.join(STORE_DIR), found)

@@ -1,35 +1,36 @@
-//! Git directories of a working tree, read from git's own files (gitrepository-layout(5)) without starting a process,
-//! for which a hook has no time.
+//! Git directories of a working tree. They are read from git's own files (gitrepository-layout(5)), because a hook has
+//! no time to start a process.
 //!
-//! The directory is `.git` in an ordinary checkout. A linked worktree, a submodule and a checkout made with
-//! `--separate-git-dir` have a file of that name instead, which refers to it.
+//! In an ordinary checkout, the directory is `.git`. In a linked worktree, a submodule or a checkout made with
+//! `--separate-git-dir`, `.git` is a file that names the directory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::fs::open_regular::{read_beginning, read_short};
 
-/// Name of a git directory in its working tree, or of the file that refers to it.
+/// Name of a git directory in its working tree, or of the file that names the directory.
 const DOT_GIT: &str = ".git";
-/// Folder of the git directories of linked worktrees.
+/// Folder with the git directories of linked worktrees.
 const WORKTREES_DIR: &str = "worktrees";
-/// Maximum number of bytes read of a repository's configuration; settings of the repository's paths are near its start.
+/// Maximum number of bytes of a repository's configuration that are read; the settings for paths are near its start.
 const CONFIG_BYTES_MAX: u64 = 64 << 10;
-/// Maximum number of linked worktrees that are read.
+/// Maximum number of linked worktrees that are listed.
 const WORKTREES_MAX: usize = 1000;
 
 /// Git directories of a working tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GitDirs {
-    /// Directory of this working tree: HEAD, index.
+    /// Directory with the state of this working tree, such as HEAD and index.
     pub own: PathBuf,
-    /// Directory that all working trees of the repository share; the same one unless the tree is linked.
+    /// Directory that all working trees of the repository share. It equals `own` unless the working tree is linked.
     pub common: PathBuf,
 }
 
 impl GitDirs {
-    /// Reads the git directories of the working tree with this root. `None` without a repository, and for a folder that
-    /// claims to be a linked worktree of a repository which does not list it: a hostile folder may claim anything.
+    /// Returns the git directories of the working tree with this root; `None` if there is no repository. Also `None` if
+    /// the folder claims to be a linked worktree of a repository that does not list it, because a hostile folder may
+    /// claim anything.
     pub fn of(root: &Path) -> Option<Self> {
         let dot_git = root.join(DOT_GIT);
         let kind = fs::metadata(&dot_git).ok()?;
@@ -50,13 +51,13 @@ impl GitDirs {
         self.own != self.common
     }
 
-    /// Returns whether the repository is bare: none of its working trees is the main one.
+    /// Returns whether the repository is bare, so that none of its working trees is the main one.
     pub fn is_bare(&self) -> bool {
         CoreSettings::read(&self.common).is_bare
     }
 
-    /// Returns the root of the main working tree, if the repository's files refer to it. They do not for a bare
-    /// repository, and for one made with `--separate-git-dir`.
+    /// Returns the root of the main working tree; `None` if the repository's files do not name it, as in a bare
+    /// repository or one made with `--separate-git-dir`.
     pub fn main_root(&self) -> Option<PathBuf> {
         let settings = CoreSettings::read(&self.common);
         if settings.is_bare {
@@ -64,17 +65,17 @@ impl GitDirs {
         }
         let named = settings.worktree.and_then(|root| self.common.join(root).canonicalize().ok());
         let root = named.or_else(|| self.folder_around().map(Path::to_owned))?;
-        // The repository may name any folder; the folder has to refer back.
+        // The repository may name any folder, so the folder must name the repository too.
         let back = Self::of(&root)?.common;
         (back.canonicalize().ok()? == self.common.canonicalize().ok()?).then_some(root)
     }
 
-    /// Returns the folder that contains the shared directory as its `.git`.
+    /// Returns the folder whose `.git` is the shared directory; `None` if the shared directory has another name.
     pub fn folder_around(&self) -> Option<&Path> {
         self.common.parent().filter(|_| self.common.ends_with(DOT_GIT))
     }
 
-    /// Returns the roots of the linked worktrees, sorted; some may be missing.
+    /// Returns the roots of the linked worktrees, sorted. Some of the folders may be missing.
     pub fn linked_roots(&self) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(self.common.join(WORKTREES_DIR)) else { return Vec::new() };
         let entries = entries.flatten().take(WORKTREES_MAX);
@@ -84,14 +85,14 @@ impl GitDirs {
         roots
     }
 
-    /// Returns the branch that is checked out; `None` without one.
+    /// Returns the branch that is checked out; `None` if there is none.
     pub fn branch(&self) -> Option<String> {
         let head = read_short(&self.own.join("HEAD"))?;
         Some(head.trim().strip_prefix("ref: refs/heads/")?.to_owned())
     }
 }
 
-/// Returns whether a folder is the root of a repository, or of one of its working trees.
+/// Returns whether a folder is the root of a repository or of one of its working trees.
 pub fn is_root(folder: &Path) -> bool {
     GitDirs::of(folder).is_some()
 }
@@ -101,7 +102,8 @@ pub fn has_git_entry(folder: &Path) -> bool {
     folder.join(".git").symlink_metadata().is_ok()
 }
 
-/// Returns the shared directory of a linked worktree's own one, `<common>/worktrees/<name>`.
+/// Returns the shared directory for `own`, the directory of a linked worktree (`<common>/worktrees/<name>`); `None` for
+/// other directories.
 fn common_of(own: &Path) -> Option<PathBuf> {
     let worktrees = own.parent().filter(|folder| folder.ends_with(WORKTREES_DIR))?;
     own.join("gitdir").is_file().then(|| worktrees.parent().map(Path::to_owned))?
@@ -112,15 +114,15 @@ fn is_linked_back(own: &Path, root: &Path) -> bool {
     back.is_some() && back == root.canonicalize().ok()
 }
 
-/// Returns the root of a linked worktree from the file in its git directory that refers to its `.git`, by a path that
-/// is absolute or relative to that directory (`worktree.useRelativePaths`).
+/// Returns the root of a linked worktree. A file in its git directory names its `.git` by an absolute path or by one
+/// relative to that directory (`worktree.useRelativePaths`).
 fn linked_root(own: &Path) -> Option<PathBuf> {
     let link = read_short(&own.join("gitdir"))?;
     let root = Path::new(link.trim_end()).parent()?;
     if root.is_absolute() { Some(root.to_owned()) } else { own.join(root).canonicalize().ok() }
 }
 
-/// Settings of a repository about the path of its working tree.
+/// Settings of a repository that concern the path of its working tree.
 #[derive(Debug, Default)]
 struct CoreSettings {
     is_bare: bool,
@@ -128,8 +130,8 @@ struct CoreSettings {
 }
 
 impl CoreSettings {
-    /// Reads them from the shared configuration and, if each working tree has its own, from that of the main one
-    /// (`extensions.worktreeConfig`).
+    /// Reads the settings from the shared configuration. If each working tree has its own configuration
+    /// (`extensions.worktreeConfig`), that of the main one is read too.
     fn read(common: &Path) -> Self {
         let text = |name: &str| {
             let bytes = read_beginning(&common.join(name), CONFIG_BYTES_MAX);
@@ -142,7 +144,7 @@ impl CoreSettings {
         settings
     }
 
-    /// Parses the settings in a file; returns whether working trees have their own files.
+    /// Takes the settings from the text of a file. Returns whether each working tree has its own configuration.
     fn take(&mut self, text: &str) -> bool {
         let (mut section, mut has_more) = (String::new(), false);
         for line in text.lines().map(str::trim) {
@@ -202,7 +204,7 @@ mod tests {
         for folder in [&linked, &evil] {
             fs::write(folder.join(".git"), format!("gitdir: {}\n", own.display())).unwrap();
         }
-        // Both notations of the link back.
+        // The link from the git directory to the working tree may have two notations.
         for back in
             ["../../../../linked/.git".to_owned(), linked.join(".git").display().to_string()]
         {

@@ -13,26 +13,26 @@ use crate::time::{DAY_MS, Timestamp};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Handoff {
-    /// One entry per open session.
+    /// One entry for each of the last sessions; those on merged branches are marked as such.
     pub sessions: Vec<LeftSession>,
-    /// Length of the inbox that is taken into account.
+    /// Length of the part of the inbox that this handoff takes into account, in bytes.
     pub inbox_bytes: u64,
-    /// Commands that passed in several sessions, in display form, the most frequent first.
+    /// Commands that succeeded in several sessions, in display form, the most frequent first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<String>,
 }
 
-/// Handoff of one session. All text is redacted and short.
+/// Handoff of one session. All texts are redacted and short.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LeftSession {
-    /// The Claude Code session.
+    /// Id of the Claude Code session.
     pub session: String,
-    /// The git branch it was on; empty outside git.
+    /// Git branch of the session; empty outside git.
     pub branch: String,
-    /// The time of its last record.
+    /// Time of the session's last record.
     pub last: Timestamp,
-    /// Subject of the session: its title, or its first request. `None` if that is the goal.
+    /// Subject of the session: its title or first request. `None` if the goal is the subject.
     pub about: Option<String>,
     /// The user's last request, in the user's words.
     pub goal: String,
@@ -40,23 +40,23 @@ pub struct LeftSession {
     pub done: Vec<String>,
     /// Open steps.
     pub not_done: Vec<String>,
-    /// The last question, if unanswered.
+    /// The last question, if it is unanswered.
     pub question: Option<String>,
-    /// The last words of Claude, if the session was interrupted.
+    /// Claude's last words, if the session was interrupted.
     pub next: Option<String>,
-    /// Files that it wrote, the last one first.
+    /// Files that the session wrote, the last one first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
     /// Files with uncommitted changes.
     pub uncommitted: Vec<String>,
     /// The last failed command without a later success.
     pub failing: Option<String>,
-    /// True if its branch was merged since.
+    /// True if the session's branch has been merged since.
     pub merged: bool,
 }
 
 impl Handoff {
-    /// Reads the file; a missing or damaged one is empty.
+    /// Reads a handoff. A missing or damaged file results in an empty one.
     pub fn read(path: &Path) -> Self {
         std::fs::read(path)
             .ok()
@@ -65,25 +65,26 @@ impl Handoff {
     }
 }
 
-/// Maximum number of characters of the text about one session: 150 tokens.
+/// Maximum number of characters of the text about one session, which are 150 tokens.
 const TEXT_CHARS_MAX: usize = 600;
 
-/// Age in days from which a session gets only one line.
+/// Age in days above which a session gets only one line.
 const STALE_DAYS: i64 = 14;
 
-/// Maximum number of files that are named; more are counted.
+/// Maximum number of files that are named; the others are counted.
 const FILES_MAX: usize = 4;
 
 impl Handoff {
-    /// Returns the session to show to a session on `branch`: the newest of that branch, or else the newest. `own` is
-    /// excluded, because its content is in the session. `None` if nothing is open.
+    /// Returns the session to show to a session on `branch`: the newest one on that branch, or else the newest of all.
+    /// The session `own` is excluded, because its content is already in the context. `None` if there is no other
+    /// session.
     pub fn shown(&self, own: &str, branch: &str, now: Timestamp) -> Option<&LeftSession> {
         let here = self.others(own).find(|left| left.branch == branch && !left.is_over(now));
         here.or_else(|| self.others(own).next())
     }
 
-    /// Returns the handoff in at most 150 tokens, the number of other open sessions, and the commands. It contains
-    /// dates instead of ages, so that the text stays equal all day.
+    /// Returns the handoff of one session in at most 150 tokens, the number of other open sessions, and the commands;
+    /// `None` if there is nothing. The text contains dates instead of ages, so that it stays the same all day.
     pub fn text(&self, own: &str, branch: &str, now: Timestamp) -> Option<String> {
         let commands = (!self.commands.is_empty())
             .then(|| format!("Passed in several sessions: {}", self.commands.join("; ")));
@@ -112,12 +113,12 @@ impl Handoff {
 }
 
 impl LeftSession {
-    /// Returns whether it is merged or old.
+    /// Returns whether the session's branch is merged, or the session is old.
     fn is_over(&self, now: Timestamp) -> bool {
         self.merged || (now.0 - self.last.0) / DAY_MS > STALE_DAYS
     }
 
-    /// Returns whether it contains an item to continue with.
+    /// Returns whether the session has left something to continue with.
     fn leaves_something(&self) -> bool {
         !self.not_done.is_empty()
             || self.question.is_some()
@@ -136,15 +137,16 @@ impl LeftSession {
         if self.is_over(now) {
             let merged = if self.merged { ", merged since" } else { "" };
             text.push_str(merged);
-            // "Go ahead" alone does not describe the work of an old session.
+            // A goal such as "Go ahead" does not describe the work of an old session, so the subject is preferred.
             let told = self.about.as_deref().unwrap_or(&self.goal);
             text.push_str(&format!(": \"{}\"", clip(told, 120)));
             return text;
         }
         text.push(':');
-        // "Go ahead" adds nothing to the subject.
+        // A goal such as "Go ahead" adds nothing to the subject.
         let goal = if self.about.is_some() && only_assents(&self.goal) { "" } else { &self.goal };
-        // In order of importance: lines beyond the limit are omitted.
+        // The lines are in order of importance, and those beyond the limit are omitted. The numbers give the order of
+        // display.
         let lines = [
             (1, quoted("asked", goal, 150)),
             (0, quoted("about", self.about.as_deref().unwrap_or_default(), 90)),
@@ -177,22 +179,22 @@ impl LeftSession {
     }
 }
 
-/// First words of a request that only assents to the preceding text.
+/// First words of a request that only agrees with the preceding text.
 const ASSENTS: [&str; 12] = [
     "ok", "okay", "yes", "yep", "yeah", "sure", "good", "great", "perfect", "fine", "continue",
     "go",
 ];
-/// Maximum number of words of a request that only assents.
+/// Maximum number of words of a request that only agrees.
 const ASSENT_WORDS_MAX: usize = 3;
 
-/// Returns whether a request only assents: "go ahead". A longer one may contain a restriction.
+/// Returns whether a request only agrees, such as "go ahead". A longer request may contain a restriction.
 fn only_assents(request: &str) -> bool {
     let mut words = request.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let first = words.next().unwrap_or_default().to_lowercase();
     ASSENTS.contains(&first.as_str()) && words.count() < ASSENT_WORDS_MAX
 }
 
-/// Joins steps, which may be sentences.
+/// Joins steps with semicolons, without their final full stops.
 fn joined(steps: &[String]) -> String {
     let steps: Vec<&str> = steps.iter().map(|step| step.trim_end_matches('.')).collect();
     steps.join("; ")
@@ -207,7 +209,7 @@ fn plain(label: &str, text: &str) -> String {
     if text.is_empty() { String::new() } else { format!("\n- {label}: {text}") }
 }
 
-/// Names the first few files and counts the others.
+/// Returns the first few files by name, and the number of the others.
 fn files(paths: &[String]) -> String {
     let mut text = paths.iter().take(FILES_MAX).map(String::as_str).collect::<Vec<_>>().join(", ");
     if paths.len() > FILES_MAX {
@@ -216,15 +218,15 @@ fn files(paths: &[String]) -> String {
     text
 }
 
-/// Returns the text on one line, cut after a word with a mark if it is too long.
+/// Returns a text on one line. If it is too long, it is cut after a word and ends in an ellipsis.
 fn clip(text: &str, chars_max: usize) -> String {
     let mut clipped = String::new();
     let mut chars = 0;
-    // Others may have chosen the names of branches and files.
+    // The text is cleaned, because other people may have chosen the names of branches and files.
     for word in clean(text).split_whitespace() {
         let word_chars = word.chars().count() + usize::from(chars > 0);
         if chars + word_chars > chars_max {
-            // A single endless word is cut inside.
+            // If the first word is too long, it is cut inside.
             if chars == 0 {
                 clipped.extend(word.chars().take(chars_max));
             }

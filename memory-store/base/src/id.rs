@@ -8,26 +8,26 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use crate::kind::Kind;
 use crate::time::Timestamp;
 
-/// Crockford's base 32, in lower case: no `i`, `l`, `o`, `u`.
+/// Crockford's base 32 in lower case, which has no `i`, `l`, `o` and `u`.
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
 /// Number of characters of a full id.
 pub const ID_CHARS: usize = 26;
 
-/// Number of characters of the short id that people see and type: the last ones of the id.
+/// Number of characters of the short id, which people see and type. It is the end of the full id.
 pub const SHORT_ID_CHARS: usize = 6;
-/// Number of characters of a session's id that people see.
+/// Number of characters of a session's id that are shown.
 const SHORT_SESSION_CHARS: usize = 8;
 
-/// Returns whether a text, in either case, abbreviates an id: the id ends or begins with it.
+/// Returns whether a text abbreviates an id: the id ends or begins with the text, in either case.
 pub fn is_abbreviation(text: &str, id: &str) -> bool {
     let text = text.trim().to_ascii_lowercase();
     let id = id.to_ascii_lowercase();
     !text.is_empty() && (id.ends_with(&text) || id.starts_with(&text))
 }
 
-/// Returns the items whose ids end with a text, in either case, or if there are none those whose ids begin with it:
-/// people see the last characters of an id.
+/// Returns the items whose ids end with a text, in either case. If there are none, returns those whose ids begin with
+/// the text. Endings come first because people see the last characters of an id.
 pub fn abbreviated<T: Copy>(text: &str, items: impl Iterator<Item = (MemoryId, T)>) -> Vec<T> {
     let text = text.trim().to_ascii_lowercase();
     let (mut ending, mut beginning) = (Vec::new(), Vec::new());
@@ -42,13 +42,13 @@ pub fn abbreviated<T: Copy>(text: &str, items: impl Iterator<Item = (MemoryId, T
     if ending.is_empty() { beginning } else { ending }
 }
 
-/// Id of a memory: 128 bits, of which the first 48 are a time in milliseconds.
+/// Id of a memory: 128 bits, of which the first 48 are a time in milliseconds since 1970.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MemoryId(pub [u8; 16]);
 
 impl MemoryId {
-    /// Returns the id of a memory learned from a transcript. It depends only on the evidence, so that learning it
-    /// again, in any order or after any interruption, results in the same id.
+    /// Returns the id of a memory that was learned from a transcript. It depends only on the evidence, so learning the
+    /// same memory again, in any order and after any interruption, results in the same id.
     pub fn derived(
         occurred: Timestamp,
         project: ProjectId,
@@ -68,7 +68,7 @@ impl MemoryId {
         Self::new(occurred, tail)
     }
 
-    /// Returns the id of a memory that a person or a model wrote at `now`; `random` is fresh entropy.
+    /// Returns the id of a memory that a person or a model wrote at `now`; `random` are fresh random bytes.
     pub fn new(now: Timestamp, random: [u8; 10]) -> Self {
         let mut bytes = [0; 16];
         bytes[..6].copy_from_slice(&now.0.to_be_bytes()[2..]);
@@ -76,19 +76,19 @@ impl MemoryId {
         Self(bytes)
     }
 
-    /// Returns the time in its first 48 bits: of the event, or of writing.
+    /// Returns the time in the first 48 bits: that of the event, or that of writing.
     pub fn time(self) -> Timestamp {
         let mut bytes = [0; 8];
         bytes[2..].copy_from_slice(&self.0[..6]);
         Timestamp(i64::from_be_bytes(bytes))
     }
 
-    /// Returns the last six characters, which people see and type.
+    /// Returns the short id, the last six characters, which people see and type.
     pub fn short(self) -> String {
         self.digits()[ID_CHARS - SHORT_ID_CHARS..].iter().copied().map(char::from).collect()
     }
 
-    /// Returns the characters of the id, all of them ASCII.
+    /// Returns the characters of the id, all of which are ASCII.
     fn digits(self) -> [u8; ID_CHARS] {
         let mut bits = u128::from_be_bytes(self.0);
         let mut digits = [0; ID_CHARS];
@@ -129,7 +129,7 @@ impl FromStr for MemoryId {
             let byte = byte.to_ascii_lowercase();
             let digit = ALPHABET.iter().position(|&known| known == byte);
             let digit = digit.ok_or_else(|| no_id(text))?;
-            // 26 characters represent 130 bits; the two highest must be zero.
+            // 26 characters represent 130 bits, so the two highest bits must be zero.
             if position == 0 && digit > 7 {
                 return Err(no_id(text));
             }
@@ -154,7 +154,7 @@ impl<'de> Deserialize<'de> for MemoryId {
     }
 }
 
-/// Returns the first eight characters of a session's id, which people see.
+/// Returns the first eight characters of a session's id, which are shown to people.
 pub fn short_session(id: &str) -> &str {
     id.char_indices().nth(SHORT_SESSION_CHARS).map_or(id, |(end, _)| &id[..end])
 }

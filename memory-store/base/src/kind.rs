@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Kind of a memory's statement. The kind determines its half-life and the occasions of its recall.
+/// Kind of a memory. It determines the half-life of a memory and the occasions on which it is recalled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[repr(u8)]
@@ -12,28 +12,28 @@ pub enum Kind {
     Decision = 0,
     /// A way of working in this project.
     Convention = 1,
-    /// A standing wish of the user.
+    /// A lasting preference of the user.
     Preference = 2,
-    /// True about the project or its world.
+    /// A true statement about the project or its environment.
     Fact = 3,
     /// Steps that work.
     Procedure = 4,
-    /// A verified command: line, folder, exit status, count.
+    /// A verified command, with its line, folder, exit status and number of successes.
     #[serde(alias = "verified-command")]
     Command = 5,
-    /// Surprising, costs time.
+    /// A surprise that costs time.
     Gotcha = 6,
-    /// The signature of an error and its cure.
+    /// The signature of an error, and the error's cure.
     Fix = 7,
-    /// Tried, did not work, and why.
+    /// An approach that was tried and did not work, with the reason.
     FailedApproach = 8,
-    /// Open: a todo or a question.
+    /// An open task or question.
     #[serde(alias = "todo")]
     Task = 9,
-    /// A session's requests, results and open ends.
+    /// A session's requests, results and open items.
     #[serde(alias = "episodic")]
     Session = 10,
-    /// Several memories of one subject in one.
+    /// A synthesis of several memories about one subject.
     Synthesis = 11,
 }
 
@@ -54,7 +54,7 @@ impl Kind {
         Self::Synthesis,
     ];
 
-    /// Returns the name for memory files and the command line.
+    /// Returns the name as in memory files and on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Decision => "decision",
@@ -72,7 +72,7 @@ impl Kind {
         }
     }
 
-    /// Returns a count of memories of a kind, in words.
+    /// Returns a number of memories of this kind in words.
     pub fn counted(self, count: usize) -> String {
         let name = match self {
             Self::FailedApproach => "failed approach",
@@ -88,17 +88,17 @@ impl Kind {
         }
     }
 
-    /// Returns whether it is a standing wish, which is valid until the user withdraws it.
+    /// Returns whether this kind is a wish, which is valid until the user withdraws it.
     pub const fn is_wish(self) -> bool {
         matches!(self, Self::Preference | Self::Convention)
     }
 
-    /// Returns whether it describes a failure or its cure.
+    /// Returns whether memories of this kind describe a failure or its cure.
     pub const fn is_of_failure(self) -> bool {
         matches!(self, Self::Fix | Self::Gotcha | Self::FailedApproach)
     }
 
-    /// Returns the kind of this name or alias; `_` and `-` are equal.
+    /// Returns the kind with this name or alias, in any case; `None` if there is none. `_`, `-` and a space are equal.
     pub fn from_name(name: &str) -> Option<Self> {
         let name = name.trim().to_ascii_lowercase().replace(['_', ' '], "-");
         let alias = match name.as_str() {
@@ -111,7 +111,7 @@ impl Kind {
         alias.or_else(|| Self::ALL.into_iter().find(|kind| kind.name() == name))
     }
 
-    /// Returns the half-life of a memory's weight in ranking, in days since its last renewal.
+    /// Returns the default half-life of a memory's weight in ranking, in days since its last renewal.
     pub(crate) const fn half_life_days(self) -> u32 {
         match self {
             Self::Procedure | Self::Command => 365,

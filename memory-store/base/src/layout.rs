@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use crate::id::ProjectId;
 pub use crate::tree::{Moved, Place, Tree, TreeRecord, by_path_record};
 
-/// Maximum size of a session file: hooks and the MCP server append no more.
+/// Maximum size of a session file in bytes; hooks and MCP server do not append more.
 pub const SESSION_BYTES_MAX: usize = 512 << 10;
-/// Maximum size of a day's receipts; likewise.
+/// Maximum size of a day's receipts in bytes; nothing is appended to a larger file.
 pub const RECEIPTS_BYTES_MAX: u64 = 8 << 20;
 
 /// Name of the committed folder in a repository.
@@ -22,24 +22,24 @@ pub fn memory_folder(root: &Path) -> PathBuf {
 /// The folders of this user, from the XDG base directory specification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserDirs {
-    /// Private and worth backing up: `$XDG_DATA_HOME/throughline`.
+    /// Folder of private files that are worth a backup: `$XDG_DATA_HOME/throughline`.
     pub data: PathBuf,
-    /// Disposable: `$XDG_STATE_HOME/throughline`.
+    /// Folder of disposable files: `$XDG_STATE_HOME/throughline`.
     pub state: PathBuf,
-    /// The user's settings: `$XDG_CONFIG_HOME/throughline`.
+    /// Folder of the user's settings: `$XDG_CONFIG_HOME/throughline`.
     pub config: PathBuf,
     /// Claude Code's folder: `$CLAUDE_CONFIG_DIR`, or `~/.claude`.
     pub claude: PathBuf,
-    /// The embedder's files, which are installed with the programs; see [`UserDirs::with_models`].
+    /// Folder of the embedder's files, which are installed with the programs; see [`UserDirs::with_models`].
     pub models: Option<PathBuf>,
 }
 
-/// Environment variable with another folder of the embedder's files.
+/// Environment variable that names another folder for the embedder's files.
 pub const MODELS_VARIABLE: &str = "THROUGHLINE_MODELS";
 
 impl UserDirs {
-    /// Resolves the folders from environment variables, which `get` looks up. `None` without a usable `HOME`. Relative
-    /// XDG values are ignored, as the specification requires.
+    /// Returns the folders, given the environment variables that `get` looks up; `None` if a folder depends on `HOME`
+    /// and `HOME` is not set. Relative XDG values are ignored, as the specification requires.
     pub fn resolve(get: impl Fn(&str) -> Option<OsString>) -> Option<Self> {
         let absolute = |name: &str| get(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let home = absolute("HOME");
@@ -59,8 +59,8 @@ impl UserDirs {
         })
     }
 
-    /// Adds the folder of the embedder's files: the value of [`MODELS_VARIABLE`], which `get` looks up, or
-    /// `share/throughline` beside the folder of `program`, the path of the running program. The folder may be missing.
+    /// Adds the folder of the embedder's files. It is the value of [`MODELS_VARIABLE`], which `get` looks up, or else
+    /// `share/throughline` next to the folder of `program`, the path of the running program. The folder may be missing.
     #[must_use]
     pub fn with_models(
         mut self,
@@ -78,17 +78,17 @@ impl UserDirs {
         self.config.join("config.toml")
     }
 
-    /// Returns the folder of memories for every project of this user.
+    /// Returns the folder of the memories that apply to all projects of this user.
     pub fn user_memories(&self) -> PathBuf {
         self.data.join("user/memories")
     }
 
-    /// Returns the private folder of the user's own memories: ledger and archive.
+    /// Returns the private folder for the user's own memories, with ledger and archive.
     pub fn user_dir(&self) -> ProjectDir {
         ProjectDir::at(self.data.join("user"))
     }
 
-    /// Returns the disposable state of the user's own memories: an index, like that of a tree.
+    /// Returns the disposable state for the user's own memories, with an index like that of a working tree.
     pub fn user_state(&self) -> TreeDir {
         TreeDir::at(self.state.join("user"))
     }
@@ -98,38 +98,38 @@ impl UserDirs {
         ProjectDir::at(self.project_folder(project))
     }
 
-    /// Returns the path of that folder.
+    /// Returns the path of a project's private, permanent folder.
     pub fn project_folder(&self, project: ProjectId) -> PathBuf {
         self.data.join("projects").join(project.to_string())
     }
 
-    /// Returns the disposable state of a working tree with this (canonical) root.
+    /// Returns the disposable state of the working tree with this root, which must be canonical.
     pub fn tree(&self, root: &Path) -> TreeDir {
         TreeDir::at(self.state.join("trees").join(path_hash(root)))
     }
 
-    /// Returns the path of the record that names the project of a working tree with this root.
+    /// Returns the path of the record that contains the project of the working tree with this root.
     pub fn by_path(&self, root: &Path) -> PathBuf {
         self.data.join("by-path").join(path_hash(root))
     }
 
-    /// Returns the path of a trusted folder's record that is named by the folder's identity (see
-    /// [`crate::fs::tree_fingerprint::folder_key`]), which a move does not change.
+    /// Returns the path of a trusted folder's record that is named by the folder's identity. The identity is not
+    /// changed by a move; see [`crate::fs::tree_fingerprint::folder_key`].
     pub fn by_folder(&self, key: &str) -> PathBuf {
         self.data.join("by-folder").join(path_hash(Path::new(key)))
     }
 
-    /// Returns the path of the marker that the user has been informed about a folder that is not set up.
+    /// Returns the path of the marker that the user was informed that a folder is not set up.
     pub fn hinted(&self, root: &Path) -> PathBuf {
         self.state.join("hinted").join(path_hash(root))
     }
 
-    /// Returns the path of the key for hashes of values to be recognised again (`redact::known`).
+    /// Returns the path of the key for hashes of known secrets (`redact::known`).
     pub fn secrets_key(&self) -> PathBuf {
         self.data.join("secrets.key")
     }
 
-    /// Returns the path of the marker that `throughline off` is in effect; it contains the end time, or nothing.
+    /// Returns the path of the marker that `throughline off` is in effect. The file contains the end time, or nothing.
     pub fn off_file(&self) -> PathBuf {
         self.state.join("off")
     }
@@ -140,9 +140,9 @@ impl UserDirs {
 pub struct ProjectDir {
     /// The folder itself.
     pub folder: PathBuf,
-    /// Record of the project's identity: root commits, remotes, paths, worktrees, mode.
+    /// Record of the project's identity: root commits, remotes, paths, working trees, mode.
     pub identity: PathBuf,
-    /// Copy of that record, to repair a damaged one.
+    /// Copy of that record, used to repair a damaged one.
     pub identity_copy: PathBuf,
     /// Keyed hashes of known secrets (`redact::known`).
     pub known_secrets: PathBuf,
@@ -152,42 +152,42 @@ pub struct ProjectDir {
     pub archived_memories: PathBuf,
     /// Copies of the memory files that a sparse checkout omits from the main working tree.
     pub left_out: PathBuf,
-    /// Held memories.
+    /// Pending memories.
     pub drafts: PathBuf,
     /// The ledger: the log of derived memories and their states.
     pub ledger: PathBuf,
-    /// Contents of each memory's files when it was learned (see the processor's `anchors`).
+    /// State of each memory's files when the memory was learned (see the processor's `anchors`).
     pub anchors: PathBuf,
     /// Confirmations by a person.
     pub reviewed: PathBuf,
-    /// Committed memory files that the last sync would have rewritten or removed.
+    /// List of the committed memory files that the last sync would have rewritten or removed.
     pub withheld: PathBuf,
     /// The archive of redacted turns, one compressed file per session.
     pub archive: PathBuf,
     /// Drafts mined from each session, a cache of the archive.
     pub mined: PathBuf,
-    /// Commands that passed in sessions (see [`crate::passed_commands`]), derived from `mined`.
+    /// Commands that succeeded in sessions (see [`crate::passed_commands`]), derived from `mined`.
     pub commands: PathBuf,
     /// Answers of the language model, with their metadata.
     pub llm: PathBuf,
-    /// Vectors made by the transformer, a cache.
+    /// Cache of the transformer's vectors.
     pub vectors: PathBuf,
-    /// Releases from quarantine by a person, by the hash of the text.
+    /// Texts that a person released from quarantine, by the hash of the text.
     pub released: PathBuf,
-    /// Present if other projects may query this one over MCP.
+    /// Marker that other projects may query this one over MCP.
     pub shared: PathBuf,
-    /// Positions of git in each working tree when its memory files were last read.
+    /// State of git in each working tree when the memory files were last read.
     pub git_positions: PathBuf,
-    /// Changes by Claude that are pending and not announced yet (see [`crate::exchange::claim_notice`]).
+    /// Claude's pending changes that are not announced yet (see [`crate::exchange::claim_notice`]).
     pub claim_notice: PathBuf,
     /// The last announced changes.
     pub claim_notice_told: PathBuf,
-    /// Lock of the one processor that works on this project.
+    /// Lock of the processor, of which only one works on a project at a time.
     pub sync_lock: PathBuf,
 }
 
 impl ProjectDir {
-    /// Returns the paths in a folder; none of them has to exist.
+    /// Returns the paths in a folder; none of the files has to exist.
     pub fn at(folder: PathBuf) -> Self {
         let at = |name: &str| folder.join(name);
         Self {
@@ -225,47 +225,47 @@ pub struct TreeDir {
     pub folder: PathBuf,
     /// The index: manifest, segments, journal, writer lock.
     pub index: PathBuf,
-    /// Marker that a user has searched the model's thinking: an index of it is built from then on.
+    /// Marker that a user has searched the model's thinking, so that its index is built from then on.
     pub thinking_wanted: PathBuf,
-    /// Index of the model's thinking, with the same layout. Only an explicit search for thinking opens it.
+    /// Index of the model's thinking, with the layout of `index`. Only an explicit search for thinking opens it.
     pub thinking: PathBuf,
     /// Vectors of the index's memories in the second space.
     pub second: PathBuf,
-    /// State of the memories' files at their last comparison (see the processor's `anchors`).
+    /// State of the memories' files at the last comparison (see the processor's `anchors`).
     pub compared: PathBuf,
-    /// Inbox of hooks for the processor: one JSON object per line.
+    /// Inbox with the hooks' notes for the processor, one JSON object per line.
     pub inbox: PathBuf,
     /// Progress of the processor (see [`crate::progress`]).
     pub progress: PathBuf,
     /// Handoff of the last session (see [`crate::handoff`]).
     pub handoff: PathBuf,
-    /// Finding of a replaced working tree (see [`crate::fs::tree_fingerprint::UntrustedTree`]), until hooks have
-    /// announced it.
+    /// The finding that the working tree was replaced (see [`crate::fs::tree_fingerprint::UntrustedTree`]), until a
+    /// hook announces it.
     pub untrusted_tree: PathBuf,
-    /// The finding, once announced.
+    /// The finding after it was announced.
     pub untrusted_tree_told: PathBuf,
     /// Memories pulled with the repository since the last announcement (see [`crate::exchange::pull_notice`]).
     pub arrived: PathBuf,
-    /// The pulled memories, once announced.
+    /// The pulled memories after they were announced.
     pub arrived_told: PathBuf,
     /// Newly known secrets since the last announcement (see [`crate::exchange::secret_notice`]).
     pub secret_notice: PathBuf,
-    /// The notice, once announced.
+    /// The newly known secrets after they were announced.
     pub secret_notice_told: PathBuf,
-    /// Session files, one for each session and subagent.
+    /// Folder of session files, one for each session and subagent.
     pub sessions: PathBuf,
     /// Copies of memories during an edit, and edits that could not be saved.
     pub edits: PathBuf,
     /// Output of `throughline report`.
     pub report: PathBuf,
-    /// Log of hooks' errors: one line each, bounded in size.
+    /// Log of the hooks' errors, one line each and limited in size.
     pub hook_log: PathBuf,
     /// The processor's log.
     pub log: PathBuf,
 }
 
 impl TreeDir {
-    /// Returns the paths in a folder; none of them has to exist.
+    /// Returns the paths in a folder; none of the files has to exist.
     pub fn at(folder: PathBuf) -> Self {
         let at = |name: &str| folder.join(name);
         Self {
@@ -292,21 +292,21 @@ impl TreeDir {
         }
     }
 
-    /// Returns the path of the file of one session (or subagent) in this tree, with its injections.
+    /// Returns the path of the session file of a session or a subagent in this tree.
     pub fn session(&self, session: &str, agent: Option<&str>) -> PathBuf {
-        // External names are hashed before they name files.
+        // Names from outside are hashed before they are used as file names.
         let hash = |name: &str| blake3::hash(name.as_bytes()).to_hex();
         let (session, agent) = (hash(session), hash(agent.unwrap_or_default()));
         self.sessions.join(format!("{}{}", &session[..16], &agent[..16]))
     }
 
-    /// Returns the path of the receipts of a day (`date` as `2026-10-02`), one JSON object per line.
+    /// Returns the path of a day's receipts, one JSON object per line. `date` has the form `2026-10-02`.
     pub fn receipts(&self, date: &str) -> PathBuf {
         self.folder.join("receipts").join(format!("{date}.jsonl"))
     }
 }
 
-/// Returns the 32 hexadecimal digits that represent a path in file names.
+/// Returns the hash of a path, 32 hexadecimal digits, which represents the path in file names.
 pub fn path_hash(path: &Path) -> String {
     let hash = blake3::hash(path.as_os_str().as_encoded_bytes());
     hash.to_hex()[..32].to_owned()

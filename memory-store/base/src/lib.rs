@@ -1,7 +1,7 @@
 //! Memories, the layout of their files, and safe reading of untrusted bytes and text.
 //!
-//! All other parts of the store depend on this one. It uses no clock, environment or network: the time, the directories
-//! and the settings are arguments.
+//! All other parts of the store depend on this crate. It does not read the clock, the environment or the network:
+//! callers pass the time, the directories and the settings as arguments.
 
 pub mod background;
 pub mod build;

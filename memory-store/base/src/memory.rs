@@ -14,45 +14,45 @@ pub const CUES_MAX: usize = 4;
 /// Maximum number of characters of a cue.
 pub const CUE_CHARS_MAX: usize = 80;
 
-/// One memory, as stored in its file: YAML front matter and a Markdown body whose first heading is the title.
+/// One memory as stored in its file: YAML front matter, and a Markdown body whose first heading is the title.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Memory {
-    /// Id.
+    /// Id of the memory.
     pub id: MemoryId,
-    /// Kind of its statement.
+    /// Kind of the memory.
     pub kind: Kind,
-    /// The first heading of the body: one line.
+    /// Title, the first heading of the body: one line.
     pub title: String,
     /// The Markdown below the title.
     pub body: String,
-    /// Scope.
+    /// Where the memory applies.
     pub scope: Scope,
-    /// Time of writing; of a derived memory, the time of its first evidence.
+    /// Time of writing; for a derived memory, the time of its first evidence.
     pub created: Timestamp,
-    /// Time of the event that it describes.
+    /// Time of the event that the memory describes.
     pub occurred: Option<Timestamp>,
-    /// Start of its validity.
+    /// Start of the memory's validity.
     pub valid_from: Option<Timestamp>,
-    /// End of its validity.
+    /// End of the memory's validity.
     pub valid_until: Option<Timestamp>,
     /// Confidence, 0 to 1.
     pub confidence: f32,
     /// Provenance.
     pub source: Source,
-    /// Files that it is about.
+    /// Files that the memory is about.
     pub paths: Vec<PathRef>,
-    /// Two levels, `area/topic`.
+    /// Topic with two levels, `area/topic`.
     pub topic: Option<String>,
     /// Name of the subagent that alone is given it; people see it in any case.
     pub agent: Option<String>,
     /// Search words.
     pub tags: Vec<String>,
-    /// Likely queries for it, in other words than its own. They are indexed and never shown to a model (document
-    /// expansion: Nogueira et al. 2019, "doc2query").
+    /// Likely queries for this memory, in other words than its text. They are indexed and never shown to a model
+    /// (document expansion: Nogueira et al. 2019, "doc2query").
     pub cues: Vec<String>,
-    /// Names that it mentions, each in the form of an [`Entity`].
+    /// Names that the memory mentions, each in the form of an [`Entity`].
     pub entities: Vec<String>,
-    /// Its statements as triples.
+    /// The memory's statements as triples.
     pub facts: Vec<Fact>,
     /// Typed links to other memories.
     pub relations: Vec<Relation>,
@@ -60,28 +60,28 @@ pub struct Memory {
     pub supersedes: Vec<MemoryId>,
     /// Memory that supersedes this one.
     pub superseded_by: Option<MemoryId>,
-    /// Included in every start block.
+    /// True if the memory is included in every start block.
     pub pinned: bool,
     /// State in recall.
     pub status: Status,
-    /// Reason why it is [`Status::Held`]; `None` for any other status, or without a recorded reason.
+    /// Reason why the memory is pending ([`Status::Held`]); `None` for any other status, or if no reason is recorded.
     pub held_for: Option<HeldFor>,
-    /// Name of the writer.
+    /// Name of the person who wrote the memory.
     pub author: Option<String>,
-    /// Of a fix: the normalised signatures of the errors that it cures (see `crate::signature`).
+    /// For a fix: the normalised signatures of the errors that it cures (see `crate::signature`).
     pub signatures: Vec<String>,
-    /// Of a command: the result of its runs.
+    /// For a command: the results of its runs.
     pub command: Option<CommandRecord>,
 }
 
 impl Memory {
-    /// Returns the time of the event that it describes; of a command, the last recorded run.
+    /// Returns the time of the event that the memory describes; for a command, that of the last recorded run.
     pub fn when(&self) -> Timestamp {
         let renewed = self.command.as_ref().map(|command| command.last);
         renewed.max(self.occurred).unwrap_or(self.created)
     }
 
-    /// Returns whether its validity has ended.
+    /// Returns whether the memory's validity has ended.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.valid_until.is_some_and(|until| until < now)
     }
@@ -96,19 +96,20 @@ impl Memory {
         self.status == Status::Held && self.superseded_by.is_none()
     }
 
-    /// Keeps it out of the repository until `throughline review` accepts it. An existing reason stays.
+    /// Makes the memory pending, so that it stays out of the repository until `throughline review` accepts it. If it
+    /// has a reason already, the reason is kept.
     pub fn hold(&mut self, reason: HeldFor) {
         self.status = Status::Held;
         self.held_for.get_or_insert(reason);
     }
 
-    /// Permits it in the repository.
+    /// Ends the pending status, so that the memory may be written to the repository.
     pub fn release(&mut self) {
         self.status = Status::Active;
         self.held_for = None;
     }
 
-    /// Returns a memory with these fields; all others have their default.
+    /// Returns a memory with these fields; all other fields have their default.
     pub fn new(
         id: MemoryId,
         kind: Kind,
@@ -174,12 +175,12 @@ pub fn is_within_topic(topic: &str, named: &str) -> bool {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
-    /// Everywhere in the project.
+    /// It applies everywhere in the project.
     #[default]
     Project,
-    /// In every project of this user; such memories are in the user's own store.
+    /// It applies in all projects of this user. Such memories are in the user's own store.
     User,
-    /// Only where [`Memory::paths`] are touched.
+    /// It applies only where [`Memory::paths`] are used.
     Paths,
 }
 
@@ -187,29 +188,31 @@ pub enum Scope {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
-    /// It is recalled.
+    /// The memory is recalled.
     #[default]
     Active,
-    /// It is recalled, but stays private until `throughline review` accepts it. Version 0.1.0 wrote `draft`.
+    /// Pending: the memory is recalled, but stays private until `throughline review` accepts it. Version 0.1.0 wrote
+    /// `draft`.
     #[serde(alias = "draft")]
     Held,
-    /// A person rejected it.
+    /// A person rejected the memory.
     Rejected,
-    /// Archived by `forget`; `restore` reverts that.
+    /// The memory was archived by `forget`; `restore` reverts this.
     Archived,
 }
 
-/// Reason why a memory is held.
+/// Reason why a memory is pending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HeldFor {
-    /// The setting `review` holds every new memory, rules found a standing wish, or a person put it back to held.
+    /// The setting `review` makes all new memories pending, the rules found a wish, or a person made the memory pending
+    /// again.
     Review,
-    /// Part of its text looks like a credential.
+    /// A part of the memory's text looks like a credential.
     Credential,
-    /// A proposal by another extractor, about a session whose memories a person owns.
+    /// Another extractor proposed the memory, for a session whose memories a person owns.
     Proposal,
-    /// It is from the repository, written by other people, and not released.
+    /// The memory is from the repository, was written by other people, and is not released.
     Others,
 }
 
@@ -217,7 +220,7 @@ impl HeldFor {
     /// The reasons, in the order in which `throughline review` lists them.
     pub const ALL: [Self; 4] = [Self::Credential, Self::Review, Self::Proposal, Self::Others];
 
-    /// Returns the name in front matter and JSON.
+    /// Returns the name used in front matter and JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Review => "review",
@@ -227,8 +230,8 @@ impl HeldFor {
         }
     }
 
-    /// Parses a [`Self::name`]. Development versions wrote `rule` for memories by rules over prose, which are pending
-    /// review.
+    /// Returns the reason with a [`Self::name`]; `None` if there is none. Development versions wrote `rule` for
+    /// memories that rules extracted from prose; these are pending for review.
     pub fn from_name(name: &str) -> Option<Self> {
         if name == "rule" {
             return Some(Self::Review);
@@ -236,7 +239,7 @@ impl HeldFor {
         Self::ALL.into_iter().find(|reason| reason.name() == name)
     }
 
-    /// Returns the reason for a person, as the rest of a sentence that begins with "held because".
+    /// Returns the reason for display, as the rest of a sentence that begins with "held because".
     pub const fn because(self) -> &'static str {
         match self {
             Self::Review => "it waits for your review",
@@ -251,23 +254,24 @@ impl HeldFor {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Source {
-    /// The Claude Code session.
+    /// Id of the Claude Code session.
     pub session: Option<String>,
-    /// The transcript records, by uuid.
+    /// UUIDs of the transcript records.
     pub turns: Vec<String>,
     /// A verbatim, redacted quote of the evidence.
     pub quote: Option<String>,
     /// Author of the statement.
     pub said_by: Option<SaidBy>,
-    /// Extractor: `rules/<version>`, `ollama/<model>`, `mcp`, `cli`.
+    /// What extracted or wrote the memory: `rules/<version>`, `ollama/<model>`, `mcp`, `cli`.
     pub extractor: Option<String>,
 }
 
 impl Source {
-    /// Name of the rules as an extractor.
+    /// Name of the rules in `extractor`.
     pub const RULES: &'static str = "rules";
 
-    /// Returns the extractor without its version: `rules`, or a model with its provider.
+    /// Returns the extractor without the rules' version: `rules`, or a model with its provider. `None` if none is
+    /// recorded.
     pub fn reader(&self) -> Option<&str> {
         let extractor = self.extractor.as_deref()?;
         match extractor.split_once('/') {
@@ -276,16 +280,16 @@ impl Source {
         }
     }
 
-    /// First version of the rules that extracts only standing wishes.
+    /// First version of the rules that extracts only wishes.
     pub const WISHES_ALONE: u32 = 15;
 
-    /// Returns whether rules extracted it.
+    /// Returns whether rules extracted the memory.
     pub fn is_of_rules(&self) -> bool {
         self.reader() == Some(Self::RULES)
     }
 
-    /// Returns whether `extractor` is a version of the rules before [`Self::WISHES_ALONE`]: no later one extracts their
-    /// memories again.
+    /// Returns whether `extractor` is a version of the rules before [`Self::WISHES_ALONE`]. Later versions do not
+    /// extract the memories of these versions again.
     pub fn is_retired(extractor: &str) -> bool {
         let Some((Self::RULES, version)) = extractor.split_once('/') else { return false };
         let number = version.split(' ').next().unwrap_or_default();
@@ -298,22 +302,22 @@ impl Source {
     /// Extractor of a memory that a model saved with the tool `remember`.
     pub const NOTED: &'static str = "mcp";
 
-    /// Returns whether it originates in a session: extracted from it, or noted by a model.
+    /// Returns whether the memory originates in a session: it was extracted from the session, or a model saved it.
     pub fn is_learned(&self) -> bool {
         self.extractor.as_deref().is_some_and(|by| by != Self::TYPED)
     }
 
-    /// Returns whether it was extracted from a session, rather than saved by a person or a model.
+    /// Returns whether the memory was extracted from a session, not saved by a person or a model.
     pub fn is_of_reader(&self) -> bool {
         self.is_learned() && self.extractor.as_deref() != Some(Self::NOTED)
     }
 
-    /// Returns whether a model noted it on its own initiative, not for the user.
+    /// Returns whether a model saved the memory on its own initiative, not for the user.
     pub fn is_noted(&self) -> bool {
         self.extractor.as_deref() == Some(Self::NOTED) && self.said_by != Some(SaidBy::User)
     }
 
-    /// Returns whether the user stated it, or wrote it by hand.
+    /// Returns whether the user stated the memory or wrote it by hand.
     pub fn is_users(&self) -> bool {
         matches!(self.said_by, None | Some(SaidBy::User))
     }
@@ -323,42 +327,42 @@ impl Source {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SaidBy {
-    /// The person at the keyboard.
+    /// The user.
     User,
     /// The model.
     Assistant,
-    /// A tool's output.
+    /// The output of a tool.
     Tool,
 }
 
-/// A file or glob that a memory is about, relative to the repository's root, with `/`.
+/// A file or glob that a memory is about, relative to the repository's root, with `/` as separator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathRef {
     /// The path or glob.
     pub path: String,
-    /// blake3 (first 16 hexadecimal digits) or commit of its content at that time.
+    /// Content at that time: the first 16 hexadecimal digits of its blake3 hash, or the commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<String>,
 }
 
-/// Name of a thing that a memory mentions, with its type if known. It is written as `Redis (service)`, which versions
-/// without types and people read as a name.
+/// Name of a thing that a memory mentions, with its type if the type is known. It is written like `Redis (service)`;
+/// versions without types, and people, read this as a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entity {
     /// The name.
     pub name: String,
-    /// Its type.
+    /// Type of the named thing.
     pub of_type: Option<EntityType>,
 }
 
-/// Type of a named thing. People are excluded: their names are personal data.
+/// Type of a named thing. There is none for people, because their names are personal data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EntityType {
     /// A part of the project.
     Component,
     /// A process that is queried over a network.
     Service,
-    /// Foreign code that the project links.
+    /// Code of others that the project links.
     Library,
     /// A program that people or scripts run.
     Tool,
@@ -368,12 +372,12 @@ pub enum EntityType {
     Symbol,
     /// A flag, an environment variable or a configuration key.
     Setting,
-    /// An idea or a rule with its own name.
+    /// An idea or a rule that has a name of its own.
     Concept,
 }
 
 impl EntityType {
-    /// All types.
+    /// All types, in the order of declaration.
     pub const ALL: [Self; 8] = [
         Self::Component,
         Self::Service,
@@ -385,7 +389,7 @@ impl EntityType {
         Self::Concept,
     ];
 
-    /// Returns the name in front matter.
+    /// Returns the name used in front matter.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Component => "component",
@@ -399,14 +403,14 @@ impl EntityType {
         }
     }
 
-    /// Parses a [`Self::name`], in any case.
+    /// Returns the type with a [`Self::name`], in any case; `None` if there is none.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|known| known.name().eq_ignore_ascii_case(name))
     }
 }
 
 impl Entity {
-    /// Parses an entry of [`Memory::entities`]. Parentheses without a type are part of the name.
+    /// Parses an entry of [`Memory::entities`]. Parentheses that contain no type are part of the name.
     pub fn read(text: &str) -> Self {
         let text = text.trim();
         let typed = text.strip_suffix(')').and_then(|text| text.rsplit_once(" ("));
@@ -429,27 +433,27 @@ impl fmt::Display for Entity {
     }
 }
 
-/// A statement with its period of validity.
+/// A statement as subject, predicate and object, with its period of validity.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fact {
-    /// The subject.
+    /// What the statement is about.
     pub subject: String,
-    /// The property.
+    /// The property or relation.
     pub predicate: String,
-    /// Its value.
+    /// The value of the property.
     pub object: String,
-    /// Start of validity.
+    /// Start of the statement's validity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<Timestamp>,
-    /// End of validity.
+    /// End of the statement's validity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<Timestamp>,
-    /// Its own confidence, 0 to 1; without one, that of its memory.
+    /// Confidence of the statement, 0 to 1; without it, the memory's confidence applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f32>,
 }
 
-/// Kind of a link to a memory that probably cannot be true together with this one.
+/// Kind of link between two memories that probably cannot both be true.
 pub const CONTRADICTS: &str = "contradicts";
 
 /// Kind of a link to a memory that this one replaces; files contain it as [`Memory::supersedes`].
@@ -492,12 +496,12 @@ pub struct CommandRecord {
     pub line: String,
     /// The working directory, relative to the root (`.` is the root).
     pub directory: String,
-    /// Its exit status: 0 in learned memories, which count only successful runs.
+    /// Exit status. It is 0 in learned memories, which count only successful runs.
     pub exit_status: i32,
-    /// Number of successful runs. In a memory, rounded down to a power of two, so that its file does not change with
-    /// each run.
+    /// Number of successful runs. In a memory it is rounded down to a power of two, so that the file does not change
+    /// with each run.
     pub passed: u32,
-    /// First success in a session; in a memory, in the session that reached that number.
+    /// Time of the first success in a session; in a memory, in the session with which the count reached `passed`.
     pub last: Timestamp,
 }
 

@@ -1,27 +1,28 @@
-//! Permission of our programs to inject and write: `THROUGHLINE=off|read|full`, and `throughline off`.
+//! Permission of our programs to inject and to write: `THROUGHLINE=off|read|full`, and `throughline off`.
 
 use std::ffi::OsString;
 use std::path::Path;
 
 use crate::time::Timestamp;
 
-/// The environment variable for the mode.
+/// Environment variable that sets the mode.
 pub const VARIABLE: &str = "THROUGHLINE";
 
-/// Permissions of our programs.
+/// What our programs may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Nothing.
+    /// Nothing is recalled, written or started.
     Off,
-    /// Recall only: nothing is written, nothing started.
+    /// Memories are recalled; nothing is written or started.
     Read,
-    /// Everything.
+    /// Memories are recalled, files written, and processes started.
     Full,
 }
 
 impl Mode {
-    /// Returns the mode in the environment. By default it is full on a person's machine, and read-only in CI and in
-    /// cloud sessions. An unknown value counts as off, because a user who sets the variable probably wants less.
+    /// Returns the mode that the environment sets. The default is `Full` on a person's machine, and `Read` in CI and in
+    /// cloud sessions. An unknown value counts as `Off`, because a user who sets the variable probably wants to
+    /// restrict the programs.
     pub fn from_environment(get: impl Fn(&str) -> Option<OsString>) -> Self {
         match get(VARIABLE).filter(|value| !value.is_empty()) {
             Some(value) => value.to_str().and_then(Self::from_name).unwrap_or(Self::Off),
@@ -30,7 +31,7 @@ impl Mode {
         }
     }
 
-    /// Returns the mode of this name, in any case; `None` for an unknown name.
+    /// Returns the mode with this name, in any case; `None` for an unknown name.
     pub fn from_name(name: &str) -> Option<Self> {
         let is = |names: &[&str]| names.iter().any(|known| name.trim().eq_ignore_ascii_case(known));
         if is(&["off", "0", "none", "no", "false"]) {
@@ -44,23 +45,23 @@ impl Mode {
         }
     }
 
-    /// Returns the mode after the off file: while that is in effect, `Off`.
+    /// Returns this mode, or `Off` while the off file is in effect.
     pub fn unless_off(self, off_file: &Path, now: Timestamp) -> Self {
         match std::fs::read_to_string(off_file) {
             Ok(end) if is_over(&end, now) => self,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => self,
-            // The user requested silence, even if the end is unclear.
+            // The user wants the programs off, even if the end time cannot be read.
             Ok(_) | Err(_) => Self::Off,
         }
     }
 }
 
-/// Returns whether a variable has an affirmative value.
+/// Returns whether a variable is set to a value that means yes.
 fn is_set(value: Option<OsString>) -> bool {
     value.is_some_and(|value| !value.is_empty() && value != "0" && value != "false")
 }
 
-/// Returns whether an off file's end has passed; false if it contains none.
+/// Returns whether the end time in an off file has passed; false if the file contains none.
 fn is_over(end: &str, now: Timestamp) -> bool {
     Timestamp::parse(end).is_some_and(|end| end <= now)
 }

@@ -1,4 +1,4 @@
-//! Commands that passed in sessions. The processor writes the list; an explicit search reads it.
+//! Commands that succeeded in sessions. The processor writes the list; explicit search reads it.
 
 use std::path::Path;
 
@@ -6,33 +6,33 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::Timestamp;
 
-/// Command that passed, over all sessions of a project.
+/// A command that succeeded in the sessions of a project.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PassedCommand {
     /// The command line.
     pub line: String,
-    /// Its folder below the root of the working tree; `.` is the root.
+    /// Folder in which the command ran, relative to the root of the working tree; `.` is the root.
     pub folder: String,
-    /// Its purpose in one word, such as `test`, if its program has one.
+    /// Purpose of the command in one word, such as `test`; empty if its program has none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub purpose: String,
-    /// Number of sessions in which it passed.
+    /// Number of sessions in which the command succeeded.
     pub sessions: usize,
-    /// Time of its last success.
+    /// Time of the last success.
     pub last: Timestamp,
-    /// The session of its last success.
+    /// Id of the session with the last success.
     pub session: String,
 }
 
 impl PassedCommand {
-    /// Reads the list; a missing or damaged file is an empty list.
+    /// Reads the list; empty if the file is missing or damaged.
     pub fn read_all(path: &Path) -> Vec<Self> {
         let bytes = std::fs::read(path).ok();
         bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
     }
 
-    /// Returns the line and its folder for display.
+    /// Returns the command line and its folder for display.
     pub fn shown(&self) -> String {
         match self.folder.as_str() {
             "." | "" => format!("`{}`", self.line),

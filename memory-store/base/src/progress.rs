@@ -7,27 +7,27 @@ use serde::{Deserialize, Serialize};
 use crate::settings::Settings;
 use crate::time::{MINUTE_MS, Timestamp};
 
-/// Progress of the processor. Replaced atomically, by a rename.
+/// Progress of the processor. Its file is replaced atomically, by a rename.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Progress {
-    /// Number of bytes of the inbox that were read.
+    /// Number of bytes of the inbox that the processor has read.
     pub inbox_bytes: u64,
-    /// End of the last run.
+    /// End time of the last run.
     pub last_run: Timestamp,
-    /// The setting of that name at that time, so that a stop needs no other file. `None`: its default.
+    /// The setting `due_minutes` at that time, so that the stop hook needs no other file. `None` means the default.
     pub due_minutes: Option<u32>,
     /// Number of consecutive failed runs.
     pub failures: u32,
-    /// Error of the last failed run; one line, already redacted.
+    /// Error of the last failed run, as one redacted line.
     pub failure: Option<String>,
     /// True if the user was informed of this failure.
     pub announced: bool,
 }
 
 impl Progress {
-    /// Returns whether an inbox of this length contains unread notes. If it is shorter than the part that was read, it
-    /// is another inbox.
+    /// Returns whether an inbox of this length contains unread notes. An inbox shorter than the part that was read is a
+    /// new inbox.
     pub const fn leaves(&self, inbox_bytes: u64) -> bool {
         self.inbox_bytes != inbox_bytes
     }
@@ -38,7 +38,7 @@ impl Progress {
         i64::from(minutes) * MINUTE_MS
     }
 
-    /// Reads the file; a missing or damaged one means no progress.
+    /// Reads the progress. A missing or damaged file means no progress.
     pub fn read(path: &Path) -> Self {
         std::fs::read(path)
             .ok()

@@ -1,5 +1,6 @@
-//! Reads `pulled` from the user's settings file without a parser: for programs without one, until the next sync has
-//! read the file, and for files that are not TOML. The result is never less strict than that of a parser.
+//! Reads the setting `pulled` from the user's settings file without a TOML parser. Programs that have no parser need
+//! this until the next sync has read the file, and it also works on files that are not TOML. The result is never less
+//! strict than that of a parser.
 
 use std::io::{ErrorKind, Read};
 use std::path::Path;
@@ -7,13 +8,14 @@ use std::path::Path;
 use crate::fs::open_regular::{self, Links};
 use crate::settings::Pulled;
 
-/// The key.
+/// Name of the setting.
 const KEY: &str = "pulled";
 
-/// Maximum size of a settings file. The parser refuses a longer one, too.
+/// Maximum size of a settings file in bytes; the parser refuses longer files too.
 const FILE_BYTES_MAX: u64 = 256 << 10;
 
-/// Returns the setting in a settings file. An unreadable file counts as the strictest one, which it may contain.
+/// Returns the setting in a settings file. An unreadable file counts as the strictest value, because it may contain
+/// that value.
 pub fn pulled(path: &Path) -> Pulled {
     let mut bytes = Vec::new();
     let read = open_regular::open(path, Links::Follow)
@@ -27,21 +29,21 @@ pub fn pulled(path: &Path) -> Pulled {
     }
 }
 
-/// Returns the text of a settings file if its lines are those that an editor shows: `None` for encodings other than
-/// UTF-8, or unusual line endings.
+/// Returns the text of a settings file if its lines are the ones that an editor shows. `None` if the encoding is not
+/// UTF-8, or the line endings are unusual.
 pub fn lines(bytes: &[u8]) -> Option<&str> {
     let text = str::from_utf8(bytes).ok()?;
     let has_lines = !text.contains('\0') && !text.replace("\r\n", "").contains('\r');
     has_lines.then_some(text)
 }
 
-/// Returns whether the path is a broken link: the file is expected to exist.
+/// Returns whether the path is a broken symbolic link, so that a file is expected there.
 pub fn is_lost(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
 
-/// Returns the strictest setting in the text of a settings file: a line with an unusual notation counts as the
-/// strictest of all.
+/// Returns the strictest value in the text of a settings file; the default if there is none. A line with an unusual
+/// notation counts as the strictest value.
 pub fn pulled_in(text: &str) -> Pulled {
     text.lines().filter_map(pulled_in_line).max().unwrap_or_default()
 }
@@ -49,7 +51,7 @@ pub fn pulled_in(text: &str) -> Pulled {
 fn pulled_in_line(line: &str) -> Option<Pulled> {
     let line = line.trim();
     let key = line.split('=').next().unwrap_or_default();
-    // A quoted key may contain escapes.
+    // A quoted key may contain escapes, so it may be this setting.
     let is_named = line.contains(KEY) || (key.starts_with('"') && key.contains('\\'));
     if line.starts_with('#') || !is_named {
         return None;

@@ -1,4 +1,4 @@
-//! Effective settings: the defaults, overridden by the user's file and the repository's file.
+//! Effective settings: the defaults, overridden by the user's settings file and the repository's.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,63 +8,63 @@ use serde::{Deserialize, Serialize};
 use crate::fs::file_stamp::Stamp;
 use crate::kind::Kind;
 
-/// The effective settings. The processor compiles them into the index's manifest, so that a hook never parses TOML.
-/// Unknown keys are ignored, missing ones have their default.
+/// The effective settings. The processor writes them to the index's manifest, so that hooks never parse TOML. Unknown
+/// keys are ignored; missing keys have their default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Settings {
-    /// Budget of the session-start block, in tokens (a token is counted as four characters).
+    /// Maximum size of the session-start block in tokens (one token is counted as four characters).
     pub start_tokens: u32,
-    /// Budget of the injection with a prompt, in tokens.
+    /// Maximum size of the injection with a prompt, in tokens.
     pub prompt_tokens: u32,
-    /// Maximum number of memories for a prompt.
+    /// Maximum number of memories that are injected with a prompt.
     pub prompt_memories: u32,
-    /// Budget of the injection after a tool call, in tokens.
+    /// Maximum size of the injection after a tool call, in tokens.
     pub tool_tokens: u32,
-    /// Maximum number of memories for a touched file or a failed command.
+    /// Maximum number of memories that are injected for a file or a failed command.
     pub tool_memories: u32,
-    /// Permitted share of prompts that get an injection although no memory answers them.
+    /// Permitted fraction of those prompts that no memory answers but that still get an injection.
     pub alpha: f32,
-    /// Minutes between two background runs that are started at the end of a turn.
+    /// Minimum number of minutes between background runs that the end of a turn starts.
     pub due_minutes: u32,
-    /// Notice to a person about an injection.
+    /// When a person is notified of an injection.
     pub notice: Notice,
-    /// True if every new memory is held until `throughline review` accepts it.
+    /// True if every new memory is pending until `throughline review` accepts it.
     pub review: bool,
-    /// Rule for memories from the repository.
+    /// How memories from the repository are treated.
     #[serde(skip_serializing_if = "Pulled::is_all")]
     pub pulled: Pulled,
-    /// Days that archived turns are kept.
+    /// Number of days for which archived turns are kept.
     pub retention_days: u32,
-    /// Maximum size of the archive of one project.
+    /// Maximum size of a project's archive in bytes.
     pub archive_bytes_max: u64,
     /// Files that are never archived or mined, as globs relative to the root.
     pub ignore_paths: Vec<String>,
-    /// The kinds to keep; empty means all.
+    /// Kinds of memories that are kept; empty means all kinds.
     pub kinds: Vec<Kind>,
-    /// Half-lives in days that differ from those of [`Kind::half_life_days`].
+    /// Half-lives in days, for the kinds whose half-life is not that of [`Kind::half_life_days`].
     pub half_life_days: BTreeMap<Kind, u32>,
     /// Settings of the index.
     pub index: IndexSettings,
-    /// Redaction besides secrets, and exceptions from it.
+    /// Redaction in addition to secrets, and exceptions.
     #[serde(skip_serializing_if = "RedactSettings::is_default")]
     pub redact: RedactSettings,
-    /// Names, facts and connections.
+    /// Settings for names, facts and connections between memories.
     #[serde(skip_serializing_if = "KnowledgeSettings::is_default")]
     pub knowledge: KnowledgeSettings,
-    /// The language model for extraction besides the rules, if any.
+    /// The language model used for extraction in addition to the rules, if any.
     pub llm: Option<Llm>,
-    /// The model for vectors of a second space, if any; it runs in Ollama.
+    /// The model that computes vectors of the second space, if any. It runs in Ollama.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub embedder: Option<Embedder>,
-    /// The model that finds names of people to be redacted, if any; it runs in Ollama on this machine.
+    /// The model that finds names of people to be redacted, if any. It runs in Ollama on this machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub names: Option<NameFinder>,
-    /// True if `ignore_paths` could not be parsed, so that the excluded files are unknown.
+    /// True if `ignore_paths` could not be parsed, so that it is unknown which files are excluded.
     #[serde(skip)]
     pub ignores_unknown: bool,
-    /// Stamp of the user's settings file when the index was published, to detect a later change without reading it. It
-    /// is not a key of settings files.
+    /// File stamp of the user's settings file when the index was published. It reveals a later change without reading
+    /// the file. It is not a key of settings files.
     #[serde(skip)]
     pub config: Option<Stamp>,
 }
@@ -76,19 +76,19 @@ impl Settings {
     }
 }
 
-/// Settings of redaction in the notation of the file; `redact::RedactOptions` is the parsed form.
+/// Redaction settings as written in the file; `redact::RedactOptions` is the parsed form.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RedactSettings {
-    /// Values that resemble secrets but are none.
+    /// Values that look like secrets but are harmless.
     pub harmless: Vec<String>,
     /// Regular expressions for text that is never stored.
     pub deny: Vec<String>,
-    /// Policies for classes of personal data in files that only this user reads.
+    /// How each class of personal data is treated in files that only this user reads.
     pub private: BTreeMap<String, String>,
-    /// Policies for classes of personal data in committed files.
+    /// How each class of personal data is treated in committed files.
     pub committed: BTreeMap<String, String>,
-    /// The first invalid part, with its file. The rest is in effect.
+    /// The first invalid part, with its file and a message. The remaining settings are in effect.
     #[serde(skip)]
     pub broken: Option<(PathBuf, String)>,
 }
@@ -99,21 +99,21 @@ impl RedactSettings {
     }
 }
 
-/// Settings of names, facts and connections between memories.
+/// Settings for names, facts and connections between memories.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct KnowledgeSettings {
-    /// Minimum Jaro-Winkler similarity of two names with the same words to be one entity.
+    /// Minimum Jaro-Winkler similarity at which two names with the same words count as one entity.
     pub name_similarity: f64,
-    /// Minimum cosine of two such names.
+    /// Minimum cosine similarity of the vectors of two such names.
     pub name_cosine: f64,
-    /// Minimum similarity of two values of a fact to be the same value.
+    /// Minimum similarity at which two values of a fact count as the same value.
     pub same_value: f64,
-    /// Maximum similarity of two values that certainly differ; a person is asked about those in between.
+    /// Maximum similarity at which two values certainly differ. For similarities in between, a person is asked.
     pub other_value: f64,
-    /// Groups of predicates with their words, besides or in place of the default groups.
+    /// Predicate groups with their words, which extend or replace the default groups.
     pub predicates: BTreeMap<String, Vec<String>>,
-    /// Groups with one value at a time.
+    /// Predicate groups that have one value at a time.
     pub one_value: Vec<String>,
 }
 
@@ -155,27 +155,27 @@ impl Default for KnowledgeSettings {
     }
 }
 
-/// Notice to a person about an injection.
+/// When a person is notified of an injection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Notice {
     /// Never.
     Off,
-    /// The first time in a session.
+    /// At the first injection of a session.
     #[default]
     First,
-    /// Each time.
+    /// At each injection.
     Each,
 }
 
-/// Rule for memories from the repository; each variant is stricter than the one before.
+/// How memories from the repository are treated. Each variant is stricter than the one before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pulled {
-    /// All are returned, with their label.
+    /// All memories are returned, labelled as from the repository.
     #[default]
     All,
-    /// None is returned until `throughline trust` releases it. Older versions could trust authors.
+    /// A memory is not returned until `throughline trust` releases it. Older versions could also trust authors.
     #[serde(alias = "authors")]
     Reviewed,
 }
@@ -191,65 +191,65 @@ impl Pulled {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct IndexSettings {
-    /// Search of vectors.
+    /// Method of searching vectors.
     pub search: IndexSearch,
 }
 
-/// Search of vectors in an index.
+/// Method of searching the vectors of an index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum IndexSearch {
-    /// The fastest way for their number.
+    /// The method that is fastest for the number of vectors.
     #[default]
     Auto,
-    /// By the graph, if there is one.
+    /// Through the graph, if there is one.
     Graph,
-    /// By comparison with all of them.
+    /// By comparison with all vectors.
     Scan,
 }
 
 /// A language model for extraction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Llm {
-    /// The provider: `ollama`, `openai` or `claude`.
+    /// Name of the provider: `ollama`, `openai` or `claude`.
     pub provider: String,
-    /// The model's name.
+    /// Name of the model.
     pub model: String,
-    /// The endpoint; empty means the provider's default: `OLLAMA_HOST` or the default of Ollama, or that of Claude
-    /// Code.
+    /// The endpoint. Empty means the provider's default: for Ollama `OLLAMA_HOST` or Ollama's own default, for `claude`
+    /// that of Claude Code.
     #[serde(default)]
     pub host: String,
-    /// Hosts other than this machine to which the user permits sending redacted text.
+    /// Hosts other than this machine to which the user permits redacted text to be sent.
     #[serde(default)]
     pub consented_hosts: Vec<String>,
-    /// Timeout of one answer in seconds.
+    /// Maximum time for one answer in seconds.
     #[serde(default = "default_timeout_s")]
     pub timeout_s: u32,
-    /// The environment variable with the key of an `openai` endpoint; never the key itself.
+    /// Environment variable that contains the key for an `openai` endpoint. The key itself is never stored.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub api_key_env: String,
-    /// Context size of the model in tokens, for question and answer, if it is less than the usual 14,336.
+    /// Context size of the model in tokens, for question and answer together, if it is less than the default of 14,336.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<u32>,
-    /// Maximum number of tokens per day, input and output; 0 means no limit. By default see [`Llm::tokens_bound`].
+    /// Maximum number of input and output tokens per day; 0 means no limit. For the default see [`Llm::tokens_bound`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_per_day: Option<u64>,
-    /// Maximum cost per day in US dollars, if the provider reports costs; 0 means no limit.
+    /// Maximum cost per day in US dollars, if the provider reports its costs; 0 means no limit.
     #[serde(default = "default_usd_per_day")]
     pub usd_per_day: f64,
-    /// Reasons to pause a model on this machine in the background.
+    /// When a model on this machine pauses its work in the background.
     #[serde(default, skip_serializing_if = "Pause::is_auto")]
     pub pause: Pause,
 }
 
-/// Reasons to pause a model on this machine in the background.
+/// When a model on this machine pauses its work in the background.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pause {
-    /// The machine runs on battery, or other programs keep its processors busy.
+    /// While the machine runs on battery, or other programs keep its processors busy.
     #[default]
     Auto,
-    /// The machine runs on battery.
+    /// While the machine runs on battery.
     Battery,
     /// None.
     Never,
@@ -263,17 +263,17 @@ impl Pause {
 }
 
 impl Llm {
-    /// Default maximum of tokens per day for a model that is not on this machine.
+    /// Default maximum number of tokens per day for a model that does not run on this machine.
     const TOKENS_PER_DAY: u64 = 2_000_000;
 
-    /// Returns the maximum number of tokens per day; `None` without a limit. A model on this machine has no default
-    /// limit, because it costs only time.
+    /// Returns the maximum number of tokens per day; `None` if there is no limit. For a model on this machine there is
+    /// no default limit, because it only costs time.
     pub fn tokens_bound(&self, is_local: bool) -> Option<u64> {
         let usual = if is_local { 0 } else { Self::TOKENS_PER_DAY };
         Some(self.tokens_per_day.unwrap_or(usual)).filter(|tokens| *tokens > 0)
     }
 
-    /// Returns the maximum cost per day in US dollars; `None` without a limit.
+    /// Returns the maximum cost per day in US dollars; `None` if there is no limit.
     pub fn usd_bound(&self) -> Option<f64> {
         Some(self.usd_per_day).filter(|usd| *usd > 0.0)
     }
@@ -296,40 +296,40 @@ impl Default for Llm {
     }
 }
 
-/// A model on this machine that finds the names of people in text that is committed or sent to other machines.
+/// A model on this machine that finds names of people in texts that are committed or sent to other machines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NameFinder {
-    /// The model's name in Ollama.
+    /// Name of the model in Ollama.
     pub model: String,
-    /// The endpoint, on this machine; empty means `OLLAMA_HOST`, or the default of Ollama.
+    /// The endpoint, which is on this machine. Empty means `OLLAMA_HOST` or Ollama's own default.
     #[serde(default)]
     pub host: String,
-    /// Timeout of one answer in seconds.
+    /// Maximum time for one answer in seconds.
     #[serde(default = "default_timeout_s")]
     pub timeout_s: u32,
 }
 
-/// A model for vectors of a second space, for explicit search.
+/// A model that computes vectors of the second space, for explicit search.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Embedder {
-    /// The provider: `ollama`.
+    /// Name of the provider: `ollama`.
     pub provider: String,
-    /// The model's name.
+    /// Name of the model.
     pub model: String,
-    /// The endpoint; empty means `OLLAMA_HOST`, or the default of Ollama.
+    /// The endpoint. Empty means `OLLAMA_HOST` or Ollama's own default.
     pub host: String,
-    /// Hosts other than this machine to which the user permits sending redacted text.
+    /// Hosts other than this machine to which the user permits redacted text to be sent.
     pub consented_hosts: Vec<String>,
-    /// Timeout in seconds for the vectors of some memories.
+    /// Maximum time in seconds for the vectors of one batch of memories.
     pub timeout_s: u32,
-    /// Timeout in milliseconds of a search for the vector of its query.
+    /// Maximum time in milliseconds that a search waits for the vector of its query.
     pub search_ms: u32,
-    /// Prefix of a memory's text; by default the usual one of the model.
+    /// Prefix that is put before a memory's text; by default the one that the model expects.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub document_prefix: Option<String>,
-    /// Prefix of a query; by default the usual one of the model.
+    /// Prefix that is put before a query; by default the one that the model expects.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub query_prefix: Option<String>,
 }
@@ -350,7 +350,7 @@ impl Default for Embedder {
 }
 
 impl Embedder {
-    /// Returns the name of the space: texts with another prefix have vectors in another space.
+    /// Returns the name of the vector space. A different document prefix results in a different space.
     pub fn space(&self) -> String {
         match &self.document_prefix {
             Some(prefix) => format!("{} after {prefix:?}", self.model),
@@ -358,18 +358,18 @@ impl Embedder {
         }
     }
 
-    /// Returns the model's input for a memory.
+    /// Returns the input to the model for a memory.
     pub fn document(&self, text: &str) -> String {
         Self::prefixed(self.document_prefix.as_deref(), self.task("search_document: "), text)
     }
 
-    /// Returns the model's input for a query.
+    /// Returns the input to the model for a query.
     pub fn query(&self, text: &str) -> String {
         Self::prefixed(self.query_prefix.as_deref(), self.task("search_query: "), text)
     }
 
-    /// Returns a prefix for the nomic-embed-text models, which require texts that begin with the name of a task
-    /// (huggingface.co/nomic-ai/nomic-embed-text-v1.5, "Usage"); other models get none.
+    /// Returns `prefix` for the nomic-embed-text models, which require that each text begins with the name of a task
+    /// (huggingface.co/nomic-ai/nomic-embed-text-v1.5, "Usage"); empty for other models.
     fn task(&self, prefix: &'static str) -> &'static str {
         let name = self.model.rsplit('/').next().unwrap_or_default();
         if name.starts_with("nomic-embed-text") { prefix } else { "" }

@@ -1,5 +1,5 @@
-//! Succession: the memories that supersede others. An expired memory supersedes nothing: its predecessor is in force
-//! again, unless a later successor is.
+//! Succession: which memories supersede others. An expired memory supersedes nothing, so its predecessor is valid again
+//! unless a later successor is valid.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,11 +7,11 @@ use crate::id::MemoryId;
 use crate::memory::Memory;
 use crate::time::Timestamp;
 
-/// Maximum length of a chain of successors that is followed.
+/// Maximum number of successors that are followed in a chain.
 pub const STEPS_MAX: usize = 16;
 
-/// Returns the current successor of a memory: the first one in its chain that is not expired. `None` if all are, or
-/// there is none.
+/// Returns the current successor of a memory: the first memory in its chain of successors that is not expired. `None`
+/// if the memory has no successor, or all are expired.
 pub fn current(
     next: &BTreeMap<MemoryId, MemoryId>,
     expired: &BTreeSet<MemoryId>,
@@ -24,11 +24,11 @@ pub fn current(
         }
         successor = *next.get(&successor)?;
     }
-    // A cycle: in doubt it is superseded.
+    // The chain is a cycle or very long; the memory then counts as superseded.
     Some(successor)
 }
 
-/// Returns the superseded memories, according to their own files.
+/// Returns the memories that are superseded according to their own files.
 pub fn superseded<'a>(
     memories: impl IntoIterator<Item = &'a Memory>,
     now: Timestamp,
@@ -67,7 +67,7 @@ mod tests {
         };
         assert_eq!(superseded(&chain(None)), [1, 2]);
         assert!(superseded(&chain(Some(999))).is_empty());
-        // A successor that cannot be read counts as in force.
+        // A successor that cannot be read counts as valid.
         assert_eq!(superseded(&[memory(1, Some(9), None)]), [1]);
         let circle = [memory(1, Some(2), Some(1)), memory(2, Some(1), Some(1))];
         assert_eq!(superseded(&circle), [1, 2]);

@@ -4,19 +4,19 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// Milliseconds in a day.
+/// Number of milliseconds in a day.
 pub const DAY_MS: i64 = 86_400_000;
-/// Milliseconds of an hour.
+/// Number of milliseconds in an hour.
 pub const HOUR_MS: i64 = 3_600_000;
-/// Milliseconds of a minute.
+/// Number of milliseconds in a minute.
 pub const MINUTE_MS: i64 = 60_000;
 
-/// A point in time, in milliseconds since 1970-01-01T00:00:00Z. Written as RFC 3339.
+/// A point in time in milliseconds since 1970-01-01T00:00:00Z. It is written as RFC 3339.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(pub i64);
 
 impl Timestamp {
-    /// Parses RFC 3339, or a plain date, which means its midnight in UTC.
+    /// Returns the time in RFC 3339 format, or midnight UTC of a plain date; `None` for other texts.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         if let Some(time) = parse_plain(text) {
@@ -30,13 +30,14 @@ impl Timestamp {
         Some(Self(time.timestamp().as_millisecond()))
     }
 
-    /// Parses the value of `THROUGHLINE_NOW`: milliseconds since 1970, or a text for [`Self::parse`].
+    /// Returns the time in the value of `THROUGHLINE_NOW`: milliseconds since 1970, or a text that [`Self::parse`]
+    /// accepts.
     pub fn from_setting(text: &str) -> Option<Self> {
         let text = text.trim();
         text.parse().map(Self).ok().or_else(|| Self::parse(text))
     }
 
-    /// Returns the date in UTC, as `2026-10-02`.
+    /// Returns the date in UTC, in the form `2026-10-02`.
     pub fn date(self) -> String {
         let mut date = String::with_capacity(10);
         match write_date(&mut date, self.0.div_euclid(DAY_MS)) {
@@ -64,13 +65,13 @@ impl fmt::Display for Timestamp {
     }
 }
 
-// Hooks format and parse times in the following form at every event. It has separate code because a calendar library
-// consists mostly of pages that a short-lived process would have to load. All other forms use the library.
+// Hooks format and parse times in the following form at every event. This form has code of its own, because a
+// short-lived process would have to load most pages of a calendar library. All other forms use the library.
 
-/// The days, counted from 1970-01-01, of the years 0 to 9999.
+/// Days of the years 0 to 9999, counted from 1970-01-01.
 const DAYS: std::ops::Range<i64> = -719_528..2_932_897;
 
-/// Writes the date of a day counted from 1970-01-01, of the years 0 to 9999.
+/// Writes the date of a day counted from 1970-01-01. Fails for years other than 0 to 9999.
 fn write_date(out: &mut impl fmt::Write, days: i64) -> fmt::Result {
     if !DAYS.contains(&days) {
         return Err(fmt::Error);
@@ -79,9 +80,9 @@ fn write_date(out: &mut impl fmt::Write, days: i64) -> fmt::Result {
     write!(out, "{year:04}-{month:02}-{day:02}")
 }
 
-/// Returns the date of a day counted from 1970-01-01: year, month from 1, day from 1.
+/// Returns year, month and day (both from 1) of a day counted from 1970-01-01.
 pub fn civil(days: i64) -> (i64, i64, i64) {
-    // Years are counted from March, so that the leap day is their last.
+    // Years are counted from March, so that the leap day is the last day of a year.
     let shifted = days + 719_468;
     let era = shifted.div_euclid(146_097);
     let day_of_era = shifted.rem_euclid(146_097);
@@ -94,7 +95,8 @@ pub fn civil(days: i64) -> (i64, i64, i64) {
     (era * 400 + year_of_era + i64::from(month <= 2), month, day)
 }
 
-/// Returns the day of a date, counted from 1970-01-01. Days past the end of a month continue in the next.
+/// Returns the number of a date's day, counted from 1970-01-01. A day after the end of its month counts into the next
+/// month.
 pub fn day_of(year: i64, month: i64, day: i64) -> i64 {
     let (year, month) = if month <= 2 { (year - 1, month + 9) } else { (year, month - 3) };
     let era = year.div_euclid(400);
@@ -104,8 +106,8 @@ pub fn day_of(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + day_of_era - 719_468
 }
 
-/// Parses `2026-10-02T09:30:00Z` and `2026-10-02T09:30:00.25Z`, with up to three digits of a
-/// second; `None` for every other form, valid or not.
+/// Parses the forms `2026-10-02T09:30:00Z` and `2026-10-02T09:30:00.25Z`, with up to three digits after the point.
+/// Returns `None` for all other forms, even valid ones.
 fn parse_plain(text: &str) -> Option<Timestamp> {
     let bytes = text.as_bytes();
     let number = |from: usize, len: usize| {
@@ -126,7 +128,7 @@ fn parse_plain(text: &str) -> Option<Timestamp> {
         }
         _ => return None,
     };
-    // Days that not every month has, and leap seconds, are left to the library.
+    // Days that not every month has, and leap seconds, are parsed by the library.
     if !(1..=12).contains(&month)
         || !(1..=28).contains(&day)
         || hour > 23

@@ -1,11 +1,12 @@
 //! Trusted working trees of this machine, and their records.
 //!
-//! A record trusts one folder: the root of a main working tree, or the git directory of a repository whose working
-//! trees are all linked to it. It is stored under `by-path`, named by the folder's path, with a copy under `by-folder`,
-//! named by the folder's identity ([`folder_key`]): a folder that was moved, or is mounted elsewhere, is found again
-//! without a question to the user. Both are outside of the repository, so that no file of a repository can grant trust.
+//! A record grants trust to one folder: the root of a main working tree, or the git directory of a repository that has
+//! only linked working trees. The record is stored under `by-path`, named by the folder's path. A copy is stored under
+//! `by-folder`, named by the folder's identity ([`folder_key`]), so that a folder that was moved or is mounted
+//! elsewhere is found again without asking the user. Both are outside the repository, so no file of a repository can
+//! grant trust.
 //!
-//! A repository inside a working tree is no part of it: it has a record of its own, or is not set up.
+//! A repository inside a working tree does not belong to that tree: it has a record of its own, or is not set up.
 
 use std::path::{Path, PathBuf};
 
@@ -18,41 +19,41 @@ use crate::layout::{STORE_DIR, UserDirs};
 /// A trusted working tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tree {
-    /// Its project.
+    /// Project of the working tree.
     pub project: ProjectId,
-    /// Its root.
+    /// Root of the working tree.
     pub root: PathBuf,
-    /// Root of the working tree that contains the project's memories: the main one, or of a bare repository the first
-    /// one that was set up. Equal to `root` if it is this one.
+    /// Root of the working tree that contains the project's memories: the main one, or for a bare repository the first
+    /// one that was set up. It may equal `root`.
     pub main_root: PathBuf,
 }
 
-/// Trust in a folder.
+/// Whether and how a folder is trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// In a trusted working tree.
+    /// It is in a trusted working tree.
     Trusted(Tree),
-    /// In a working tree that was trusted at another path, or whose record at its path is lost.
+    /// It is in a working tree that was trusted at another path, or whose record under its present path is lost.
     Moved(Moved),
-    /// In a trusted working tree that may have been replaced by another folder: its files must not be read before a
-    /// program that may run git has reviewed it.
+    /// It is at the path of a trusted working tree that may have been replaced by another folder. The files there must
+    /// not be read until a program that may run git has checked the folder.
     Changed(Tree),
 }
 
-/// A trusted working tree without a record at its path.
+/// A trusted working tree that has no record under its present path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Moved {
-    /// The working tree at its present path.
+    /// The working tree, at its present path.
     pub tree: Tree,
-    /// The trusted folder at its previous path.
+    /// Path at which the folder was trusted.
     pub from: PathBuf,
-    /// True if there can be no state of another project at its path.
+    /// True if no other project can have left state under the present path.
     pub is_clear: bool,
 }
 
 impl Moved {
-    /// Moves the disposable state of the tree to the new path, unless there is some already, so that the index and the
-    /// handoff are available at once. Otherwise a sync rebuilds it.
+    /// Moves the disposable state of the tree to the new path, so that the index and the handoff are available
+    /// immediately. If there is state under the new path already, nothing is moved, and a sync rebuilds the state.
     pub fn carry_state(&self, dirs: &UserDirs) {
         let (before, now) = (dirs.tree(&self.from).folder, dirs.tree(&self.tree.main_root).folder);
         if self.is_clear && !self.from.exists() {
@@ -72,7 +73,7 @@ impl Place {
         }
     }
 
-    /// Returns the working tree, if it may be read with the state at its path.
+    /// Returns the working tree if its files, and the state under its path, may be read; otherwise `None`.
     pub fn trusted(self) -> Option<Tree> {
         match self {
             Self::Trusted(tree) | Self::Moved(Moved { tree, is_clear: true, .. }) => Some(tree),
@@ -80,7 +81,7 @@ impl Place {
         }
     }
 
-    /// Returns the working tree, whether or not it may be read.
+    /// Returns the working tree, even if it may not be read.
     pub fn tree(self) -> Tree {
         match self {
             Self::Trusted(tree) | Self::Moved(Moved { tree, .. }) | Self::Changed(tree) => tree,
@@ -89,66 +90,67 @@ impl Place {
 }
 
 impl Tree {
-    /// Returns a file of an index, which may name the main working tree, as the file in this tree.
+    /// Returns the path of an indexed file in this tree. The index may name the file in the main working tree.
     pub fn own_file(&self, file: &Path) -> PathBuf {
         match file.strip_prefix(&self.main_root) {
-            // A worktree may lie inside the main tree.
+            // A linked worktree may be inside the main tree.
             Ok(below) if !file.starts_with(&self.root) => self.root.join(below),
             Ok(_) | Err(_) => file.to_owned(),
         }
     }
 
-    /// Finds the working tree that contains `cwd`: looks up `cwd` and each folder above it, up to the root of a
-    /// repository; a linked worktree is found through its main tree or git directory. `None` means that no `init` or
-    /// `trust` on this machine trusted it, or that another folder is at its path, so none of its files may be read.
+    /// Returns the trusted working tree that contains `cwd`. It looks up `cwd` and each folder above, up to the root of
+    /// a repository; a linked worktree is found through its main tree or git directory. `None` if no `init` or `trust`
+    /// on this machine granted trust, or if another folder is at the path; then none of its files may be read.
     pub fn find(dirs: &UserDirs, cwd: &Path) -> Option<Self> {
         Self::locate(dirs, cwd)?.trusted()
     }
 
-    /// Like `Tree::find`, but also returns moved trees and trees whose fingerprint changed.
+    /// Returns the same as [`Tree::find`], but also moved trees, and trees whose fingerprint has changed.
     ///
-    /// On the hot path: a hash and an `open` for each folder level and two calls for the tree that is found, no git, no
-    /// parsing. Symbolic links are resolved, and moved folders looked up, only if nothing else is found.
+    /// This is on the hot path. It takes a hash and an `open` for each folder level and two system calls for the tree
+    /// found; it does not start git and parses nothing. Only if nothing is found are symbolic links resolved and moved
+    /// folders looked up.
     pub fn locate(dirs: &UserDirs, cwd: &Path) -> Option<Place> {
         let at = |cwd: &Path| {
             look_up(dirs, cwd, TreeRecord::at).or_else(|| look_up(dirs, cwd, TreeRecord::moved_to))
         };
         at(cwd).or_else(|| {
-            // Clients record the typed path, which may contain symbolic links.
+            // Clients record the path as typed, which may contain symbolic links.
             let real = cwd.canonicalize().ok().filter(|real| real != cwd)?;
             at(&real)
         })
     }
 
-    /// Returns the record that trusts this tree, and its folder.
+    /// Returns the record that grants trust to this tree, and the folder of that record; `None` if there is none.
     pub fn record(&self, dirs: &UserDirs) -> Option<(PathBuf, TreeRecord)> {
         vouched_folders(&self.main_root)
             .into_iter()
             .find_map(|folder| Some((folder.clone(), TreeRecord::read(dirs, &folder)?)))
     }
 
-    /// Returns the branch that is checked out; `None` outside git and without a branch.
+    /// Returns the branch that is checked out; `None` if there is none, or outside git.
     pub fn branch(&self) -> Option<String> {
         GitDirs::of(&self.root)?.branch()
     }
 
-    /// Returns the committed folder.
+    /// Returns the committed folder with the memories.
     pub fn store(&self) -> PathBuf {
         self.root.join(STORE_DIR)
     }
 }
 
-/// Way to look for the record of a folder.
+/// Function that looks up the record of a folder.
 type RecordLookup = fn(&UserDirs, &Path) -> Option<(TreeRecord, RecordStanding)>;
 
-/// Identity of a folder with a record.
+/// Relation between a folder and its record.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RecordStanding {
-    /// It is the one that somebody vouched for.
+    /// The folder is the trusted one.
     Same,
-    /// It is the trusted folder of another path.
+    /// The folder is the trusted one, but its record has another path.
     Moved,
-    /// It may be another folder.
+    /// The folder may be another one.
     Changed,
 }
 
@@ -157,7 +159,7 @@ impl RecordStanding {
         match self {
             Self::Same => Place::Trusted(tree),
             Self::Moved => {
-                // Indexes are named by paths.
+                // The state of a tree is stored under its path.
                 let has_state = |root: &PathBuf| dirs.tree(root).folder.exists();
                 let is_same = record.path == folder;
                 let is_clear = is_same || ![&tree.root, &tree.main_root].into_iter().any(has_state);
@@ -168,7 +170,7 @@ impl RecordStanding {
     }
 }
 
-/// Looks for the record of the working tree that a folder lies in.
+/// Returns the working tree that contains a folder, according to its record; `None` if it has no record.
 fn look_up(dirs: &UserDirs, cwd: &Path, look: RecordLookup) -> Option<Place> {
     for folder in cwd.ancestors() {
         if let Some((record, standing)) = look(dirs, folder) {
@@ -179,7 +181,7 @@ fn look_up(dirs: &UserDirs, cwd: &Path, look: RecordLookup) -> Option<Place> {
             };
             return Some(standing.place(dirs, folder, tree, record));
         }
-        // Records of the folders above a repository do not apply to it.
+        // Records of folders above a repository do not apply to the repository.
         if let Some(git) = GitDirs::of(folder) {
             return linked(dirs, folder, &git, look);
         }
@@ -187,9 +189,9 @@ fn look_up(dirs: &UserDirs, cwd: &Path, look: RecordLookup) -> Option<Place> {
     None
 }
 
-/// Finds a working tree through the main one, or through the git directory that it shares.
+/// Returns a working tree that is trusted through its main tree, or through the git directory that it shares.
 fn linked(dirs: &UserDirs, root: &Path, git: &GitDirs, look: RecordLookup) -> Option<Place> {
-    // A folder may name any git directory as its own; one below it is its own.
+    // A folder may claim any git directory, but a directory inside the folder belongs to it.
     if !git.is_linked() && !git.common.starts_with(root) {
         return None;
     }
@@ -199,56 +201,56 @@ fn linked(dirs: &UserDirs, root: &Path, git: &GitDirs, look: RecordLookup) -> Op
     let (folder, (record, standing)) = found.or_else(|| Some((common, look(dirs, common)?)))?;
     let main_root = if folder == common { record.home_of(root, git) } else { folder.to_owned() };
     let tree = Tree { project: record.project, root: root.to_owned(), main_root };
-    // Another user may create a folder at the path of a former worktree.
+    // Another user may have created a folder at the path of a former worktree.
     let vouched = TreeFingerprint::of(folder)?;
     TreeFingerprint::of(root)?
         .is_owned_as(&vouched)
         .then(|| standing.place(dirs, folder, tree, record))
 }
 
-/// Returns the folders whose record may trust a working tree that keeps memories.
+/// Returns the folders whose record may grant trust to a working tree that contains memories.
 fn vouched_folders(main_root: &Path) -> Vec<PathBuf> {
     let common = GitDirs::of(main_root).map(|git| git.common);
     std::iter::once(main_root.to_owned()).chain(common).collect()
 }
 
-/// Prefix of the line with the working tree that keeps the memories.
+/// Prefix of the line with the working tree that contains the memories.
 const HOME: &str = "home ";
 /// Prefix of the line with the checksum.
 const SUM: &str = "sum ";
-/// Hexadecimal digits of a project's id.
+/// Number of hexadecimal digits of a project's id.
 const PROJECT_CHARS: usize = 32;
 
-/// Record of a trusted folder. Its first line contains the project and the path, so that a record is never applied to
-/// another path; then follow the fingerprint, for a git directory the working tree that keeps the memories, and a
-/// checksum: a flipped bit must not lead to another project. Records of older versions have only the first line, or no
-/// checksum.
+/// Record of a trusted folder. Its first line contains the project and the path, so that the record is never applied to
+/// another path. The next lines contain the fingerprint, for a git directory the working tree that contains the
+/// memories, and a checksum, because a flipped bit must not lead to another project. Records written by older versions
+/// have only the first line, or no checksum.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeRecord {
     /// The project of the working tree.
     pub project: ProjectId,
     /// Path of the folder when it was trusted.
     pub path: PathBuf,
-    /// Fingerprint that distinguishes the folder from another one at its path.
+    /// Fingerprint that distinguishes the folder from a later one at the same path.
     pub fingerprint: KnownFingerprint,
-    /// For a git directory: the working tree that keeps the memories.
+    /// For a git directory: the working tree that contains the memories.
     pub home: Option<PathBuf>,
-    /// True if it has a checksum.
+    /// True if the record has a checksum.
     pub is_summed: bool,
 }
 
-/// State of a record's fingerprint of the working tree.
+/// What a record contains about the fingerprint of the working tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KnownFingerprint {
-    /// None: an older version wrote the record.
+    /// No fingerprint, because an older version wrote the record.
     No,
     /// The fingerprint of the trusted tree.
     As(TreeFingerprint),
-    /// Mark of a tree that did not match in a review.
+    /// A mark that the tree did not match when it was checked.
     Broken,
 }
 
-/// Returns the bytes of a record; without a fingerprint in the form of older versions.
+/// Returns the bytes of a record. Without a fingerprint, they have the form of older versions.
 pub fn by_path_record(
     project: ProjectId,
     root: &Path,
@@ -257,7 +259,7 @@ pub fn by_path_record(
     record_with_home(project, root, fingerprint, None)
 }
 
-/// Returns the record of a folder whose memories are kept in `home`.
+/// Returns the bytes of the record of a folder whose memories are in the working tree `home`.
 pub fn record_with_home(
     project: ProjectId,
     root: &Path,
@@ -285,37 +287,38 @@ fn sum(record: &[u8]) -> String {
 }
 
 impl TreeRecord {
-    /// Reads the record of a path; `None` if it is missing or damaged.
+    /// Returns the record of a path; `None` if it is missing or damaged.
     pub fn read(dirs: &UserDirs, folder: &Path) -> Option<Self> {
         let bytes = std::fs::read(dirs.by_path(folder)).ok()?;
         Self::parse(bytes, folder.as_os_str().len()).filter(|record| record.path == folder)
     }
 
-    /// Reads a record for any folder, except one whose path contains a line feed.
+    /// Returns the record in a file, whatever its folder; `None` if it is missing or damaged, or its path contains a
+    /// line feed.
     pub fn read_file(path: &Path) -> Option<Self> {
         let bytes = std::fs::read(path).ok()?;
         let path_bytes = bytes.get(PROJECT_CHARS + 1..)?.iter().position(|byte| *byte == b'\n')?;
         Self::parse(bytes, path_bytes)
     }
 
-    /// Looks for the record of a path, or of the folder that is there by now.
+    /// Looks up the record of a path, and whether the folder there is still the trusted one.
     fn at(dirs: &UserDirs, folder: &Path) -> Option<(Self, RecordStanding)> {
         let record = Self::read(dirs, folder)?;
         if record.holds(folder) {
             return Some((record, RecordStanding::Same));
         }
-        // Another vouched folder may have come to this path.
+        // Another trusted folder may have been moved to this path.
         Self::moved_to(dirs, folder).or(Some((record, RecordStanding::Changed)))
     }
 
-    /// Looks for the record of a folder that was vouched for, whatever it is called now; `None` when there is none, or
-    /// the folder is not certain to be the same.
+    /// Looks up the record of a folder that was trusted under another path. `None` if there is none, or if it is not
+    /// certain that the folder is the same.
     fn moved_to(dirs: &UserDirs, folder: &Path) -> Option<(Self, RecordStanding)> {
         let record = Self::read_file(&dirs.by_folder(&folder_key(folder)?))?;
         (record.is_summed && record.holds(folder)).then_some((record, RecordStanding::Moved))
     }
 
-    /// Parses a record whose path has this length.
+    /// Parses a record whose path has this length in bytes; `None` if it is damaged.
     fn parse(mut record: Vec<u8>, path_bytes: usize) -> Option<Self> {
         let at = memchr::memmem::rfind(&record, format!("\n{SUM}").as_bytes());
         if let Some(at) = at {
@@ -347,7 +350,7 @@ impl TreeRecord {
         })
     }
 
-    /// Returns whether a folder is the trusted one.
+    /// Returns whether a folder is the one to which the record grants trust.
     fn holds(&self, folder: &Path) -> bool {
         match &self.fingerprint {
             KnownFingerprint::No => true,
@@ -358,8 +361,8 @@ impl TreeRecord {
         }
     }
 
-    /// Returns the working tree that keeps the memories of a repository without a main one: the recorded one if it
-    /// exists, or else the first existing one.
+    /// Returns the working tree that contains the memories of a repository without a main working tree: the recorded
+    /// one if it exists, otherwise the first one that exists.
     fn home_of(&self, root: &Path, git: &GitDirs) -> PathBuf {
         let recorded = self.home.clone().filter(|home| home.is_dir());
         let others = || git.linked_roots().into_iter().find(|root| git_dirs::is_root(root));
@@ -391,7 +394,7 @@ mod tests {
         let tree = Tree::find(&dirs, &root.join("src/deep")).unwrap();
         assert_eq!((tree.project, tree.root), (project, root.clone()));
 
-        // A sealed tree must match its record; a record of an older version has no fingerprint.
+        // A tree with a fingerprint must match its record; a record written by an older version has none.
         let sealed = |fingerprint: &str| {
             let mut record = by_path_record(project, &root, None);
             record.extend_from_slice(fingerprint.as_bytes());
@@ -406,7 +409,7 @@ mod tests {
             assert_eq!(Tree::find(&dirs, &root), None);
         }
 
-        // A record that names another path is rejected.
+        // A record with another path is rejected.
         std::fs::write(dirs.by_path(&root), by_path_record(project, Path::new("/elsewhere"), None))
             .unwrap();
         assert_eq!(Tree::find(&dirs, &root), None);
@@ -455,7 +458,7 @@ mod tests {
         let (old, new, other) = (base.join("old"), base.join("new"), base.join("other"));
         let (one, two) = (ProjectId([1; 16]), ProjectId([2; 16]));
         repository(&old);
-        // Some file systems record creation times by the tick of a slow clock.
+        // Some file systems take creation times from a clock with slow ticks.
         std::thread::sleep(std::time::Duration::from_millis(20));
         repository(&other);
         vouch(&dirs, &old, one, None);
@@ -472,14 +475,14 @@ mod tests {
         std::fs::rename(&old, &new).unwrap();
         std::fs::create_dir(new.join("src")).unwrap();
         assert_eq!(Tree::locate(&dirs, &new.join("src")), moved(&new, one, &old));
-        // State of another project may remain at its path.
+        // Another project may have left state under the new path.
         std::fs::create_dir_all(dirs.tree(&new).folder).unwrap();
         assert_eq!(Tree::find(&dirs, &new), None);
         std::fs::remove_dir_all(dirs.tree(&new).folder).unwrap();
-        // Another project, which was never at that path, is moved to it.
+        // Another project, which was never at the old path, is moved there.
         std::fs::rename(&other, &old).unwrap();
         assert_eq!(Tree::locate(&dirs, &old), moved(&old, two, &other));
-        // A copy is another folder.
+        // A copy is a different folder.
         std::thread::sleep(std::time::Duration::from_millis(20));
         repository(&other);
         assert_eq!(
@@ -493,10 +496,10 @@ mod tests {
         let copy = base.join("copy");
         repository(&copy);
         assert_eq!(Tree::locate(&dirs, &copy), None);
-        // A folder without its `.git` is not the same.
+        // A folder that has lost its `.git` is not the same.
         std::fs::remove_dir_all(new.join(".git")).unwrap();
         assert_eq!(Tree::locate(&dirs, &new), None);
-        // The record of a path is lost.
+        // The record under `by-path` is lost.
         std::fs::remove_file(dirs.by_path(&other)).unwrap();
         std::fs::remove_dir_all(&other).unwrap();
         std::fs::rename(&old, &other).unwrap();
@@ -545,12 +548,12 @@ mod tests {
             assert_eq!(Tree::locate(&dirs, root), Some(Place::Trusted(tree.clone())));
             assert_eq!(tree.record(&dirs).unwrap().0, bare);
         }
-        // Another folder may name the directory, which is not below it.
+        // Another folder may claim the git directory, although the directory is not inside it.
         let evil = base.join("evil");
         std::fs::create_dir(&evil).unwrap();
         std::fs::write(evil.join(".git"), format!("gitdir: {}\n", bare.display())).unwrap();
         assert_eq!(Tree::locate(&dirs, &evil), None);
-        // The worktree that kept the memories is removed.
+        // The worktree that contained the memories is removed.
         std::fs::remove_dir_all(&first).unwrap();
         assert_eq!(Tree::find(&dirs, &second).unwrap().main_root, second);
     }

@@ -23,21 +23,21 @@ use memory_store_base::layout::TreeDir;
 use memory_store_base::memory::SaidBy;
 use memory_store_base::time::Timestamp;
 
-/// Minimum share of the best score for further memories.
+/// Minimum score of the memories after the best one, as a fraction of the best score.
 const CUT: f32 = 0.5;
-/// Maximum number of candidates read to fill the places.
+/// Maximum number of candidates whose records are read to find enough hits.
 const READ_MAX: usize = 24;
-/// Maximum number of memories in a session-start block before the budget cuts.
+/// Maximum number of memories in a session-start block before they are cut to its budget.
 const START_MAX: usize = 64;
-/// Text read for a session-start block, in percent of its budget. The surplus allows a shorter text to replace one that
-/// is too long for the remainder.
+/// Amount of text read for a session-start block, in percent of the block's budget. The surplus allows a shorter text
+/// to replace one that is too long for the remaining budget.
 const START_SURPLUS_PERCENT: usize = 125;
-/// Estimated characters of a line in that block besides title and text: kind, id, date, a file.
+/// Estimated number of characters of a memory in a session-start block besides title and text: kind, id, date, a file.
 const START_LINE: usize = 60;
 
 impl Recall {
-    /// Returns whether a file of the project's indexes is missing or truncated. One `stat` per file, including indexes
-    /// that hooks do not open.
+    /// Returns whether a file of the project's indexes is missing or truncated. It costs one `stat` per file, including
+    /// the files of indexes that hooks do not open.
     pub fn lacks_files(&self) -> bool {
         let Some(index) = self.sources.list.iter().find_map(|source| source.index.as_ref()) else {
             return false;
@@ -51,8 +51,8 @@ impl Recall {
             })
     }
 
-    /// Finds memories for a prompt. A follow-up also uses `topic`, the topic of the previous prompts, which is then
-    /// updated. `skip` returns true for memories that were shown already.
+    /// Returns memories for a prompt. `topic` is the topic of the previous prompts: it is used too if the prompt is a
+    /// follow-up, and then updated with this prompt. `skip` returns true for memories that were shown already.
     pub fn prompt(
         &self,
         text: &str,
@@ -82,8 +82,8 @@ impl Recall {
         )
     }
 
-    /// Takes a prompt apart, with its mistyped words as they were meant, and looks its terms up: none of one that only
-    /// acknowledges.
+    /// Parses a prompt, corrects its mistyped words, and looks its terms up in the sources. Returns the query and the
+    /// terms found; no term is looked up if the prompt is only an acknowledgement.
     fn asked(&self, text: &str) -> (Query, FoundTerms<'_>) {
         let query = Query::prompt(text);
         let terms = if query.only_acknowledges { &[][..] } else { &query.terms };
@@ -99,8 +99,9 @@ impl Recall {
         }
     }
 
-    /// Finds memories about a file; `path` is relative to the tree's root with `/`. A topic moves memories related to
-    /// it to the front. It is computed only if several memories match the file, because most files have none.
+    /// Returns memories about a file. `path` is relative to the tree's root, with `/` as separator. Memories related to
+    /// `topic` are moved to the front. The topic is computed only if several memories match the file, because most
+    /// files have none.
     pub fn file(
         &self,
         path: &str,
@@ -119,7 +120,7 @@ impl Recall {
         )
     }
 
-    /// Finds memories that help with a command's error.
+    /// Returns memories that help with the error of a command.
     pub fn error(
         &self,
         command: &str,
@@ -130,7 +131,7 @@ impl Recall {
         let mut known = exact::of_error(&self.sources, error);
         known.retain(|&at| self.may_answer(at, now));
         let query = Query::error(command, error);
-        // Vector similarity adds nothing if memories about the same error exist.
+        // If memories about the same error exist, vector similarity adds nothing.
         let query = if known.is_empty() { self.with_vector(query, &self.sources) } else { query };
         let mut candidates = self.scored(&query, now);
         exact::add_errors(&self.sources, &known, &mut candidates);
@@ -141,7 +142,7 @@ impl Recall {
             };
             exact::add_quoting(&self.sources, error, &mut candidates, text);
         }
-        // Wishes apply to the way of working, not to an error.
+        // Wishes apply to the way of working, not to an error, so they are removed.
         let is_wish = |candidate: &Candidate| candidate.entry.kind_of().is_some_and(Kind::is_wish);
         candidates.retain(|candidate| candidate.named.is_some() || !is_wish(candidate));
         gate::ease(&mut candidates, gate::ERROR_EASE);
@@ -155,8 +156,8 @@ impl Recall {
         )
     }
 
-    /// Ranks memories for a prompt as [`Recall::prompt`] does, and returns the best `places` of
-    /// them whether or not they help: neither the gate nor the cut behind the best is applied.
+    /// Ranks memories for a prompt as [`Recall::prompt`] does, and returns the best `places` of them whether or not
+    /// they help: neither the gate nor the minimum score relative to the best one is applied.
     pub fn ranked(&self, text: &str, now: Timestamp, places: usize) -> Recalled {
         let (query, found) = self.asked(text);
         let query = self.with_vector(query, &self.sources);
@@ -165,11 +166,11 @@ impl Recall {
         self.answer(candidates, &query, &asked)
     }
 
-    /// Returns the memories of the session-start block, most valuable first: about as many as fit the budget, and some
-    /// more to choose from. The caller enforces the budget.
+    /// Returns the memories of the session-start block, most valuable first. They are slightly more than fit the
+    /// budget, so that the caller can choose; the caller enforces the budget.
     pub fn start(&self, now: Timestamp, budget_tokens: u32) -> Recalled {
         let mut recalled = self.new_answer();
-        // Reading each record and its file's stamp is most of the cost of this hook.
+        // Reading the record and file stamp of each memory is most of the cost of this hook, so reading stops early.
         let mut room = budget_tokens as usize * 4 * START_SURPLUS_PERCENT / 100;
         for at in self.sources.start_plan(now) {
             if recalled.hits.len() >= START_MAX || room == 0 {
@@ -200,28 +201,28 @@ impl Recall {
         self.finish(recalled)
     }
 
-    /// Finds memories or passages for an explicit search: no gate.
+    /// Returns memories or passages for an explicit search, without the gate.
     pub fn search(&self, search: &Search, now: Timestamp) -> Recalled {
         let recalled = tiers::search(self, search, now);
         self.finish(recalled)
     }
 
-    /// Returns a passage by its name, for example from a receipt.
+    /// Returns the passage or passed command with an id, for example from a receipt.
     pub fn passage(&self, id: MemoryId) -> Option<Hit> {
         let passage = passages::search::passage(&self.sources, id);
         passage.or_else(|| passed_commands::of_id(&self.commands, id))
     }
 
-    /// Returns the recorded change of a memory's files since it was learned; `None` if the change is small or was not
-    /// measured after the memory was written.
+    /// Returns how much the files of a memory have changed since it was learned; `None` if the change is small or was
+    /// not measured after the memory was written.
     pub fn staleness(&self, id: MemoryId) -> Option<Staleness> {
         let at = self.sources.find(id)?;
         let entry = self.sources.entry(at).filter(|entry| entry.has(FLAG_STALE))?;
         self.sources.record(at, &entry).ok()?.staleness
     }
 
-    /// Returns whether an earlier hit may be returned again: a memory that may still be shown unasked, or a passage
-    /// that was not removed.
+    /// Returns whether an earlier hit may be returned again: a memory that may still be injected, or a passage that was
+    /// not removed.
     pub fn is_still_there(&self, id: MemoryId, now: Timestamp) -> bool {
         let at = self.sources.find(id);
         let candidate = at.and_then(|at| Candidate::find(&self.sources, at));
@@ -229,7 +230,7 @@ impl Recall {
         matches!(hit, Some(Ok(hit)) if !hit.held) || passages::passage::is_there(&self.sources, id)
     }
 
-    /// Returns candidates for a prompt: by its words, and by the paths that it names.
+    /// Returns candidates for a prompt: those that match its words, and those about the paths that it names.
     fn for_prompt(&self, query: &Query, found: FoundTerms<'_>, now: Timestamp) -> Vec<Candidate> {
         let mut candidates = score::candidates_of(&self.sources, query, found, now);
         exact::add(&self.sources, query, &mut candidates);
@@ -242,7 +243,8 @@ impl Recall {
         score::candidates(&self.sources, query, now)
     }
 
-    /// Turns candidates into hits: best first, gate, collapse, cut, places.
+    /// Turns candidates into hits: sorts them, applies the gate, and removes near-duplicates, weak candidates and those
+    /// beyond the number of places.
     fn answer(
         &self,
         mut candidates: Vec<Candidate>,
@@ -273,7 +275,7 @@ impl Recall {
             let is_given = recalled.hits.iter().any(|hit| hit.id == candidate.entry.id);
             if outcome == CandidateOutcome::Skipped {
                 recalled.given_before = true;
-                // Memories shown before still define the best score: without them, each repetition of a question would
+                // A memory shown before still defines the best score. Otherwise each repetition of a question would
                 // return weaker hits.
                 best.get_or_insert(candidate.fused);
             }
@@ -313,7 +315,7 @@ impl Recall {
         hits: usize,
         asked: &Conditions<'_>,
     ) -> CandidateOutcome {
-        // Traps of a command match by its name alone.
+        // A warning about a command matches by the command's name alone, so it needs no gate.
         let gated = asked.gated && !candidate.warns();
         if candidate.entry.has(FLAG_SAID) {
             CandidateOutcome::Said
@@ -332,7 +334,8 @@ impl Recall {
         }
     }
 
-    /// Converts a candidate to a hit: itself, or its current successor.
+    /// Converts a candidate to a hit for the same memory, or for its current successor. Returns the reason as an error
+    /// if there is no hit.
     fn hit(
         &self,
         candidate: &Candidate,
@@ -363,19 +366,19 @@ impl Recall {
 #[derive(Clone, Copy)]
 struct Conditions<'a> {
     places: usize,
-    /// True if only helpful hits are returned, not all matches.
+    /// True if only helpful hits are returned; false if all matches are.
     gated: bool,
-    /// True if the query is about a subject of the store.
+    /// True if the gate is open, because the query is about a subject of the store.
     is_open: bool,
     now: Timestamp,
     skip: &'a dyn Fn(MemoryId) -> bool,
 }
 
-/// Moves a note of Claude behind a user's statement in nearly the same words: if the two differ in an exception, a
-/// model follows the first.
+/// Moves each note written by Claude after a user's statement in nearly the same words. If the two differ in an
+/// exception, a model follows the one that it reads first.
 fn put_notes_behind(hits: &mut Vec<Hit>) {
     let is_users = |hit: &Hit| !hit.noted && matches!(hit.said_by, None | Some(SaidBy::User));
-    // Titles are compared for notes only: most session starts have none.
+    // Only notes are compared with other titles, because most session starts have no notes.
     let place = |(at, hit): (usize, &Hit)| {
         let is_same = |user: &Hit| is_users(user) && likeness(&user.title, &hit.title) >= SAME;
         let users = hit.noted.then(|| hits.iter().rposition(is_same)).flatten();

@@ -1,10 +1,11 @@
 //! Recall: finds the relevant memories for a prompt, a file, an error, or a new session.
 //!
-//! Hooks, MCP server, command line and evaluation share all of its functions. A *candidate* is a document that shares a
-//! feature with the query; ranking, collapsing and the *gate* turn candidates into *hits*. The gate decides whether any
-//! memory is returned: it compares an absolute score with a threshold calibrated for the store.
+//! Hooks, MCP server, command line and evaluation all use these functions. A *candidate* is a document that shares a
+//! feature with the query. Ranking, removal of near-duplicates and the *gate* turn candidates into *hits*. The gate
+//! decides whether any memory is returned: it compares an absolute score with a threshold calibrated for the store.
 //!
-//! This crate reads indexes and encodes their files. It writes only the embedder's files itself (`embed::build`).
+//! This crate reads indexes and encodes their files. The only files that it writes itself are the embedder's
+//! (`embed::build`).
 
 pub mod bytes;
 pub mod custom_embedder;

@@ -1,8 +1,8 @@
-//! Rendering of hits as the text that a hook prints for the model.
+//! Rendering of hits as the text that is printed for the model.
 //!
-//! All of it is enclosed in our delimiters, which keeps the collector from learning it again. Recalled text is data:
-//! the delimiter is escaped in it, control and direction characters are removed, and a wish is rendered as a past
-//! request of the user, because the model refuses bare imperatives as injection.
+//! The whole text is enclosed in our delimiters, so that the collector does not learn it again. Recalled text is data:
+//! our delimiter is escaped in it, control and direction characters are removed, and a wish is rendered as a past
+//! request of the user, because the model rejects bare imperatives as injection.
 
 use std::ops::Range;
 
@@ -23,14 +23,14 @@ pub const CLOSE: &str = "</throughline-memory>";
 const TEXT_CHARS_MAX: usize = 700;
 /// Maximum length of a memory's title, in characters.
 const TITLE_CHARS_MAX: usize = 200;
-/// Maximum length, in characters, of the title of a contradicting memory in a label.
+/// Maximum length, in characters, of a contradicting memory's title in a label.
 const DOUBT_CHARS_MAX: usize = 100;
 /// Maximum number of contradicting memories in a label.
 const DOUBTS_MAX: usize = 2;
-/// Characters of a memory's line at session start: its statement, and the sentences after it that fit whole. The rest
-/// is available by its number or by a prompt about it.
+/// Maximum length of a memory in the session-start block, in characters: its title, and the sentences after it that fit
+/// completely. The remaining text is recalled by the memory's id or by a prompt about the subject.
 pub(crate) const BRIEF_CHARS: usize = 170;
-/// A memory is cut rather than left out when at least this many characters of it fit.
+/// Minimum number of characters of a memory that must fit for it to be cut; otherwise it is omitted.
 const CUT_CHARS_MIN: usize = 120;
 /// Maximum number of file names listed with a memory.
 const PATHS_MAX: usize = 3;
@@ -38,16 +38,16 @@ const PATHS_MAX: usize = 3;
 /// Rendered text with the byte ranges of its memories.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rendered {
-    /// The text; empty when no memory fitted.
+    /// The text; empty if no memory fitted.
     pub text: String,
-    /// The memories in it, in order.
+    /// The memories in the text, in order.
     pub pieces: Vec<RenderedPiece>,
 }
 
 /// A memory in a rendered text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RenderedPiece {
-    /// The memory.
+    /// Id of the memory.
     pub id: MemoryId,
     /// Byte range of the memory in the text.
     pub range: Range<usize>,
@@ -58,8 +58,8 @@ pub fn tokens(text: &str) -> u32 {
     u32::try_from(text.chars().count().div_ceil(4)).unwrap_or(u32::MAX)
 }
 
-/// Renders hits, best first, within a budget of tokens. `event` selects the introduction: `prompt`, `file`, `error`,
-/// `start`, or a text of the caller.
+/// Returns hits, best first, as text within a token budget. `event` selects the introduction: `prompt`, `file`,
+/// `error`, `start` and others (see `lead`).
 pub fn injection(event: &str, hits: &[Hit], budget_tokens: u32) -> Rendered {
     let has_passage = hits.iter().any(|hit| hit.collection == Collection::Passages);
     let lead = if event == "search" && has_passage { lead("both") } else { lead(event) };
@@ -67,7 +67,7 @@ pub fn injection(event: &str, hits: &[Hit], budget_tokens: u32) -> Rendered {
     let mut pieces = Vec::new();
     let room =
         (budget_tokens as usize * 4).saturating_sub(text.chars().count() + CLOSE.chars().count());
-    // That they are about this file has been said.
+    // The introduction already contains that the memories are about this file.
     let detail = if event == "file" { HitDetail::Text } else { HitDetail::TextAndPaths };
     put_pieces(hits, detail, room, &mut text, &mut pieces);
     if pieces.is_empty() {
@@ -77,7 +77,7 @@ pub fn injection(event: &str, hits: &[Hit], budget_tokens: u32) -> Rendered {
     Rendered { text, pieces }
 }
 
-/// Renders hits by their titles alone, within a budget of tokens.
+/// Returns the titles of hits as text within a token budget.
 pub fn titles(event: &str, hits: &[Hit], budget_tokens: u32) -> Rendered {
     in_lines(event, hits, budget_tokens, |hit| cut(clean(&hit.title), TITLE_CHARS_MAX))
 }
@@ -88,7 +88,7 @@ pub fn labelled_title(hit: &Hit) -> String {
     format!("{}{title}", head(hit).trim_start_matches("- "))
 }
 
-/// Renders hits with their whole texts, line by line, within a budget of tokens.
+/// Returns hits with their whole texts, line by line, within a token budget.
 pub fn whole(hits: &[Hit], budget_tokens: u32) -> Rendered {
     in_lines("ids", hits, budget_tokens, |hit| {
         let mut content = cut(clean(&hit.title), TITLE_CHARS_MAX);
@@ -102,7 +102,7 @@ pub fn whole(hits: &[Hit], budget_tokens: u32) -> Rendered {
     })
 }
 
-/// Renders each hit with `told`, as many as fit. A hit that is too long for the whole budget is cut.
+/// Returns as many hits as fit, each rendered by `told`. A hit that exceeds the whole budget is cut.
 fn in_lines(
     event: &str,
     hits: &[Hit],
@@ -134,8 +134,8 @@ fn in_lines(
     Rendered { text, pieces }
 }
 
-/// Renders the session-start block: the caller's lines about unfinished work, then memories, then the line `more`. All
-/// of it fits within a budget of tokens; the memories get the remainder after the other two.
+/// Returns the session-start block: the caller's lines about unfinished work, then memories, then the line `more`. The
+/// block is within a token budget; the memories get what the other two parts leave.
 pub fn start(left: Option<&str>, hits: &[Hit], more: &str, budget_tokens: u32) -> Rendered {
     let mut text = format!("{OPEN}>\n");
     let more = clean(more);
@@ -176,15 +176,15 @@ pub fn start(left: Option<&str>, hits: &[Hit], more: &str, budget_tokens: u32) -
     Rendered { text, pieces }
 }
 
-/// Encloses already rendered text in our delimiters.
+/// Returns already rendered text in our delimiters.
 pub fn wrap(text: &str) -> String {
     format!("{OPEN}>\n{text}\n{CLOSE}")
 }
 
-/// Amount of detail in which a memory is rendered.
+/// How much of a memory is rendered.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum HitDetail {
-    /// Its statement and what fits into [`BRIEF_CHARS`].
+    /// The title, and the sentences that fit into [`BRIEF_CHARS`].
     Brief,
     /// The whole text.
     Text,
@@ -192,7 +192,7 @@ enum HitDetail {
     TextAndPaths,
 }
 
-/// Appends as many hits as fit, best first.
+/// Appends hits, best first, as many as fit into `room` characters.
 fn put_pieces(
     hits: &[Hit],
     detail: HitDetail,
@@ -211,8 +211,8 @@ fn put_pieces(
     }
 }
 
-/// One memory as a line of its own, within a number of characters; `None` when too little of it would fit. The
-/// statement comes before the files it is about.
+/// Returns a memory as one line of at most `room` characters; `None` if too little of it would fit. The text precedes
+/// the names of the files.
 fn piece(hit: &Hit, detail: HitDetail, room: usize) -> Option<String> {
     let head = head(hit);
     let content = match detail {
@@ -251,7 +251,7 @@ fn lead(event: &str) -> &'static str {
     }
 }
 
-/// Returns the label of a hit: kind, short id, date and staleness, and for a wish that it was asked for.
+/// Returns the label of a hit with its kind, short id, date and staleness; for a wish, also that the user asked for it.
 fn head(hit: &Hit) -> String {
     let of_turn = |told: &str| {
         let session = short_session(hit.session.as_deref().unwrap_or_default());
@@ -280,7 +280,7 @@ fn head(hit: &Hit) -> String {
     let stale = hit.staleness.as_ref().map(|stale| format!(", {}", stale.mark()));
     let stale = stale.unwrap_or_default();
     let origin = if hit.from_repository { ", from the repository" } else { "" };
-    // Only explicit requests for history return superseded or expired memories.
+    // Superseded or expired memories are returned only for explicit requests for history.
     let over = match (hit.superseded, hit.superseded_by, hit.expired) {
         (true, Some(newer), _) if !hit.undecided.is_empty() => {
             format!(", differs from {}, which is newer: not decided", newer.short())
@@ -299,27 +299,27 @@ fn head(hit: &Hit) -> String {
     }
 }
 
-/// Returns whether a memory is rendered as a model's own note.
+/// Returns whether a memory is rendered as Claude's note.
 pub fn is_noted(hit: &Hit) -> bool {
     attribution(hit) == Teller::Claude
 }
 
-/// Person or program to which a memory is attributed.
+/// To whom a memory is attributed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Teller {
-    /// The user, who asked for it.
+    /// To the user, who asked for it.
     User,
-    /// Claude, which saved the memory on its own or stated the wish.
+    /// To Claude, which saved the memory on its own initiative or stated the wish.
     Claude,
-    /// No attribution: the memory states a fact.
+    /// To nobody, because the memory states a fact.
     Unsaid,
 }
 
-/// Returns the attribution of a memory: the user for a person's wishes, Claude for memories that a model chose to save
-/// or wishes that a model stated.
+/// Returns to whom a memory is attributed: wishes of a person to the user; memories that a model chose to save, or
+/// wishes that a model stated, to Claude.
 fn attribution(hit: &Hit) -> Teller {
-    // A file without a speaker was written by hand; in the user's own folder that is the user. The speaker of a memory
-    // from the repository cannot be verified.
+    // A memory without a recorded speaker was written by hand; in the user's own folder, the user wrote it. The speaker
+    // of a memory from the repository cannot be verified.
     let is_users = !hit.from_repository
         && match hit.said_by {
             Some(said_by) => said_by == SaidBy::User,
@@ -348,7 +348,7 @@ fn attribution(hit: &Hit) -> Teller {
     }
 }
 
-/// Returns title and text on one line. A text that repeats the title replaces it.
+/// Returns title and text on one line. If the text starts with the title, only the text is returned.
 fn content(hit: &Hit) -> String {
     let title = cut(clean(&hit.title), TITLE_CHARS_MAX);
     let text = cut(clean(&hit.text), TEXT_CHARS_MAX);
@@ -363,7 +363,8 @@ fn content(hit: &Hit) -> String {
     }
 }
 
-/// Returns a memory's title with the sentences of its text that fit whole. A command's title is complete.
+/// Returns a memory's title with the sentences of its text that fit completely. A command's title is complete in
+/// itself.
 fn brief(hit: &Hit) -> String {
     let mut told = cut(clean(&hit.title), TITLE_CHARS_MAX);
     if hit.kind == Kind::Command && !told.is_empty() {
@@ -375,7 +376,7 @@ fn brief(hit: &Hit) -> String {
     };
     let room = BRIEF_CHARS.saturating_sub(told.chars().count());
     let fits = |end: &usize| text[..*end].chars().count() <= room;
-    // A lower-case letter continues the sentence, as in "e.g. this".
+    // If a lower-case letter follows, the sentence continues, as in "e.g. this".
     let begins = |end: &usize| !text[*end..].trim_start().starts_with(char::is_lowercase);
     // A cut within a quotation would change its meaning.
     let is_whole = |end: &usize| text[..*end].matches('"').count().is_multiple_of(2);
@@ -387,7 +388,7 @@ fn brief(hit: &Hit) -> String {
     told
 }
 
-/// Returns the memory's files that its text does not name.
+/// Returns the names of the memory's files that its text does not contain, in parentheses; empty if there are none.
 fn tail(hit: &Hit, content: &str) -> String {
     let name = |path: &String| path.rsplit('/').next().unwrap_or_default().to_owned();
     let mut unnamed = hit.paths.iter().filter(|path| !content.contains(&name(path)));
@@ -411,13 +412,13 @@ fn doubt(hit: &Hit) -> String {
     named.take(DOUBTS_MAX).collect()
 }
 
-/// Cuts a text after its last whole sentence if that keeps at least half of the limit, because half a sentence may
-/// state the opposite of the whole; otherwise cuts at the limit.
+/// Cuts a text after its last complete sentence if that keeps at least half of the limit, because half a sentence may
+/// state the opposite of the whole. Otherwise cuts at the limit.
 fn cut_by_sentence(text: String, chars_max: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(chars_max) else { return text };
     let whole = text[..end].rmatch_indices(". ").map(|(at, stop)| at + stop.len());
     let mut whole = whole.take_while(|&whole| whole * 2 > end);
-    // A lower-case letter continues the sentence, as in "e.g. this".
+    // If a lower-case letter follows, the sentence continues, as in "e.g. this".
     let whole = whole.find(|&whole| text[whole..].starts_with(|next: char| !next.is_lowercase()));
     match whole {
         Some(whole) => format!("{}…", &text[..whole]),
@@ -425,9 +426,9 @@ fn cut_by_sentence(text: String, chars_max: usize) -> String {
     }
 }
 
-/// Cuts a text at the end of a word and marks the cut.
+/// Cuts a text at the end of a word, and marks the cut with an ellipsis.
 fn cut(text: String, chars_max: usize) -> String {
-    // A character is at least one byte, so most texts need no counting.
+    // A character is at least one byte, so most texts need not be counted.
     if text.len() <= chars_max {
         return text;
     }
@@ -467,7 +468,7 @@ mod tests {
                 "- [preference {short}] asked on 2026-10-02: Never use float for money (src/a.rs)"
             )
         );
-        // The wish is not the user's.
+        // The repository's wish is not attributed to the user.
         let theirs = Hit { from_repository: true, ..wish };
         assert_eq!(
             piece(&theirs, HitDetail::Brief, 500).unwrap(),

@@ -1,4 +1,4 @@
-//! Pending changes by Claude to memories, announced once by the hook of the next session start.
+//! Claude's pending changes to memories. The hook of the next session start announces them once.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,11 +11,11 @@ use crate::id::MemoryId;
 /// Maximum number of ids in an announcement.
 const NAMED_MAX: usize = 5;
 
-/// Memories with a change by Claude that no session start has announced.
+/// Memories with changes by Claude that no session start has announced yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClaimNotice {
-    /// Memories that Claude requested to forget or replace.
+    /// Memories that Claude asked to forget or replace.
     pub asked: BTreeSet<MemoryId>,
     /// Memories whose files a tool call wrote, changed or removed.
     pub written: BTreeSet<MemoryId>,
@@ -27,12 +27,12 @@ impl ClaimNotice {
         serde_json::from_str(&read_short(path)?).ok()
     }
 
-    /// Returns whether the notice has no memory to announce.
+    /// Returns whether there is nothing to announce.
     pub fn is_empty(&self) -> bool {
         self.asked.is_empty() && self.written.is_empty()
     }
 
-    /// Returns a sentence with Claude's changes and the command that shows them; `None` if there are none.
+    /// Returns a sentence about Claude's changes, with the command that shows them; `None` if there are none.
     pub fn message(&self) -> Option<String> {
         let asked = named(&self.asked).map(|ids| {
             format!("Claude asked to forget or replace what you said ({ids}), which stays in force")
@@ -46,7 +46,7 @@ impl ClaimNotice {
     }
 }
 
-/// Returns short ids as one text; `None` if `ids` is empty.
+/// Returns the short ids, separated by commas; `None` if `ids` is empty.
 fn named(ids: &BTreeSet<MemoryId>) -> Option<String> {
     let mut named: Vec<String> = ids.iter().take(NAMED_MAX).map(|id| id.short()).collect();
     if ids.len() > NAMED_MAX {

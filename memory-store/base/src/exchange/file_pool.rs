@@ -1,14 +1,14 @@
-//! Spare files, created by the processor, so that a hook that needs a new file only renames one.
+//! Spare files, which the processor creates, so that a hook that needs a new file only has to rename one.
 //!
-//! Creating a file takes up to 0.4 ms on a fragmented disk, because the file system searches for space; a rename takes
-//! a twentieth of that.
+//! Creating a file takes up to 0.4 ms on a fragmented disk, because the file system searches for space. Renaming takes
+//! a twentieth of that time.
 
 use std::path::{Path, PathBuf};
 
 /// Number of spare files in a folder.
 pub const COUNT: u64 = 8;
 
-/// Prefix of their names.
+/// Prefix of the names of spare files.
 pub const START: &str = "spare-";
 
 /// Returns the path of the spare file with this number.
@@ -16,7 +16,7 @@ pub fn path(folder: &Path, number: u64) -> PathBuf {
     folder.join(format!("{START}{}", number % COUNT))
 }
 
-/// Creates the missing spare files in a folder, and the folder.
+/// Creates a folder and the spare files that are missing in it.
 pub fn refill(folder: &Path) -> crate::Result<()> {
     use crate::error::At;
     use crate::fs::disk::{Privacy, create_folder, private_options};

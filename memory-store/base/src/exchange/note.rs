@@ -1,6 +1,6 @@
-//! Notes of hooks in the inbox for the processor. A note contains only names and numbers, never text of the
-//! conversation, which the processor reads from the transcript and redacts first. Nor does it contain the folder of the
-//! session, because the inbox belongs to the working tree, and a folder may have any name.
+//! Notes that hooks write to the inbox for the processor. A note contains only names and numbers, never text of the
+//! conversation: the processor reads such text from the transcript and redacts it first. A note does not contain the
+//! session's folder either, because the inbox belongs to the working tree, and a folder may have any name.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,18 +10,18 @@ use crate::time::Timestamp;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Note {
-    /// Time of the hook.
+    /// Time at which the hook ran.
     pub at: Timestamp,
-    /// The event: `UserPromptSubmit`, `PostToolUse`, `PostToolUseFailure`, `Stop`, ...
+    /// Name of the event: `UserPromptSubmit`, `PostToolUse`, `PostToolUseFailure`, `Stop`, ...
     pub event: String,
-    /// The Claude Code session.
+    /// Id of the Claude Code session.
     pub session: String,
-    /// The subagent in which the event occurred, if any.
+    /// Id of the subagent in which the event occurred, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// The session's transcript.
+    /// Path of the session's transcript.
     pub transcript: String,
-    /// The tool call, for tool events.
+    /// Id of the tool call, for tool events.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_use: Option<String>,
 }

@@ -1,5 +1,5 @@
-//! Memories pulled with the repository: counted by the processor, announced once by a hook, and shown by `throughline
-//! status` until more arrive.
+//! Memories that a pull added to the repository. The processor counts them, a hook announces them once, and
+//! `throughline status` shows them until more arrive.
 
 use std::fmt;
 use std::path::Path;
@@ -10,25 +10,25 @@ use crate::fs::open_regular::read_short;
 use crate::layout::TreeDir;
 use crate::time::Timestamp;
 
-/// Counts of memories from the repository that are new or changed.
+/// Numbers of new or changed memories from the repository.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Arrived {
-    /// Time at which the processor found them.
+    /// Time at which the processor found the memories.
     pub at: Timestamp,
-    /// Number of all of them.
+    /// Number of new or changed memories.
     pub new: usize,
-    /// Number of those that are held.
+    /// Number of these memories that are withheld.
     pub held: usize,
 }
 
 impl Arrived {
-    /// Reads the last finding, announced or not.
+    /// Returns the last finding, whether or not it was announced; `None` if there is none.
     pub fn last(state: &TreeDir) -> Option<Self> {
         Self::untold(state).or_else(|| Self::read(&state.arrived_told))
     }
 
-    /// Reads the finding that is not announced yet.
+    /// Returns the finding that is not announced yet; `None` if there is none.
     pub fn untold(state: &TreeDir) -> Option<Self> {
         Self::read(&state.arrived)
     }

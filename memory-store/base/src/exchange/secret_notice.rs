@@ -1,4 +1,4 @@
-//! Newly known secrets: the actions of the background work, announced once by the hook of the next session start.
+//! Newly known secrets: what background work did about them. The hook of the next session start announces it once.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,25 +6,25 @@ use crate::fs::open_regular::read_short;
 use crate::layout::TreeDir;
 use crate::time::Timestamp;
 
-/// Counts of redacted files and of pending decisions.
+/// Numbers of redacted files and of pending decisions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SecretNotice {
-    /// Time at which the processor learned the values.
+    /// Time at which the processor learned the secrets.
     pub at: Timestamp,
-    /// Private files by the program that were redacted.
+    /// Number of private files written by the program that were redacted.
     pub cleaned: usize,
-    /// Memories of the user that contain a secret and stay unchanged until the user decides.
+    /// Number of the user's memories that contain a secret and stay unchanged until the user decides.
     pub proposed: usize,
 }
 
 impl SecretNotice {
-    /// Reads the notice that a hook just marked as announced.
+    /// Reads the notice that a hook has just marked as announced; `None` if it is missing or damaged.
     pub fn announced(state: &TreeDir) -> Option<Self> {
         serde_json::from_str(&read_short(&state.secret_notice_told)?).ok()
     }
 
-    /// Returns a description of the actions and of the next step; `None` if there was no action.
+    /// Returns a sentence about what was done and what to do next; `None` if nothing was done.
     pub fn message(&self) -> Option<String> {
         let files = |count: usize, one: &str, many: &str| match count {
             1 => format!("1 {one}"),

@@ -1,8 +1,8 @@
 //! Access to a folder without following symbolic links below a root.
 //!
-//! A commit can replace a store's folder by a symbolic link, and so redirect access out of the repository. Therefore
-//! the path from the trusted root is opened folder by folder, and operations in the last one use its handle: nothing
-//! can be replaced in between.
+//! A commit can replace a store's folder by a symbolic link and so redirect access to a place outside the repository.
+//! Therefore the path from the trusted root is opened folder by folder, and operations in the last folder use its
+//! handle. Nothing can be replaced in between.
 
 use std::ffi::{CString, OsStr};
 use std::fs::{File, Metadata};
@@ -16,7 +16,8 @@ use super::disk::{ELSEWHERE, Privacy, refused};
 use super::open_regular;
 use crate::error::{At, Result};
 
-/// Extra space beyond the length of a file: with less, its end is searched in small reads.
+/// Number of bytes by which a buffer exceeds the file. With fewer, the end of the file would be searched in small
+/// reads.
 const END_BYTES: usize = 64;
 
 /// Returns the path that consists of these bytes, as on POSIX systems.
@@ -32,7 +33,7 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Opens a folder below `root`, or `root` itself; links are followed up to it.
+    /// Opens a folder below `root`, or `root` itself. Symbolic links are followed only in the path of `root`.
     pub(crate) fn open(root: &Path, folder: &Path) -> Result<Self> {
         Self::walk(root, folder, None)
     }
@@ -47,7 +48,7 @@ impl Folder {
         let outside =
             || refused(folder, &format!("this is not below {}", root.display()), ELSEWHERE);
         let below = folder.strip_prefix(root).map_err(|_| outside())?;
-        // Opening a pipe at this path would block.
+        // Without these flags, opening a pipe at this path would block.
         let options = libc::O_DIRECTORY | libc::O_NONBLOCK;
         let handle = File::options().read(true).custom_flags(options).open(root).at(root)?;
         let mut reached = Self { handle, path: root.to_owned() };
@@ -77,7 +78,7 @@ impl Folder {
     pub(crate) fn read(&self, name: &OsStr, bytes_max: usize) -> Result<(Vec<u8>, Metadata)> {
         let path = self.path.join(name);
         let (file, metadata) = self.open_file(name)?;
-        // Most files are read by one call, which requests more than their length.
+        // Most files are read by one call, because it requests more bytes than the file has.
         let len = usize::try_from(metadata.len()).unwrap_or(bytes_max).min(bytes_max);
         let mut bytes = vec![0; len + END_BYTES.min(bytes_max - len + 1)];
         let count = loop {
@@ -116,13 +117,13 @@ impl Folder {
         Err(ErrorKind::Unsupported.into())
     }
 
-    /// Links a file without a name to this name; fails if the name exists.
+    /// Gives a name to a file that was created without one; fails if the name exists.
     #[cfg(target_os = "linux")]
     pub(crate) fn name(&self, file: &File, name: &OsStr) -> io::Result<()> {
-        // Linking by handle alone requires root.
+        // Linking by handle alone requires root, so the path of the handle is used.
         let open = CString::new(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
         let (name, folder) = (text(name)?, self.handle.as_raw_fd());
-        // SAFETY: file and folder are open, and both names end with a null byte.
+        // SAFETY: file and folder are open, and both names end with a zero byte.
         done(unsafe {
             libc::linkat(
                 libc::AT_FDCWD,
@@ -143,18 +144,18 @@ impl Folder {
     /// Renames a file; an existing file of the new name is replaced.
     pub(crate) fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         let (from, to, folder) = (text(from)?, text(to)?, self.handle.as_raw_fd());
-        // SAFETY: the folder is open, and both names end with a null byte.
+        // SAFETY: the folder is open, and both names end with a zero byte.
         done(unsafe { libc::renameat(folder, from.as_ptr(), folder, to.as_ptr()) })
     }
 
-    /// Removes a file, or a link itself.
+    /// Removes a file. A symbolic link is removed itself, not its target.
     pub(crate) fn remove(&self, name: &OsStr) -> io::Result<()> {
         let name = text(name)?;
-        // SAFETY: the folder is open, and the name ends with a null byte.
+        // SAFETY: the folder is open, and the name ends with a zero byte.
         done(unsafe { libc::unlinkat(self.handle.as_raw_fd(), name.as_ptr(), 0) })
     }
 
-    /// Returns the permissions of a regular file; `None` if there is none of this name.
+    /// Returns the permissions of a regular file; `None` if there is no such file.
     pub(crate) fn mode(&self, name: &OsStr) -> Option<u32> {
         use std::os::unix::fs::PermissionsExt;
         let file = open_at(&self.handle, name, libc::O_RDONLY | libc::O_NONBLOCK).ok()?;
@@ -162,7 +163,7 @@ impl Folder {
         Some(metadata.permissions().mode() & 0o7777)
     }
 
-    /// Syncs the entries of the folder to the disk.
+    /// Flushes the folder's entries to the disk.
     pub fn sync(&self) -> Result<()> {
         self.handle.sync_all().at(&self.path)
     }
@@ -174,7 +175,7 @@ fn make_folder(folder: &File, name: &OsStr, privacy: Privacy) -> io::Result<()> 
         Privacy::Shared => 0o777,
     };
     let name = text(name)?;
-    // SAFETY: the folder is open, and the name ends with a null byte.
+    // SAFETY: the folder is open, and the name ends with a zero byte.
     match done(unsafe { libc::mkdirat(folder.as_raw_fd(), name.as_ptr(), mode) }) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         made => made,
@@ -186,15 +187,15 @@ fn open_at(folder: &File, name: &OsStr, flags: libc::c_int) -> io::Result<File> 
     const OWNER: libc::c_uint = 0o600;
     let name = text(name)?;
     let flags = flags | libc::O_NOFOLLOW | libc::O_CLOEXEC;
-    // SAFETY: the folder is open, and the name ends with a null byte.
+    // SAFETY: the folder is open, and the name ends with a zero byte.
     let file = unsafe { libc::openat(folder.as_raw_fd(), name.as_ptr(), flags, OWNER) };
     done(file)?;
-    // SAFETY: it was just opened, and has no other owner.
+    // SAFETY: the handle was just opened and has no other owner.
     Ok(unsafe { File::from_raw_fd(file) })
 }
 
-/// Returns an error that names the kind of file, or else the system's own error. Systems report a refused link
-/// differently, and a socket cannot be opened at all.
+/// Returns an error that names the kind of file at the path, or the system's own error. Systems differ in the error for
+/// a link that is not followed, and a socket cannot be opened at all.
 fn refuse(path: &Path, error: io::Error) -> crate::Error {
     if path.is_symlink() {
         let remedy = "Remove the link, or put what it leads to in its place.";

@@ -11,23 +11,23 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::dir::Folder;
 use crate::error::{At, Error, Result};
 
-/// Permitted readers of a written file.
+/// Who may read a written file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Privacy {
-    /// The user alone: folders 0700, files 0600.
+    /// Only this user: folders have mode 0700, files 0600.
     Private,
-    /// All users that the umask permits: files to be committed.
+    /// All users that the umask permits, because the file is to be committed.
     Shared,
 }
 
-/// Maximum number of files that are written at once; each has two open handles until it is renamed.
+/// Maximum number of files written at the same time; each has two open handles until it is renamed.
 const BATCH_FILES: usize = 64;
 
-/// Number of attempts to write if the folder disappears meanwhile: `git stash -u` and `git clean` remove it with the
-/// temporary file in it.
+/// Maximum number of attempts to write if the folder disappears in the meantime. `git stash -u` and `git clean` remove
+/// the folder with the temporary file in it.
 const FOLDER_TRIES: usize = 5;
 
-/// Number of threads that sync. File systems combine simultaneous requests.
+/// Number of threads that flush files to the disk. File systems combine simultaneous requests.
 const SYNC_THREADS: usize = 8;
 
 const TEMP_PREFIX: &str = ".throughline-";
@@ -36,25 +36,26 @@ const TEMP_SUFFIX: &str = ".tmp";
 /// Remedy for a path that cannot be used.
 pub(crate) const ELSEWHERE: &str = "Name a file below the folder instead.";
 
-/// Maximum number of names tried for a temporary file: killed processes leave some, others may be in use.
+/// Maximum number of names that are tried for a temporary file. Killed processes leave files, and other processes use
+/// names.
 const TEMP_NAMES_MAX: usize = 1000;
 
 /// A file to be written.
 #[derive(Clone, Copy, Debug)]
 pub struct Write<'a> {
-    /// Folder below which no link is followed, see [`Folder`].
+    /// Folder below which no link is followed; see [`Folder`].
     pub root: &'a Path,
-    /// The file.
+    /// Path of the file.
     pub path: &'a Path,
-    /// Its complete contents.
+    /// Complete contents of the file.
     pub bytes: &'a [u8],
-    /// Permitted readers of it, and of the folders above it that are created.
+    /// Who may read the file, and the folders that are created for it.
     pub privacy: Privacy,
 }
 
-/// Replaces a file atomically: a temporary file in the same folder is synced, then renamed over it. A reader sees the
-/// old or the new bytes; a full disk or a crash leaves the old ones. An existing file keeps its mode. For files outside
-/// of repositories: links on the path are followed.
+/// Replaces a file atomically: a temporary file in the same folder is flushed to the disk, then renamed. A reader sees
+/// the old bytes or the new ones; a full disk or a crash leaves the old ones. An existing file keeps its mode. Links on
+/// the path are followed, so this is only for files outside repositories.
 pub fn replace(path: &Path, bytes: &[u8], privacy: Privacy) -> Result<()> {
     replace_all(&[Write { root: parent(path)?, path, bytes, privacy }])
 }
@@ -85,7 +86,7 @@ fn replace_batch(batch: &[Write]) -> Result<()> {
     folders.into_values().try_for_each(Folder::sync)
 }
 
-/// A temporary file, removed on drop unless it was renamed.
+/// A temporary file, which is removed on drop unless it was renamed.
 struct Temporary<'a> {
     folder: Folder,
     name: OsString,
@@ -95,7 +96,7 @@ struct Temporary<'a> {
 }
 
 impl<'a> Temporary<'a> {
-    /// Writes it beside its target.
+    /// Writes the temporary file in the folder of its target.
     fn write(write: &Write<'a>) -> Result<Self> {
         let target = write.path;
         let folder = Folder::create(write.root, parent(target)?, write.privacy)?;
@@ -107,7 +108,7 @@ impl<'a> Temporary<'a> {
         Ok(temp)
     }
 
-    /// Renames it to its target.
+    /// Renames the temporary file to its target.
     fn persist(&mut self) -> Result<()> {
         self.folder.rename(&self.name, file_name(self.target)?).at(self.target)?;
         self.is_placed = true;
@@ -118,22 +119,23 @@ impl<'a> Temporary<'a> {
 impl Drop for Temporary<'_> {
     fn drop(&mut self) {
         if !self.is_placed {
-            // A remaining one is swept later.
+            // A file that remains is removed by a later cleanup.
             let _ = self.folder.remove(&self.name);
         }
     }
 }
 
-/// A new file that is written before it has a name: it is invisible, and disappears with the process. So most of the
-/// sync happens before a lock is taken, and the file is named under the lock.
+/// A new file that is written before it has a name, so it is invisible and disappears with the process. Most of the
+/// flushing can thus precede a lock; under the lock the file only gets its name.
 #[derive(Debug)]
 pub struct UnnamedFile {
     file: File,
 }
 
 impl UnnamedFile {
-    /// Writes the bytes of a file for this path, in an existing folder. `None` if that is impossible: the system does
-    /// not support such files, or the disk is full, which the normal way of writing then reports.
+    /// Writes the bytes of a file for this path, in an existing folder. Returns `None` if that is impossible because
+    /// the system does not support files without a name, or the disk is full; writing the file in the normal way then
+    /// reports the error.
     pub fn write(write: &Write) -> Option<Self> {
         let folder = Folder::open(write.root, parent(write.path).ok()?).ok()?;
         let mut file = folder.create_unnamed().ok()?;
@@ -143,11 +145,11 @@ impl UnnamedFile {
         Some(Self { file })
     }
 
-    /// Links the file to its name, and returns the folder, which has to be synced.
+    /// Gives the file its name. Returns the folder, which must be flushed to the disk.
     ///
     /// # Errors
-    /// [`io::ErrorKind::AlreadyExists`] if the name exists; others if the folder was replaced, or the file system does
-    /// not support the link.
+    /// [`io::ErrorKind::AlreadyExists`] if the name exists; other errors if the folder was replaced, or if the file
+    /// system does not support giving names.
     pub fn place(&self, root: &Path, path: &Path) -> io::Result<Folder> {
         let parent = parent(path).map_err(io::Error::other)?;
         let folder = Folder::open(root, parent).map_err(io::Error::other)?;
@@ -155,7 +157,7 @@ impl UnnamedFile {
         Ok(folder)
     }
 
-    /// Syncs the file again after it was named: Btrfs skips files without a name.
+    /// Flushes the file to the disk again after it was named, because Btrfs skips files without a name.
     pub fn sync(&self, path: &Path) -> Result<()> {
         self.file.sync_all().at(path)
     }
@@ -201,14 +203,14 @@ pub fn is_temporary(name: &str) -> bool {
     name.starts_with(TEMP_PREFIX) && name.ends_with(TEMP_SUFFIX)
 }
 
-/// Returns options to open a file that is created with access only for its owner.
+/// Returns options for opening a file. A file that is created has access only for its owner.
 pub fn private_options() -> OpenOptions {
     let mut options = OpenOptions::new();
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options
 }
 
-/// Returns permissions with these bits, in the notation of `chmod`.
+/// Returns permissions with these mode bits, as in `chmod`.
 pub fn permissions(mode: u32) -> Permissions {
     std::os::unix::fs::PermissionsExt::from_mode(mode)
 }
@@ -219,22 +221,22 @@ pub fn is_executable(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| mode(found) & 0o111 != 0)
 }
 
-/// Fills a buffer from an offset in a file (`pread`).
+/// Fills a buffer with the bytes after an offset of a file (`pread`).
 pub fn read_exact_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<()> {
     std::os::unix::fs::FileExt::read_exact_at(file, bytes, at)
 }
 
-/// Reads from a place in a file into a buffer, as much as one call returns (`pread`).
+/// Reads bytes after an offset of a file into a buffer, as many as one call returns (`pread`). Returns their number.
 pub fn read_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<usize> {
     std::os::unix::fs::FileExt::read_at(file, bytes, at)
 }
 
-/// Writes bytes to a place in a file (`pwrite`).
+/// Writes bytes at an offset of a file (`pwrite`).
 pub fn write_all_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
     std::os::unix::fs::FileExt::write_all_at(file, bytes, at)
 }
 
-/// A file mapped into memory, so that programs that read the same one share its bytes.
+/// A file mapped into memory. Programs that read the same file share its bytes.
 #[derive(Debug)]
 pub struct MappedFile {
     start: *mut libc::c_void,
@@ -247,7 +249,7 @@ unsafe impl Send for MappedFile {}
 unsafe impl Sync for MappedFile {}
 
 impl MappedFile {
-    /// Maps a file for reading (`mmap`). It must be replaced as a whole and never written in place.
+    /// Maps a file for reading (`mmap`). The file must only be replaced as a whole, never written in place.
     pub fn open(path: &Path) -> Result<Self> {
         use std::os::fd::AsRawFd;
 
@@ -256,7 +258,7 @@ impl MappedFile {
         if bytes == 0 {
             return Ok(Self { start: std::ptr::null_mut(), bytes });
         }
-        // SAFETY: a new mapping at a place that the system chooses; the file may be closed afterwards.
+        // SAFETY: this creates a new mapping at an address that the system chooses. The file may be closed afterwards.
         let start = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -281,7 +283,7 @@ impl Deref for MappedFile {
         if self.bytes == 0 {
             return &[];
         }
-        // SAFETY: so many bytes are mapped there until `self` is dropped.
+        // SAFETY: this number of bytes is mapped at the address until `self` is dropped.
         unsafe { std::slice::from_raw_parts(self.start.cast::<u8>(), self.bytes) }
     }
 }
@@ -289,18 +291,19 @@ impl Deref for MappedFile {
 impl Drop for MappedFile {
     fn drop(&mut self) {
         if self.bytes > 0 {
-            // SAFETY: the mapping that `open` made; each slice of it borrows the map, so none is left.
+            // SAFETY: this is the mapping that `open` created. Each slice of the mapping borrows `self`, so none exists
+            // any more.
             unsafe { libc::munmap(self.start, self.bytes) };
         }
     }
 }
 
-/// Returns whether a file system refuses a call because it does not support it (`EINVAL`, `ENOTSUP`).
+/// Returns whether a call failed because the file system does not support it (`EINVAL`, `ENOTSUP`).
 pub fn is_unsupported(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOTSUP))
 }
 
-/// Returns whether a folder is on a file system that does not report changes by other machines (`statfs`, only on
+/// Returns whether a folder is on a file system that does not report changes made by other machines (`statfs`, only on
 /// Linux).
 #[cfg(target_os = "linux")]
 pub fn is_remote(folder: &Path) -> bool {
@@ -321,18 +324,18 @@ pub fn is_remote(folder: &Path) -> bool {
     ];
     let Ok(path) = std::ffi::CString::new(folder.as_os_str().as_bytes()) else { return false };
     let mut found = std::mem::MaybeUninit::<libc::statfs>::uninit();
-    // SAFETY: the path ends with a null byte, and the structure is read only if it was filled.
+    // SAFETY: the path ends with a zero byte, and the structure is read only after the call has filled it.
     let kind = unsafe {
         match libc::statfs(path.as_ptr(), found.as_mut_ptr()) {
             0 => found.assume_init().f_type,
             _ => return false,
         }
     };
-    // The type is signed on some machines and wider on others.
+    // On some machines the type is signed or wider.
     TYPES.contains(&(kind as u32))
 }
 
-/// Returns whether a folder is on such a file system. Other systems report it by an error.
+/// Returns false. On other systems such file systems cause an error.
 #[cfg(not(target_os = "linux"))]
 pub const fn is_remote(_: &Path) -> bool {
     false
@@ -352,13 +355,14 @@ fn make_folders(folder: &Path, privacy: Privacy) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// Opens a file of ours for appending (`O_APPEND`). It and its folders are created with it, for this user only.
+/// Opens one of our files for appending (`O_APPEND`). The file and its folders are created if missing, for this user
+/// only.
 fn open_to_append(path: &Path) -> io::Result<File> {
     open_with_folders(path, private_options().append(true).create(true))
 }
 
-/// Appends bytes in one call, unless the file has `len_max` bytes already; returns its length. One `write` with `O_APPEND`
-/// is not torn apart by others on a local file system, so a line is written whole, without a lock.
+/// Appends bytes in one call, unless the file has `len_max` bytes or more. Returns its length in bytes. On a local file
+/// system, one `write` with `O_APPEND` is not interrupted by other writes, so a line is written whole without a lock.
 pub fn append_within(path: &Path, bytes: &[u8], len_max: u64) -> io::Result<u64> {
     let mut file = open_to_append(path)?;
     let len = file.metadata()?.len();
@@ -369,18 +373,19 @@ pub fn append_within(path: &Path, bytes: &[u8], len_max: u64) -> io::Result<u64>
     Ok(len + written as u64)
 }
 
-/// Refuses a file that is a symbolic link (`O_NOFOLLOW`), and waits for no other end of a pipe (`O_NONBLOCK`).
+/// Makes opening fail if the file is a symbolic link (`O_NOFOLLOW`), and not wait for the other end of a pipe
+/// (`O_NONBLOCK`).
 pub fn refuse_links_and_pipes(options: &mut OpenOptions) -> &mut OpenOptions {
     let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
     std::os::unix::fs::OpenOptionsExt::custom_flags(options, flags)
 }
 
-/// Refuses a file that is a symbolic link (`O_NOFOLLOW`).
+/// Makes opening fail if the file is a symbolic link (`O_NOFOLLOW`).
 pub fn refuse_links(options: &mut OpenOptions) -> &mut OpenOptions {
     std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NOFOLLOW)
 }
 
-/// Opens a file of ours; missing folders are created with access only for this user.
+/// Opens one of our files. Missing folders are created with access only for this user.
 pub fn open_with_folders(path: &Path, options: &OpenOptions) -> io::Result<File> {
     match options.open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -396,7 +401,7 @@ pub fn remove(path: &Path) -> Result<()> {
     remove_below(parent(path)?, path)
 }
 
-/// Like [`remove`], without following a link below `root`.
+/// Removes a file like [`remove`], without following a link below `root`.
 pub fn remove_below(root: &Path, path: &Path) -> Result<()> {
     let folder = match Folder::open(root, parent(path)?) {
         Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -408,23 +413,24 @@ pub fn remove_below(root: &Path, path: &Path) -> Result<()> {
     }
 }
 
-/// Reads a regular file of at most `bytes_max` bytes. A symbolic link is refused, but links among its folders are
-/// followed; a pipe or device does not block.
+/// Reads a regular file of at most `bytes_max` bytes. Fails if the file is a symbolic link; links in the path of its
+/// folder are followed. A pipe or device does not block.
 pub fn read(path: &Path, bytes_max: usize) -> Result<(Vec<u8>, Metadata)> {
     read_below(parent(path)?, path, bytes_max)
 }
 
-/// Like [`read`], without following a link below `root`.
+/// Reads a file like [`read`], without following a link below `root`.
 pub fn read_below(root: &Path, path: &Path, bytes_max: usize) -> Result<(Vec<u8>, Metadata)> {
     Folder::open(root, parent(path)?)?.read(file_name(path)?, bytes_max)
 }
 
-/// Opens a regular file below `root` for reading, without following a link there. A pipe or device does not block.
+/// Opens a regular file below `root` for reading, without following links below `root`. A pipe or device does not
+/// block.
 pub fn open_below(root: &Path, path: &Path) -> Result<(File, Metadata)> {
     Folder::open(root, parent(path)?)?.open_file(file_name(path)?)
 }
 
-/// Reads files like [`read`]. The folder of the last one stays open.
+/// Reads files like [`read`], and keeps the folder of the last file open.
 #[derive(Debug, Default)]
 pub struct FileReader {
     last: Option<(PathBuf, Folder)>,
@@ -434,7 +440,7 @@ impl FileReader {
     /// Reads a regular file of at most `bytes_max` bytes.
     ///
     /// # Errors
-    /// As of [`read`].
+    /// Those of [`read`].
     pub fn read(&mut self, path: &Path, bytes_max: usize) -> Result<(Vec<u8>, Metadata)> {
         let (folder, name) = (parent(path)?, file_name(path)?);
         match &self.last {
@@ -449,7 +455,7 @@ impl FileReader {
     }
 }
 
-/// Like [`read`], but returns `None` for a missing file.
+/// Reads a file like [`read`], but returns `None` if the file is missing.
 pub fn read_if_there(path: &Path, bytes_max: usize) -> Result<Option<Vec<u8>>> {
     if_there(read(path, bytes_max))
 }
@@ -463,7 +469,7 @@ pub fn if_there(read: Result<(Vec<u8>, Metadata)>) -> Result<Option<Vec<u8>>> {
     }
 }
 
-/// Returns the error about a file or folder that is not read in its present state.
+/// Returns the error for a file or folder that is not read in its present state.
 pub fn refused(path: &Path, message: &str, remedy: &'static str) -> Error {
     Error::Refused { path: path.to_owned(), message: message.to_owned(), remedy }
 }
@@ -480,7 +486,7 @@ fn file_name(path: &Path) -> Result<&OsStr> {
     path.file_name().ok_or_else(|| refused(path, "this path names no file", ELSEWHERE))
 }
 
-/// Sets the permissions of a temporary file to those of the file that it replaces, or of a new one.
+/// Sets the permissions of a temporary file to those of the file that it replaces, or to those of a new file.
 fn set_mode(temp: &File, old: Option<u32>, privacy: Privacy) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let mode = match (old, privacy) {
@@ -491,7 +497,7 @@ fn set_mode(temp: &File, old: Option<u32>, privacy: Privacy) -> io::Result<()> {
     temp.set_permissions(Permissions::from_mode(mode))
 }
 
-/// Returns the umask without setting it, which would race with other threads.
+/// Returns the umask. It is not determined by setting it, because that would race with other threads.
 fn umask() -> u32 {
     const USUAL: u32 = 0o022;
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -512,7 +518,7 @@ mod tests {
         let listed = || fs::read_dir(root).unwrap().count();
         let write =
             |bytes, privacy| UnnamedFile::write(&Write { root, path: &path, bytes, privacy });
-        // On systems without such files, `replace` writes them.
+        // On systems without such files, `replace` is used to write.
         let Some(first) = write(b"first", Privacy::Private) else { return };
         let second = write(b"second", Privacy::Shared).unwrap();
         assert_eq!(listed(), 0);
@@ -525,7 +531,7 @@ mod tests {
         second.place(root, &path).unwrap();
         let mode = fs::metadata(&path).unwrap().permissions().mode() & 0o777;
         assert_eq!((fs::read(&path).unwrap(), mode), (b"second".to_vec(), 0o666 & !umask()));
-        // Its folder is missing, or was replaced by a link.
+        // The folder is missing, or was replaced by a link.
         let third = write(b"third", Privacy::Shared).unwrap();
         let (below, away) = (root.join("below"), root.join("away"));
         assert!(third.place(root, &below.join("a.md")).is_err());

@@ -1,12 +1,12 @@
-//! Names of files that strangers may have chosen: which are refused, and why.
+//! Names of files that other people may have chosen: which names are refused, and why.
 //!
-//! A repository is checked out on several systems. A name that is a device on one of them, that another system
-//! shortens, or that is displayed misleadingly, is refused on all.
+//! A repository is checked out on several systems. A name is refused on all of them if it is a device on one, is
+//! shortened by one, or is displayed misleadingly.
 
 /// Names of devices on Windows, with any extension.
 const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
 
-/// Returns the reason to refuse a file or folder of this name; `None` if it is permitted.
+/// Returns the reason why a file or folder with this name is refused; `None` if the name is permitted.
 pub fn refused(name: &str) -> Option<&'static str> {
     let is_unseen = |c: char| {
         c.is_control()
@@ -16,7 +16,7 @@ pub fn refused(name: &str) -> Option<&'static str> {
     if name.chars().any(is_unseen) {
         return Some("its name has characters that are not seen");
     }
-    // The result of decoding invalid UTF-8; git has other bytes for it.
+    // This character results from decoding invalid UTF-8, so git has other bytes for the name.
     if name.contains('\u{fffd}') {
         return Some("its name is no text");
     }

@@ -1,7 +1,7 @@
-//! File stamp: size and modification time, which reveal a change.
+//! File stamp: the size and modification time of a file, which reveal a change.
 //!
-//! The file of each memory is checked before the memory is printed. A session-start block has some twenty of them,
-//! mostly in one folder, so that the path to it is resolved only once.
+//! The file of each memory is checked before the memory is printed. A session-start block has some twenty memories,
+//! mostly in one folder, so the folder's path is resolved only once.
 
 use std::cell::RefCell;
 use std::fs::{File, Metadata};
@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 /// Size and modification time of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stamp {
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u64,
-    /// Time of its last change, in nanoseconds since 1970.
+    /// Time of the last change to the contents, in nanoseconds since 1970.
     pub modified_ns: i64,
 }
 
@@ -23,7 +23,7 @@ impl Stamp {
     }
 }
 
-/// Reads stamps of files. From the second file in a folder on, the folder is kept open.
+/// Reads file stamps. A folder is kept open from its second file on.
 #[derive(Debug, Default)]
 pub struct Stamps {
     last: RefCell<Option<StampedFolder>>,
@@ -32,7 +32,7 @@ pub struct Stamps {
 #[derive(Debug)]
 struct StampedFolder {
     path: PathBuf,
-    /// Opened for the second file in it; `Some(None)` if it cannot be opened.
+    /// Handle of the folder, opened for its second file; `Some(None)` if the folder cannot be opened.
     handle: Option<Option<File>>,
 }
 
@@ -53,20 +53,20 @@ impl Stamps {
     }
 }
 
-/// Returns the time of a file's last change, in nanoseconds since 1970.
+/// Returns the time of the last change to a file's contents, in nanoseconds since 1970.
 pub fn modified_ns(meta: &Metadata) -> Option<i64> {
     use std::os::unix::fs::MetadataExt;
     meta.mtime().checked_mul(1_000_000_000)?.checked_add(meta.mtime_nsec())
 }
 
-/// Returns the numbers that identify a file independently of its name: those of its device and inode.
+/// Returns the device and inode numbers of a file, which identify it independently of its name.
 pub fn file_number(meta: &Metadata) -> (u64, u64) {
     use std::os::unix::fs::MetadataExt;
     (meta.dev(), meta.ino())
 }
 
-/// Returns the time of the last change to the contents, the name or the permissions of a file (`st_ctime`), in
-/// nanoseconds since 1970. Programs cannot set it.
+/// Returns the time of the last change to a file's contents, name or permissions (`st_ctime`), in nanoseconds since
+/// 1970. Programs cannot set this time.
 pub fn status_changed_ns(meta: &Metadata) -> Option<i64> {
     use std::os::unix::fs::MetadataExt;
     meta.ctime().checked_mul(1_000_000_000)?.checked_add(meta.ctime_nsec())
@@ -83,7 +83,7 @@ mod sys {
 
     use super::Stamp;
 
-    /// Opens a folder only to look up files in it.
+    /// Opens a folder for looking up files in it, not for reading.
     pub(crate) fn open(folder: &Path) -> Option<File> {
         #[cfg(target_os = "linux")]
         const WAY: libc::c_int = libc::O_PATH;
@@ -103,12 +103,12 @@ mod sys {
     fn stamp_at(folder: libc::c_int, path: &Path) -> Option<Stamp> {
         let path = CString::new(path.as_os_str().as_bytes()).ok()?;
         let mut stat = MaybeUninit::<libc::stat>::uninit();
-        // SAFETY: the path ends with a null byte, and the structure is valid for writes.
+        // SAFETY: the path ends with a zero byte, and the structure is valid for writes.
         let missing = unsafe { libc::fstatat(folder, path.as_ptr(), stat.as_mut_ptr(), 0) } != 0;
         if missing {
             return None;
         }
-        // SAFETY: the call succeeded, so it was written.
+        // SAFETY: the call succeeded, so it filled the structure.
         let stat = unsafe { stat.assume_init() };
         let seconds_ns = stat.st_mtime.checked_mul(1_000_000_000)?;
         Some(Stamp {

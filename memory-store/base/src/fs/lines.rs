@@ -1,5 +1,5 @@
-//! Lines of a file or stream by other writers, one at a time, through a bounded buffer. A line that is too long is
-//! handled in the same way everywhere: the rest of it is skipped, which is reported, and the next one is read.
+//! Reads lines of a file or stream by other writers through a bounded buffer. A line that is too long is treated in the
+//! same way everywhere: it is reported and skipped, and reading continues with the next line.
 
 use std::fs::File;
 use std::io::{self, BufRead, Read as _, Seek as _, SeekFrom};
@@ -7,13 +7,13 @@ use std::io::{self, BufRead, Read as _, Seek as _, SeekFrom};
 /// One complete line.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line<'a> {
-    /// Its bytes, without the line feed.
+    /// Bytes of the line, without the line feed.
     Whole(&'a [u8]),
-    /// It exceeded the limit and is skipped.
+    /// The line exceeded the limit and was skipped.
     TooLong,
 }
 
-/// Returns whether a file ends within a line: a killed process, or a full disk, truncated it.
+/// Returns whether a file ends within a line, because a killed process or a full disk truncated it.
 pub fn ends_torn(file: &mut File) -> io::Result<bool> {
     if file.metadata()?.len() == 0 {
         return Ok(false);
@@ -24,39 +24,39 @@ pub fn ends_torn(file: &mut File) -> io::Result<bool> {
     Ok(last != *b"\n")
 }
 
-/// Reads lines that end in a line feed; an incomplete last one is left for the next time, unless the file is complete.
+/// Reads lines that end in a line feed. An incomplete last line is not read, unless the file is known to be complete.
 #[derive(Debug)]
 pub struct Lines<R> {
     reader: R,
     buffer: Vec<u8>,
     max: usize,
-    /// Bytes of the complete lines read so far.
+    /// Number of bytes of the complete lines read so far.
     pub consumed: u64,
-    /// True if the end of the file counts as the end of its last line, for files that are no longer appended to.
+    /// True if the end of the file also ends its last line, for files to which nothing more is appended.
     pub is_last_whole: bool,
 }
 
 impl<R: BufRead> Lines<R> {
-    /// Reads from `reader`, keeping lines of at most `max` bytes.
+    /// Reads from `reader`. Lines of more than `max` bytes are skipped.
     pub fn new(reader: R, max: usize) -> Self {
         Self { reader, buffer: Vec::new(), max, consumed: 0, is_last_whole: false }
     }
 
-    /// Returns the next complete line that is not too long.
+    /// Returns the next complete line that is not too long; `None` if there is none.
     pub fn next_whole(&mut self) -> io::Result<Option<&[u8]>> {
         loop {
             match self.next_line()? {
                 None => return Ok(None),
                 Some(Line::TooLong) => {}
-                // Taken from the buffer again: the borrow checker does not follow a returned loan
-                // through a loop.
+                // The line is taken from the buffer again, because the borrow checker cannot follow a loan that is
+                // returned from a loop.
                 Some(Line::Whole(_)) => break,
             }
         }
         Ok(Some(&self.buffer))
     }
 
-    /// Returns the next complete line; `None` if there is no further one.
+    /// Returns the next complete line; `None` if there is none.
     pub fn next_line(&mut self) -> io::Result<Option<Line<'_>>> {
         self.buffer.clear();
         let mut length = 0_u64;

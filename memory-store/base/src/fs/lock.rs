@@ -1,4 +1,4 @@
-//! Bounded waiting for a lock of the operating system: its holder may be stopped, or blocked by a file system that does
+//! Bounded waiting for a lock of the operating system. Its holder may be stopped, or blocked by a file system that does
 //! not respond.
 
 use std::fs::{File, TryLockError};
@@ -11,35 +11,35 @@ use super::disk::{private_options, refuse_links_and_pipes};
 use super::file_stamp::file_number;
 use crate::error::{At, Error, Result};
 
-/// Longest wait for a lock. Each is normally held for a second at most.
+/// Maximum time to wait for a lock. Normally no lock is held for more than a second.
 pub const LOCK_WAIT: Duration = Duration::from_secs(10);
 
-/// Pause between two attempts.
+/// Pause between two attempts to take a lock.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// Duration of polling before the kernel's queue is used: most locks are free by then.
+/// Time after which the kernel's queue is used instead of repeated attempts. Most locks are free by then.
 const TRIED: Duration = Duration::from_millis(20);
 
-/// Mode of a lock.
+/// Whether a lock may have several holders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hold {
-    /// Shared with other holders.
+    /// Other processes may hold it in this mode too.
     Shared,
-    /// Exclusive.
+    /// No other process may hold it.
     Alone,
 }
 
-/// Opens the file of a lock, or creates it with access only for its owner. A link or a pipe at its path is refused
-/// (`O_NOFOLLOW`, `O_NONBLOCK`).
+/// Opens the file of a lock. A missing file is created with access only for its owner. Fails if a link is at the path
+/// (`O_NOFOLLOW`), and does not wait at a pipe (`O_NONBLOCK`).
 pub fn open(path: &Path) -> std::io::Result<File> {
     let mut options = private_options();
     refuse_links_and_pipes(&mut options).create(true).truncate(false).write(true).open(path)
 }
 
-/// Takes a lock on an open file; waits this long at most.
+/// Takes a lock on an open file and waits at most for the time `most`.
 ///
 /// # Errors
-/// [`Error::Locked`] if another process holds it for longer; others if locks are not supported.
+/// [`Error::Locked`] if another process holds the lock for longer; other errors if locks are not supported.
 pub fn take(file: &File, path: &Path, hold: Hold, most: Duration) -> Result<()> {
     let started = Instant::now();
     loop {
@@ -55,8 +55,8 @@ pub fn take(file: &File, path: &Path, hold: Hold, most: Duration) -> Result<()> 
                 if left.is_zero() {
                     return Err(Error::Locked { path: path.to_owned(), holder: holder(file) });
                 }
-                // Polling has no order: of fifty waiters some would wait for a hundred others, and all would take
-                // processor time from the holder.
+                // Repeated attempts have no order. Of fifty waiters some would wait for a hundred others, and all would
+                // take processor time from the holder.
                 if started.elapsed() < TRIED || !queue(file, hold, left) {
                     sleep(PAUSE.min(left));
                 } else {
@@ -76,21 +76,21 @@ fn queue(file: &File, hold: Hold, most: Duration) -> bool {
             Hold::Shared => same.lock_shared(),
             Hold::Alone => same.lock(),
         };
-        // If the receiver has given up, the lock is released with the last handle of the file, which is this one.
+        // If the receiver has given up, the lock is released with the file's last handle, which is this one.
         drop(same);
         let _ = taken.send(locked.is_ok());
     };
-    // A blocking system call has no timeout.
+    // A thread is needed because a blocking system call has no time limit.
     let spawned = thread::Builder::new().name("lock".to_owned()).stack_size(64 << 10).spawn(wait);
     spawned.is_ok() && told.recv_timeout(most).unwrap_or(false)
 }
 
-/// Returns the process that holds a lock on a file, if the kernel reports it.
+/// Returns the process that holds a lock on a file; `None` if the kernel does not report it.
 #[cfg(target_os = "linux")]
 fn holder(file: &File) -> Option<u32> {
     let inode = format!(":{}", file_number(&file.metadata().ok()?).1);
     let locks = std::fs::read_to_string("/proc/locks").ok()?;
-    // `1: FLOCK  ADVISORY  WRITE 4711 08:01:131 0 EOF`
+    // Format of a line: `1: FLOCK  ADVISORY  WRITE 4711 08:01:131 0 EOF`
     locks.lines().find_map(|line| {
         let mut words = line.split_whitespace().skip_while(|word| *word != "FLOCK").skip(3);
         let (process, place) = (words.next()?, words.next()?);
@@ -127,7 +127,7 @@ mod tests {
                     order.send(number).unwrap();
                     sleep(PAUSE);
                 });
-                // It is queued before the next one starts.
+                // The thread must be in the queue before the next one starts.
                 while waiting_for(path).is_none_or(|waiting| waiting <= number) {
                     sleep(PAUSE);
                 }
@@ -139,7 +139,7 @@ mod tests {
         take(&open(), &path, Hold::Alone, TRIED).unwrap();
     }
 
-    /// Returns the number of waiters in the kernel's queue for a lock on this file, except the one that gave up.
+    /// Returns the number of waiters in the kernel's queue for the lock on this file, without the one that gave up.
     #[cfg(target_os = "linux")]
     fn waiting_for(path: &Path) -> Option<i32> {
         let inode = format!(":{} ", file_number(&path.metadata().ok()?).1);

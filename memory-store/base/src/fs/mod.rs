@@ -1,4 +1,4 @@
-//! Files and folders that others may have created or replaced.
+//! Safe use of files and folders that other users or programs may have created or replaced.
 
 pub mod dir;
 pub mod disk;

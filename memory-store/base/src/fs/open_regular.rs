@@ -1,21 +1,21 @@
-//! Opening of files that others may have created. A pipe in place of a file would block forever, and a device may have
-//! no end.
+//! Opening files that other users or programs may have created. A pipe in place of a file would block forever, and a
+//! device may never end.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-/// Handling of a symbolic link in place of a file. Links among the folders of its path are always followed.
+/// How a symbolic link in place of a file is treated. Links in the path of its folder are always followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Links {
-    /// It is followed.
+    /// The link is followed.
     Follow,
-    /// It is an error.
+    /// A link is an error.
     Refuse,
 }
 
-/// Opens a regular file for reading; anything else is refused without blocking.
+/// Opens a regular file for reading. Anything else is refused without blocking.
 ///
 /// # Errors
 /// Those of `open(2)`; [`io::ErrorKind::InvalidInput`] if it is not a regular file.
@@ -29,23 +29,23 @@ pub fn open(path: &Path, links: Links) -> io::Result<File> {
     Ok(file)
 }
 
-/// Maximum number of bytes read of a short file.
+/// Maximum number of bytes of a short file that are read.
 const SHORT_BYTES_MAX: u64 = 4096;
 
-/// Returns the beginning of a short file's text; `None` if it is not a regular file or not text. The file may be
+/// Returns the text of a short file, or its beginning; `None` if it is not a regular file or not text. The file may be
 /// untrusted.
 pub fn read_short(path: &Path) -> Option<String> {
     String::from_utf8(read_beginning(path, SHORT_BYTES_MAX)?).ok()
 }
 
-/// Returns at most this many bytes of a file; `None` if it is not a regular file.
+/// Returns at most `bytes_max` bytes from the start of a file; `None` if it is not a regular file.
 pub fn read_beginning(path: &Path, bytes_max: u64) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path, Links::Follow).ok()?.take(bytes_max).read_to_end(&mut bytes).ok()?;
     Some(bytes)
 }
 
-/// Returns the metadata of an open file, or an error if it is not regular.
+/// Returns the metadata of an open file, and fails if the file is not regular.
 ///
 /// # Errors
 /// Those of `fstat(2)`; [`io::ErrorKind::InvalidInput`] if it is not a regular file.

@@ -1,5 +1,5 @@
-//! Folders of this user that no other user may enter. A folder that existed before the program may be open: other users
-//! could read the program's files in it, or add files. So it is closed before use.
+//! Folders of this user that no other user may enter. A folder that existed before the program may be open to other
+//! users, who could read the program's files in it or add files. Such a folder is closed before use.
 
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, ErrorKind};
@@ -11,17 +11,18 @@ use crate::layout::UserDirs;
 
 /// Mode of a private folder.
 const MODE: u32 = 0o700;
-/// Levels below the data and the state folder that are checked: `projects/<id>/drafts`, `trees/<hash>/index`.
+/// Number of folder levels below the data and the state folder that are checked, as in `projects/<id>/drafts` and
+/// `trees/<hash>/index`.
 const LEVELS: usize = 3;
 /// Maximum number of folders that are checked.
 const FOLDERS_MAX: usize = 10_000;
 
-/// A private folder that other users may enter, with the reason why it was not closed.
+/// A private folder that other users may enter, with the reason why it could not be closed.
 #[derive(Debug)]
 pub struct OpenFolder {
     /// The folder.
     pub path: PathBuf,
-    /// Error that prevented closing the folder.
+    /// Error that prevented the folder from being closed.
     pub why: io::Error,
 }
 
@@ -33,15 +34,15 @@ impl OpenFolder {
     }
 }
 
-/// Closes the data and the state folder, which contain all other private folders; two calls of `lstat` if both are
-/// closed already. [`close_all`] reports folders that cannot be closed.
+/// Closes the data and the state folder, which contain all other private folders. This takes two calls of `lstat` if
+/// both are closed already. [`close_all`] reports folders that cannot be closed.
 pub fn close_outer(dirs: &UserDirs) {
     for folder in [&dirs.data, &dirs.state] {
         let _ = close(folder);
     }
 }
 
-/// Closes the data and the state folder and all our folders in them; returns the folders that stay open.
+/// Closes the data and the state folder and all our folders in them. Returns the folders that stay open.
 pub fn close_all(dirs: &UserDirs) -> Vec<OpenFolder> {
     let found = of_user(dirs).into_iter();
     let closed = found.filter_map(|path| close(&path).err().map(|why| OpenFolder { path, why }));
@@ -55,10 +56,10 @@ pub fn open_to_others(dirs: &UserDirs) -> Vec<PathBuf> {
     found
 }
 
-/// Closes a folder that is open to other users. A link is not followed: other users may need its target.
+/// Closes a folder that is open to other users. A link is not followed, because other users may need its target.
 ///
 /// # Errors
-/// When the folder is open and cannot be closed.
+/// If the folder is open and cannot be closed.
 fn close(folder: &Path) -> io::Result<()> {
     match fs::symlink_metadata(folder) {
         Ok(found) if found.is_symlink() => {
@@ -72,7 +73,7 @@ fn close(folder: &Path) -> io::Result<()> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
     }
-    // Use a handle: the path may lead to another folder by now.
+    // A handle is used, because the path may meanwhile lead to another folder.
     let options = libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_NONBLOCK;
     let handle = File::options().read(true).custom_flags(options).open(folder)?;
     if !is_of_user(&handle.metadata()?) {
@@ -81,13 +82,13 @@ fn close(folder: &Path) -> io::Result<()> {
     handle.set_permissions(Permissions::from_mode(MODE))
 }
 
-/// Returns whether users other than the owner have permissions for a folder.
+/// Returns whether other users than the owner have permissions for a folder.
 fn is_open(found: &Metadata) -> bool {
     found.is_dir() && found.permissions().mode() & 0o077 != 0
 }
 
-/// Returns the private folders that exist, each before its subfolders. The data folder may also contain files of the
-/// programs, which all users may read.
+/// Returns the private folders that exist, each before its subfolders. Only known subfolders of the data folder are
+/// included, because it may also contain files of the programs, which all users may read.
 fn of_user(dirs: &UserDirs) -> Vec<PathBuf> {
     let inner = ["projects", "by-path", "by-folder", "user"].map(|name| dirs.data.join(name));
     let inner = inner.into_iter().chain(["trees", "user"].map(|name| dirs.state.join(name)));
@@ -103,7 +104,7 @@ fn of_user(dirs: &UserDirs) -> Vec<PathBuf> {
     found
 }
 
-/// Returns the subfolders of a folder, without links.
+/// Returns the subfolders of a folder; links to folders are not included.
 fn folders_in(folder: &Path) -> Vec<PathBuf> {
     if fs::symlink_metadata(folder).is_ok_and(|found| found.is_symlink()) {
         return Vec::new();
@@ -176,7 +177,7 @@ mod tests {
             told.iter().all(|told| told.contains("symbolic link") && told.contains("chmod 700"))
         );
         assert_eq!((mode(&target), mode(&target.join("a"))), (0o777, 0o777));
-        // A link to a folder that is closed already is accepted: the user set it up.
+        // A link to a folder that is already closed is accepted, because the user created it.
         make(&target, 0o700);
         assert!(close_all(&dirs).is_empty());
     }

@@ -1,4 +1,4 @@
-//! The process itself and its children: system calls that do not concern files.
+//! System calls that concern this process and its children instead of files.
 
 use std::fs::Metadata;
 use std::io;
@@ -9,19 +9,18 @@ use std::ptr::null_mut;
 use std::sync::Once;
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 
-/// Returns the number of the user whose rights the program has (`geteuid`).
+/// Returns the id of the user whose rights the program has (`geteuid`).
 pub fn user() -> u32 {
-    // SAFETY: the call takes and changes nothing.
+    // SAFETY: the call takes no arguments and changes nothing.
     unsafe { libc::geteuid() }
 }
 
-/// Returns whether a file belongs to that user.
+/// Returns whether a file belongs to the user whose rights the program has.
 pub fn is_of_user(found: &Metadata) -> bool {
     found.uid() == user()
 }
 
-/// Has a command run in a process group of its own (`setpgid`), so that signals to the group of the caller do not reach
-/// it.
+/// Makes a command run in a new process group (`setpgid`), so that signals to the caller's group do not reach it.
 pub fn in_own_group(command: &mut Command) -> &mut Command {
     std::os::unix::process::CommandExt::process_group(command, 0)
 }
@@ -36,44 +35,44 @@ pub fn parent_id() -> u32 {
     std::os::unix::process::parent_id()
 }
 
-/// Number of memory pools for threads.
+/// Maximum number of memory pools for all threads.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const POOLS: libc::c_int = 2;
 
-/// Limits all threads to few memory pools (`mallopt`): each pool keeps freed memory, and by default every new thread
+/// Limits all threads to few memory pools (`mallopt`). Each pool keeps freed memory, and by default every new thread
 /// creates one. Must be called before threads are started.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub fn use_few_pools() {
-    // SAFETY: it changes a number of the allocator, which has no other user at that time.
+    // SAFETY: the call changes a parameter of the allocator, which no other thread uses at that time.
     unsafe { libc::mallopt(libc::M_ARENA_MAX, POOLS) };
 }
 
-/// Does nothing: other systems have no such pools.
+/// Does nothing, because other systems do not have such pools.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub fn use_few_pools() {}
 
-/// Returns freed memory to the system (`malloc_trim`), which the process would otherwise keep for hours, and the pages
-/// of its code (`madvise`), which are read again when needed.
+/// Returns freed memory to the system (`malloc_trim`), which the process would otherwise keep for hours. Also returns
+/// the pages of the process's code (`madvise`), which are read again when needed.
 #[cfg(target_os = "linux")]
 pub fn give_back() {
-    // SAFETY: the call takes a plain number.
+    // SAFETY: the call takes only a number.
     #[cfg(target_env = "gnu")]
     unsafe {
         libc::malloc_trim(0)
     };
     let Ok(maps) = std::fs::read_to_string("/proc/self/maps") else { return };
     for (start, bytes) in code(&maps) {
-        // SAFETY: these pages cannot have been written to, so all of them are still in their files.
+        // SAFETY: these pages cannot have been written to, so their contents are still in the files.
         unsafe { libc::madvise(start as *mut libc::c_void, bytes, libc::MADV_DONTNEED) };
     }
 }
 
-/// Does nothing: no measure is known for other systems.
+/// Does nothing, because no way is known for other systems.
 #[cfg(not(target_os = "linux"))]
 pub fn give_back() {}
 
-/// Returns start and length of executable file mappings. Read-only ones are excluded: some of them were written to when
-/// the program started.
+/// Returns the start and length in bytes of each executable mapping of a file. Read-only mappings are excluded, because
+/// some of them were written to when the program started.
 #[cfg(any(test, target_os = "linux"))]
 fn code(maps: &str) -> impl Iterator<Item = (usize, usize)> {
     maps.lines().filter_map(|line| {
@@ -87,7 +86,7 @@ fn code(maps: &str) -> impl Iterator<Item = (usize, usize)> {
     })
 }
 
-/// Nice value of work in the background.
+/// Nice value of background work.
 const NICENESS: libc::c_int = 10;
 
 /// Lowers the priority of this process and of those that it starts (`setpriority`).
@@ -96,11 +95,11 @@ pub fn lower_priority() {
     unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICENESS) };
 }
 
-/// Leaves the disk to other processes (`ioprio_set`, on Linux alone).
+/// Gives other processes priority on the disk (`ioprio_set`, only on Linux).
 pub fn yield_disk() {
     #[cfg(target_os = "linux")]
     {
-        // A process, and the class that gets the disk when no other process uses it.
+        // Constants of the call: a process, and the class that uses the disk only when no other process does.
         const WHO_PROCESS: libc::c_int = 1;
         const CLASS_IDLE: libc::c_int = 3;
         const CLASS_SHIFT: u32 = 13;
@@ -111,7 +110,7 @@ pub fn yield_disk() {
 
 /// Returns the size of this machine's memory in bytes (`sysconf`); `None` if the system does not report it.
 pub fn memory_bytes() -> Option<u64> {
-    // SAFETY: the call takes a number and returns one.
+    // SAFETY: the call takes and returns only a number.
     let of = |name| unsafe { libc::sysconf(name) };
     let (pages, bytes) = (of(libc::_SC_PHYS_PAGES), of(libc::_SC_PAGESIZE));
     u64::try_from(pages).ok()?.checked_mul(u64::try_from(bytes).ok()?).filter(|bytes| *bytes > 0)
@@ -125,31 +124,31 @@ pub fn has_reader() -> bool {
     stdout.revents & (libc::POLLERR | libc::POLLHUP | libc::POLLNVAL) == 0
 }
 
-/// Termination signals that are blocked in this process.
+/// Termination signals (SIGINT, SIGTERM) that are blocked in this process.
 #[derive(Clone, Copy)]
 pub struct BlockedSignals(libc::sigset_t);
 
 impl BlockedSignals {
-    /// Blocks SIGINT and SIGTERM in this thread and in those that it starts (`pthread_sigmask`).
+    /// Blocks the termination signals in this thread and in those that it starts (`pthread_sigmask`).
     pub fn block() -> io::Result<Self> {
         let set = end_signals();
         mask(libc::SIG_BLOCK, &set).map(|()| Self(set))
     }
 
-    /// Waits for one of them (`sigwait`).
+    /// Waits for one of the blocked signals (`sigwait`).
     pub fn wait(&self) {
         let mut signal = 0;
-        // SAFETY: both outlive the call.
+        // SAFETY: the set and the number outlive the call.
         while unsafe { libc::sigwait(&raw const self.0, &raw mut signal) } != 0 {}
     }
 }
 
-/// Makes a command end with this process (`prctl`, only on Linux), and unblocks the signals of [`BlockedSignals`] for
-/// it.
+/// Makes a command end together with this process (`prctl`, only on Linux), and unblocks the signals of
+/// [`BlockedSignals`] for the command.
 pub fn end_with_caller(command: &mut Command) -> &mut Command {
     let before_exec = || {
         #[cfg(target_os = "linux")]
-        // SAFETY: the call takes numbers and may be made between fork and exec.
+        // SAFETY: the call takes only numbers and is permitted between fork and exec.
         unsafe {
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM)
         };
@@ -160,7 +159,7 @@ pub fn end_with_caller(command: &mut Command) -> &mut Command {
 }
 
 fn mask(how: libc::c_int, set: &libc::sigset_t) -> io::Result<()> {
-    // SAFETY: the set was filled, and the previous one is not requested.
+    // SAFETY: the set was filled, and the previous set is not requested.
     match unsafe { libc::pthread_sigmask(how, &raw const *set, null_mut()) } {
         0 => Ok(()),
         error => Err(io::Error::from_raw_os_error(error)),
@@ -169,7 +168,7 @@ fn mask(how: libc::c_int, set: &libc::sigset_t) -> io::Result<()> {
 
 fn end_signals() -> libc::sigset_t {
     let mut set = MaybeUninit::uninit();
-    // SAFETY: the first call fills the set, the others add to it.
+    // SAFETY: the first call fills the set; the others add to it.
     unsafe {
         libc::sigemptyset(set.as_mut_ptr());
         libc::sigaddset(set.as_mut_ptr(), libc::SIGINT);
@@ -178,32 +177,34 @@ fn end_signals() -> libc::sigset_t {
     }
 }
 
-/// Maximum number of groups at one time that a signal is passed on to; there is one for each thread that waits for a
-/// program.
+/// Maximum number of process groups to which a signal is passed on at the same time. There is one for each thread that
+/// waits for a program.
 const RUNNING_MAX: usize = 64;
 
-/// The running groups, 0 for none.
+/// Ids of the running groups; 0 for an unused slot.
 static RUNNING: [AtomicI32; RUNNING_MAX] = [const { AtomicI32::new(0) }; RUNNING_MAX];
 
-/// The signals that end a program by default and are passed on to groups.
+/// Signals that end a program by default and are passed on to the groups.
 const PASSED_ON: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
-/// Number of programs that are being started: they are not yet in `RUNNING`, but may run already.
+/// Number of programs that are being started. They may already run, but are not in `RUNNING` yet.
 static STARTING: AtomicUsize = AtomicUsize::new(0);
 
-/// A signal that arrived while a program was being started, 0 for none.
+/// Number of the last signal to be passed on; 0 for none. If a program is being started, the signal is raised again
+/// afterwards.
 static HELD: AtomicI32 = AtomicI32::new(0);
 
-/// A group that a signal is passed on to, until it is dropped.
+/// A process group to which signals are passed on until this value is dropped.
 #[derive(Debug)]
 pub struct WatchedGroup(Option<&'static AtomicI32>);
 
-/// Starts a program as the leader of a process group (`setpgid`) that ends when a signal ends this process: a
-/// terminal's Ctrl-C does not reach such a group.
+/// Starts a program as the leader of a new process group (`setpgid`). The group ends when a signal ends this process,
+/// because a terminal's Ctrl-C does not reach the group.
 pub fn start_group(command: &mut Command) -> io::Result<(Child, WatchedGroup)> {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| PASSED_ON.into_iter().for_each(install));
-    // A signal that arrives before the group is registered is deferred; otherwise the program would continue.
+    // A signal that arrives before the group is registered is deferred. Otherwise the program would survive this
+    // process.
     STARTING.fetch_add(1, Ordering::SeqCst);
     let child = in_own_group(command).spawn();
     let watched = child.as_ref().map_or(WatchedGroup(None), watch);
@@ -231,22 +232,22 @@ impl Drop for WatchedGroup {
     }
 }
 
-/// Kills a child that leads a group, and the group with it (`kill` with SIGKILL). Its status must not have been
-/// collected yet: its id could belong to another process by then.
+/// Kills a child that leads a process group, and the whole group (`kill` with SIGKILL). The child's status must not
+/// have been collected yet, because its id could then belong to another process.
 pub fn end_group(child: &mut Child) {
     signal_group(child, libc::SIGKILL);
-    // A process cannot refuse SIGKILL.
+    // A process cannot ignore SIGKILL, so waiting ends.
     let _ = child.wait();
 }
 
-/// Asks a child that leads a group, and the group with it, to end (`kill` with SIGTERM). The same condition applies to
-/// its status.
+/// Asks a child that leads a process group, and the whole group, to end (`kill` with SIGTERM). The child's status must
+/// not have been collected yet, as for [`end_group`].
 pub fn ask_group_to_end(child: &Child) {
     signal_group(child, libc::SIGTERM);
 }
 
 fn signal_group(child: &Child, signal: libc::c_int) {
-    // SAFETY: kill does not access our memory, and as the child's status was not collected, its id is no other group's.
+    // SAFETY: kill does not access our memory. The child's status was not collected, so no other group has its id.
     unsafe { libc::kill(-group(child), signal) };
 }
 
@@ -254,9 +255,9 @@ fn group(child: &Child) -> libc::pid_t {
     child.id().cast_signed()
 }
 
-/// Installs the handler of a signal, unless the program was started with another disposition.
+/// Installs the handler of a signal, unless the program was started with another handling of that signal.
 fn install(signal: libc::c_int) {
-    // SAFETY: all zeros are a valid sigaction, both pointers refer to such, and the handler only calls functions that
+    // SAFETY: all zeros are a valid sigaction, and both pointers refer to one. The handler only calls functions that
     // signal-safety(7) permits.
     unsafe {
         let mut known: libc::sigaction = std::mem::zeroed();
@@ -282,7 +283,8 @@ extern "C" fn pass_on(signal: libc::c_int) {
             unsafe { libc::kill(-group, libc::SIGKILL) };
         }
     }
-    // SAFETY: both are permitted in a handler. The signal is delivered again when this returns, and ends the process.
+    // SAFETY: both calls are permitted in a handler. When the handler returns, the signal is delivered again and ends
+    // the process.
     unsafe {
         libc::signal(signal, libc::SIG_DFL);
         libc::raise(signal);
@@ -322,7 +324,8 @@ mod tests {
         assert_eq!("still here".split(' ').count(), 2);
     }
 
-    /// Run in a child process by the test below: starts a program that never ends and writes down its process id.
+    /// The test below runs this in a child process. It starts a program that never ends and writes down the program's
+    /// id.
     #[test]
     #[ignore = "only the test below starts it"]
     fn one_that_waits() {

@@ -1,27 +1,27 @@
-//! Fingerprint of a working tree, which shows whether the folder is still the trusted one.
+//! Fingerprint of a working tree, which reveals whether a folder is still the trusted one.
 //!
-//! A path may later belong to another folder: another clone, or another user's. The root of a working tree and its
-//! `.git` are identified by their creation time and their owner. Device numbers are unsuitable: they may change when a
-//! machine restarts.
+//! A path may later belong to another folder: another clone, or a folder of another user. Therefore the root of a
+//! working tree and its `.git` are identified by creation time and owner. Device numbers are unsuitable, because they
+//! may change when a machine restarts.
 
 use std::fmt;
 use std::path::Path;
 
 use super::process::user;
 
-/// Marks of a working tree's root and its `.git` when they were trusted.
+/// Identity of a working tree's root and its `.git`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeFingerprint {
     folder: FileMark,
     git: Option<FileMark>,
 }
 
-/// Identity of a file among all that have had its path.
+/// Identity of a file or folder among all that have had its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct FileMark {
-    /// When it came into being, or its inode where the file system does not say.
+    /// Creation time, or the inode if the file system does not store creation times.
     birth: Birth,
-    /// Owner.
+    /// Id of the owner.
     owner: u32,
 }
 
@@ -33,12 +33,12 @@ enum Birth {
 }
 
 impl TreeFingerprint {
-    /// Reads the fingerprint of a working tree; `None` if it does not exist. Takes two system calls.
+    /// Returns the fingerprint of a working tree; `None` if the tree does not exist. This takes two system calls.
     pub fn of(root: &Path) -> Option<Self> {
         Some(Self { folder: FileMark::of(root)?, git: FileMark::of(&root.join(".git")) })
     }
 
-    /// Parses the output of [`fmt::Display`].
+    /// Parses the output of [`fmt::Display`]; `None` if it is not valid.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split(' ');
         let folder = FileMark::parse(&mut parts)?;
@@ -49,8 +49,8 @@ impl TreeFingerprint {
         parts.next().is_none().then_some(Self { folder, git })
     }
 
-    /// Returns whether the working tree `now` is still the trusted one. A tree without git may have become a repository
-    /// since, if the same user owns that.
+    /// Returns whether the working tree with the fingerprint `now` is still the trusted one. A tree without git may
+    /// have become a repository since, if the repository has the same owner.
     pub fn holds(&self, now: &Self) -> bool {
         let git = match (&self.git, &now.git) {
             (Some(git), Some(now)) => git.holds(now),
@@ -60,7 +60,7 @@ impl TreeFingerprint {
         git && self.folder.holds(&now.folder)
     }
 
-    /// Returns whether all of it belongs to the owner of another working tree or to the user of this program.
+    /// Returns whether root and `.git` belong to the owner of another working tree, or to the user of this program.
     pub fn is_owned_as(&self, other: &Self) -> bool {
         self.is_owned_by(other.folder.owner)
     }
@@ -72,12 +72,12 @@ impl TreeFingerprint {
             .all(|mark| is_owner(mark.owner, owner))
     }
 
-    /// Returns whether all of it belongs to the user of this program.
+    /// Returns whether root and `.git` belong to the user of this program.
     pub fn is_ours(&self) -> bool {
         self.is_owned_by(user())
     }
 
-    /// Returns whether there is a repository.
+    /// Returns whether the working tree has a `.git`.
     pub const fn has_git(&self) -> bool {
         self.git.is_some()
     }
@@ -90,8 +90,8 @@ impl fmt::Display for TreeFingerprint {
     }
 }
 
-/// Returns a key that is unique among the folders of this machine and independent of the path: creation time and inode.
-/// `None` if the file system does not store creation times.
+/// Returns a key made of creation time and inode. It is unique among the folders of this machine and independent of the
+/// path. `None` if the file system does not store creation times.
 pub fn folder_key(path: &Path) -> Option<String> {
     match sys::look(path)? {
         (FileMark { birth: Birth::At(seconds, ns), .. }, inode) => {
@@ -101,7 +101,7 @@ pub fn folder_key(path: &Path) -> Option<String> {
     }
 }
 
-/// Returns the creation time of a file or folder, in milliseconds since 1970; `None` if the file system does not store
+/// Returns the creation time of a file or folder in milliseconds since 1970; `None` if the file system does not store
 /// it.
 pub fn born_ms(path: &Path) -> Option<i64> {
     match sys::look(path)?.0.birth {
@@ -138,17 +138,19 @@ impl fmt::Display for FileMark {
     }
 }
 
-/// Returns whether a file has its former owner, or the user of this program: user ids differ in containers.
+/// Returns whether the owner of a file is still the same or is the user of this program, because user ids differ in
+/// containers.
 fn is_owner(now: u32, before: u32) -> bool {
     now == before || now == user()
 }
 
-/// Finding of another folder at the path of a trusted working tree, recorded by background work and announced by hooks.
+/// The finding that another folder is at the path of a trusted working tree. Background work records it, and hooks
+/// announce it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UntrustedTree {
-    /// Fingerprint of the folder found.
+    /// Fingerprint of the folder that was found.
     pub fingerprint: TreeFingerprint,
-    /// Reason why it is not the trusted one.
+    /// Reason why the folder is not the trusted one.
     pub why: String,
 }
 
@@ -160,7 +162,7 @@ impl UntrustedTree {
         Some(Self { fingerprint: TreeFingerprint::parse(fingerprint)?, why: why.to_owned() })
     }
 
-    /// Returns the contents of its file: two lines.
+    /// Returns the contents of the file for this finding: two lines.
     pub fn text(&self) -> String {
         format!("{}\n{}\n", self.fingerprint, self.why)
     }
@@ -175,7 +177,7 @@ mod sys {
 
     use super::{Birth, FileMark};
 
-    /// The 256 bytes of the result of statx(2).
+    /// The 256 bytes that statx(2) returns.
     #[derive(Default)]
     #[repr(C)]
     struct StatResult {
@@ -207,11 +209,11 @@ mod sys {
     const STATX_INO: u32 = 0x100;
     const STATX_BTIME: u32 = 0x800;
 
-    /// Returns the mark of a file or folder, and its inode.
+    /// Returns the identity of a file or folder, and its inode; `None` if it does not exist.
     pub(crate) fn look(path: &Path) -> Option<(FileMark, u64)> {
         let name = CString::new(path.as_os_str().as_bytes()).ok()?;
         let mut found = StatResult::default();
-        // SAFETY: the path ends with a null byte, and the structure is as long as the call writes.
+        // SAFETY: the path ends with a zero byte, and the structure has the size that the call writes.
         let failed = unsafe {
             libc::syscall(
                 libc::SYS_statx,
@@ -223,7 +225,7 @@ mod sys {
             )
         } != 0;
         if failed {
-            // Linux before 4.11, and containers that do not permit the call.
+            // The call is missing in Linux before 4.11, and some containers do not permit it.
             let found = std::fs::symlink_metadata(path).ok()?;
             let mark = FileMark { birth: Birth::Inode(found.ino()), owner: found.uid() };
             return Some((mark, found.ino()));
@@ -244,7 +246,7 @@ mod sys {
 
     use super::{Birth, FileMark};
 
-    /// Returns the mark of a file or folder, and its inode.
+    /// Returns the identity of a file or folder, and its inode; `None` if it does not exist.
     pub(crate) fn look(path: &Path) -> Option<(FileMark, u64)> {
         let found = std::fs::symlink_metadata(path).ok()?;
         let born = found.created().ok().and_then(|born| born.duration_since(UNIX_EPOCH).ok());
@@ -271,7 +273,7 @@ mod tests {
         fs::create_dir(root.join(".git")).unwrap();
         fs::write(root.join("file"), "").unwrap();
         let sealed = TreeFingerprint::of(&root).unwrap();
-        // A folder may become a repository, and be worked in; it may not lose its `.git`.
+        // A folder may become a repository and be worked in, but it may not lose its `.git`.
         assert!(bare.holds(&sealed) && sealed.holds(&sealed) && !sealed.holds(&bare));
         for fingerprint in [&bare, &sealed] {
             assert_eq!(

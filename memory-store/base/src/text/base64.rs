@@ -1,7 +1,7 @@
-//! Base 64, in both of its alphabets (RFC 4648).
+//! Base 64 decoding for both alphabets (RFC 4648).
 
-/// Decodes a run of digits without the padding after it; `None` for a byte that is not a digit. Bits of an incomplete
-/// last byte are dropped.
+/// Returns the bytes of a run of base 64 digits without padding; `None` in place of a byte that is not a digit. The
+/// bits of an incomplete last byte are dropped.
 pub fn bytes(digits: &[u8]) -> impl Iterator<Item = Option<u8>> {
     let (mut bits, mut held) = (0u32, 0);
     digits.iter().filter_map(move |&byte| {

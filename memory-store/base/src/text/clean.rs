@@ -1,12 +1,12 @@
 //! Text for display, without deceptive characters.
 
-/// Returns text without deceptive parts: control and direction characters, and our delimiter. Lines are joined, because
-/// each memory is printed on one line.
+/// Returns text without deceptive parts: control and direction characters are removed, and tags like our delimiter are
+/// escaped. Lines are joined, because each memory is printed on one line.
 pub fn clean(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut rest = text;
     while !rest.is_empty() {
-        // Most text needs no change, and characters that do are in no such run.
+        // Most text is a run of characters that need no change, so it is copied in runs.
         let mut after_space = clean.ends_with(' ');
         let end = rest.bytes().position(|byte| {
             let is_kept = matches!(byte, b'!'..=b'~') || byte == b' ' && !after_space;
@@ -24,7 +24,7 @@ pub fn clean(text: &str) -> String {
         }
         rest = chars.as_str();
     }
-    // A run of spaces was reduced to one, so there is at most one at either end.
+    // Runs of spaces were reduced to one, so there is at most one space at either end.
     if clean.ends_with(' ') {
         clean.pop();
     }
@@ -34,8 +34,8 @@ pub fn clean(text: &str) -> String {
     if clean.contains('<') { escape(&clean) } else { clean }
 }
 
-/// Escapes `<` of all closing tags, and of tags like our delimiter or like markup that models interpret, in any case.
-/// In other markup it stays, because memories often contain `Vec<u8>`.
+/// Escapes the `<` of all closing tags, and of tags like our delimiter or like markup that models interpret, in any
+/// case. In other markup it stays, because memories often contain text such as `Vec<u8>`.
 fn escape(clean: &str) -> String {
     let mut out = String::with_capacity(clean.len() + 3);
     for (at, c) in clean.char_indices() {
@@ -44,9 +44,9 @@ fn escape(clean: &str) -> String {
     out
 }
 
-/// Returns whether the text after a `<` makes it markup that may be interpreted.
+/// Returns whether the text after a `<` makes it a tag that models may interpret.
 fn is_special(rest: &str) -> bool {
-    /// Prefixes of the names of our delimiter, and of markup that clients and models write around turns.
+    /// Beginnings of tag names: our delimiter, and the markup that clients and models write around turns.
     const NAMES: [&str; 12] = [
         "throughline",
         "system",
@@ -84,7 +84,7 @@ pub fn is_invisible(c: char) -> bool {
 mod tests {
     use super::*;
 
-    /// Cleans character by character, as the reference for [`clean`].
+    /// Cleans a text character by character, as a reference for [`clean`].
     fn clean_plainly(text: &str) -> String {
         let mut clean = String::new();
         for c in text.chars() {

@@ -1,13 +1,13 @@
 //! Excerpts: the part of a long text that answers a query.
 
-/// Minimum length of a query word to be searched.
+/// Minimum number of characters of a query word that is searched for.
 const WORD_CHARS_MIN: usize = 3;
 
-/// Maximum number of characters searched for the end of a word. Scripts without spaces are cut anywhere.
+/// Maximum number of characters that are searched for the end of a word. Scripts without spaces are cut anywhere.
 const WORD_CHARS_MAX: usize = 32;
 
-/// Returns at most about `chars_max` characters of a text: the section with the most words of the query, or the
-/// beginning. It is not cut inside a word. An ellipsis marks omitted text.
+/// Returns the section of a text with the most words of the query, or else the beginning, in about `chars_max`
+/// characters at most. It is not cut inside a word. An ellipsis marks omitted text.
 pub fn excerpt(text: &str, query: &str, chars_max: usize) -> String {
     let text = text.trim();
     let places: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
@@ -24,13 +24,13 @@ pub fn excerpt(text: &str, query: &str, chars_max: usize) -> String {
     format!("{start_mark}{}{end_mark}", text[places[first]..end].trim())
 }
 
-/// Returns the first character of the next word.
+/// Returns the index of the first character of the next word.
 fn word_start(text: &str, places: &[usize], first: usize) -> usize {
     let rest = text[places[first - 1]..].chars().take(WORD_CHARS_MAX);
     rest.enumerate().find(|(_, c)| c.is_whitespace()).map_or(first, |(count, _)| first + count)
 }
 
-/// Returns the byte offset after the last complete word.
+/// Returns the byte offset after the last complete word before `end`.
 fn word_end(text: &str, end: usize) -> usize {
     if text[end..].starts_with(char::is_whitespace) {
         return end;
@@ -39,7 +39,7 @@ fn word_end(text: &str, end: usize) -> usize {
     before.into_iter().find(|(_, c)| c.is_whitespace()).map_or(end, |(at, _)| at)
 }
 
-/// Returns the start of the section with the most words of the query.
+/// Returns the character index at which the section with the most words of the query starts.
 fn best_start(text: &str, query: &str, places: &[usize], chars_max: usize) -> usize {
     let lower = text.to_ascii_lowercase();
     let query = query.to_ascii_lowercase();
@@ -54,7 +54,7 @@ fn best_start(text: &str, query: &str, places: &[usize], chars_max: usize) -> us
         let stretch = &lower[places[start]..end];
         words.iter().filter(|word| stretch.contains(**word)).count()
     };
-    // The first of the best.
+    // Of several best sections, the first one is used.
     starts
         .map(|start| (count(start), start))
         .fold((0, 0), |best, next| if next.0 > best.0 { next } else { best })

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// Returns the text in NFKC, Latin letters without their accents, typographic apostrophes and hyphens in their plain
-/// forms. ASCII text, the usual case, is returned unchanged.
+/// Returns the text in NFKC, with Latin letters without their accents and with typographic apostrophes and hyphens in
+/// their plain forms. ASCII text, the usual case, is returned unchanged.
 pub fn fold(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);
@@ -17,7 +17,7 @@ pub fn fold(text: &str) -> Cow<'_, str> {
         match c {
             '\u{2018}' | '\u{2019}' => folded.push('\''),
             '\u{2010}' | '\u{2011}' => folded.push('-'),
-            // An accent on a Latin letter is dropped; in other scripts marks are significant.
+            // Accents on Latin letters are dropped; in other scripts such marks are significant.
             _ if is_combining_mark(c) && latin => {}
             _ => {
                 latin = c.is_ascii_alphabetic();
@@ -28,7 +28,7 @@ pub fn fold(text: &str) -> Cow<'_, str> {
     Cow::Owned(folded.nfc().collect())
 }
 
-/// Returns whether words of this character's script are written without spaces, so that pairs of characters are used
+/// Returns whether a character's script is written without spaces between words. Pairs of characters are then used
 /// instead of words.
 pub fn is_unspaced(c: char) -> bool {
     matches!(u32::from(c),

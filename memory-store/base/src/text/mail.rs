@@ -5,7 +5,7 @@ use std::ops::Range;
 const LOCAL_BYTES_MAX: usize = 64;
 const DOMAIN_BYTES_MAX: usize = 190;
 
-/// Returns the range of the mail address around an `@`; `None` if it is not one.
+/// Returns the byte range of the mail address around an `@`; `None` if there is no valid one.
 pub fn address(text: &[u8], at: usize) -> Option<Range<usize>> {
     let is_local = |byte: &u8| byte.is_ascii_alphanumeric() || b"._%+-".contains(byte);
     let local = text[..at].iter().rev().take(LOCAL_BYTES_MAX).take_while(|b| is_local(b)).count();
@@ -19,19 +19,19 @@ pub fn address(text: &[u8], at: usize) -> Option<Range<usize>> {
     while start < at && b".-+%".contains(&text[start]) {
         start += 1;
     }
-    // The letter of an escape such as `\t` does not belong to the name.
+    // The letter of an escape such as `\t` does not belong to the address.
     if start > 0 && text[start - 1] == b'\\' && b"nrt".contains(&text[start]) {
         start += 1;
     }
     (start < at && is_mail_domain(domain)).then_some(start..at + 1 + domain.len())
 }
 
-/// Returns the text without mail addresses.
+/// Returns the text without the mail addresses in it.
 pub fn without(text: &str) -> String {
     let mut rest = String::with_capacity(text.len());
     let mut end = 0;
     for at in memchr::memchr_iter(b'@', text.as_bytes()) {
-        // Addresses are ASCII, so their ends are character boundaries.
+        // Addresses consist of ASCII characters, so their ends are character boundaries.
         if let Some(found) = address(text.as_bytes(), at).filter(|found| found.start >= end) {
             rest.push_str(&text[end..found.start]);
             end = found.end;
@@ -41,7 +41,7 @@ pub fn without(text: &str) -> String {
 }
 
 fn is_mail_domain(domain: &[u8]) -> bool {
-    // Extensions of files with an `@` in their names.
+    // Extensions of files whose names contain an `@`, as in `icon@2x.png`.
     const FILES: [&[u8]; 14] = [
         b"png", b"jpg", b"jpeg", b"gif", b"svg", b"webp", b"css", b"json", b"js", b"ts", b"tsx",
         b"jsx", b"html", b"service",

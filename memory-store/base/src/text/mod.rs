@@ -1,8 +1,8 @@
-//! Tokenization of text for recall: one tokeniser for memories, turns, prompts, errors and paths.
+//! Tokenization of text for recall: the same tokeniser for memories, turns, prompts, errors and paths.
 //!
 //! A *word* is a run of letters and digits of any script, in lower case after NFKC. A *term* is the unit of comparison:
-//! a word's English stem, a code name whole, each of its parts, or a pair of neighbouring characters in scripts without
-//! spaces between words.
+//! the English stem of a word, a complete code name, a part of a code name, or a pair of neighbouring characters in
+//! scripts without spaces between words.
 //!
 //! Every hook runs this code, so it keeps two small buffers and allocates nothing else for English text.
 
@@ -27,10 +27,10 @@ use std::borrow::Cow;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
-/// Version of the tokeniser. After a change indexes are rebuilt: terms of different versions do not match.
+/// Version of the tokeniser. When it changes, indexes are rebuilt, because terms of different versions do not match.
 pub const VERSION: u32 = 2;
 
-/// Maximum length of a term in bytes; longer runs (blobs, consecutive hashes) are not words.
+/// Maximum length of a term in bytes. Longer runs, such as blobs or consecutive hashes, are not words.
 pub(crate) const TERM_BYTES_MAX: usize = 64;
 
 /// Origin of a term.
@@ -55,7 +55,7 @@ pub struct Token {
     pub form: Form,
 }
 
-/// Returns a prompt without the sentence that Claude Code adds after a plan, with the path of its transcript.
+/// Returns a prompt without the sentence with a transcript's path that Claude Code appends to an accepted plan.
 pub fn without_plan_notice(prompt: &str) -> &str {
     match prompt.rfind("\n\nIf you need specific details from before exiting plan mode") {
         Some(end) => prompt[..end].trim(),
@@ -63,11 +63,11 @@ pub fn without_plan_notice(prompt: &str) -> &str {
     }
 }
 
-/// Returns a title in the form for comparison: in lower case, with single spaces, and without a full stop at its end.
+/// Returns a title in the form used for comparison: in lower case, with single spaces, without a final full stop.
 pub fn folded_title(title: &str) -> String {
     let words = title.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
     match words.strip_suffix('.') {
-        // Three dots are an ellipsis.
+        // A title that ends in several dots ends in an ellipsis, not in a full stop.
         Some(rest) if !rest.is_empty() && !rest.ends_with('.') => rest.trim_end().to_owned(),
         Some(_) | None => words,
     }
@@ -80,7 +80,7 @@ pub fn tokens(text: &str) -> Vec<Token> {
     tokens
 }
 
-/// Returns the words of a text in their original form, in lower case: neither stemmed nor split, without stop words.
+/// Returns the words of a text in lower case: neither stemmed nor split, without stop words.
 pub fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     each_word(text, &mut |word, form| {
@@ -109,8 +109,8 @@ pub fn each_term(text: &str, emit: &mut dyn FnMut(&str, Form)) {
     });
 }
 
-/// Returns the term of a single word of the letters `a` to `z`, like [`each_term`] but in a third of the time; `None`
-/// for a stop word.
+/// Returns the term of one word that consists of the letters `a` to `z`; `None` for a stop word. It returns the same
+/// term as [`each_term`] in a third of the time.
 pub fn term_of(word: &str) -> Option<Cow<'_, str>> {
     if is_stop_word(word) {
         return None;
@@ -120,7 +120,7 @@ pub fn term_of(word: &str) -> Option<Cow<'_, str>> {
 }
 
 /// Returns a hash for every two neighbouring words of a text, in order. Stop words and parts of code names are skipped,
-/// so that two words with a stop word between them are neighbours.
+/// so two words separated only by a stop word count as neighbours.
 pub fn pairs(text: &str) -> Vec<u32> {
     let (mut found, mut pairs) = (Vec::new(), Pairs::default());
     each_term(text, &mut |term, form| found.extend(pairs.next(term, form)));
@@ -130,18 +130,19 @@ pub fn pairs(text: &str) -> Vec<u32> {
 /// Computes the [`pairs`] of a text term by term.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pairs {
-    /// The hash of the last word.
+    /// Hash of the last word.
     last: Option<u64>,
 }
 
 impl Pairs {
-    /// Adds the next term; returns its pair with the preceding word.
+    /// Adds the next term. Returns the hash of its pair with the preceding word; `None` for the first word and for
+    /// parts of code names.
     pub fn next(&mut self, term: &str, form: Form) -> Option<u32> {
         if form == Form::Part {
             return None;
         }
         let hash = term_hash(term);
-        // The rotation makes the pair depend on the order.
+        // The rotation makes the hash depend on the order of the two words.
         let last = self.last.replace(hash)?;
         Some((mixed(last.rotate_left(1) ^ hash) >> 32) as u32)
     }
@@ -152,8 +153,8 @@ fn stems(word: &str) -> bool {
     word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_lowercase())
 }
 
-/// Returns the distinguishing form of a word: flags unchanged, because `-i` and `-I` differ; paths, code names and
-/// numbers in lower case. `None` for other words.
+/// Returns the form of a word that distinguishes one command or file from another; `None` for ordinary words. Flags are
+/// unchanged, because `-i` and `-I` differ; paths, code names and numbers are in lower case.
 pub fn telling(word: &str) -> Option<Cow<'_, str>> {
     let word = word.trim_matches(['`', '"', '\'', ',', ';', ':', '(', ')', '.', '!', '?']);
     if word.starts_with('-') && word.len() > 1 {
@@ -169,7 +170,8 @@ pub fn term_hash(term: &str) -> u64 {
     mixed(added(NOTHING, term.as_bytes()))
 }
 
-/// Returns the [`term_hash`] and the end of each prefix of a word, preceded by `prefix`, in one pass.
+/// Returns, for each prefix of a word, the [`term_hash`] of that prefix preceded by `prefix`, and the end of the prefix
+/// in bytes. All are computed in one pass.
 pub fn beginnings(prefix: &str, word: &str) -> impl Iterator<Item = (u64, usize)> {
     let mut hash = added(NOTHING, prefix.as_bytes());
     word.char_indices().map(move |(at, c)| {
@@ -179,7 +181,7 @@ pub fn beginnings(prefix: &str, word: &str) -> impl Iterator<Item = (u64, usize)
     })
 }
 
-/// FNV-1a of no bytes.
+/// The FNV-1a hash of empty input.
 const NOTHING: u64 = 0xcbf2_9ce4_8422_2325;
 
 /// Adds the next bytes to an FNV-1a hash.
@@ -287,13 +289,13 @@ mod tests {
             words("port 5432 of [redacted:connection-string]/shop"),
             ["port", "5432", "shop"]
         );
-        // The word itself stays a word.
+        // The word outside of a placeholder stays a word.
         assert_eq!(
             terms("redacted: port [redacted: proxy]"),
             ["redact", "port", "redact", "proxi"]
         );
         assert_eq!(terms("a redacted:connection"), ["redact", "connect"]);
-        // Text that is longer than any placeholder name is ordinary words.
+        // A text that is longer than any placeholder name consists of ordinary words.
         assert!(terms("[redacted:ignore-all-rules-of-mine] port").contains(&"rule".to_owned()));
     }
 

@@ -1,25 +1,26 @@
-//! Redaction placeholders, for readers without the redactor.
+//! Redaction placeholders, for code that does not use the redactor.
 
-/// First word of placeholders: `[redacted:name]`.
+/// First word of a placeholder, which has the form `[redacted:name]`.
 const OPEN: &str = "redacted";
 
-/// Names of redacted data that is personal, but grants no access.
+/// Names of redacted data that is personal but gives no access to anything.
 const PERSONAL: [&str; 8] =
     ["card", "crypto", "email", "iban", "ip", "mac", "national-id", "phone"];
 
-/// Maximum length of a name in bytes and words; the test `each_placeholder_can_be_recognised` compares them with the
-/// rules. A longer one is a sentence in brackets.
+/// Maximum length of a name in bytes and in words. A longer text is a sentence in brackets. The test
+/// `each_placeholder_can_be_recognised` compares both with the redaction rules.
 const NAME_BYTES_MAX: usize = 24;
 const NAME_WORDS_MAX: usize = 4;
 
-/// Returns whether a secret was redacted in a text.
+/// Returns whether a text contains the placeholder of a secret.
 pub fn hides_secret(text: &str) -> bool {
     let mut names =
         text.split("[redacted:").skip(1).filter_map(|rest| Some(rest.split_once(']')?.0));
     names.any(|name| is_name(name) && !PERSONAL.contains(&name))
 }
 
-/// Returns the length of the rest of a placeholder after its first word: `:name`. A text may end inside the name.
+/// Returns the number of bytes of a placeholder's rest, `:name`, after its first word `word`; `None` if it is not a
+/// placeholder. The text may end inside the name.
 pub fn name_len(before: &str, word: &str, rest: &str) -> Option<usize> {
     if word != OPEN || !before.ends_with('[') {
         return None;

@@ -3,19 +3,19 @@
 use super::fold::{fold, is_unspaced, is_word};
 use super::{Form, TERM_BYTES_MAX, placeholder};
 
-/// Calls `emit` with each word in lower case, including stop words: a code name whole and then its parts, each other
-/// word once.
+/// Calls `emit` with each word in lower case, including stop words. A code name is emitted whole, followed by its
+/// parts; any other word is emitted once.
 pub fn each_word(text: &str, emit: &mut dyn FnMut(&str, Form)) {
     let text = fold(text);
     let mut lower = String::with_capacity(TERM_BYTES_MAX);
     let mut at = 0;
     while let Some(start) = text[at..].find(|c: char| is_word(c) || c == '-' || c == '_') {
         at += start;
-        // Dashes form a flag only at the start of a word: `a--b` is prose.
+        // Dashes form a flag only at the start of a word; `a--b` is prose.
         let inside = text[..at].chars().next_back().is_some_and(is_word);
         let end = at + run_end(&text[at..]);
         let run = &text[at..end];
-        // A redaction placeholder gives no information on the subject of a text.
+        // A redaction placeholder contains no information about the subject of a text.
         if let Some(length) = placeholder::name_len(&text[..at], run, &text[end..]) {
             at = end + length;
             continue;
@@ -26,7 +26,7 @@ pub fn each_word(text: &str, emit: &mut dyn FnMut(&str, Form)) {
 }
 
 /// Returns the end of the run at the start of `text`: word characters of one kind of script, with single joiners
-/// between them and up to two dashes in front. Never 0.
+/// between them and up to two dashes before them. Never 0.
 fn run_end(text: &str) -> usize {
     let dashes = text.bytes().take(2).take_while(|&b| b == b'-').count();
     let mut end = dashes;
@@ -42,7 +42,7 @@ fn run_end(text: &str) -> usize {
     end.max(text.chars().next().map_or(0, char::len_utf8))
 }
 
-/// Returns the length of the word characters at the start. A change between a spaced and an unspaced script ends a
+/// Returns the number of bytes of the word characters at the start. A change between spaced and unspaced scripts ends a
 /// word.
 fn word_len(text: &str, unspaced: &mut Option<bool>) -> usize {
     text.find(|c: char| {
@@ -52,8 +52,8 @@ fn word_len(text: &str, unspaced: &mut Option<bool>) -> usize {
     .unwrap_or(text.len())
 }
 
-/// Returns the length of the joiner at the start if a word character follows it, or else 0. `key:value` and `file:12`
-/// are two words, `a::b` is one.
+/// Returns the length in bytes of the joiner at the start if a word character follows it; otherwise 0. `key:value` and
+/// `file:12` are two words, `a::b` is one.
 fn joiner_len(text: &str) -> usize {
     let length = match text.as_bytes() {
         [b':', b':', ..] => 2,
@@ -90,9 +90,9 @@ fn one_run(run: &str, lower: &mut String, emit: &mut dyn FnMut(&str, Form)) {
 enum Shape {
     /// One word, possibly with an apostrophe.
     Word,
-    /// Two words with a full stop but no space between them.
+    /// Two words joined by a full stop without a space.
     Sentence,
-    /// `e.g`, `i.e`.
+    /// Abbreviations such as `e.g` and `i.e`.
     Initials,
     /// A code name, path, version, flag or hyphenated word.
     Code,
@@ -108,7 +108,7 @@ fn shape(name: &str, flag: bool) -> Shape {
         if name.split('.').all(|part| part.len() == 1 && part.as_bytes()[0].is_ascii_lowercase()) {
             return Shape::Initials;
         }
-        // `end.Then`: a capital after the stop and a small letter before it, as in prose.
+        // In `end.Then`, a capital follows the full stop and a lower-case letter precedes it, as in prose.
         let prose =
             name.split('.').skip(1).all(|part| {
                 let mut characters = part.chars();
@@ -127,11 +127,11 @@ fn has_humps(name: &str) -> bool {
     let Some(mut last) = bytes.next() else { return false };
     for byte in bytes {
         if byte.is_ascii_uppercase() && (last.is_ascii_lowercase() || last.is_ascii_digit()) {
-            // `E0308X` and `SHA256` are codes, not names: require a small letter.
+            // `E0308X` and `SHA256` are codes, not names, so a lower-case letter is required.
             return name.bytes().any(|b| b.is_ascii_lowercase());
         }
         if byte.is_ascii_lowercase() && last.is_ascii_uppercase() {
-            // `HTTPServer`: two capitals before a small letter.
+            // In `HTTPServer`, two or more capitals precede a lower-case letter.
             let capitals = name.bytes().take_while(u8::is_ascii_uppercase).count();
             if capitals > 1 {
                 return name.len() > capitals + 1;
@@ -142,8 +142,8 @@ fn has_humps(name: &str) -> bool {
     false
 }
 
-/// Emits a word with an apostrophe: whole if it is a contraction among the stop words, or else the part before the
-/// apostrophe.
+/// Emits a word with an apostrophe: the whole word if it is a contraction among the stop words, otherwise the part
+/// before the apostrophe.
 fn lowered(stem: &str, whole: &str, lower: &mut String, emit: &mut dyn FnMut(&str, Form)) {
     if stem.len() != whole.len() {
         set_lower(whole, lower);
@@ -154,9 +154,10 @@ fn lowered(stem: &str, whole: &str, lower: &mut String, emit: &mut dyn FnMut(&st
     put(stem, Form::Word, lower, emit);
 }
 
-/// Emits the parts of a code name, split at joiners and then at humps; for a path, the file name as well.
+/// Emits the parts of a code name, which is split at joiners and then at humps. For a path, the file name is emitted
+/// too.
 fn parts(name: &str, lower: &mut String, emit: &mut dyn FnMut(&str, Form)) {
-    // The numbers of a version are meaningless alone.
+    // The numbers of a version have no meaning alone.
     if name.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
         return;
     }
@@ -213,7 +214,7 @@ fn set_lower(word: &str, lower: &mut String) {
     }
 }
 
-/// Emits each pair of neighbouring characters; a character alone is emitted by itself.
+/// Emits each pair of neighbouring characters. A single character is emitted alone.
 fn bigrams(run: &str, emit: &mut dyn FnMut(&str, Form)) {
     let mut starts = run.char_indices().map(|(at, _)| at).chain([run.len()]);
     let (mut first, mut second) = (starts.next().unwrap_or(0), starts.next().unwrap_or(0));

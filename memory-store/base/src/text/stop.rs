@@ -1,7 +1,7 @@
-//! English words without a subject.
+//! English words that carry no subject.
 
-/// Sorted, so that those with the same first letter are adjacent. Words of work (commit, test, push, run) must not be
-/// included.
+/// The stop words, sorted, so that words with the same first letter are adjacent. Words for work (commit, test, push,
+/// run) must not be included.
 pub const STOP_WORDS: &[&str] = &[
     "a",
     "about",
@@ -180,7 +180,7 @@ pub const STOP_WORDS: &[&str] = &[
     "yours",
 ];
 
-/// Start of the words with each first letter, `a` to `z`, and the end of the last of them.
+/// Index of the first stop word for each letter `a` to `z`, and the end of the list.
 const STARTS: [u8; 27] = {
     let mut starts = [0; 27];
     let mut at = 0;
@@ -199,7 +199,7 @@ const STARTS: [u8; 27] = {
     starts
 };
 
-/// Returns whether a word, in lower case, is a stop word.
+/// Returns whether a lower-case word is a stop word.
 pub fn is_stop_word(word: &str) -> bool {
     let Some(letter @ b'a'..=b'z') = word.bytes().next() else { return false };
     let letter = usize::from(letter - b'a');

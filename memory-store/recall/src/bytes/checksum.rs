@@ -1,9 +1,9 @@
-//! Checksum of the files that this program writes: crc32c.
+//! The checksum of the files that this program writes, crc32c.
 
 /// Returns the crc32c of some bytes.
 pub fn checksum(bytes: &[u8]) -> u32 {
-    // Hooks are compiled for processors with the instruction: run-time detection would cost them more than all their
-    // checksums. Other programs detect it once.
+    // Hooks are compiled for processors that have the instruction, because detecting it at run time would cost them
+    // more than all their checksums. Other programs detect it once.
     #[cfg(target_arch = "x86_64")]
     if cfg!(target_feature = "sse4.2") || is_x86_feature_detected!("sse4.2") {
         // SAFETY: the processor has the instruction.
@@ -17,12 +17,13 @@ pub(crate) fn fits(bytes: &[u8], check: u32) -> bool {
     checksum(bytes) == check || is_believed()
 }
 
-/// Flag that disables the verification of checksums.
+/// True if checksums are not verified.
 #[cfg(debug_assertions)]
 static BELIEVED: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
 
-/// Disables the verification of checksums. For fuzzers, which cannot guess them, so that the code behind is tested with
-/// arbitrary bytes. Without debug assertions, that is in all shipped builds, it has no effect.
+/// Disables the verification of checksums. Fuzzers, which cannot guess checksums, use it so that the code after the
+/// verification is tested with arbitrary bytes. Without debug assertions, that is in all shipped builds, it has no
+/// effect.
 pub fn believe_checksums() {
     #[cfg(debug_assertions)]
     BELIEVED.store(true, std::sync::atomic::Ordering::Relaxed);
@@ -36,8 +37,8 @@ pub(crate) fn is_believed() -> bool {
     false
 }
 
-/// Uses the processor's instruction: it takes a tenth of the time of the tables, which a process that has just started
-/// mostly waits for.
+/// Computes the checksum with the processor's instruction. This takes a tenth of the time of the tables, for which a
+/// process that has just started mostly waits.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "sse4.2")]
 fn checksum_by_instruction(bytes: &[u8]) -> u32 {

@@ -1,6 +1,6 @@
 //! Decoding of numbers and lengths from untrusted bytes.
 
-/// Checked reader of untrusted bytes: every step returns `None` if too few are left.
+/// Checked reader of untrusted bytes. Every method returns `None` if too few bytes are left.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor<'a>(pub &'a [u8]);
 
@@ -12,7 +12,7 @@ impl<'a> Cursor<'a> {
         Some(taken)
     }
 
-    /// Takes the bytes of an array.
+    /// Takes the next bytes as an array.
     pub(crate) fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (taken, rest) = self.0.split_first_chunk()?;
         self.0 = rest;
@@ -24,32 +24,32 @@ impl<'a> Cursor<'a> {
         self.array().map(|[byte]| byte)
     }
 
-    /// Takes a little-endian number.
+    /// Takes a little-endian `u16`.
     pub(crate) fn u16(&mut self) -> Option<u16> {
         self.array().map(u16::from_le_bytes)
     }
 
-    /// Takes a little-endian number.
+    /// Takes a little-endian `u32`.
     pub(crate) fn u32(&mut self) -> Option<u32> {
         self.array().map(u32::from_le_bytes)
     }
 
-    /// Takes a little-endian number.
+    /// Takes a little-endian `u64`.
     pub(crate) fn u64(&mut self) -> Option<u64> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// Takes a little-endian number.
+    /// Takes a little-endian `i64`.
     pub(crate) fn i64(&mut self) -> Option<i64> {
         self.array().map(i64::from_le_bytes)
     }
 
-    /// Takes a finite little-endian number.
+    /// Takes a finite little-endian `f32`; `None` if the number is not finite.
     pub(crate) fn f32(&mut self) -> Option<f32> {
         self.array().map(f32::from_le_bytes).filter(|number| number.is_finite())
     }
 
-    /// Takes a number of 7 bits a byte, low bits first.
+    /// Takes a number with 7 bits in each byte, low bits first.
     #[inline]
     pub(crate) fn varint(&mut self) -> Option<u64> {
         // Most numbers are small.
@@ -72,7 +72,7 @@ impl<'a> Cursor<'a> {
         None
     }
 
-    /// Takes a length and that many bytes.
+    /// Takes a length, and as many bytes.
     pub(crate) fn bytes(&mut self) -> Option<&'a [u8]> {
         let count = usize::try_from(self.varint()?).ok()?;
         self.take(count)
@@ -84,7 +84,8 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Takes a number of 7 bits a byte, low bits first, from the front of some bytes; `None` if it does not end.
+/// Takes a number with 7 bits in each byte, low bits first, from the front of some bytes. Returns `None` if the number
+/// does not end.
 pub fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
     let mut cursor = Cursor(bytes);
     let number = cursor.varint()?;
@@ -92,7 +93,7 @@ pub fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
     Some(number)
 }
 
-/// Appends a number of 7 bits a byte, low bits first.
+/// Appends a number with 7 bits in each byte, low bits first.
 pub fn put_varint(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
@@ -101,7 +102,7 @@ pub fn put_varint(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
-/// Appends a length and the bytes.
+/// Appends the number of bytes, and then the bytes.
 pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     put_varint(out, bytes.len() as u64);
     out.extend_from_slice(bytes);

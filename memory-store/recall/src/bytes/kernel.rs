@@ -1,9 +1,9 @@
-//! The loops over every vector or every byte: dot products, distances of sign codes, and the checksum of vectors.
+//! Loops over every vector or every byte: dot products, distances of sign codes, and the checksum of vectors.
 //!
-//! They use the instructions of every processor of their architecture (SSE2, NEON), and AVX2 if they are built for
-//! processors that have it, as the hooks are: run-time detection costs a hook 7 to 50 us where CPUID traps, and its
-//! loops run for less than that. All kernels of one operation return the same number to the last bit; other
-//! architectures use the portable ones.
+//! They use the instructions that every processor of their architecture has (SSE2, NEON), and AVX2 if they are built
+//! for processors that have it. The hooks are built so, because run-time detection costs a hook 7 to 50 us where CPUID
+//! traps, and the loops of a hook take less time than that. All kernels of an operation return the same number to the
+//! last bit. Other architectures use the portable kernels.
 
 #[cfg(all(target_arch = "x86_64", any(test, target_feature = "avx2")))]
 mod avx2;
@@ -20,20 +20,20 @@ use sse2 as best;
 
 use super::{DIMENSIONS, Vector};
 
-/// Bytes of a sign code.
+/// Number of bytes of a sign code.
 pub(crate) const CODE: usize = DIMENSIONS / 8;
-/// Bytes of a fine code.
+/// Number of bytes of a fine code.
 pub(crate) const FINE: usize = DIMENSIONS / 4;
-/// Steps of a component for each level of a fine code.
+/// Size of a component for each level of a fine code.
 const FINE_STEP: i8 = 14;
-/// Bytes of a lane, for all kernels.
+/// Number of bytes of a lane, in all kernels.
 const LANE: usize = 16;
-/// Bytes after which the keys of [`sum`] repeat.
+/// Number of bytes after which the keys of [`sum`] repeat.
 const CHUNK: usize = 1024;
-/// Odd, without a pattern in its bits.
+/// An odd number whose bits have no pattern.
 const MULTIPLIER: u64 = 0x9fb2_1c65_1e98_df25;
 
-/// The keys of [`sum`]: splitmix64 of 1, 2, 3 ..., two keys each.
+/// The keys of [`sum`]: splitmix64 of 1, 2, 3 and so on, each of which yields two keys.
 static KEYS: [u32; CHUNK / 4] = keys();
 
 const fn keys() -> [u32; CHUNK / 4] {
@@ -48,7 +48,7 @@ const fn keys() -> [u32; CHUNK / 4] {
     keys
 }
 
-/// Returns the number of this index in the sequence of splitmix64 (Steele, Lea and Flood, "Fast splittable pseudorandom
+/// Returns the number with this index in the splitmix64 sequence (Steele, Lea and Flood, "Fast splittable pseudorandom
 /// number generators", 2014), which has no pattern.
 pub const fn mixed(number: u64) -> u64 {
     let mut mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -57,8 +57,8 @@ pub const fn mixed(number: u64) -> u64 {
     mixed ^ mixed >> 31
 }
 
-/// Sign code: one bit for each component, low bits first, set if the component is above zero. Half the angle between
-/// two vectors is about the share of bits in which their codes differ.
+/// Sign code: one bit for each component, low bits first, which is set if the component is above zero. The angle
+/// between two vectors, as a fraction of 180 degrees, is about the share of bits in which their codes differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Code(pub [u8; CODE]);
 
@@ -73,15 +73,15 @@ impl Code {
     }
 }
 
-/// Fine code: two bits for each component, its level: 0 and 1 below zero and 2 and 3 above, 0 and 3 far from it. It is
-/// twice as long as a [`Code`], and so much more precise that a search among fine codes finds about as much as a
-/// comparison of the vectors themselves.
+/// Fine code: two bits for each component, which contain its level. Levels 0 and 1 are below zero, 2 and 3 above; 0 and
+/// 3 are far from zero. It is twice as long as a [`Code`], and so much more precise that a search in fine codes finds
+/// about as much as a comparison of the vectors themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fine(pub [u8; FINE]);
 
 impl Fine {
-    /// Returns the fine code of a vector. A component is far from zero if it exceeds .98 of their root mean square, the
-    /// bound with the least error for a normal distribution.
+    /// Returns the fine code of a vector. A component is far from zero if it exceeds .98 of the components' root mean
+    /// square, which is the bound with the least error for a normal distribution.
     pub(crate) fn of(vector: &Vector) -> Self {
         let square = dot(&vector.0, &vector.0);
         let mut code = [0; FINE];
@@ -99,7 +99,7 @@ impl Fine {
         Self(code)
     }
 
-    /// Returns a vector with this code, of about the usual length of vectors.
+    /// Returns a vector that has this code and about the usual length of vectors.
     pub(crate) fn vector(&self) -> Vector {
         let component = |at: usize| {
             let (half, place) = (at / (DIMENSIONS / 2), at % (DIMENSIONS / 2));
@@ -109,18 +109,18 @@ impl Fine {
         Vector(std::array::from_fn(component))
     }
 
-    /// Returns the dot product of a code's levels (-3, -1, 1 and 3) with themselves.
+    /// Returns the sum of the squares of a code's levels (-3, -1, 1 and 3).
     pub(crate) fn square(code: &[u8; FINE]) -> i32 {
         let inner = code.as_chunks::<8>().0.iter().map(|levels| {
             let levels = u64::from_le_bytes(*levels);
-            // The bits of 1 and 2 differ.
+            // In levels 1 and 2 the two bits differ.
             ((levels ^ levels >> 1) & 0x5555_5555_5555_5555).count_ones()
         });
         9 * DIMENSIONS as i32 - 8 * inner.sum::<u32>() as i32
     }
 }
 
-/// A vector prepared for comparison with fine codes.
+/// A vector prepared for the comparison with fine codes.
 #[derive(Clone, Debug)]
 pub(crate) struct FineWeights {
     components: [i8; DIMENSIONS],
@@ -134,14 +134,14 @@ impl FineWeights {
         Self { components: vector.0, total }
     }
 
-    /// Returns the dot product with the levels of a code, which are -3, -1, 1 and 3.
+    /// Returns the dot product of the vector with the levels of a code, which are -3, -1, 1 and 3.
     pub(crate) fn dot(&self, code: &[u8; FINE]) -> i32 {
         2 * self.levels(code) - 3 * self.total
     }
 
-    /// Returns the sum of the components multiplied by their levels.
+    /// Returns the sum of the components, each multiplied by its level from 0 to 3.
     fn levels(&self, code: &[u8; FINE]) -> i32 {
-        // SAFETY: every processor of these architectures, or of the build's target features, supports it.
+        // SAFETY: every processor of these architectures, or of the build's target features, has the instructions.
         #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
         return unsafe { best::levels(&self.components, code) };
         #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
@@ -157,58 +157,58 @@ pub(crate) fn components(stored: &[u8; DIMENSIONS]) -> &[i8; DIMENSIONS] {
 
 /// Returns the dot product of two vectors.
 pub(crate) fn dot(a: &[i8; DIMENSIONS], b: &[i8; DIMENSIONS]) -> i32 {
-    // SAFETY: every processor of these architectures, or of the build's target features, supports it.
+    // SAFETY: every processor of these architectures, or of the build's target features, has the instructions.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     return unsafe { best::dot(a, b) };
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     portable::dot(a, b)
 }
 
-/// Adds a vector, scaled by `scale`, to a sum.
+/// Adds a vector, multiplied by `scale`, to a sum.
 pub(crate) fn add(sum: &mut [f32; DIMENSIONS], scale: f32, vector: &[i8; DIMENSIONS]) {
-    // SAFETY: the build's target features include it.
+    // SAFETY: the build's target features include AVX2.
     #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
     return unsafe { avx2::add(sum, scale, vector) };
-    // Compilers vectorise this as the AVX2 version does, unless they optimise for size.
+    // Compilers vectorise this loop like the AVX2 version, unless they optimise for size.
     #[cfg(not(all(target_arch = "x86_64", target_feature = "avx2")))]
     portable::add(sum, scale, vector)
 }
 
 /// Returns the number of bits in which two codes differ.
 pub(crate) fn differing(a: &[u8; CODE], b: &[u8; CODE]) -> u32 {
-    // SAFETY: every processor of these architectures, or of the build's target features, supports it.
+    // SAFETY: every processor of these architectures, or of the build's target features, has the instructions.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     return unsafe { best::differing(a, b) };
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     portable::differing(a, b)
 }
 
-/// A vector prepared for comparison with codes. The dot product of a vector with the signs of another estimates their
-/// angle better than two codes do: on sentence vectors it finds as much with half the candidates.
+/// A vector prepared for the comparison with sign codes. The dot product of a vector with the signs of another
+/// estimates their angle better than two sign codes do: on sentence vectors it finds as much with half the candidates.
 #[derive(Clone, Debug)]
 pub(crate) struct KernelWeights {
-    /// The components in the order in which the kernels meet their bits.
+    /// The components in the order in which the kernels read the bits of a code.
     places: [i8; DIMENSIONS],
     total: i32,
 }
 
 impl KernelWeights {
-    /// Makes a vector ready.
+    /// Prepares a vector.
     pub(crate) fn of(vector: &Vector) -> Self {
-        // A kernel alternates two bytes of the code over a lane, and reads one bit of each.
+        // A kernel fills a lane with two alternating bytes of the code and tests one bit of each.
         let place = |at: usize| vector.0[at / LANE * LANE + at % 2 * 8 + at % LANE / 2];
         let total = vector.0.iter().map(|&component| i32::from(component)).sum();
         Self { places: std::array::from_fn(place), total }
     }
 
-    /// Returns the dot product with the signs of a code: 1 for a set bit, -1 for an unset one.
+    /// Returns the dot product of the vector with the signs of a code: 1 for a set bit, -1 for an unset one.
     pub(crate) fn dot(&self, code: &[u8; CODE]) -> i32 {
         2 * self.set(code) - self.total
     }
 
     /// Returns the sum of the components whose bits are set.
     fn set(&self, code: &[u8; CODE]) -> i32 {
-        // SAFETY: every processor of these architectures, or of the build's target features, supports it.
+        // SAFETY: every processor of these architectures, or of the build's target features, has the instructions.
         #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
         return unsafe { best::set(&self.places, code) };
         #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
@@ -216,13 +216,13 @@ impl KernelWeights {
     }
 }
 
-/// Bit that is tested in each place of a lane.
+/// The bit that is tested at each place of a lane.
 const BITS: [u8; LANE] = [1, 1, 2, 2, 4, 4, 8, 8, 16, 16, 32, 32, 64, 64, 128, 128];
 
-/// Returns a checksum that detects damage at memory speed: crc32c without its instruction would take longer than the
-/// search. Each 1,024 bytes are hashed by the NH hash of UMAC (RFC 4418, 5.2.2) with fixed keys and 32-bit words: pairs
-/// of words, each plus its key, are multiplied and the products added; the data is padded with zeros to a multiple of
-/// 16 bytes. The hashes are chained by xor and multiplication.
+/// Returns a checksum that detects damage at memory speed; crc32c without its instruction would take longer than the
+/// search. Each 1,024 bytes are hashed by the NH hash of UMAC (RFC 4418, 5.2.2) with fixed keys and 32-bit words. For
+/// each pair of words, the key is added to each word, the results are multiplied, and the products are added. The data
+/// is padded with zeros to a multiple of 16 bytes. The hashes are chained by xor and multiplication.
 pub(crate) fn sum(bytes: &[u8]) -> u64 {
     let mut sum = Sum::of(bytes.len());
     sum.add(bytes);
@@ -239,7 +239,7 @@ impl Sum {
         Self(count as u64)
     }
 
-    /// Adds the next bytes: a multiple of 1,024, unless they are the last ones.
+    /// Adds the next bytes. Their number must be a multiple of 1,024, unless they are the last ones.
     pub(crate) fn add(&mut self, bytes: &[u8]) {
         for chunk in bytes.chunks(CHUNK) {
             self.0 = (self.0 ^ pairs(chunk)).wrapping_mul(MULTIPLIER);
@@ -265,7 +265,7 @@ fn pairs(chunk: &[u8]) -> u64 {
 }
 
 fn whole_pairs(lanes: &[[u8; LANE]], keys: &[[u32; 4]]) -> u64 {
-    // SAFETY: every processor of these architectures, or of the build's target features, supports it.
+    // SAFETY: every processor of these architectures, or of the build's target features, has the instructions.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     return unsafe { best::pairs(lanes, keys) };
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
@@ -366,7 +366,7 @@ mod sse2 {
         let (mut low_sums, mut high_sums) = (zero, zero);
         for (a, b) in a.as_chunks::<LANE>().0.iter().zip(b.as_chunks::<LANE>().0) {
             let (a, b) = (load_signed(a), load_signed(b));
-            // Each byte beside its sign is the same number in 16 bits.
+            // A byte followed by its sign byte is the same number in 16 bits.
             let (a_sign, b_sign) = (_mm_cmpgt_epi8(zero, a), _mm_cmpgt_epi8(zero, b));
             let low = _mm_madd_epi16(_mm_unpacklo_epi8(a, a_sign), _mm_unpacklo_epi8(b, b_sign));
             let high = _mm_madd_epi16(_mm_unpackhi_epi8(a, a_sign), _mm_unpackhi_epi8(b, b_sign));
@@ -376,7 +376,7 @@ mod sse2 {
         total(_mm_add_epi32(low_sums, high_sums))
     }
 
-    /// Counts the set bits in fields of four.
+    /// Counts the set bits in each group of four bits.
     #[target_feature(enable = "sse2")]
     fn nibbles(bits: __m128i) -> __m128i {
         let (fives, threes) = (_mm_set1_epi8(0x55), _mm_set1_epi8(0x33));
@@ -390,7 +390,7 @@ mod sse2 {
         let (a, b) = (a.as_chunks::<LANE>().0, b.as_chunks::<LANE>().0);
         let first = nibbles(_mm_xor_si128(load(&a[0]), load(&b[0])));
         let second = nibbles(_mm_xor_si128(load(&a[1]), load(&b[1])));
-        // At most eight in each field, so the fields can hold the sum of two.
+        // Each group counts at most four, so a group can contain the sum of two counts.
         let both = _mm_add_epi8(first, second);
         let mask = _mm_set1_epi8(0x0f);
         let high = _mm_and_si128(_mm_srli_epi64::<4>(both), mask);
@@ -427,7 +427,7 @@ mod sse2 {
                 for (components, bytes) in components.iter().zip(&mut bytes) {
                     let components = load_signed(components);
                     let levels = _mm_and_si128(*bytes, lowest);
-                    // The shift moves bits of the neighbour in, which are masked out.
+                    // The shift moves bits of the neighbouring byte in, which are masked out.
                     *bytes = _mm_srli_epi16::<2>(*bytes);
                     let sign = _mm_cmpgt_epi8(zero, components);
                     let low = _mm_madd_epi16(
@@ -581,7 +581,7 @@ mod tests {
         ) {
             if is_x86_feature_detected!("avx2") {
                 let keys = KEYS.as_chunks().0;
-                // SAFETY: the check above found it on this processor.
+                // SAFETY: the check above found that this processor has the instructions.
                 unsafe {
                     prop_assert_eq!(avx2::dot(&a, &b), portable::dot(&a, &b));
                     let mut sums = [b.map(|value| 1.3 * f32::from(value)); 2];

@@ -1,4 +1,4 @@
-//! Encodings of files: numbers, checksums, vectors, and the loops over them.
+//! Encoding of index files: numbers, checksums and vectors, and the loops over vectors.
 
 mod checksum;
 mod cursor;

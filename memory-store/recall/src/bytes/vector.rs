@@ -2,35 +2,34 @@
 
 use super::kernel;
 
-/// Components of a vector.
+/// Number of components of a vector.
 pub const DIMENSIONS: usize = 256;
 
-/// Quantisation steps of a component: unit vectors of this space have components of about
-/// `1 / sqrt(DIMENSIONS)`; larger components than four and a half times that are clipped.
+/// Number of quantisation steps for a component of 1. Unit vectors of this space have components of about `1 /
+/// sqrt(DIMENSIONS)`; components larger than four and a half times that are clipped.
 const SCALE: f32 = 127.0 * 16.0 / 4.5;
 
-/// Name of an embedding space: vectors of different spaces are not comparable.
+/// Id of an embedding space. Vectors of different spaces are not comparable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Space(pub [u8; 16]);
 
-/// A unit vector of [`DIMENSIONS`] components, each multiplied by a common scale, rounded, and
-/// clipped at ±127.
+/// A unit vector with [`DIMENSIONS`] components, each multiplied by a common scale, rounded, and clipped at ±127.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Vector(pub [i8; DIMENSIONS]);
 
-/// Half of the embedder that made a vector. Both make vectors of one space, but those of the table
-/// are closer to one another than those of the transformer.
+/// The part of the embedder that computed a vector. Both parts compute vectors of the same space, but vectors of the
+/// table are closer to one another than those of the transformer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Encoder {
-    /// The table of one vector for each token.
+    /// The table, with one vector for each token.
     Static = 1,
-    /// The transformer that the table imitates.
+    /// The transformer, which the table approximates.
     Transformer = 2,
 }
 
 impl Encoder {
-    /// Returns the encoder with this number.
+    /// Returns the encoder with this number; `None` if there is none.
     pub(crate) fn from_number(number: u8) -> Option<Self> {
         match number {
             1 => Some(Self::Static),
@@ -40,13 +39,13 @@ impl Encoder {
     }
 }
 
-/// Returns the dot product of the components of two vectors.
+/// Returns the dot product of two vectors' components.
 pub fn dot(a: &[i8; DIMENSIONS], b: &[i8; DIMENSIONS]) -> i32 {
     kernel::dot(a, b)
 }
 
 impl Vector {
-    /// Scales a vector to length one; `None` if it has no direction.
+    /// Returns a vector scaled to length one; `None` if it has no direction.
     pub fn of(components: &[f32; DIMENSIONS]) -> Option<Self> {
         let norm = components.iter().map(|component| component * component).sum::<f32>().sqrt();
         if !norm.is_normal() {
@@ -56,7 +55,7 @@ impl Vector {
         Some(Self(components.map(step)))
     }
 
-    /// Returns the dot product in steps of the scale.
+    /// Returns the dot product of the quantised components.
     pub(crate) fn dot(&self, other: &Self) -> i32 {
         dot(&self.0, &other.0)
     }

@@ -1,4 +1,4 @@
-//! The file of a second space, beside its index. `FORMAT.md` illustrates it.
+//! The file of a second space, which is stored next to its index. `FORMAT.md` illustrates the file.
 
 use std::io::Read;
 use std::path::Path;
@@ -12,26 +12,26 @@ use memory_store_base::id::MemoryId;
 
 /// First bytes of the file.
 const MAGIC: [u8; 8] = *b"TLSECOND";
-/// Version of the file. A reader rejects another major.
+/// Version of the file. Readers reject any other major version.
 ///
 /// - 1.0: a vector for each memory.
 const MAJOR: u16 = 1;
-/// See [`MAJOR`].
+/// Minor version; see [`MAJOR`].
 const MINOR: u16 = 0;
-/// Bytes before the model's name.
+/// Number of bytes before the model's name.
 const HEADER: usize = 48;
-/// Bytes of an entry before its components.
+/// Number of bytes of an entry before its components: id, hash of the text, and length of the vector.
 const ENTRY_FRAME: usize = 16 + 16 + 4;
-/// Bytes of the checksum at the end.
+/// Number of bytes of the checksum at the end.
 const SUM: usize = 8;
-/// Flag for a file with a vector of every memory of the index.
+/// Flag of a file that contains a vector of every memory of the index.
 const COMPLETE: u32 = 1;
-/// Maximum length of a model's name.
+/// Maximum length of a model's name in bytes.
 const MODEL_BYTES_MAX: usize = 256;
 
 /// Maximum number of components of a vector; the models that Ollama offers have up to 4,096.
 pub(crate) const DIMENSIONS_MAX: usize = 8_192;
-/// Maximum length of the file.
+/// Maximum length of the file in bytes.
 pub const BYTES_MAX: u64 = 1 << 30;
 
 /// The vectors of an index's memories in a second space.
@@ -39,7 +39,7 @@ pub const BYTES_MAX: u64 = 1 << 30;
 pub struct Second {
     /// Name of the model.
     pub model: String,
-    /// Digest of the index with these memories, as in its manifest.
+    /// Digest of the index with these memories, as in the index's manifest.
     pub digest: [u8; 16],
     /// True if every memory of that index has a vector here.
     pub complete: bool,
@@ -48,15 +48,15 @@ pub struct Second {
     /// Number of memories with a vector.
     pub count: usize,
     bytes: Vec<u8>,
-    /// Range of the entries in the bytes.
+    /// Byte range of the entries.
     entries: std::ops::Range<usize>,
 }
 
 impl Second {
-    /// Reads the file; `None` if there is none.
+    /// Reads the file; `None` if it is missing.
     ///
     /// # Errors
-    /// It cannot be read, is damaged, or of another major version.
+    /// If the file cannot be read, is damaged, or has another major version.
     pub fn open(path: &Path) -> Result<Option<Self>> {
         let file = match std::fs::File::open(path) {
             Ok(file) => file,
@@ -99,27 +99,28 @@ impl Second {
         sorted.then_some(second)
     }
 
-    /// Returns the memory at a place, and the hash of its vector's text; places are in the order of ids.
+    /// Returns the memory at a place, and the hash of the text from which its vector was made. Places are in the order
+    /// of ids.
     pub fn memory(&self, at: usize) -> (MemoryId, TextHash) {
         let mut hash = [0; 16];
         hash.copy_from_slice(&self.entry(at)[16..32]);
         (self.id(at), TextHash(hash))
     }
 
-    /// Returns the memory at a place.
+    /// Returns the id of the memory at a place.
     pub(crate) fn id(&self, at: usize) -> MemoryId {
         let mut id = [0; 16];
         id.copy_from_slice(&self.entry(at)[..16]);
         MemoryId(id)
     }
 
-    /// Returns the vector at a place.
+    /// Returns the vector at a place; `None` if all its components are zero.
     pub fn direction(&self, at: usize) -> Option<Direction> {
         Direction::of_components(self.components(at).collect())
     }
 
-    /// Returns the cosine of each vector and a query's, by place; `None` if the number of components differs, and so
-    /// the model.
+    /// Returns for each place the cosine of its vector with a query's; `None` if the query's vector has another number
+    /// of components, and so is by another model.
     pub(crate) fn cosines(&self, query: &Direction) -> Option<Vec<f32>> {
         if query.components().len() != self.dimensions {
             return None;
@@ -146,21 +147,21 @@ impl Second {
     }
 }
 
-/// Contents of a file of vectors to write.
+/// Contents of a file of vectors that is to be written.
 #[derive(Clone, Copy, Debug)]
 pub struct Given<'a> {
     /// Name of the model.
     pub model: &'a str,
     /// Digest of the index with these memories.
     pub digest: [u8; 16],
-    /// True if all of its memories are included.
+    /// True if all memories of that index are included.
     pub complete: bool,
-    /// Each memory with the hash of its vector's text; vectors with another number of components than the first are
-    /// dropped.
+    /// Each memory with the hash of its text and its vector. Vectors whose number of components differs from that of
+    /// the first one are dropped.
     pub vectors: &'a [(MemoryId, TextHash, Direction)],
 }
 
-/// Encodes a file; `None` if it would be larger than [`BYTES_MAX`].
+/// Returns the bytes of a file; `None` if there would be more than [`BYTES_MAX`].
 pub fn encode(given: &Given<'_>) -> Option<Vec<u8>> {
     let dimensions = given.vectors.first().map_or(1, |(_, _, first)| first.components().len());
     let mut vectors: Vec<_> = given
@@ -247,7 +248,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = written(folder.path());
         let bytes = std::fs::read(&path).unwrap();
-        // The minor version may differ, but the checksum covers it.
+        // The minor version may differ, but it is covered by the checksum.
         for at in 0..bytes.len() {
             let mut wrong = bytes.clone();
             wrong[at] ^= 4;

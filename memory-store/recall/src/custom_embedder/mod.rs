@@ -1,7 +1,9 @@
-//! The *second space*: vectors of memories by a model that the user runs, beside those of the built-in embedder. They
-//! are used for explicit search, and for a hook only within a deadline set by the user; they are optional everywhere.
+//! The *second space*: vectors of memories, computed by a model that the user runs, in addition to those of the
+//! built-in embedder. Explicit search uses them; a hook uses them only within a deadline set by the user. They are
+//! optional everywhere.
 //!
-//! This crate calls no model: the vectors of memories are made by the processor, and that of a query by an [`Ask`].
+//! This crate calls no model: the processor computes the vectors of memories, and an [`Ask`] returns the vector of a
+//! query.
 
 mod file;
 
@@ -13,7 +15,7 @@ pub use file::{Given, encode};
 
 /// Source of query vectors from the model.
 pub trait Ask: Debug {
-    /// Returns the vector. The error is a message with the problem and its remedy.
+    /// Returns the vector of a text. The error is a message that states the problem and its remedy.
     fn vector(&self, text: &str) -> Result<Vec<f32>, String>;
 }
 
@@ -22,7 +24,7 @@ pub trait Ask: Debug {
 pub struct TextHash(pub [u8; 16]);
 
 impl TextHash {
-    /// Returns the id of this text.
+    /// Returns the id of a text.
     pub fn of(text: &str) -> Self {
         let mut hash = [0; 16];
         hash.copy_from_slice(&blake3::hash(text.as_bytes()).as_bytes()[..16]);
@@ -30,12 +32,14 @@ impl TextHash {
     }
 }
 
-/// A vector of any number of components, each rounded to a 127th of the largest: only its direction is kept.
+/// A vector with any number of components. Each is stored as an integer relative to the largest one (127), because only
+/// the vector's direction is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Direction(Vec<i8>);
 
 impl Direction {
-    /// Returns the direction of a vector; `None` if it has none, or more than [`DIMENSIONS_MAX`] components.
+    /// Returns the direction of a vector; `None` if a component is not finite, if all are (nearly) zero, or if there
+    /// are more than [`DIMENSIONS_MAX`] components.
     pub fn of(components: &[f32]) -> Option<Self> {
         let largest = components.iter().fold(0.0f32, |most, component| most.max(component.abs()));
         let usable =
@@ -47,24 +51,25 @@ impl Direction {
         Some(Self(components.iter().map(step).collect()))
     }
 
-    /// Returns the direction with these components; `None` if all are zero, or there are too many.
+    /// Returns the direction with these components; `None` if all are zero, or if there are more than
+    /// [`DIMENSIONS_MAX`].
     pub fn of_components(components: Vec<i8>) -> Option<Self> {
         let usable = components.len() <= DIMENSIONS_MAX && components.iter().any(|&c| c != 0);
         usable.then_some(Self(components))
     }
 
-    /// Returns its components.
+    /// Returns the components of the direction.
     pub fn components(&self) -> &[i8] {
         &self.0
     }
 
-    /// Returns its length.
+    /// Returns the Euclidean length of the components.
     fn norm(&self) -> f32 {
         (dot(&self.0, &self.0) as f32).sqrt()
     }
 }
 
-/// Returns the dot product over the common components.
+/// Returns the dot product of two vectors over the components that both have.
 fn dot(a: &[i8], b: &[i8]) -> i32 {
     a.iter().zip(b).map(|(&a, &b)| i32::from(a) * i32::from(b)).sum()
 }

@@ -1,4 +1,4 @@
-//! Writing of the embedder's files, used by `examples/build_model.rs`.
+//! Writing the embedder's files, for `examples/build_model.rs`.
 
 use std::path::Path;
 
@@ -13,15 +13,14 @@ use crate::bytes::checksum;
 use crate::bytes::{DIMENSIONS, Space};
 use memory_store_base::error::{At, Result};
 
-/// Average number of pieces in a bucket. With fewer the index grows, with more no displacement is
-/// found.
+/// Average number of pieces in a bucket. With fewer the index grows; with more no displacement is found.
 const PIECES_PER_BUCKET: usize = 5;
 
-/// Encodes a table. `rows` contains [`DIMENSIONS`] values for each piece: its vector multiplied by
-/// its weight.
+/// Returns the bytes of a table. `rows` contains [`DIMENSIONS`] values for each piece: its vector multiplied by its
+/// weight.
 ///
 /// # Panics
-/// When the rows do not fit the pieces, or two pieces are the same.
+/// If the number of rows is not that of the pieces, or two pieces are equal.
 pub fn table_file(pieces: &[&str], rows: &[f32], space: Space, cut: WordCut) -> Vec<u8> {
     let index = TokenIndex::new(pieces);
     let mut out = index.with_rows(rows, DIMENSIONS);
@@ -30,11 +29,10 @@ pub fn table_file(pieces: &[&str], rows: &[f32], space: Space, cut: WordCut) -> 
     out
 }
 
-/// Encodes a transformer's file. `rows` contains [`WIDTH`] values for each piece: its word
-/// embedding.
+/// Returns the bytes of a transformer's file. `rows` contains [`WIDTH`] values for each piece: its word embedding.
 ///
 /// # Panics
-/// Panics if the rows do not match the pieces, or two pieces are equal.
+/// If the number of rows is not that of the pieces, or two pieces are equal.
 pub fn transformer_file(pieces: &[&str], rows: &[f32], weights: &Weights) -> Vec<u8> {
     let index = TokenIndex::new(pieces);
     let mut out = index.with_rows(rows, WIDTH);
@@ -46,14 +44,14 @@ pub fn transformer_file(pieces: &[&str], rows: &[f32], weights: &Weights) -> Vec
     out
 }
 
-/// Returns the name of the space of a transformer's file.
+/// Returns the id of the space of a transformer's file.
 fn space_of(file: &[u8]) -> Space {
     let mut space = [0; 16];
     space.copy_from_slice(&blake3::hash(&file[HEADER..]).as_bytes()[..16]);
     Space(space)
 }
 
-/// Puts a model into a folder: its files under names that carry their hash, and then `MODEL`.
+/// Writes a model's files to a folder, under names that contain their hashes, and then `MODEL`. Returns the names.
 pub fn place(dir: &Path, table: &[u8], transformer: &[u8]) -> Result<EmbedderModel> {
     let model = EmbedderModel {
         table: file_name("table", table),
@@ -73,13 +71,13 @@ pub fn place(dir: &Path, table: &[u8], transformer: &[u8]) -> Result<EmbedderMod
     Ok(model)
 }
 
-/// Returns the name of a file: its purpose, the version of its format, the hash of its contents.
+/// Returns the name of a file, which consists of its purpose, the version of its format and the hash of its contents.
 pub(crate) fn file_name(name: &str, bytes: &[u8]) -> String {
     let hash = blake3::hash(bytes).to_hex();
     format!("{name}-v{}-{}.bin", super::header::MAJOR, &hash[..16])
 }
 
-/// Position of each piece's row.
+/// Places of the rows of all pieces.
 struct TokenIndex {
     hashes: Vec<u64>,
     slots: Vec<u32>,
@@ -91,7 +89,7 @@ struct TokenIndex {
 impl TokenIndex {
     fn new(pieces: &[&str]) -> Self {
         let hashes: Vec<u64> = pieces.iter().map(|piece| hash(piece)).collect();
-        // Some rows stay free, so that there are rows for the last pieces.
+        // Some rows stay free, so that the last pieces find free rows.
         let slot_count = (pieces.len() + pieces.len() / 32 + 4) as u32;
         let buckets = (pieces.len() / PIECES_PER_BUCKET + 1) as u32;
         let mut members: Vec<Vec<usize>> = vec![Vec::new(); buckets as usize];
@@ -117,7 +115,7 @@ impl TokenIndex {
         Self { hashes, slots, slot_count, displacements, piece_bytes_max: longest as u16 }
     }
 
-    /// Returns a file with room for a header, the index and the rows.
+    /// Returns the bytes of a file with an empty header, the index and the rows.
     fn with_rows(&self, rows: &[f32], width: usize) -> Vec<u8> {
         assert_eq!(rows.len(), self.hashes.len() * width, "a row for each piece");
         let mut out = vec![0; HEADER];
@@ -136,7 +134,7 @@ impl TokenIndex {
         out
     }
 
-    /// Encodes displacements and fingerprints.
+    /// Returns the bytes of displacements and fingerprints.
     fn bytes(&self) -> Vec<u8> {
         let mut out: Vec<u8> =
             self.displacements.iter().flat_map(|displacement| displacement.to_le_bytes()).collect();
@@ -177,7 +175,7 @@ impl TokenIndex {
     }
 }
 
-/// Returns the first displacement that maps all of these hashes to free rows.
+/// Returns the first displacement that maps all of these hashes to free rows; `None` if there is none.
 fn displacement(hashes: &[u64], slots: u32, taken: &[bool]) -> Option<u16> {
     (0..=u16::MAX).find(|&displacement| {
         let mut chosen: Vec<u32> =
@@ -188,7 +186,7 @@ fn displacement(hashes: &[u64], slots: u32, taken: &[bool]) -> Option<u16> {
     })
 }
 
-/// Encodes a row: the values as 127ths of the largest.
+/// Returns the bytes of a row, with its values as multiples of a 127th of the largest one.
 fn row_of(hash: u64, number: u32, values: &[f32]) -> Vec<u8> {
     let (scale, steps) = steps(values);
     let mut out = Vec::with_capacity(values.len() + ROW_FRAME);
@@ -201,8 +199,8 @@ fn row_of(hash: u64, number: u32, values: &[f32]) -> Vec<u8> {
     out
 }
 
-/// Returns values as a scale and int8 multiples of it. (The scale with the least squared error,
-/// which clips the largest values, brought the transformer's vectors no closer to the reference's.)
+/// Returns values as a scale and int8 multiples of that scale. (The scale with the least squared error, which clips the
+/// largest values, did not bring the transformer's vectors closer to the reference's.)
 pub(super) fn steps(values: &[f32]) -> (f32, Vec<i8>) {
     let largest = values.iter().fold(0.0f32, |largest, value| largest.max(value.abs()));
     let scale = if largest > 0.0 { largest / 127.0 } else { 1.0 };

@@ -1,4 +1,4 @@
-//! Common parts of the embedder's two files: a header, and rows found by a hash.
+//! Common parts of the embedder's two files: the header, and rows that are found by a hash.
 
 use std::path::Path;
 
@@ -7,12 +7,12 @@ use crate::bytes::Space;
 use crate::bytes::{Cursor, checksum};
 use memory_store_base::error::{Error, Result};
 
-/// Version of both files. A reader rejects another major; a higher minor only adds parts that an
-/// older reader may skip.
+/// Version of both files. Readers reject another major version. A higher minor version only adds parts that older
+/// readers may skip.
 ///
 /// - 1.0: table and transformer.
 pub(crate) const MAJOR: u16 = 1;
-/// See [`MAJOR`].
+/// Minor version; see [`MAJOR`].
 pub(crate) const MINOR: u16 = 0;
 
 /// First bytes of the table of token vectors.
@@ -20,13 +20,13 @@ pub(crate) const TABLE_MAGIC: [u8; 8] = *b"TLTABLE\0";
 /// First bytes of the transformer.
 pub(crate) const TRANSFORMER_MAGIC: [u8; 8] = *b"TLTRANSF";
 
-/// Bytes of a header.
+/// Number of bytes of a header.
 pub(crate) const HEADER: usize = 128;
-/// Alignment of sections.
+/// Alignment of sections in bytes.
 pub(crate) const ALIGNMENT: usize = 64;
-/// Bytes of a row besides its values: hash, number and scale before them, checksum after.
+/// Number of bytes of a row besides its values: hash, number and scale before the values, checksum after them.
 pub(crate) const ROW_FRAME: usize = 8 + 4 + 4 + 4;
-/// Number of a free row.
+/// Token number of a free row.
 pub(crate) const FREE: u32 = u32::MAX;
 
 /// Maximum number of rows of a file.
@@ -37,29 +37,29 @@ const VALUES_MAX: u16 = 4096;
 /// Header of either file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ModelHeader {
-    /// Which file it is.
+    /// Magic bytes, which distinguish the two files.
     pub magic: [u8; 8],
     /// Number of values of a row.
     pub values: u16,
     /// Rule for cutting words.
     pub cut: WordCut,
-    /// Tokens of the vocabulary.
+    /// Number of tokens of the vocabulary.
     pub tokens: u32,
     /// Number of rows, including free ones.
     pub slots: u32,
-    /// Number of buckets of the hash; see [`super::rows`].
+    /// Number of buckets of the hash function; see [`super::rows`].
     pub buckets: u32,
-    /// Bytes of the longest piece of the vocabulary.
+    /// Number of bytes of the vocabulary's longest piece.
     pub piece_bytes_max: u16,
     /// Space of the vectors.
     pub space: Space,
-    /// Length of the file.
+    /// Length of the file in bytes.
     pub bytes: u64,
-    /// Start of the buckets; the fingerprints of the rows follow them.
+    /// Start of the buckets, which are followed by the fingerprints of the rows.
     pub index: u64,
     /// Start of the rows.
     pub rows: u64,
-    /// Start of the transformer's weights; the end of the rows in a table.
+    /// Start of the transformer's weights; in a table, the end of the rows.
     pub weights: u64,
     /// Checksum of buckets and fingerprints.
     pub index_checksum: u32,
@@ -68,17 +68,17 @@ pub(crate) struct ModelHeader {
 }
 
 impl ModelHeader {
-    /// Bytes of the buckets and fingerprints.
+    /// Returns the number of bytes of buckets and fingerprints.
     pub(crate) fn index_bytes(&self) -> usize {
         self.buckets as usize * 2 + (self.slots as usize).div_ceil(2)
     }
 
-    /// Bytes of a row.
+    /// Returns the number of bytes of a row.
     pub(crate) fn row_bytes(&self) -> usize {
         usize::from(self.values) + ROW_FRAME
     }
 
-    /// Encodes the header.
+    /// Returns the bytes of the header.
     pub(crate) fn encode(&self) -> [u8; HEADER] {
         let mut out = Vec::with_capacity(HEADER);
         out.extend_from_slice(&self.magic);
@@ -105,8 +105,7 @@ impl ModelHeader {
         header
     }
 
-    /// Decodes the header of the file `path`, which has `file_bytes` bytes and should start with
-    /// `magic`.
+    /// Decodes the header of the file `path`, which has `file_bytes` bytes and must start with `magic`.
     pub(crate) fn decode(
         path: &Path,
         bytes: &[u8],
@@ -118,7 +117,7 @@ impl ModelHeader {
         if cursor.array() != Some(magic) {
             return Err(damaged(path, "this is not the expected kind of file"));
         }
-        // The version precedes the checksum: later versions may have another layout.
+        // The version is checked before the checksum, because later versions may have another layout.
         let major = cursor.u16().unwrap_or(0);
         if major != MAJOR {
             return Err(damaged(path, format!("format version {major}, expected {MAJOR}")));
@@ -163,7 +162,7 @@ impl ModelHeader {
         })
     }
 
-    /// Returns whether counts are within bounds and all sections are inside the file, in order.
+    /// Returns whether all numbers are within bounds and the sections are in order inside the file.
     fn is_sound(&self) -> bool {
         let counts = (1..=VALUES_MAX).contains(&self.values)
             && (1..=SLOTS_MAX).contains(&self.slots)
@@ -179,7 +178,7 @@ impl ModelHeader {
     }
 }
 
-/// Returns an error about a damaged or foreign file of the embedder.
+/// Returns the error for a file of the embedder that is damaged or of another kind.
 pub(crate) fn damaged(path: &Path, message: impl Into<String>) -> Error {
     Error::Model { path: path.to_owned(), message: message.into() }
 }

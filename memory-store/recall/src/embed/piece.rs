@@ -1,16 +1,16 @@
-//! Bytes of an embedder's file: owned, or mapped.
+//! Bytes of an embedder's file, owned or mapped into memory.
 
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 use memory_store_base::fs::disk::MappedFile;
 
-/// Bytes of one's own, or a piece of a mapped file.
+/// Owned bytes, or a part of a mapped file.
 #[derive(Clone, Debug)]
 pub enum FilePiece {
-    /// One's own.
+    /// Owned bytes.
     Owned(Vec<u8>),
-    /// Of a file.
+    /// A byte range of a mapped file.
     Mapped(Arc<MappedFile>, Range<usize>),
 }
 

@@ -1,10 +1,10 @@
-//! Rows of int8 values, one for each token of a vocabulary, found by the hash of the token's piece.
+//! Rows of int8 values, one for each token of a vocabulary, which are found by the hash of the token's piece.
 //!
-//! The hash is perfect in the sense of "Hash, displace, and compress" (Belazzougui, Botelho and
-//! Dietzfelbinger 2009): a piece's bucket has a displacement that maps it to a row of its own. So
-//! one access to a small index, which is read whole, and one read of a row return all data of a
-//! token. The index also contains four bits of each row's hash: of the many substrings that the
-//! tokeniser tries without being in the vocabulary, one in sixteen costs a read.
+//! The hash function is perfect in the sense of "Hash, displace, and compress" (Belazzougui, Botelho and Dietzfelbinger
+//! 2009): the bucket of a piece has a displacement that maps the piece to a row of its own. All data of a token is thus
+//! found by one access to a small index, which is completely in memory, and one read of a row. The index also contains
+//! four bits of each row's hash. Of the many substrings that the tokeniser tries and that are not in the vocabulary,
+//! therefore only one in sixteen costs a read.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -24,35 +24,34 @@ pub(crate) struct Rows<const N: usize> {
     path: PathBuf,
     source: RowSource,
     header: ModelHeader,
-    /// The displacements of the buckets, 2 bytes each, then the fingerprints of the rows, 4 bits
-    /// each.
+    /// The displacements of the buckets with 2 bytes each, followed by the fingerprints of the rows with 4 bits each.
     index: Vec<u8>,
 }
 
-/// Origin of a file's bytes.
+/// Where the bytes of a file are.
 #[derive(Debug)]
 enum RowSource {
-    /// Read on demand: a hook needs few.
+    /// In the file, read on demand, because a hook needs few rows.
     File(File),
-    /// Read at once, for embedding many texts, which needs all rows.
+    /// In memory, read when opened, for embedding many texts, which needs all rows.
     Memory(Vec<u8>),
-    /// Mapped: others need them, too.
+    /// Mapped into memory, because other processes need them too.
     Mapped(Arc<MappedFile>),
 }
 
 /// A token's row.
 #[derive(Clone, Debug)]
 pub(crate) struct EmbeddingRow<const N: usize> {
-    /// The token's number.
+    /// Number of the token.
     pub number: u32,
-    /// Factor of the values.
+    /// Factor by which the values are multiplied.
     pub scale: f32,
-    /// The values.
+    /// The quantised values.
     pub values: [i8; N],
 }
 
 impl<const N: usize> Rows<N> {
-    /// Opens a file that starts with `magic`; only the header and the index are read.
+    /// Opens a file that starts with `magic`, and reads only its header and its index.
     pub(crate) fn open(path: &Path, magic: [u8; 8]) -> Result<Self> {
         let file = File::open(path).at(path)?;
         let bytes = file.metadata().at(path)?.len();
@@ -65,7 +64,7 @@ impl<const N: usize> Rows<N> {
         Self::new(path, RowSource::File(file), header, index)
     }
 
-    /// Opens a file that starts with `magic` and reads all of it.
+    /// Opens a file that starts with `magic`, and reads all of it.
     pub(crate) fn load(path: &Path, magic: [u8; 8]) -> Result<Self> {
         let bytes = std::fs::read(path).at(path)?;
         let header = ModelHeader::decode(path, &bytes, magic, bytes.len() as u64)?;
@@ -93,7 +92,7 @@ impl<const N: usize> Rows<N> {
         &self.header
     }
 
-    /// Opens a file that starts with `magic` and maps all of it.
+    /// Opens a file that starts with `magic`, and maps all of it into memory.
     pub(crate) fn map(path: &Path, magic: [u8; 8]) -> Result<Self> {
         let map = MappedFile::open(path)?;
         let header = ModelHeader::decode(path, &map, magic, map.len() as u64)?;
@@ -102,7 +101,7 @@ impl<const N: usize> Rows<N> {
         Self::new(path, RowSource::Mapped(Arc::new(map)), header, index)
     }
 
-    /// The weights of a file that was mapped.
+    /// Returns the weights of a mapped file; empty if the file is not mapped.
     pub(crate) fn weights(&self) -> FilePiece {
         match &self.source {
             RowSource::Mapped(map) => {
@@ -112,7 +111,7 @@ impl<const N: usize> Rows<N> {
         }
     }
 
-    /// Reads the row in a slot: whose hash it is, and the row; `None` for a free one.
+    /// Returns the row in a slot with its hash; `None` if the row is free.
     fn row(&self, slot: u32) -> Result<Option<(u64, EmbeddingRow<N>)>> {
         let length = self.header.row_bytes();
         let offset = self.header.rows + u64::from(slot) * length as u64;
@@ -120,8 +119,7 @@ impl<const N: usize> Rows<N> {
             RowSource::Memory(bytes) => self.parse(&bytes[offset as usize..][..length]),
             RowSource::Mapped(map) => self.parse(&map[offset as usize..][..length]),
             RowSource::File(file) => {
-                // The header was validated, which bounds this; the buffer is on the stack for
-                // hooks.
+                // The header was validated, which limits the length. The buffer is on the stack, for hooks.
                 let mut buffer = [0; N_MAX];
                 let row = &mut buffer[..length];
                 read_exact_at(file, row, offset).at(&self.path)?;
@@ -147,7 +145,7 @@ impl<const N: usize> Rows<N> {
     }
 }
 
-/// Maximum bytes of a row that is read from a file.
+/// Maximum number of bytes of a row that is read from a file.
 const N_MAX: usize = 512;
 
 impl<const N: usize> WordPieces for Rows<N> {
@@ -171,12 +169,12 @@ impl<const N: usize> WordPieces for Rows<N> {
     }
 }
 
-/// Returns the bucket of a hash.
+/// Returns the bucket of a hash, out of `buckets`.
 pub(crate) fn bucket(hash: u64, buckets: u32) -> u32 {
     below(hash as u32, buckets)
 }
 
-/// Returns the row to which a displacement maps a hash.
+/// Returns the row to which a displacement maps a hash, out of `slots`.
 pub(crate) fn slot(hash: u64, displacement: u16, slots: u32) -> u32 {
     let mixed = hash ^ u64::from(displacement).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     below((mixed.wrapping_mul(0x9fb2_1c65_1e98_df25) >> 32) as u32, slots)
@@ -187,7 +185,7 @@ pub(crate) fn fingerprint(hash: u64) -> u8 {
     (hash >> 60) as u8
 }
 
-/// Maps a number evenly to one below `limit`.
+/// Maps a number evenly to the range below `limit`.
 fn below(number: u32, limit: u32) -> u32 {
     ((u64::from(number) * u64::from(limit)) >> 32) as u32
 }

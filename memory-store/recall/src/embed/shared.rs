@@ -1,4 +1,4 @@
-//! A transformer shared by several threads: opened for the first query, and again after its release.
+//! A transformer shared by several threads. It is opened for the first query, and again after it was released.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,11 +12,11 @@ use memory_store_base::error::Result;
 pub struct SharedTransformer(Mutex<Option<(PathBuf, Arc<Transformer>)>>);
 
 impl SharedTransformer {
-    /// Returns the transformer of the model in `dir`; callers wait while it is being opened. It is reopened if the
-    /// model was replaced.
+    /// Returns the transformer of the model in `dir`. Callers wait while it is being opened. If the model was replaced,
+    /// it is opened again.
     ///
     /// # Errors
-    /// As [`Transformer::open`].
+    /// Those of [`Transformer::open`].
     pub(crate) fn get(&self, dir: &Path) -> Result<Arc<Transformer>> {
         let path = dir.join(EmbedderModel::read(dir)?.transformer);
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -30,7 +30,7 @@ impl SharedTransformer {
         Ok(transformer)
     }
 
-    /// Releases it, and returns whether it was open; current users keep their reference.
+    /// Releases the transformer and returns whether it was open. Current users keep their reference.
     pub fn release(&self) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take().is_some()
     }

@@ -1,4 +1,4 @@
-//! The static half of the embedder: the sum of one vector for each token.
+//! The static part of the embedder, which sums one vector for each token.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -13,14 +13,14 @@ use crate::bytes::{DIMENSIONS, Space, Vector};
 use memory_store_base::error::Result;
 use memory_store_base::layout::UserDirs;
 
-/// Maximum number of tokens that count: a long text states its subject early, and a hook has a
+/// Maximum number of tokens that are counted, because a long text states its subject early, and a hook has only a
 /// millisecond.
 pub(crate) const TOKENS_MAX: usize = 256;
 
-/// A table of token vectors fitted to imitate the transformer, each multiplied by the weight of its
-/// token: rare tokens have more weight than frequent ones ("A Simple but Tough-to-Beat Baseline for
-/// Sentence Embeddings", Arora et al. 2017). Designed for hooks: opening it reads some 30 KB, and
-/// embedding reads one row for each token.
+/// A table of token vectors that were fitted to approximate the transformer. Each is multiplied by the weight of its
+/// token: rare tokens have more weight than frequent ones ("A Simple but Tough-to-Beat Baseline for Sentence
+/// Embeddings", Arora et al. 2017). It is designed for hooks: opening it reads some 30 KB, and embedding reads one row
+/// for each token.
 #[derive(Debug)]
 pub struct Table(Rows<DIMENSIONS>);
 
@@ -28,36 +28,36 @@ impl Table {
     /// Opens the table of the model in `dir`.
     ///
     /// # Errors
-    /// The table is missing, damaged or of another format; recall then uses words only.
+    /// If the table is missing, damaged or of another format; recall then uses only words.
     pub fn open(dir: &Path) -> Result<Self> {
         Self::open_file(&dir.join(EmbedderModel::read(dir)?.table))
     }
 
-    /// Opens the table installed with the programs, if it is valid.
+    /// Opens the table that was installed with the programs; `None` if it is missing or invalid.
     pub fn installed(dirs: &UserDirs) -> Option<Self> {
         Self::open(dirs.models.as_deref()?).ok()
     }
 
-    /// Opens a table's file.
+    /// Opens the file of a table.
     pub fn open_file(path: &Path) -> Result<Self> {
         Ok(Self(Rows::open(path, TABLE_MAGIC)?))
     }
 
-    /// Opens the table of the model in `dir` and reads all of it, to embed many texts.
+    /// Opens the table of the model in `dir` and reads all of it, for embedding many texts.
     pub fn load(dir: &Path) -> Result<Self> {
         Ok(Self(Rows::load(&dir.join(EmbedderModel::read(dir)?.table), TABLE_MAGIC)?))
     }
 
-    /// Returns the space of its vectors.
+    /// Returns the space of the table's vectors.
     pub fn space(&self) -> Space {
         self.0.header().space
     }
 
-    /// Returns the vector of a text, identical on every machine, from its first [`TOKENS_MAX`]
-    /// tokens; `None` if none of them is in the table.
+    /// Returns the vector of a text, made from its first [`TOKENS_MAX`] tokens; `None` if none of them is in the table.
+    /// The vector is the same on every machine.
     ///
     /// # Errors
-    /// The file cannot be read, or a row in it is damaged.
+    /// If the file cannot be read, or one of its rows is damaged.
     pub fn embed(&self, text: &str) -> Result<Option<Vector>> {
         let mut sum = [0.0f32; DIMENSIONS];
         let mut left = TOKENS_MAX;
@@ -95,13 +95,13 @@ impl Vectors for Table {
         self.space()
     }
 
-    /// A text with an unreadable row gets no vector; its words are still found.
+    /// Returns the vector of a text. If a row cannot be read there is none, and the text is found only by its words.
     fn of(&self, text: &str) -> Option<(super::Encoder, Vector)> {
         Some((super::Encoder::Static, self.embed(text).ok()??))
     }
 }
 
-/// Breaks when the count is exhausted.
+/// Decrements the count, and breaks when it reaches 0.
 fn count_down(left: &mut usize) -> ControlFlow<()> {
     *left -= 1;
     if *left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

@@ -1,25 +1,25 @@
-//! Terms of passages. Most occur once or twice, so a slot for each would be several times as long as its postings.
-//! Instead terms are sorted by hash into buckets, and a reader scans one. Long lists of postings are stored outside: a
-//! bucket is read for each look-up, and could contain a common word by chance.
+//! Terms of passages. Most terms occur once or twice, so a slot for each would be several times as long as its
+//! postings. Instead, terms are sorted by hash into buckets, and a reader scans one bucket. Long lists of postings are
+//! stored outside, because a bucket is read for each look-up and could by chance contain a common word.
 //!
-//! Hooks search memories, for which reading a slot takes less time.
+//! Segments of memories, which hooks search, have slots, because reading a slot takes less time.
 
 use super::format::{Cursor, SectionKind, checksum, fits, put_varint};
 use super::segment::{BLOCK_BYTES_MAX, Segment, Slot};
 use super::write::Blocks;
 use memory_store_base::error::Result;
 
-/// Bytes of a term's hash in its bucket, which is selected by the highest bits.
+/// Number of bytes of a term's hash in its bucket. The highest bits of the hash select the bucket.
 const KEY: usize = 5;
-/// Approximate number of terms of a bucket.
+/// Approximate number of terms in a bucket.
 const BUCKET: usize = 16;
-/// Maximum length of a list of postings in a bucket.
+/// Maximum length in bytes of a list of postings inside a bucket.
 const INSIDE_MAX: u64 = 32;
-/// Bytes of the checksum behind a bucket.
+/// Size in bytes of the checksum that follows each bucket.
 const CHECK: usize = 4;
 
 impl Segment {
-    /// Looks a term up in its bucket.
+    /// Looks a term up in its bucket; `None` if the bucket lacks the term.
     pub(super) fn in_bucket(&self, hash: u64) -> Result<Option<Slot>> {
         let senseless = || self.damaged("a bucket of terms makes no sense");
         let buckets = (self.length(SectionKind::TermBuckets) / 4).saturating_sub(1);
@@ -37,15 +37,16 @@ impl Segment {
     }
 }
 
-/// Place of a list of postings.
+/// Where a list of postings is stored.
 enum BucketPlace<'a> {
-    /// In its bucket.
+    /// In the bucket of its term.
     Inside { offset: u64, postings: &'a [u8] },
     /// Before all buckets.
     Outside { offset: u64, checksum: u32 },
 }
 
-/// Searches a bucket that starts at `start` for a term; `None` if it is invalid.
+/// Searches the bucket at offset `start` for a term. Returns `None` if the bucket is invalid, and `Some(None)` if it
+/// lacks the term.
 fn find(bucket: &[u8], hash: u64, start: u64) -> Option<Option<Slot>> {
     let mut rest = Cursor(bucket);
     while !rest.is_empty() {
@@ -63,7 +64,8 @@ fn find(bucket: &[u8], hash: u64, start: u64) -> Option<Option<Slot>> {
                 BucketPlace::Inside { offset, postings } => (offset, checksum(postings)),
                 BucketPlace::Outside { offset, checksum } => (offset, checksum),
             };
-            // Each item has at least one byte, and readers allocate memory for the counted number.
+            // Each item has at least one byte. This is checked because readers allocate memory for the counted number
+            // of items.
             let count = u32::try_from(count).ok().filter(|&count| u64::from(count) <= length)?;
             let length = u32::try_from(length).ok()?;
             return Some(Some(Slot { offset, length, count, checksum }));
@@ -81,7 +83,8 @@ fn key_of(hash: u64) -> [u8; KEY] {
     key
 }
 
-/// Returns the sections for terms: bounds of buckets, and long lists of postings followed by the buckets.
+/// Returns the two sections for terms: the bounds of the buckets, and the long lists of postings followed by the
+/// buckets.
 pub(super) fn sections(blocks: &Blocks) -> (Vec<u8>, Vec<u8>) {
     if blocks.is_empty() {
         return (Vec::new(), Vec::new());
@@ -172,13 +175,13 @@ mod tests {
     fn a_bucket_of_anything_is_survived() {
         let hash = term_hash("quota");
         let item = |count: u8, length: u8| [&key_of(hash)[..], &[count, length, 1, 7]].concat();
-        // The place of a long list is checked when the list is read.
+        // The offset of a long list is checked when the list is read.
         let outside = [&key_of(hash)[..], &[20, 40, 9, 1, 2, 3, 4]].concat();
         let slot = find(&outside, hash, 0).unwrap().unwrap();
         assert_eq!((slot.offset, slot.length, slot.count), (9, 40, 20));
         assert_eq!(find(&outside[..8], hash, 0), None);
         assert_eq!(find(&item(1, 2), hash, 0).unwrap().unwrap().count, 1);
-        // Readers neither allocate memory for more items than there are bytes, nor read past the end.
+        // Readers neither allocate memory for more items than there are bytes, nor read beyond the end.
         assert_eq!(find(&item(3, 2), hash, 0), None);
         assert_eq!(find(&item(1, 3), hash, 0), None);
         assert_eq!(find(&item(1, 2)[..4], hash, 0), None);

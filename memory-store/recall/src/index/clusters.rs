@@ -1,8 +1,9 @@
-//! Clusters of a segment's passages: codes of similar passages are adjacent, so that a search reads a few ranges of
-//! them and skips the rest (an inverted file, Jégou et al., "Product Quantization for Nearest Neighbor Search", 2011).
+//! Clusters of a segment's passages. Codes of similar passages are adjacent, so that a search reads a few ranges of
+//! codes and skips the others (an inverted file, Jégou et al., "Product Quantization for Nearest Neighbor Search",
+//! 2011).
 //!
-//! A hook pays for each read. A graph leads from one code to the next, each of which is a read; a cluster is one read
-//! of more than a hundred codes.
+//! Each read costs a hook time. A graph leads from one code to the next, and each is a read; a cluster is one read of
+//! more than a hundred codes.
 
 use std::cmp::Reverse;
 
@@ -14,33 +15,33 @@ use crate::bytes::kernel::{self, Fine, FineWeights};
 use crate::embed::{DIMENSIONS, Vector};
 use memory_store_base::error::Result;
 
-/// Minimum number of vectors for clusters: scanning fewer takes as little time.
+/// Minimum number of vectors for which clusters are built. Scanning fewer vectors takes as little time.
 pub const CLUSTERED_MIN: usize = 4096;
-/// Average number of members of a cluster.
+/// Average number of passages in a cluster.
 const MEMBERS: usize = 128;
-/// Number of sampled vectors for each centre.
+/// Number of vectors that are sampled for each centre.
 const SAMPLED: usize = 32;
-/// Number of rounds for improving the centres (Lloyd's algorithm).
+/// Number of rounds in which the centres are improved (Lloyd's algorithm).
 const ROUNDS: usize = 4;
-/// Bits of a member's number for its document; the bits above are for its encoder.
+/// Number of bits of a member's number that contain its document; the bits above contain its encoder.
 const DOC_BITS: u32 = 24;
 
 /// A cluster of a segment, compared with a query.
 #[derive(Clone, Copy, Debug)]
 struct Cluster {
-    /// Similarity of its centre to the query.
+    /// Similarity of the cluster's centre to the query.
     likeness: i32,
-    /// Number in its segment.
+    /// Number of the cluster in its segment.
     number: u32,
-    /// Number of the members before it.
+    /// Number of members of the clusters before this one.
     first: u32,
-    /// Number of its members.
+    /// Number of members of this cluster.
     count: u32,
 }
 
-/// Returns the `count` passages nearest to a query among the members of the most similar clusters, which together have
-/// `compared` members. Each is returned with the number of its segment, nearest first. The query's vector must be of
-/// the space of all segments, each of which has clusters.
+/// Returns the `count` passages nearest to a query, nearest first, each with the number of its segment. Only members of
+/// the most similar clusters are compared, which together have about `compared` members. Each segment must have
+/// clusters, and the query's vector must be in the space of all segments.
 pub fn nearest_in_clusters(
     segments: &[&Segment],
     query: &Vector,
@@ -53,7 +54,7 @@ pub fn nearest_in_clusters(
         clusters.extend(segment.clusters(&weights)?.into_iter().map(|cluster| (place, cluster)));
     }
     keep_likest(&mut clusters, compared);
-    // In file order.
+    // Clusters are read in file order.
     clusters.sort_unstable_by_key(|(place, cluster)| (*place, cluster.number));
     let (mut found, mut buffer) = (Vec::new(), Vec::new());
     for of_segment in clusters.chunk_by(|a, b| a.0 == b.0) {
@@ -71,10 +72,10 @@ pub fn nearest_in_clusters(
     Ok(found)
 }
 
-/// Keeps the clusters most similar to the query that together have `compared` members.
+/// Keeps the clusters most similar to the query, until they have `compared` members together.
 fn keep_likest(clusters: &mut Vec<(usize, Cluster)>, compared: u32) {
     let order = |(place, it): &(usize, Cluster)| (Reverse(it.likeness), *place, it.number);
-    // Few of many are kept; with average sizes, about this number.
+    // Few of many clusters are kept; if they have average sizes, it is about this number.
     let about = 2 * compared as usize / MEMBERS + 1;
     if about < clusters.len() {
         clusters.select_nth_unstable_by_key(about, order);
@@ -97,12 +98,12 @@ fn keep_likest(clusters: &mut Vec<(usize, Cluster)>, compared: u32) {
 }
 
 impl Segment {
-    /// Returns whether its vectors have clusters.
+    /// Returns whether the segment's vectors have clusters.
     pub fn has_clusters(&self) -> bool {
         self.length(SectionKind::Clusters) > 0
     }
 
-    /// Reads its clusters.
+    /// Reads the clusters of the segment, and compares their centres with a query.
     fn clusters(&self, weights: &FineWeights) -> Result<Vec<Cluster>> {
         let senseless = || self.damaged("the clusters of passages make no sense");
         let (kind, group) = (SectionKind::Clusters, Group::LARGE);
@@ -114,7 +115,7 @@ impl Segment {
             clusters.push(Cluster { likeness, number, first, count: 0 });
         })?;
         whole.ok_or_else(|| self.damaged("the sum of clusters does not fit"))?;
-        // Each ends at the start of the next one.
+        // Each cluster ends at the start of the next one.
         let members = self.length(SectionKind::Members).checked_sub(list.count * SUM as u64);
         let members = members.ok_or_else(senseless)? / ENTRY as u64;
         let mut end = u32::try_from(members).ok().filter(|&it| it <= self.docs());
@@ -126,7 +127,7 @@ impl Segment {
         Ok(clusters)
     }
 
-    /// Compares the members of a cluster with a query.
+    /// Compares the members of a cluster with a query, and adds them to the nearest so far.
     fn compare_members(
         &self,
         cluster: &Cluster,
@@ -154,7 +155,8 @@ impl Segment {
     }
 }
 
-/// Returns the sections for clusters over the vectors of documents: centres, and members. Empty for few documents.
+/// Returns the two sections for clusters of documents' vectors: the centres, and the members. Both are empty for few
+/// documents.
 pub(super) fn sections(embedded: &[Option<&Embedded>]) -> (Vec<u8>, Vec<u8>) {
     let members = (0u32..).zip(embedded).filter_map(|(doc, it)| Some((doc, (*it)?)));
     let members: Vec<(u32, &Embedded)> = members.collect();
@@ -179,7 +181,7 @@ pub(super) fn sections(embedded: &[Option<&Embedded>]) -> (Vec<u8>, Vec<u8>) {
     (bytes, out)
 }
 
-/// Returns the centres of clusters; deterministic for equal vectors.
+/// Returns the centres of clusters. They are the same for equal vectors.
 fn centres(vectors: &[&Vector]) -> Vec<Vector> {
     let count = vectors.len().div_ceil(MEMBERS);
     let step = (vectors.len() / (count * SAMPLED)).max(1);
@@ -191,7 +193,7 @@ fn centres(vectors: &[&Vector]) -> Vec<Vector> {
         for vector in &sample {
             kernel::add(&mut sums[nearest(&centres, vector)], 1.0, &vector.0);
         }
-        // A centre without members is not moved.
+        // A centre without members stays where it is.
         for (centre, sum) in centres.iter_mut().zip(&sums) {
             *centre = Vector::of(sum).unwrap_or(*centre);
         }
@@ -244,7 +246,7 @@ pub(crate) mod tests {
             let expected = segment.nearest(&query, 10, IndexSearch::Scan).unwrap();
             all += expected.len();
             found += expected.iter().filter(|&one| near.contains(&(0, *one))).count();
-            // The better ones of two segments, in either order.
+            // The better passages of two segments are found, whatever the order of the segments.
             let both = nearest_in_clusters(&[&segment, &other], &query, u32::MAX, 20).unwrap();
             let of_other = other.nearest(&query, 3, IndexSearch::Scan).unwrap();
             assert!(of_other.iter().all(|one| both.contains(&(1, *one))));

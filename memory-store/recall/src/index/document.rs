@@ -1,4 +1,4 @@
-//! Documents prepared for an index: entry, record and terms of a memory or a passage.
+//! Documents prepared for an index: the entry, record and terms of a memory or a passage.
 
 use std::path::Path;
 
@@ -16,40 +16,41 @@ use memory_store_base::memory::{CONTRADICTS, CUES_MAX, Memory, SaidBy, Scope, St
 use memory_store_base::text::{self, term_hash};
 use memory_store_base::time::Timestamp;
 
-/// Maximum bytes of a memory's text in an index; a hook prints less.
+/// Maximum number of bytes of a memory's text in an index; a hook prints less.
 pub const MEMORY_BYTES_MAX: usize = 4 << 10;
-/// Maximum bytes of a passage's text in an index: those of its maximum characters, and some more.
+/// Maximum number of bytes of a passage's text in an index. It is slightly more than a passage's maximum number of
+/// characters takes.
 pub const PASSAGE_BYTES_MAX: usize = 4 << 10;
-/// Maximum bytes of a cue in an index: `CUE_CHARS_MAX` characters of up to four bytes.
+/// Maximum number of bytes of a cue in an index: `CUE_CHARS_MAX` characters of up to four bytes.
 const CUE_BYTES_MAX: usize = 320;
-/// Maximum number of terms that are counted.
+/// Maximum number of terms of a document that are counted.
 const TERMS_MAX: usize = 4096;
 
 /// Field number of the vector in a journalled document.
 const FIELD_VECTOR: u64 = 1;
-/// Field number of the word pairs.
+/// Field number of the word pairs in a journalled document.
 const FIELD_PAIRS: u64 = 2;
-/// Bytes of the vector field: space, encoder, components.
+/// Number of bytes of the vector field: space, encoder, components.
 const VECTOR_FIELD: usize = 16 + 1 + DIMENSIONS;
 
-/// A document with everything that an index stores of it.
+/// A document with everything that an index stores about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
-    /// Fields for ranking; offset, length and checksum are set when it is written.
+    /// Fields for ranking. Offset, length and checksum are set when the document is written.
     pub entry: Entry,
     /// Fields for printing.
     pub record: Record,
-    /// Frequency of each term, sorted by the terms' hashes.
+    /// Frequency of each term, sorted by hash.
     pub terms: Vec<(u64, u32)>,
-    /// Hashes of its word pairs, sorted and unique. Passages have none, because there would be too many.
+    /// Hashes of the document's word pairs, sorted and unique. Passages have none, because there would be too many.
     pub pairs: Vec<u32>,
-    /// Its vector, once computed.
+    /// Vector of the document, if it was computed.
     pub vector: Option<Embedded>,
 }
 
 impl Document {
-    /// Creates a memory without its words, whose extraction takes longest and is done by [`Document::read`]: enough to
-    /// compare it with an index. `file` has the form of [`Record::file`].
+    /// Creates a memory without its words, which is enough to compare it with an index. Extracting the words takes
+    /// longest and is done by [`Document::read`]. `file` has the form of [`Record::file`].
     pub fn memory(memory: &Memory, file: &Path, stamp: Stamp) -> Self {
         let record = Record {
             title: memory.title.clone(),
@@ -90,8 +91,7 @@ impl Document {
         Self::unread(memory.id, memory.kind, confidence, pinned, memory.when(), record)
     }
 
-    /// Returns the commands that a trap, a fix or a failed approach is about, for matching prompts that name one of
-    /// them.
+    /// Returns the commands that a gotcha, a fix or a failed approach is about, to match prompts that name one of them.
     pub(crate) fn commands(&self) -> Vec<String> {
         if !self.entry.kind_of().is_some_and(Kind::is_of_failure) {
             return Vec::new();
@@ -99,7 +99,7 @@ impl Document {
         crate::signature::named_commands(&format!("{}\n{}", self.record.title, self.record.text))
     }
 
-    /// Makes a memory ready whose record is known already, with its words.
+    /// Creates a memory from its record, with its words.
     #[cfg(test)]
     pub(crate) fn of_record(
         id: MemoryId,
@@ -183,7 +183,7 @@ impl Document {
         self.pairs = pairs;
     }
 
-    /// Extracts the record's terms, which are all that a passage is found by.
+    /// Extracts the record's terms, which are all by which a passage is found.
     pub fn read_terms(&mut self) {
         let record = &self.record;
         let mut terms = Terms::default();
@@ -197,18 +197,18 @@ impl Document {
         self.terms = terms.counted();
     }
 
-    /// Adds the best vector that is available without waiting.
+    /// Adds the best vector that is available without delay.
     pub(crate) fn embed(&mut self, vectors: &dyn Vectors) {
         let embedded = |(encoder, vector)| Embedded { space: vectors.space(), encoder, vector };
         self.vector = vectors.of(&self.record.embedding_text()).map(embedded);
     }
 
-    /// Returns the number of its terms, with repetitions.
+    /// Returns the number of the document's terms, with repetitions.
     pub(crate) fn length(&self) -> u32 {
         self.terms.iter().map(|&(_, count)| count).sum()
     }
 
-    /// Returns the frequency of a term.
+    /// Returns how often the document contains a term.
     pub(crate) fn count(&self, term: u64) -> u32 {
         self.terms.binary_search_by_key(&term, |&(hash, _)| hash).map_or(0, |at| self.terms[at].1)
     }
@@ -241,7 +241,7 @@ impl Document {
         }
     }
 
-    /// Reads a field added after the first version; those of later versions are skipped.
+    /// Reads a field that was added after the first version. Fields of later versions are skipped.
     fn field(&mut self, field: u64, value: &[u8]) -> Option<()> {
         if field == FIELD_PAIRS {
             let pairs = value.as_chunks().0.iter().take(TERMS_MAX);
@@ -258,7 +258,7 @@ impl Document {
         Some(())
     }
 
-    /// Reads a document.
+    /// Decodes a document; `None` if it is invalid.
     pub(crate) fn decode(cursor: &mut Cursor<'_>) -> Option<Self> {
         let entry = Entry::decode(cursor.take(super::format::DOC_ENTRY)?)?;
         let record = Record::decode(cursor.bytes()?)?;
@@ -275,47 +275,48 @@ impl Document {
     }
 }
 
-/// A redacted passage of a session for indexing.
+/// A redacted passage of a session, for indexing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Passage {
     /// Id of the session.
     pub session: String,
     /// Id of the subagent, if any.
     pub agent: Option<String>,
-    /// Number of its turn in the session, from 0.
+    /// Number of the passage's turn in the session, counted from 0.
     pub turn: u32,
-    /// Its number in the turn, from 0.
+    /// Number of the passage in the turn, counted from 0.
     pub place: u16,
     /// Start time of the turn.
     pub at: Timestamp,
-    /// Title of the session, in its first passage only, and only if the passage does not have the same words.
+    /// Title of the session. Only the session's first passage has it, and only if the passage does not contain the same
+    /// words.
     pub title: String,
     /// Text.
     pub text: String,
-    /// True for a failure with its cure.
+    /// True if the passage is a failure with its cure.
     pub is_cure: bool,
     /// Speaker.
     pub said_by: Option<SaidBy>,
-    /// Files it is about, relative to the working tree if inside.
+    /// Files that the passage is about, relative to the working tree if they are inside.
     pub paths: Vec<String>,
-    /// Signatures of the errors that it is about.
+    /// Signatures of the errors that the passage is about.
     pub errors: Vec<String>,
-    /// Files that its turn touched, as `paths`; in the first passage of a turn only.
+    /// Files that the passage's turn used, in the form of `paths`. Only the first passage of a turn has them.
     pub touched: Vec<String>,
 }
 
-/// Bytes of a passage's id that identify its session.
+/// Number of bytes of a passage's id that identify its session.
 pub(crate) const SESSION_BYTES: usize = 10;
 
 impl Passage {
-    /// Returns its id in the index: 80 bits for the session, 32 for the turn and 16 for the place in it, so that
-    /// neighbours are adjacent.
+    /// Returns the id of the passage in the index: 80 bits for the session, 32 for the turn and 16 for the place in the
+    /// turn. Neighbouring passages are thus adjacent.
     pub fn id(&self) -> MemoryId {
         passage_id(session_bits(&self.session, self.agent.as_deref()), self.turn, self.place)
     }
 }
 
-/// Returns the id of a passage from the bits of its session.
+/// Returns the id of a passage, given the bits of its session.
 pub fn passage_id(session: [u8; SESSION_BYTES], turn: u32, place: u16) -> MemoryId {
     let mut id = [0; 16];
     id[..SESSION_BYTES].copy_from_slice(&session);
@@ -324,13 +325,13 @@ pub fn passage_id(session: [u8; SESSION_BYTES], turn: u32, place: u16) -> Memory
     MemoryId(id)
 }
 
-/// Returns the session's bits and the turn from the id of a passage.
+/// Returns the session's bits and the turn from a passage's id.
 pub fn turn_in_id(id: MemoryId) -> ([u8; SESSION_BYTES], u32) {
     let [a, b, c, d, e, f, g, h, i, j, turn @ .., _, _] = id.0;
     ([a, b, c, d, e, f, g, h, i, j], u32::from_be_bytes(turn))
 }
 
-/// Returns the common prefix of the ids of all passages of a session, or of a subagent.
+/// Returns the common prefix of the ids of all passages of a session or a subagent.
 pub fn session_bits(session: &str, agent: Option<&str>) -> [u8; SESSION_BYTES] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(session.as_bytes());
@@ -345,7 +346,7 @@ fn cut(text: &str, bytes_max: usize) -> String {
     text[..text.floor_char_boundary(bytes_max)].to_owned()
 }
 
-/// Terms of a document during extraction.
+/// Terms of a document while they are extracted.
 #[derive(Default)]
 struct Terms(Vec<u64>);
 
@@ -371,18 +372,18 @@ impl Terms {
     }
 }
 
-/// Returns the key of a memory's path in a path map: that of its name, or [`GLOB_KEY`] for a glob.
+/// Returns the key of a memory's path in a path map: the key of its file name, or [`GLOB_KEY`] for a glob.
 pub(crate) fn path_key(path: &str) -> u64 {
     if is_glob(path) { GLOB_KEY } else { name_key(path) }
 }
 
-/// Returns the key of a file's name in a path map: its last component, in lower case.
+/// Returns the key of a file in a path map, made from the last component of its path in lower case.
 pub(crate) fn name_key(path: &str) -> u64 {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     term_hash(&name.to_lowercase())
 }
 
-/// Returns whether a memory's path is a glob. `[` does not count, because it occurs in the names of routes:
+/// Returns whether a memory's path is a glob. `[` does not count, because names of routes contain it, as in
 /// `app/[id]/page.tsx`.
 pub fn is_glob(path: &str) -> bool {
     path.contains(['*', '?'])

@@ -1,4 +1,5 @@
-//! Freezing of a graph: converts lists of neighbours to the sections that [`super::graph`] and [`super::links`] search.
+//! Freezing of a graph: lists of neighbours are converted to the sections that [`super::graph`] and [`super::links`]
+//! search.
 
 use super::document::Document;
 use super::format::SectionKind;
@@ -13,30 +14,30 @@ use memory_store_base::error::Result;
 
 /// One in this many nodes is a seed.
 const SEED_EVERY: usize = 128;
-/// Spare neighbour slots of a node. Outlying vectors have neighbours but are no neighbour of any node: with all lists
-/// full, each of them would have to be a seed, and a search compares all seeds. In 100,000 texts without meaning one
-/// node in nine was such a seed.
+/// Number of spare neighbour slots of a node. Outlying vectors have neighbours, but no node has them as neighbours. If
+/// all lists were full, each such vector would have to be a seed, and a search compares all seeds. In 100,000 texts
+/// without meaning, one node in nine was such a seed.
 const ROOM: usize = 2;
-/// Marks unreached nodes.
+/// Marks a node that was not reached.
 const NONE: u32 = u32::MAX;
-/// A graph is rebuilt when more than one in this many of its nodes has no document, or as many documents have no node.
+/// A graph is rebuilt if more than one in this many of its nodes has no document, or if as many documents have no node.
 /// Until then such documents are found at a higher cost.
 const CARRIED_SHARE: usize = 4;
 
 /// The sections of a graph; empty if there is none.
 #[derive(Debug, Default, PartialEq)]
 pub struct Frozen {
-    /// Entry points of the graph.
+    /// The seeds of the graph.
     pub(crate) seeds: Vec<u8>,
-    /// Nodes of the graph.
+    /// The nodes of the graph.
     pub(crate) graph: Vec<u8>,
-    /// Documents with a vector but without a node.
+    /// The documents with a vector but without a node.
     pub(crate) unlinked: Vec<u8>,
 }
 
-/// Returns the graph over the vectors of documents, which are sorted by id; none for fewer than `vectors_min` vectors.
-/// The graph of an older segment is kept while most of it is valid, because a new one takes a millisecond for each
-/// vector: `link` returns for each vector the numbers of its neighbours, nearest first.
+/// Returns the graph over the vectors of documents, which are sorted by id; empty for fewer than `vectors_min` vectors.
+/// The graph of an older segment is kept while most of it is valid, because building a graph takes a millisecond for
+/// each vector. `link` returns for each vector the numbers of its neighbours, nearest first.
 pub fn graph(
     old: impl FnOnce() -> Option<Segment>,
     documents: &[Document],
@@ -55,7 +56,7 @@ pub fn graph(
     })
 }
 
-/// Returns the documents that have a vector of a space, with their vectors.
+/// Returns the documents that have a vector in a space, with their vectors.
 pub(super) fn vectored(documents: &[Document], space: Space) -> Vec<(u32, &Vector)> {
     let embedded = (0..).zip(documents).filter_map(|(doc, document)| {
         Some((doc, document.vector.as_ref().filter(|embedded| embedded.space == space)?))
@@ -63,8 +64,8 @@ pub(super) fn vectored(documents: &[Document], space: Space) -> Vec<(u32, &Vecto
     embedded.map(|(doc, embedded)| (doc, &embedded.vector)).collect()
 }
 
-/// Freezes a graph over vectors, each of which belongs to a document. `links` contains the numbers of each vector's
-/// neighbours, nearest first.
+/// Freezes a graph over vectors, each with the number of its document. `links` contains for each vector the numbers of
+/// its neighbours, nearest first.
 pub(super) fn freeze(vectors: &[(u32, &Vector)], links: Vec<Vec<u32>>) -> Frozen {
     if vectors.is_empty() || links.len() != vectors.len() {
         return Frozen::default();
@@ -94,7 +95,7 @@ pub(super) fn freeze(vectors: &[(u32, &Vector)], links: Vec<Vec<u32>>) -> Frozen
     Frozen { seeds, graph, unlinked: Vec::new() }
 }
 
-/// Encodes the seeds section of a graph.
+/// Returns the bytes of a graph's section of seeds.
 fn seeds_section(nodes: usize, degree: usize, seeds: &[(u32, Fine)], linked: usize) -> Vec<u8> {
     let mut out = Vec::new();
     for head in [nodes, degree, seeds.len(), linked] {
@@ -105,8 +106,8 @@ fn seeds_section(nodes: usize, degree: usize, seeds: &[(u32, Fine)], linked: usi
     out
 }
 
-/// Freezes a graph over the vectors of some of `docs` passages, in the format that [`super::links`] searches. None if
-/// there are more passages than its numbers can represent.
+/// Freezes a graph over the vectors of some of `docs` passages, in the format that [`super::links`] searches. Returns
+/// an empty graph if there are more passages than that format can number.
 pub(super) fn freeze_passages(
     vectors: &[(u32, &Vector)],
     links: Vec<Vec<u32>>,
@@ -116,12 +117,12 @@ pub(super) fn freeze_passages(
         return Frozen::default();
     }
     let mut links = clean(links);
-    // Maximum degree: without room for nodes that have no incoming link, one in six would be a seed.
+    // This is the maximum degree. Without room for nodes that have no incoming link, one in six would be a seed.
     let degree = links::DEGREE_MAX;
     links.iter_mut().for_each(|list| list.truncate(degree));
     let (seeds, _) = reach(&mut links, degree);
     let doc = |vector: u32| vectors[vector as usize].0;
-    // Documents without a vector and short lists are filled with the node's own number.
+    // The places of documents without a vector, and the rest of short lists, contain the node's own number.
     let mut neighbours: Vec<Vec<u32>> = (0..docs).map(|own| vec![own; degree]).collect();
     for (vector, list) in (0..).zip(&links) {
         for (place, &other) in neighbours[doc(vector) as usize].iter_mut().zip(list) {
@@ -140,10 +141,10 @@ pub(super) fn freeze_passages(
     Frozen { seeds, graph, unlinked: Vec::new() }
 }
 
-/// Carries the graph of an older segment over to the documents of a new one, which are sorted by id. Nodes whose
-/// document was removed or has another vector stay without a document, because others are reached through them;
-/// documents without a node are listed beside the graph. `None` if there is no graph of this space, or a rebuild is
-/// preferable.
+/// Transfers the graph of an older segment to the documents of a new one, which are sorted by id. Nodes whose document
+/// was removed or has another vector are kept without a document, because other nodes are reached through them.
+/// Documents without a node are listed separately. Returns `None` if there is no graph in this space, or if rebuilding
+/// is preferable.
 pub(super) fn carry(old: &Segment, documents: &[Document], space: Space) -> Result<Option<Frozen>> {
     if !old.has_graph() || old.space()? != Some(space) {
         return Ok(None);
@@ -151,7 +152,7 @@ pub(super) fn carry(old: &Segment, documents: &[Document], space: Space) -> Resu
     let whole = |kind| old.read(kind, 0, old.length(kind)).map(std::borrow::Cow::into_owned);
     let (mut seeds, mut graph) = (whole(SectionKind::Seeds)?, whole(SectionKind::Graph)?);
     let (nodes, degree) = old.graph_size()?;
-    // Maps old documents to new ones with the same vector.
+    // Old documents are mapped to new ones with the same vector.
     let mut numbers = vec![NO_DOCUMENT; old.docs() as usize];
     let mut places = (0u32..).zip(documents).peekable();
     for doc in 0..old.docs() {
@@ -203,7 +204,7 @@ fn seal(bytes: &mut [u8]) {
     }
 }
 
-/// Appends the checksum of the bytes appended since `start`.
+/// Appends the checksum of the bytes from `start` on.
 fn guard(out: &mut Vec<u8>, start: usize) {
     let sum = kernel::sum(&out[start..]);
     out.extend_from_slice(&sum.to_le_bytes());
@@ -215,7 +216,7 @@ fn degree(links: &[Vec<u32>]) -> usize {
     (most + ROOM).min(DEGREE_MAX as usize)
 }
 
-/// Removes invalid neighbours: unknown numbers, the node itself, duplicates.
+/// Removes invalid neighbours: unknown numbers, the node itself, and duplicates.
 fn clean(mut links: Vec<Vec<u32>>) -> Vec<Vec<u32>> {
     let count = links.len() as u32;
     for (own, list) in (0..).zip(&mut links) {
@@ -226,9 +227,9 @@ fn clean(mut links: Vec<Vec<u32>>) -> Vec<Vec<u32>> {
     links
 }
 
-/// Chooses the seeds and makes every node reachable from them: an unreachable node becomes the neighbour of one of its
-/// own neighbours that has room, or else a seed. Returns the seeds and the order in which nodes are stored: those near
-/// the same seed are adjacent, so that a search touches few pages.
+/// Chooses the seeds and makes every node reachable from them. An unreachable node becomes a neighbour of one of its
+/// own neighbours that has room, or else a seed. Returns the seeds, and the order in which nodes are stored: nodes near
+/// the same seed are adjacent, so that a search accesses few pages.
 fn reach(links: &mut [Vec<u32>], degree: usize) -> (Vec<u32>, Vec<u32>) {
     let mut seeds: Vec<u32> = (0..links.len() as u32).step_by(SEED_EVERY).collect();
     let mut reached = vec![false; links.len()];
@@ -251,7 +252,7 @@ fn reach(links: &mut [Vec<u32>], degree: usize) -> (Vec<u32>, Vec<u32>) {
     (seeds, order)
 }
 
-/// Marks all reachable nodes.
+/// Marks all nodes that are reachable from `starts`.
 fn walk(links: &[Vec<u32>], starts: &[u32], reached: &mut [bool]) {
     let mut open = starts.to_vec();
     while let Some(node) = open.pop() {
@@ -261,7 +262,7 @@ fn walk(links: &[Vec<u32>], starts: &[u32], reached: &mut [bool]) {
     }
 }
 
-/// Returns all nodes, sorted by nearest seed and number of steps to it.
+/// Returns all nodes, sorted by their nearest seed and the number of steps from it.
 fn order(links: &[Vec<u32>], seeds: &[u32]) -> Vec<u32> {
     let mut nearest = vec![NONE; links.len()];
     for (seed, &node) in (0..).zip(seeds) {
@@ -278,7 +279,7 @@ fn order(links: &[Vec<u32>], seeds: &[u32]) -> Vec<u32> {
             }
         }
     }
-    // The stable sort keeps the order of steps among the nodes of one seed.
+    // The sort is stable, so the nodes of a seed stay in the order of steps.
     steps.sort_by_key(|&node| nearest[node as usize]);
     steps
 }
@@ -308,7 +309,7 @@ mod tests {
 
     #[test]
     fn those_that_nobody_links_to_find_room_beside_their_neighbours() {
-        // Odd nodes are no neighbour of any node, and all lists have the same length.
+        // No node has a node with an odd number as neighbour, and all lists have the same length.
         let mut links: Vec<Vec<u32>> =
             (0..1000).map(|node| vec![(node / 2 * 2 + 2) % 1000]).collect();
         let degree = degree(&links);

@@ -1,9 +1,9 @@
-//! The graph over a segment's vectors: finds the documents near a query while reading only a few.
+//! The graph over a segment's vectors, which finds the documents near a query and reads only a few of them.
 //!
-//! It is built elsewhere (an HNSW graph), and frozen into fixed-size records: a node with the numbers and the fine
-//! codes of its neighbours, so that one read estimates the similarity of all of them. There are no upper levels: the
-//! search starts from a pool of seeds, one in so many nodes, which are all compared first. A frozen graph with one
-//! entry point finds far less on clustered vectors.
+//! The graph is built elsewhere (as an HNSW graph) and frozen into records of fixed size. A record contains a node, the
+//! numbers of its neighbours and their fine codes, so a single read estimates the similarity of all neighbours. There
+//! are no upper levels. The search starts from a set of seeds, one in so many nodes, which are all compared first: with
+//! only one entry point, a frozen graph finds far less in clustered vectors.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,32 +16,33 @@ use crate::bytes::kernel::{FINE, FineWeights};
 use crate::embed::Vector;
 use memory_store_base::error::Result;
 
-/// Bytes before the seeds: nodes, degree, number of seeds, nodes with a document, and their checksum.
+/// Number of bytes before the seeds: number of nodes, degree, number of seeds, number of nodes with a document, and a
+/// checksum.
 pub(super) const SEEDS_HEAD: usize = 24;
-/// Placeholder number of a neighbour whose document was removed, or has another vector now.
+/// Number in place of a document that was removed or has another vector now.
 pub(super) const NO_DOCUMENT: u32 = u32::MAX;
 /// Maximum number of neighbours of a node.
 pub(super) const DEGREE_MAX: u32 = 256;
 /// Number of seeds from which a search continues.
 const STARTS: usize = 16;
 
-/// Returns the number of nodes that a search keeps to find the `count` nearest; each is read. `scripts/bench index`
-/// measures recall by this number and those below.
+/// Returns the number of nodes that a search keeps to find the `count` nearest ones; each is read. `scripts/bench
+/// index` measures the recall for this number and the next.
 fn breadth(count: usize) -> usize {
     count.saturating_add(150)
 }
 
-/// Returns the number of vectors that are read for these.
+/// Returns the number of vectors that are read to find the `count` nearest ones.
 fn rescored(count: usize) -> usize {
     count.saturating_add(50)
 }
 
-/// Returns the bytes of a node: document, number of neighbours, their numbers, their codes, the checksum.
+/// Returns the number of bytes of a node: document, number of neighbours, their numbers, their codes, checksum.
 pub(super) fn stride(degree: usize) -> usize {
     4 + 4 + degree * (4 + FINE) + 8
 }
 
-/// Header of a graph, before its seeds.
+/// Header of a graph, which precedes the seeds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct GraphHead {
     pub nodes: u32,
@@ -80,27 +81,27 @@ impl<'a> GraphNode<'a> {
     }
 }
 
-/// A node that was seen: how like the query its code is, and its number. Of equal ones the lower
-/// number comes first.
+/// A visited node: the similarity of its code to the query, and its number. Of nodes with equal similarity, the one
+/// with the lower number comes first.
 pub(super) type SeenNodes = (i32, Reverse<u32>);
 
 impl Segment {
-    /// Returns whether its vectors have a graph.
+    /// Returns whether the segment's vectors have a graph.
     pub fn has_graph(&self) -> bool {
         self.length(SectionKind::Seeds) > 0
     }
 
-    /// Returns the number of nodes of the graph, and their neighbour slots.
+    /// Returns the number of the graph's nodes and the number of neighbour slots of each.
     pub(super) fn graph_size(&self) -> Result<(u32, usize)> {
         let head = self.graph_head(SectionKind::Graph, stride)?;
         Ok((head.nodes, head.degree))
     }
 
-    /// Searches the graph best-first; returns the documents that were kept, compared exactly.
+    /// Searches the graph, nearest nodes first. Returns the documents found, with their exact cosines.
     pub(super) fn nearest_by_graph(&self, query: &Vector, count: usize) -> Result<Vec<Near>> {
         let head = self.graph_head(SectionKind::Graph, stride)?;
         let weights = FineWeights::of(query);
-        // Nodes of replaced documents are still traversed, and take up places.
+        // Nodes of replaced documents are still traversed and take up places, so there are more places.
         let places = breadth(count) as u64 * u64::from(head.nodes) / u64::from(head.linked);
         let mut search = GraphSearch::new(head.nodes, places.min(u64::from(head.nodes)) as usize);
         for (likeness, Reverse(number)) in self.starts(&head, &weights)? {
@@ -132,7 +133,7 @@ impl Segment {
         docs.retain(|&(likeness, _)| likeness >= worst);
         self.add_unlinked(&weights, rescored(count), &mut docs)?;
         docs.retain(|&(_, doc)| !self.is_dead(doc));
-        // A damaged graph might name a document twice.
+        // A damaged graph might contain a document twice.
         docs.sort_unstable_by_key(|&(likeness, doc)| (doc, Reverse(likeness)));
         docs.dedup_by_key(|(_, doc)| *doc);
         docs.sort_unstable_by_key(|&(likeness, doc)| (Reverse(likeness), doc));
@@ -141,7 +142,7 @@ impl Segment {
         Ok(self.cosines(query, &docs)?.into_iter().flatten().collect())
     }
 
-    /// Adds the best documents without a node, at most `most`; all of them are compared.
+    /// Adds the best documents without a node, at most `most`. All such documents are compared.
     fn add_unlinked(
         &self,
         weights: &FineWeights,
@@ -162,7 +163,7 @@ impl Segment {
         Ok(())
     }
 
-    /// The `most` entries of a list that are most like the query, in any order.
+    /// Returns the `most` entries of a list that are most similar to the query, in any order.
     fn best_listed(
         &self,
         list: GroupList,
@@ -184,14 +185,15 @@ impl Segment {
         Ok(best.into_iter().map(|Reverse(seen)| seen).collect())
     }
 
-    /// The seeds that are most like the query.
+    /// Returns the seeds that are most similar to the query.
     pub(super) fn starts(&self, head: &GraphHead, weights: &FineWeights) -> Result<Vec<SeenNodes>> {
         let (kind, offset) = (SectionKind::Seeds, SEEDS_HEAD as u64);
         let list = GroupList { kind, offset, count: u64::from(head.seeds), group: Group::LARGE };
         self.best_listed(list, weights, STARTS)
     }
 
-    /// Reads the header of a graph whose nodes are in a section, with `stride` bytes for a degree.
+    /// Reads the header of a graph, whose nodes are in the section `nodes_in`. `stride` returns the bytes of a node for
+    /// a degree.
     pub(super) fn graph_head(
         &self,
         nodes_in: SectionKind,
@@ -210,15 +212,15 @@ impl Segment {
     }
 }
 
-/// A search in progress.
+/// A search that is in progress.
 pub(super) struct GraphSearch {
-    /// One bit for each node.
+    /// One bit for each node, set if the node was visited.
     seen: Vec<u64>,
     nodes: u32,
     places: usize,
-    /// Nodes that were not read yet, the most promising on top.
+    /// Nodes that were not read yet, the most similar on top.
     open: BinaryHeap<SeenNodes>,
-    /// The best nodes so far, the worst of them on top.
+    /// The best nodes so far, the least similar on top.
     kept: BinaryHeap<Reverse<SeenNodes>>,
 }
 
@@ -233,7 +235,7 @@ impl GraphSearch {
         }
     }
 
-    /// Adds a node, unless it was visited before or others are better; false if the number is invalid.
+    /// Adds a node, unless it was visited before or all kept nodes are better. Returns false if the number is invalid.
     fn see(&mut self, number: u32, likeness: impl FnOnce() -> i32) -> bool {
         match self.meet(number) {
             Some(true) => self.take_in(number, likeness()),
@@ -243,7 +245,7 @@ impl GraphSearch {
         true
     }
 
-    /// Marks a node as visited. Returns whether it was not; `None` if the number is invalid.
+    /// Marks a node as visited. Returns whether it is visited for the first time; `None` if the number is invalid.
     pub(super) fn meet(&mut self, number: u32) -> Option<bool> {
         let (word, bit) = (number as usize / 64, 1 << (number % 64));
         let seen = (number < self.nodes).then(|| &mut self.seen[word])?;
@@ -252,7 +254,7 @@ impl GraphSearch {
         Some(is_new)
     }
 
-    /// Adds a node, unless others are better.
+    /// Adds a node, unless all kept nodes are better.
     pub(super) fn take_in(&mut self, number: u32, likeness: i32) {
         if self.kept.len() >= self.places {
             if likeness <= self.worst() {
@@ -265,13 +267,13 @@ impl GraphSearch {
         self.open.push(seen);
     }
 
-    /// Returns the next node to read; `None` if no better one can be found.
+    /// Returns the next node to read, as similarity and number; `None` if no better one can be found.
     pub(super) fn next(&mut self) -> Option<(i32, u32)> {
         let (likeness, Reverse(number)) = self.open.pop()?;
         (likeness >= self.worst()).then_some((likeness, number))
     }
 
-    /// Returns the similarity of the worst kept node.
+    /// Returns the similarity of the least similar node that is kept.
     fn worst(&self) -> i32 {
         self.kept.peek().map_or(i32::MIN, |Reverse((likeness, _))| *likeness)
     }
@@ -294,7 +296,7 @@ pub(super) mod tests {
     use memory_store_base::settings::IndexSearch;
     use memory_store_base::time::Timestamp;
 
-    /// Links within the groups of 25 documents that the vectors lie in, and from each group to others.
+    /// Returns links within the groups of 25 documents in which the vectors are, and from each group to others.
     pub(crate) fn links(vectors: &[(u32, &Vector)], degree: usize) -> Vec<Vec<u32>> {
         let count = vectors.len();
         let near = |own: usize| {
@@ -329,11 +331,11 @@ pub(super) mod tests {
             all += expected.len();
             found += expected.iter().filter(|&one| near.contains(one)).count();
         }
-        // The groups are placed at random, so that only chance leads from one to another.
+        // The groups are in random order, so only chance leads from one to another.
         assert!(found * 100 >= all * 94, "{found} of {all}");
     }
 
-    /// Returns documents of these numbers; `changed` ones have other vectors.
+    /// Returns documents with these numbers. Those that are `changed` have other vectors.
     fn of_numbers(numbers: &[u32], changed: &dyn Fn(u32) -> bool) -> Vec<Document> {
         let vectors = numbers.iter().map(|&number| {
             let other = if changed(number) { number + 5000 } else { number };
@@ -346,7 +348,7 @@ pub(super) mod tests {
         documents
     }
 
-    /// Returns a segment of these documents with the graph of `old`, if it can be carried.
+    /// Returns a segment of these documents with the graph of `old`, if that graph can be transferred.
     fn carried(old: &Segment, documents: &[Document]) -> Option<(Vec<u8>, u32)> {
         let graph = carry(old, documents, SPACE).unwrap()?;
         let bytes = write::segment(Collection::Memories, documents, &[], Some(SPACE), graph);
@@ -356,7 +358,7 @@ pub(super) mod tests {
     #[test]
     fn a_graph_is_carried_along_while_most_of_it_holds() {
         let old = open(bytes(900, 24), &[]).unwrap();
-        // Some are removed, some are new in between and at the end, some have another vector.
+        // Some documents are removed, some are new in the middle and at the end, and some have another vector.
         let kept = |number: &u32| number % 20 != 4 && !(800..860).contains(number);
         let mut numbers: Vec<u32> = (0..1000).filter(kept).collect();
         let changed = |number: u32| number % 30 == 11;
@@ -375,7 +377,7 @@ pub(super) mod tests {
             found += expected.iter().filter(|&one| near.contains(one)).count();
         }
         assert!(found * 100 >= all * 94, "{found} of {all}");
-        // A carried graph can be carried again.
+        // A transferred graph can be transferred again.
         numbers.extend(1000..1010);
         let again = carry(&segment, &of_numbers(&numbers, &changed), SPACE).unwrap().unwrap();
         assert!(again.unlinked.len() as u64 > segment.length(SectionKind::Unlinked));
@@ -421,7 +423,7 @@ pub(super) mod tests {
             })?;
         }
 
-        /// Matching checksums do not prove the origin of the data.
+        /// A matching checksum does not prove the origin of the data.
         #[test]
         fn any_numbers_with_sums_that_fit_are_survived(
             head in prop::collection::vec(0u32..6, 4),

@@ -1,6 +1,6 @@
-//! Checks whether an index is intact, for callers that can rebuild it.
+//! Checks of an index for damage, for callers that can rebuild it.
 //!
-//! Readers detect damage only where they read, and a corrupted file may have its old length and time. A sync therefore
+//! Readers detect damage only where they read, and a corrupted file may have its old length and time. Therefore a sync
 //! checks all files: their headers always, and every byte if there is time.
 
 use std::path::Path;
@@ -10,37 +10,37 @@ use super::segment::Segment;
 use super::{Index, format, read_manifest};
 use memory_store_base::error::{Error, Result};
 
-/// Depth of a check of an index.
+/// How thoroughly an index is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
-    /// The manifest, the journal, and for each segment its length, header and section table.
+    /// Checks the manifest, the journal, and the length, header and section table of each segment.
     Headers,
-    /// Checksums and every byte of the segments.
+    /// Also checks all checksums, and so every byte of the segments.
     Bytes,
 }
 
 /// Unreadable parts of an index.
 #[derive(Debug, Default)]
 pub struct Health {
-    /// First error of its memories or its journal.
+    /// First error in the memories or the journal; `None` if they are intact.
     pub memories: Option<Error>,
-    /// First error of its passages.
+    /// First error in the passages; `None` if they are intact.
     pub passages: Option<Error>,
 }
 
 impl Health {
-    /// Returns the first damage.
+    /// Returns the first error; `None` if the index is intact.
     pub fn damage(self) -> Option<Error> {
         self.memories.or(self.passages)
     }
 }
 
-/// Checks the index in `dir`. A missing index has no damage.
+/// Checks the index in `dir`.
 pub fn inspect(dir: &Path, depth: Depth) -> Health {
     let generation = || read_manifest(dir).ok().flatten().map(|manifest| manifest.generation);
     let before = generation();
     let health = look(dir, depth);
-    // A publisher removes files: then there is a newer generation, which is checked instead.
+    // A publisher may have removed files during the check. There is then a newer generation, which is checked instead.
     let is_sound = health.memories.is_none() && health.passages.is_none();
     if is_sound || generation() == before { health } else { look(dir, depth) }
 }
@@ -65,7 +65,7 @@ fn none(error: impl Fn() -> Error) -> Health {
     Health { memories: Some(error()), passages: Some(error()) }
 }
 
-/// Returns the first damage in the segments of a collection.
+/// Returns the first error in the segments of a collection; `None` if they are intact.
 fn of_segments(
     manifest: &Manifest,
     dir: &Path,

@@ -1,28 +1,28 @@
 //! Hub values: the mean similarity of a memory to its nearest neighbours.
 //!
-//! Some vectors are near to every query, because they are in a dense region: *hubs*. The mean cosine of a memory to its
-//! nearest neighbours measures this part of its similarity to a query. Subtracting it is one half of cross-domain
-//! similarity local scaling (Conneau et al., "Word translation without parallel data", 2018).
+//! Some vectors are near to every query, because they are in a dense region: *hubs*. The mean cosine of a memory with
+//! its nearest neighbours measures how much of its similarity to a query results from this. Subtracting that mean is
+//! one half of cross-domain similarity local scaling (Conneau et al., "Word translation without parallel data", 2018).
 
 use crate::bytes::kernel;
 use crate::embed::Vector;
 
-/// Hub value for a memory without known neighbours, such as one of the journal: about that of a memory in a curated
-/// store.
+/// Hub value of a memory without known neighbours, such as one in the journal. It is about that of a memory in a
+/// curated store.
 pub(crate) const USUAL: f32 = 0.5;
 
-/// Number of nearest neighbours.
+/// Number of nearest neighbours that are averaged.
 const NEAREST: usize = 10;
-/// Maximum number of memories that all others are compared with; of more, an even sample. Keeps the cost of publishing
-/// proportional to the number of memories.
+/// Maximum number of memories with which all others are compared. If there are more, an even sample is used, so that
+/// the cost of publishing is proportional to the number of memories.
 const SAMPLE_MAX: usize = 1024;
 
-/// Decodes a hub value.
+/// Returns the hub value that a byte represents.
 pub(crate) fn of_byte(byte: u8) -> f32 {
     f32::from(byte) / 255.0
 }
 
-/// Returns for each memory the mean cosine to its nearest neighbours, as 255ths, negative ones as 0.
+/// Returns for each memory the mean cosine with its nearest neighbours, in 255ths; negative means are 0.
 pub(crate) fn bytes(vectors: &[Option<&Vector>]) -> Vec<u8> {
     let every = vectors.len().div_ceil(SAMPLE_MAX).max(1);
     let length = |of: &Vector| (kernel::dot(&of.0, &of.0) as f32).sqrt();
@@ -47,7 +47,7 @@ pub(crate) fn bytes(vectors: &[Option<&Vector>]) -> Vec<u8> {
             cosines.select_nth_unstable_by(NEAREST - 1, |a: &f32, b| b.total_cmp(a));
             cosines.truncate(NEAREST);
         }
-        // In a fixed order, so that equal stores have equal bytes.
+        // The order is fixed, so that equal stores have equal bytes.
         cosines.sort_unstable_by(f32::total_cmp);
         let mean = cosines.iter().sum::<f32>() / cosines.len() as f32;
         (mean.clamp(0.0, 1.0) * 255.0).round() as u8
@@ -64,7 +64,7 @@ mod tests {
         Vector::of(&std::array::from_fn(components)).unwrap()
     }
 
-    /// Returns one axis of 16 for each number.
+    /// Returns one of 16 axes for each number.
     fn axis(number: usize) -> Vector {
         vector(|at| f32::from(u8::from(at / 16 == number)))
     }

@@ -1,9 +1,9 @@
-//! The journal: changes since the segments were written, one appended frame each. They are visible to the next hook,
-//! and folded into the next published generation.
+//! The journal: changes since the segments were written, each appended as a frame. The next hook sees the changes, and
+//! publishing adds them to the segments of the next generation.
 //!
-//! A frame is `TLJ1`, the length of the payload, its crc32c, the payload. Frames are written by one `write` to a file
-//! opened for appending, so they never mix. A frame truncated by a crash is skipped: reading continues at the next
-//! frame whose checksum matches.
+//! A frame consists of `TLJ1`, the length of the payload, its crc32c, and the payload. Each frame is written by one
+//! `write` to a file opened for appending, so frames never mix. A frame that a crash truncated is skipped; reading
+//! continues with the next frame whose checksum matches.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -22,7 +22,7 @@ use memory_store_base::fs::disk::{read_at, read_exact_at};
 use memory_store_base::fs::file_stamp::file_number;
 use memory_store_base::id::MemoryId;
 
-/// Maximum number of bytes read of a journal; a longer one is overdue for folding.
+/// Maximum number of bytes of a journal that are read. A longer journal should have been folded into segments.
 pub const BYTES_MAX: u64 = 16 << 20;
 
 const FRAME_HEADER: usize = 12;
@@ -41,13 +41,13 @@ pub enum Entry {
 pub struct Journal {
     /// The changes, oldest first.
     pub entries: Vec<Entry>,
-    /// True if part of it could not be read.
+    /// True if a part of the journal could not be read.
     pub damaged: bool,
 }
 
 impl Journal {
-    /// Reads the journal that a manifest names; a missing journal of which nothing was folded is empty. Of an already
-    /// known journal, only the appended bytes are read.
+    /// Reads the journal that a manifest names. A missing journal is empty if nothing of it was folded into segments.
+    /// If the journal is in `known`, only the appended bytes are read.
     pub(crate) fn read(
         dir: &Path,
         manifest: &Manifest,
@@ -57,7 +57,7 @@ impl Journal {
         let file = match File::open(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                // A missing journal that was partly folded may have had more entries than the segments.
+                // A missing journal that was partly folded may have contained entries that the segments lack.
                 let damaged = manifest.journal_start > 0;
                 return Ok(Self { damaged, ..Self::default() });
             }
@@ -69,18 +69,18 @@ impl Journal {
         }
     }
 
-    /// Reads the part of a journal that the segments do not contain, and returns its end.
+    /// Reads the part of a journal that the segments do not contain. Returns it with the end of the file.
     fn read_whole(path: &Path, file: &File, start: u64) -> Result<(Self, u64)> {
         let mut bytes = Vec::new();
         file.take(BYTES_MAX).read_to_end(&mut bytes).at(path)?;
         let start = usize::try_from(start).unwrap_or(usize::MAX);
         let mut journal = Self::decode(bytes.get(start..).unwrap_or_default());
-        // A journal shorter than its folded part lost its end, possibly with later entries.
+        // A journal that is shorter than its folded part has lost its end, and possibly later entries.
         journal.damaged |= start > bytes.len();
         Ok((journal, bytes.len() as u64))
     }
 
-    /// Decodes frames; damaged stretches are skipped.
+    /// Decodes frames. Damaged parts are skipped.
     pub fn decode(mut bytes: &[u8]) -> Self {
         let mut journal = Self::default();
         while !bytes.is_empty() {
@@ -98,34 +98,34 @@ impl Journal {
 }
 
 /// Cache of journals, one for each folder of an index. Journals are only appended to, so a server reads and decodes
-/// only the new part. Files are read outside of the lock: a hanging file system does not block queries of other
-/// indexes.
+/// only the new part. Files are read without holding the lock, so that a hanging file system does not block queries of
+/// other indexes.
 #[derive(Debug, Default)]
 pub struct KnownJournals(Mutex<HashMap<PathBuf, Arc<KnownJournal>>>);
 
-/// Maximum number of encoded bytes of all cached journals.
+/// Maximum number of bytes of all cached journals in encoded form.
 const KNOWN_BYTES_MAX: u64 = 16 << 20;
 
-/// A journal without damage, up to the end of the last read.
+/// An undamaged journal, up to the end of the last read.
 #[derive(Debug)]
 struct KnownJournal {
     path: PathBuf,
-    /// Device and inode of its file: a restored file may have the name of another.
+    /// Device and inode of the journal's file, because a restored file may have the same name.
     file: (u64, u64),
     start: u64,
     /// End of the last frame that was read.
     end: u64,
-    /// The bytes before that end, which reveal a rewritten file.
+    /// The bytes before that end, by which a rewritten file is detected.
     last: [u8; LAST_BYTES],
     entries: Vec<Entry>,
 }
 
-/// Bytes before the end of the last read that must be unchanged. They usually include the last frame with its checksum;
-/// the ends of two frames are equal if they save one text with different labels.
+/// Number of bytes before the end of the last read that must be unchanged. Usually they include the whole last frame
+/// with its checksum. The ends of two frames are equal if both save the same text with different labels.
 const LAST_BYTES: usize = 4 << 10;
 
 impl KnownJournals {
-    /// Drops all of them.
+    /// Drops all cached journals.
     pub fn release(&self) {
         *self.all() = HashMap::new();
     }
@@ -163,8 +163,8 @@ impl KnownJournals {
         Ok(journal)
     }
 
-    /// Replaces the cached journal of a folder, which was of an earlier generation, or shorter. Above
-    /// [`KNOWN_BYTES_MAX`] the others are dropped, and read in full by their next query.
+    /// Replaces the cached journal of a folder, which is of an earlier generation or shorter. If the cache exceeds
+    /// [`KNOWN_BYTES_MAX`], the other journals are dropped and read completely by their next query.
     fn keep(&self, folder: PathBuf, journal: Arc<KnownJournal>) {
         let mut all = self.all();
         let others = all.iter().filter(|(other, _)| **other != folder);
@@ -177,17 +177,17 @@ impl KnownJournals {
 }
 
 impl KnownJournal {
-    /// Returns the number of bytes read.
+    /// Returns the number of bytes that were read.
     fn bytes(&self) -> u64 {
         self.end - self.start
     }
 
-    /// Returns the journal with the appended frames; `None` if the file was replaced or has an unreadable frame, which
-    /// may be complete at the next read.
+    /// Returns the journal with the appended frames. Returns `None` if the file was replaced, or if a frame cannot be
+    /// read; that frame may be complete at the next read.
     fn follow(self: Arc<Self>, file: &File) -> std::io::Result<Option<Arc<Self>>> {
         let from = self.end - LAST_BYTES as u64;
         let room = usize::try_from(BYTES_MAX.saturating_sub(from)).unwrap_or_default();
-        // One read suffices for the frames of one or two calls.
+        // One read is enough for the frames of one or two calls.
         let mut bytes = vec![0; FOLLOWED_BYTES.min(room)];
         let count = read_at(file, &mut bytes, from)?;
         bytes.truncate(count);
@@ -220,10 +220,11 @@ impl KnownJournal {
     }
 }
 
-/// Size of the first read of appended bytes.
+/// Number of bytes of the first read of appended bytes.
 const FOLLOWED_BYTES: usize = 16 << 10;
 
-/// Reads the frame at the start. Changes of later versions are skipped.
+/// Reads the frame at the start. Returns the change and the remaining bytes; `None` if the frame is damaged. A change
+/// of a later version is read as no change.
 fn frame(bytes: &[u8]) -> Option<(Option<Entry>, &[u8])> {
     let mut cursor = Cursor(bytes);
     if cursor.array()? != FRAME_MAGIC {
@@ -244,7 +245,7 @@ fn frame(bytes: &[u8]) -> Option<(Option<Entry>, &[u8])> {
 }
 
 impl Entry {
-    /// Adds the vector of a saved memory.
+    /// Returns the change with the vector of its memory.
     pub fn embedded(mut self, vectors: &dyn Vectors) -> Self {
         if let Self::Put(document) = &mut self {
             Arc::make_mut(document).embed(vectors);
@@ -252,7 +253,7 @@ impl Entry {
         self
     }
 
-    /// Encodes the change as a frame.
+    /// Returns the change as a frame.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = vec![0; FRAME_HEADER];
         match self {
@@ -321,13 +322,13 @@ mod tests {
             numbers.flat_map(|number| put(number).encode()).collect()
         };
         let puts = |numbers: std::ops::Range<u8>| numbers.map(put).collect::<Vec<_>>();
-        // Nothing, a little, more than one read, and the maximum.
+        // The numbers of frames: none, few, more than one read takes, and many.
         for end in [0, 1, 1, 3, 250] {
             std::fs::write(&path, frames(0..end)).unwrap();
             assert_eq!(read(), Journal { entries: puts(0..end), damaged: false }, "{end}");
         }
         assert!(frames(3..250).len() > FOLLOWED_BYTES);
-        // Half a frame, and its other half.
+        // First half a frame is written, then its other half.
         let whole = [frames(0..250), put(251).encode()].concat();
         std::fs::write(&path, &whole[..whole.len() - 3]).unwrap();
         assert_eq!(read(), Journal { entries: puts(0..250), damaged: true });
@@ -336,7 +337,7 @@ mod tests {
             read(),
             Journal { entries: [puts(0..250), vec![put(251)]].concat(), damaged: false }
         );
-        // Rewritten, longer and shorter.
+        // The file is rewritten, longer and shorter.
         std::fs::write(&path, frames(1..255)).unwrap();
         assert_eq!(read().entries, puts(1..255));
         std::fs::write(&path, frames(5..7)).unwrap();
@@ -374,7 +375,7 @@ mod tests {
         read("b", "1", 1);
         read("a", "2", 1);
         assert_eq!(names(), [Path::new("a/2"), Path::new("b/1")]);
-        // Half of the limit each: a third one exceeds it.
+        // Each journal has half of the limit, so a third one exceeds it.
         let half = KNOWN_BYTES_MAX as usize / frames.len() / 2;
         read("a", "3", half);
         read("b", "2", half);
@@ -395,7 +396,7 @@ mod tests {
             let (opened, is_open) = std::sync::mpsc::channel();
             let (known, pipe) = (&known, &pipe);
             scope.spawn(move || {
-                // Opened for reading and writing so that reading blocks forever.
+                // The pipe is opened for reading and writing, so that reading blocks forever.
                 let file = File::options().read(true).write(true).open(pipe).unwrap();
                 opened.send(file.try_clone().unwrap()).unwrap();
                 known.read(pipe.clone(), &file, 0)
@@ -408,7 +409,7 @@ mod tests {
                 assert_eq!(journal.entries, [put(1)]);
                 std::thread::yield_now();
             }
-            // Makes the read reach its limit.
+            // The zeros make the read reach its limit.
             let zeros = vec![0; BYTES_MAX as usize];
             std::io::Write::write_all(&mut &writer, &zeros).unwrap();
         });

@@ -1,8 +1,9 @@
-//! The graph over a segment's passages: finds the passages near a query while reading only a few.
+//! The graph over a segment's passages, which finds the passages near a query and reads only a few of them.
 //!
-//! A graph of memories stores the codes of neighbours beside their numbers ([`super::graph`]), which is fast and large.
-//! Passages are numerous and hooks read few of them, so their graph has only numbers, two bytes each. A search reads
-//! each code that it compares from the list of fine codes, with the small group around it. Nodes are documents.
+//! A graph of memories stores the codes of neighbours with their numbers ([`super::graph`]), which is fast but large.
+//! Passages are numerous and hooks read few of them, so their graph contains only numbers of two bytes each. A search
+//! reads each code that it compares from the list of fine codes, together with its small group. The nodes are the
+//! documents.
 
 use std::cmp::Reverse;
 
@@ -14,22 +15,22 @@ use crate::bytes::kernel::FineWeights;
 use crate::embed::Vector;
 use memory_store_base::error::Result;
 
-/// Maximum number of passages of a segment with a graph: their numbers have two bytes.
+/// Maximum number of passages of a segment with a graph, because their numbers have two bytes.
 pub(super) const DOCS_MAX: u32 = 1 << 16;
-/// Maximum number of neighbours of a node: with its other bytes and the seeds, the graph takes less than 100 bytes for
-/// each passage.
+/// Maximum number of neighbours of a node. With the other bytes of a node and the seeds, the graph thus takes less than
+/// 100 bytes for each passage.
 pub(super) const DEGREE_MAX: usize = 44;
-/// Steps of a cosine, as a search compares them.
+/// Number of steps of a cosine from 0 to 1, as a search compares it.
 const STEPS: f32 = (1 << 24) as f32;
 
-/// Returns the bytes of a node: its neighbours, the checksum.
+/// Returns the number of bytes of a node: its neighbours and the checksum.
 pub(super) fn stride(degree: usize) -> usize {
     degree * 2 + 8
 }
 
 impl Segment {
-    /// Searches the graph best-first, keeping `places` nodes; returns all compared documents.
-    /// `scripts/bench index --passages` measures recall by this number.
+    /// Searches the graph, nearest nodes first, and keeps `places` nodes. Returns all documents that were compared.
+    /// `scripts/bench index --passages` measures the recall by number of places.
     pub(super) fn nearest_by_links(&self, query: &Vector, places: usize) -> Result<Vec<Near>> {
         let head = self.graph_head(SectionKind::Links, stride)?;
         let weights = FineWeights::of(query);
@@ -80,7 +81,7 @@ pub(crate) mod tests {
     use super::*;
     use memory_store_base::settings::IndexSearch;
 
-    /// Returns a segment of `docs` passages, one in seven without a vector, with the graph over them.
+    /// Returns a segment of `docs` passages, of which one in seven has no vector, with the graph over them.
     pub(crate) fn bytes(docs: u32, degree: usize) -> Vec<u8> {
         let documents = documents((0..docs).map(|doc| (doc % 7 != 3).then(|| vector(doc))));
         let vectors = vectored(&documents, SPACE);
@@ -94,7 +95,7 @@ pub(crate) mod tests {
         let segment = testing::open(Collection::Passages, bytes(900, 24), 900, &dead).unwrap();
         let (mut found, mut all) = (0, 0);
         for number in (0..900).step_by(37) {
-            // The groups are placed at random, so that only many nodes lead from one to another.
+            // The groups are in random order, so only many nodes lead from one to another.
             let near = |search| segment.nearest(&vector(number), 160, search).unwrap();
             let first = |search| near(search).into_iter().take(10).collect::<Vec<_>>();
             let (near, expected) = (near(IndexSearch::Graph), first(IndexSearch::Scan));

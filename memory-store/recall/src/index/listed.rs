@@ -1,6 +1,6 @@
-//! Lists of numbers with their fine codes: seeds of a graph, documents beside it, and centres of clusters. Each group
-//! has a checksum, so that a reader needs only a small buffer, which it reuses: the first access to memory costs a hook
-//! more than filling it.
+//! Lists of numbers with their fine codes: the seeds of a graph, the documents without a node, and the centres of
+//! clusters. Each group has a checksum, so a reader needs only a small buffer, which it reuses. In a hook, the first
+//! access to memory costs more than filling it.
 
 use super::format::SectionKind;
 use super::segment::Segment;
@@ -8,32 +8,32 @@ use super::vectors::guarded;
 use crate::bytes::kernel::{FINE, Fine};
 use memory_store_base::error::Result;
 
-/// Bytes of an entry: its number and its code.
+/// Number of bytes of an entry: its number and its code.
 pub(super) const ENTRY: usize = 4 + FINE;
-/// Bytes of the checksum of a group.
+/// Number of bytes of a group's checksum.
 pub(super) const SUM: usize = 8;
-/// Bytes per read: as many groups as fit.
+/// Number of bytes of a read, which takes as many groups as fit.
 const BUFFER: usize = Group::LARGE.bytes();
 
-/// Number of entries covered by one checksum.
+/// Number of entries that one checksum covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Group(usize);
 
 impl Group {
-    /// Group size for a list that is always read as a whole.
+    /// Group size of a list that is always read as a whole.
     pub(super) const LARGE: Self = Self(240);
 
-    /// Returns the length of a whole group.
+    /// Returns the number of bytes of a whole group.
     const fn bytes(self) -> usize {
         self.0 * ENTRY + SUM
     }
 
-    /// Returns the length of a list of `count` entries.
+    /// Returns the number of bytes of a list with `count` entries.
     pub(super) fn list_bytes(self, count: u64) -> u64 {
         count * ENTRY as u64 + count.div_ceil(self.0 as u64) * SUM as u64
     }
 
-    /// Returns the number of entries of a list of this length; `None` if the length is invalid.
+    /// Returns the number of entries of a list with this number of bytes; `None` if that number is invalid.
     pub(super) fn count(self, length: u64) -> Option<u64> {
         let groups = length.div_ceil(self.bytes() as u64);
         let count = length.checked_sub(groups * SUM as u64)? / ENTRY as u64;
@@ -58,18 +58,18 @@ pub(super) fn put_group(out: &mut Vec<u8>, group: &[(u32, Fine)]) {
 /// Place of a list in a segment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct GroupList {
-    /// The section that it is in.
+    /// Section that contains the list.
     pub kind: SectionKind,
-    /// Start within the section.
+    /// Start of the list in the section, in bytes.
     pub offset: u64,
     /// Number of entries.
     pub count: u64,
-    /// Group size.
+    /// Number of entries in a group.
     pub group: Group,
 }
 
 impl Segment {
-    /// Calls `each` with the number and code of every entry of a list. `None` if a checksum does not match.
+    /// Calls `each` with the number and code of every entry of a list. Returns `None` if a checksum does not match.
     pub(super) fn each_listed(
         &self,
         list: GroupList,
@@ -94,7 +94,7 @@ impl Segment {
     }
 }
 
-/// Calls `each` with the entries of one group. `None` if its checksum does not match.
+/// Calls `each` with the number and code of every entry of a group. Returns `None` if the checksum does not match.
 pub(super) fn in_group(group: &[u8], each: &mut dyn FnMut(u32, &[u8; FINE])) -> Option<()> {
     let body = guarded(group)?;
     let (numbers, codes) = body.split_at(body.len() / ENTRY * 4);

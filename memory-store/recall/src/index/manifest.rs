@@ -1,5 +1,5 @@
-//! The manifest: the files of the index, the settings in effect and the gate's threshold. It is small, read whole by
-//! every hook, and replaced by rename.
+//! The manifest: the files of the index, the settings in effect and the gate's threshold. It is small; every hook reads
+//! it completely. It is replaced by a rename.
 
 use std::path::{Path, PathBuf};
 
@@ -12,20 +12,20 @@ use memory_store_base::time::Timestamp;
 /// File name of the manifest in an index.
 pub const FILE_NAME: &str = "MANIFEST";
 
-/// Maximum length of a manifest.
+/// Maximum length of a manifest in bytes.
 pub(crate) const BYTES_MAX: usize = 1 << 20;
 
-/// First version with the stamp of the user's settings file.
+/// First version that contains the file stamp of the user's settings file.
 const CONFIG_VERSION: (u16, u16) = (1, 4);
 
-/// First version with the project's names.
+/// First version that contains the project's names.
 const NAMES_VERSION: (u16, u16) = (2, 1);
 
-/// First version with a gate for passages; earlier ones had turns, which are skipped.
+/// First version that contains a gate for passages. Earlier versions had turns, which are skipped.
 const PASSAGES_VERSION: (u16, u16) = (3, 0);
 
-/// First version whose passages are clustered, with long lists of postings outside the buckets of terms; passages of
-/// earlier versions are skipped.
+/// First version whose passages are clustered, and whose long lists of postings are outside the buckets of terms.
+/// Passages of earlier versions are skipped.
 const CLUSTERED_VERSION: (u16, u16) = (3, 2);
 
 /// Number of the collection of turns in manifests before [`PASSAGES_VERSION`].
@@ -34,7 +34,7 @@ const TURNS: u8 = 2;
 /// Maximum number of segments.
 const SEGMENTS_MAX: u32 = 1024;
 
-/// Default settings as JSON. Most manifests contain them, and this text is compared before parsing.
+/// The default settings as JSON. Most manifests contain them, so this text is compared before parsing.
 const DEFAULTS: &str = concat!(
     r#"{"start_tokens":300,"prompt_tokens":600,"prompt_memories":5,"tool_tokens":260,"#,
     r#""tool_memories":3,"alpha":0.05,"due_minutes":5,"notice":"first","#,
@@ -42,18 +42,18 @@ const DEFAULTS: &str = concat!(
     r#""ignore_paths":[],"kinds":[],"half_life_days":{},"index":{"search":"auto"},"llm":null}"#,
 );
 
-/// Returns settings as stored in an index.
+/// Returns settings as they are stored in an index.
 fn text_of(settings: &Settings) -> serde_json::Result<String> {
     serde_json::to_string(settings)
 }
 
-/// Kind of documents in a segment.
+/// Kind of the documents in a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Collection {
     /// Memories.
     Memories = 1,
-    /// Passages of sessions, verbatim and redacted. Number 2 was that of whole turns.
+    /// Passages of sessions, verbatim and redacted. Number 2 was used for whole turns.
     Passages = 3,
 }
 
@@ -77,15 +77,15 @@ impl Collection {
 /// A segment of the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SegmentRef {
-    /// Kind of its documents.
+    /// Kind of the segment's documents.
     pub collection: Collection,
-    /// The generation that wrote it; names the file.
+    /// Generation that wrote the segment; it is part of the file name.
     pub generation: u64,
-    /// Length of the file, in bytes.
+    /// Length of the file in bytes.
     pub bytes: u64,
     /// Number of documents.
     pub docs: u32,
-    /// Documents replaced by later segments, in ascending order.
+    /// Documents that later segments replaced, in ascending order.
     pub dead: Vec<u32>,
 }
 
@@ -96,36 +96,36 @@ impl SegmentRef {
     }
 }
 
-/// The gate of this store, calibrated at publication.
+/// The gate of this store, which is calibrated when the index is published.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gate {
-    /// Score that a memory must exceed for a prompt of one paragraph; see `recall::gate`.
+    /// Score that a memory must exceed for a prompt with one paragraph; see `recall::gate`.
     pub threshold: f32,
     /// Mean of the best scores of background prompts.
     pub mean: f32,
-    /// Their standard deviation; mean and deviation yield thresholds for lower rates of false positives.
+    /// Standard deviation of these scores. Mean and deviation yield the thresholds for lower rates of false positives.
     pub deviation: f32,
-    /// Rate of false positives of the calibration.
+    /// Rate of false positives for which the gate was calibrated.
     pub alpha: f32,
-    /// Version of the scoring used for calibration; thresholds of other versions are invalid.
+    /// Version of the scoring with which the gate was calibrated. Thresholds of other versions are invalid.
     pub scale: u32,
 }
 
-/// The gate for passages, calibrated when the index was last settled.
+/// The gate for passages, which was calibrated when the index was last settled.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PassageGate {
     /// Score that a query must exceed; see `recall::passages::gate`.
     pub threshold: f32,
-    /// Version of the scoring used for calibration.
+    /// Version of the scoring with which the gate was calibrated.
     pub scale: u32,
-    /// Number of passages at calibration.
+    /// Number of passages at that time.
     pub docs: u32,
-    /// Number of those whose vectors were made by the transformer.
+    /// Number of those passages whose vectors were computed by the transformer.
     pub transformed: u32,
 }
 
 impl PassageGate {
-    /// Bytes in a manifest; all zero if there is none.
+    /// Number of bytes in a manifest, which are all zero if there is no gate.
     const BYTES: usize = 16;
 
     fn encode(gate: Option<Self>) -> [u8; Self::BYTES] {
@@ -153,25 +153,25 @@ impl PassageGate {
 /// Contents of a manifest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Manifest {
-    /// Generation number, incremented with each published manifest.
+    /// Generation number, which is incremented with each published manifest.
     pub generation: u64,
-    /// Publication time.
+    /// Time of publication.
     pub published: Timestamp,
-    /// The generation that started the journal; names the file.
+    /// Generation that started the journal; it is part of the file name.
     pub journal: u64,
-    /// Bytes at the start of the journal that are already in the segments.
+    /// Number of bytes at the start of the journal that the segments already contain.
     pub journal_start: u64,
-    /// Digest of the segments' source: blake3, first 16 bytes.
+    /// Digest of the data from which the segments were made: the first 16 bytes of a blake3 hash.
     pub digest: [u8; 16],
-    /// The gate.
+    /// The gate for memories.
     pub gate: Gate,
     /// The segments, oldest first.
     pub segments: Vec<SegmentRef>,
-    /// The settings in effect.
+    /// The settings in effect when the index was published.
     pub settings: Settings,
-    /// Hashes of the project's names, in ascending order; see `recall::project_name`.
+    /// Hashes of the project's names in ascending order; see `recall::project_name`.
     pub names: Vec<u64>,
-    /// The gate for passages; `None` before its calibration.
+    /// The gate for passages; `None` if it is not calibrated yet.
     pub passage_gate: Option<PassageGate>,
 }
 
@@ -181,7 +181,7 @@ impl Manifest {
         dir.join(format!("journal-{:016x}.log", self.journal))
     }
 
-    /// Returns whether one of its segments is missing or has another length.
+    /// Returns whether a segment's file is missing or has another length.
     pub(crate) fn lacks_segments(&self, dir: &Path) -> bool {
         let length =
             |segment: &SegmentRef| std::fs::metadata(segment.path(dir)).map(|file| file.len());
@@ -190,10 +190,10 @@ impl Manifest {
             .any(|segment| !length(segment).is_ok_and(|length| length == segment.bytes))
     }
 
-    /// Encodes the manifest as file contents.
+    /// Returns the contents of the manifest's file.
     ///
     /// # Errors
-    /// Returns a message naming the exceeded limit of readers: number of segments, or total bytes.
+    /// A message that names the limit of readers that is exceeded: the number of segments, or of bytes.
     pub fn encode(&self) -> std::result::Result<Vec<u8>, String> {
         let settings = text_of(&self.settings).map_err(|error| error.to_string())?.into_bytes();
         if self.segments.len() > SEGMENTS_MAX as usize {
@@ -238,7 +238,7 @@ impl Manifest {
         Ok(out)
     }
 
-    /// Decodes the contents of the file `path`, which is named in error messages.
+    /// Decodes the contents of the file `path`; error messages contain the path.
     pub fn decode(path: &Path, bytes: &[u8]) -> Result<Self> {
         let Some((body, check)) = bytes.split_last_chunk::<4>() else {
             return Err(damaged(path, "the manifest is cut off"));
@@ -247,7 +247,7 @@ impl Manifest {
         if head.array() != Some(MANIFEST_MAGIC) {
             return Err(damaged(path, "this is no manifest"));
         }
-        // The version precedes the checksum: later versions may have another layout.
+        // The version is checked before the checksum, because later versions may have another layout.
         let major = head.u16().unwrap_or(0);
         check_major(path, major)?;
         if !fits(body, u32::from_le_bytes(*check)) {
@@ -305,10 +305,10 @@ impl Manifest {
     }
 }
 
-/// Stamp of a missing settings file.
+/// File stamp in place of a missing settings file.
 const NO_FILE: Stamp = Stamp { bytes: 0, modified_ns: 0 };
 
-/// Reads the stamp of the user's settings file.
+/// Reads the file stamp of the user's settings file.
 fn config(cursor: &mut Cursor<'_>) -> Option<Stamp> {
     Some(Stamp { bytes: cursor.u64()?, modified_ns: cursor.i64()? })
 }
@@ -320,7 +320,7 @@ fn names(cursor: &mut Cursor<'_>) -> Option<Vec<u64>> {
     Some(bytes.chunks_exact(8).filter_map(|name| Cursor(name).u64()).collect())
 }
 
-/// Reads a segment; returns `Some(None)` for the collection `passed_over`.
+/// Reads a segment. Returns `Some(None)` for the collection `passed_over`, which is skipped.
 fn segment(cursor: &mut Cursor<'_>, passed_over: Option<u8>) -> Option<Option<SegmentRef>> {
     let [collection, ..] = cursor.array::<4>()?;
     let docs = cursor.u32()?;
@@ -387,7 +387,7 @@ mod tests {
         let settings = Settings { config, ..manifest().settings };
         let with = Manifest { settings, ..manifest() };
         assert_eq!(with.encode().unwrap().len(), manifest().encode().unwrap().len());
-        // Encoded as by another version, with `more` bytes at its end, or fewer.
+        // The manifest is encoded as by another version, with `more` bytes added at its end or, if negative, removed.
         let of_version = |(major, minor): (u16, u16), more: isize| {
             let mut bytes = with.encode().unwrap();
             bytes[8..10].copy_from_slice(&major.to_le_bytes());
@@ -399,7 +399,7 @@ mod tests {
             Manifest::decode(path, &bytes).map(|it| (it.settings.config, it.names))
         };
         let (settings, names) = (config, with.names.clone());
-        // A count and two names of eight bytes, and the gate for passages.
+        // These bytes are a count, two names of eight bytes each, and the gate for passages.
         let gate_bytes = PassageGate::BYTES as isize;
         let name_bytes = 4 + 16 + gate_bytes;
         for version in [(2, 0), CONFIG_VERSION] {

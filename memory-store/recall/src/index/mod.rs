@@ -1,8 +1,8 @@
-//! The index: data derived from memories and passages, with which a hook answers in a millisecond.
+//! The index: data derived from memories and passages, so that a hook answers in a millisecond.
 //!
-//! A `MANIFEST` names immutable segments and one journal; `FORMAT.md` describes every byte. A
-//! reader opens one generation and keeps it, takes no lock, and rejects data whose checksum does
-//! not match. An index can be deleted: it is rebuilt from the files.
+//! A `MANIFEST` names immutable segments and one journal; `FORMAT.md` describes every byte. A reader opens one
+//! generation and keeps it, takes no lock, and rejects data whose checksum does not match. An index may be deleted: it
+//! is rebuilt from the memory files and the archive.
 
 mod buckets;
 pub mod clusters;
@@ -44,7 +44,7 @@ pub struct Index {
     pub memories: Option<Segment>,
     /// Changes since the segments were written.
     pub journal: Journal,
-    /// The first damage found.
+    /// The first damage found; `None` if there is none.
     pub damage: Option<Error>,
 }
 
@@ -56,11 +56,11 @@ impl Index {
         Self::open_with(dir, None)
     }
 
-    /// Opens it as [`Index::open`] does, with the process's cached journals.
+    /// Opens an index as [`Index::open`] does, and uses the journals that the process has cached in `known`.
     pub(crate) fn open_with(dir: &Path, known: Option<&KnownJournals>) -> Result<Option<Self>> {
         let mut last = None;
-        // A publisher may remove a segment between our reads of the manifest and of the segment.
-        // Then there is a newer manifest.
+        // A publisher may remove a segment after we read the manifest and before we read the segment. In that case a
+        // newer manifest exists, so the index is opened once more.
         for _ in 0..2 {
             let Some(manifest) = read_manifest(dir)? else { return Ok(None) };
             let index = Self::of_manifest(dir, manifest, known);
@@ -92,8 +92,7 @@ impl Index {
         Self { dir: dir.to_owned(), manifest, memories, journal, damage }
     }
 
-    /// Opens the segments of passages, oldest first. Damaged ones are skipped; the first error is
-    /// returned.
+    /// Opens the segments of passages. Returns them oldest first, without damaged ones, and an error if one is damaged.
     pub fn passages(&self) -> (Vec<Segment>, Option<Error>) {
         let mut damage = None;
         let passages = self
@@ -109,7 +108,7 @@ impl Index {
     }
 }
 
-/// Reads the manifest of the index in `dir`; `None` if there is none.
+/// Returns the manifest of the index in `dir`; `None` if there is none.
 pub fn read_manifest(dir: &Path) -> Result<Option<Manifest>> {
     let path = dir.join(manifest::FILE_NAME);
     let file = match std::fs::File::open(&path) {

@@ -1,7 +1,7 @@
-//! Compressed records of passages. They are most of an index, and only the few that are shown are read.
+//! Compressed records of passages. They make up most of an index, and only the few that are shown are read.
 //!
-//! They are cut into pages of one size, regardless of record boundaries, so that the page follows from an entry's
-//! offset. The checksum of a record also detects damage of its pages.
+//! The records are divided into pages of one size regardless of record boundaries, so that the page follows from the
+//! offset in an entry. The checksum of a record also detects damage of the record's pages.
 
 use std::path::Path;
 
@@ -13,15 +13,15 @@ use super::record::Entry;
 use super::segment::Segment;
 use memory_store_base::error::Result;
 
-/// Bytes of a page before compression: four times as many would save a tenth of all records, and quadruple the time to
-/// read one, of which a hook reads several.
+/// Number of bytes of a page before compression. Four times as many would save a tenth of the space, but quadruple the
+/// time to read a record, and a hook reads several.
 const PAGE: usize = 8 << 10;
-/// Compression level, of 10: higher levels gain nothing.
+/// Compression level, out of 10. Higher levels save no space.
 const LEVEL: u8 = 6;
-/// Maximum bytes of a record in pages, a bound for hostile entries.
+/// Maximum number of bytes of a record, a limit for hostile entries.
 const RECORD_BYTES_MAX: u32 = 1 << 20;
 
-/// The page that was read last: neighbouring passages are in the same one.
+/// The page that was read last, because neighbouring passages are usually in the same page.
 #[derive(Debug, Default)]
 pub(super) struct EntryPage {
     number: Option<u64>,
@@ -29,7 +29,7 @@ pub(super) struct EntryPage {
 }
 
 impl Segment {
-    /// Reads the bytes of a record in pages.
+    /// Reads the bytes of a record from its pages.
     pub(super) fn inflated(&self, entry: &Entry) -> Result<Vec<u8>> {
         if entry.length > RECORD_BYTES_MAX {
             return Err(self.damaged("a record is too long"));
@@ -56,8 +56,8 @@ impl Segment {
         Ok(record)
     }
 
-    /// Returns all records in a segment's file uncompressed, for searches of file contents. Other files, records behind
-    /// a damaged page, and bytes beyond `bytes_max` are omitted.
+    /// Returns all records of a segment's file uncompressed, for searching file contents. The result is empty for other
+    /// files. Records after a damaged page, or after `bytes_max` bytes, are omitted.
     pub fn inflated_file(path: &Path, bytes_max: u64) -> Vec<u8> {
         let mut all = Vec::new();
         let Ok(segment) = Self::of_file(path) else { return all };
@@ -77,19 +77,19 @@ impl Segment {
         let bounds = self.read(SectionKind::RecordPages, number * 4, 8)?;
         let mut bounds = Cursor(&bounds);
         let (start, end) = bounds.u32().zip(bounds.u32()).ok_or_else(senseless)?;
-        // An incompressible page grows a little.
+        // A page that cannot be compressed grows a little.
         let length = end.checked_sub(start).filter(|&length| length as usize <= 2 * PAGE);
         let length = length.ok_or_else(senseless)?;
         let deflated = self.read(SectionKind::Records, u64::from(start), u64::from(length))?;
         page.resize(PAGE, 0);
-        // Writes at most one page.
+        // At most one page is written.
         let inflated = decompress_slice_iter_to_slice(page, [&*deflated].into_iter(), false, true);
         page.truncate(inflated.map_err(|_| senseless())?);
         Ok(())
     }
 }
 
-/// Returns the sections for consecutive records: bounds of pages, and pages.
+/// Returns the two sections for consecutive records: the bounds of the pages, and the pages.
 pub(super) fn sections(records: &[u8]) -> (Vec<u8>, Vec<u8>) {
     if records.is_empty() {
         return (Vec::new(), Vec::new());
@@ -110,7 +110,7 @@ mod tests {
     use super::super::testing::{self, passages};
     use super::*;
 
-    /// Returns similar texts, with one as long as two pages in the middle.
+    /// Returns similar texts, of which one in the middle is as long as two pages.
     fn texts() -> Vec<String> {
         let long = (0..9_000).map(|word| format!("{word:x} ")).collect();
         let text = |number| format!("turn {number} about the harbour and its cranes").repeat(20);
@@ -136,7 +136,7 @@ mod tests {
         }
     }
 
-    /// Matching checksums do not prove the origin of the data.
+    /// A matching checksum does not prove the origin of the data.
     #[test]
     fn a_hostile_entry_is_rejected() {
         let segment = testing::open_passages(passages(&texts()), 61).unwrap();

@@ -1,31 +1,31 @@
-//! Word pairs: the memories with two words side by side, to distinguish "the port of the proxy"
-//! from "a proxy for the port".
+//! Word pairs: the memories in which two words are next to each other. They distinguish "the port of the proxy" from "a
+//! proxy for the port".
 //!
-//! Most pairs occur once, so a slot for each would be most of the index. Instead they are sorted by
-//! hash into buckets of some sixteen, and a reader scans one.
+//! Most pairs occur once, so slots for them would make up most of the index. Instead, pairs are sorted by hash into
+//! buckets of some sixteen, and a reader scans one bucket.
 
 use super::format::checksum;
 use super::format::{SectionKind, fits};
 use super::segment::Segment;
 use memory_store_base::error::Result;
 
-/// Bytes of an item: the pair's hash, the document.
+/// Number of bytes of an item: the pair's hash and the document.
 const ITEM: usize = 8;
-/// Bytes of the checksum behind a bucket.
+/// Size in bytes of the checksum that follows each bucket.
 const CHECK: usize = 4;
-/// Approximate number of items of a bucket.
+/// Approximate number of items in a bucket.
 const BUCKET: usize = 16;
-/// Maximum number of items of a valid bucket.
+/// Maximum number of items in a valid bucket.
 const BUCKET_MAX: u32 = 1 << 20;
 
 impl Segment {
-    /// Calls `each` with the documents that have a pair of words, in rising order.
+    /// Calls `each` with the documents that contain a word pair, in ascending order.
     pub(crate) fn pairs(&self, pair: u32, mut each: impl FnMut(u32)) -> Result<()> {
         let buckets = (self.length(SectionKind::PairBuckets) / 4).saturating_sub(1);
         if buckets == 0 {
             return Ok(());
         }
-        // The highest bits select the bucket, so that a bucket's pairs are adjacent.
+        // The highest bits of the hash select the bucket, so that the pairs of a bucket are adjacent.
         let bucket = (u64::from(pair) * buckets) >> 32;
         let bounds = self.read(SectionKind::PairBuckets, bucket * 4, 8)?;
         let bound = |at: usize| {
@@ -53,8 +53,8 @@ impl Segment {
     }
 }
 
-/// Returns the sections for the pairs of documents in ascending order: bounds of buckets, and
-/// buckets.
+/// Returns the two sections for the pairs of documents, which are in ascending order: the bounds of the buckets, and
+/// the buckets.
 pub(super) fn sections<'a>(pairs: impl Iterator<Item = &'a [u32]>) -> (Vec<u8>, Vec<u8>) {
     let mut items: Vec<(u32, u32)> = (0..)
         .zip(pairs)
@@ -121,7 +121,7 @@ mod tests {
         Ok(docs)
     }
 
-    /// Generates few pairs, spread over all buckets.
+    /// Generates one of few pairs, which are spread over all buckets.
     fn any_pair() -> impl Strategy<Value = u32> {
         (0u32..40).prop_map(|number| number.wrapping_mul(0x9e37_79b9))
     }

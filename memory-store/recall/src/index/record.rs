@@ -1,5 +1,5 @@
-//! Documents of an index: a fixed-size entry for ranking, and a packed record for printing. A record is a list of
-//! tagged fields, so that later versions can add fields.
+//! Parts of an indexed document: an entry of fixed size for ranking, and a packed record for printing. A record is a
+//! list of tagged fields, so that later versions can add fields.
 
 use std::path::PathBuf;
 
@@ -11,25 +11,25 @@ use memory_store_base::kind::Kind;
 use memory_store_base::memory::{CUES_MAX, SaidBy, Scope, Status};
 use memory_store_base::time::Timestamp;
 
-/// Maximum number of repeated fields of one kind in a record.
+/// Maximum number of values of a repeated field in a record.
 pub const REPEATED_MAX: usize = 64;
 
 /// The memory is superseded.
 pub const FLAG_SUPERSEDED: u8 = 1;
-/// The memory is pinned by a person.
+/// A person pinned the memory.
 pub(crate) const FLAG_PINNED: u8 = 2;
-/// The memory is pending review.
+/// The memory is pending.
 pub const FLAG_DRAFT: u8 = 4;
 /// The memory has error signatures.
 pub(crate) const FLAG_SIGNATURES: u8 = 8;
-/// The memory applies to certain paths only.
+/// The memory applies only to certain paths.
 pub(crate) const FLAG_PATHS_ONLY: u8 = 16;
 
-/// Claude Code already adds the memory to every session.
+/// The memory is in CLAUDE.md, which Claude Code adds to every session.
 pub const FLAG_SAID: u8 = 32;
-/// The memory is in quarantine: returned only by an explicit request.
+/// The memory is in quarantine, so it is returned only on explicit request.
 pub const FLAG_HELD: u8 = 64;
-/// The memory's files changed much since it was learned.
+/// The memory is stale.
 pub const FLAG_STALE: u8 = 128;
 
 /// Maximum value of an entry's `before` and `after` counts.
@@ -38,30 +38,30 @@ pub(crate) const BESIDE_MAX: u8 = 15;
 /// Fields of a document for ranking.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Entry {
-    /// For a memory, its id; for a passage, the session's hash, the turn's number and its position there.
+    /// For a memory its id; for a passage the session's hash, the turn's number and the passage's number in the turn.
     pub id: MemoryId,
-    /// Start of the record in its section.
+    /// Start of the record in its section, in bytes.
     pub offset: u64,
-    /// Length of the record.
+    /// Length of the record in bytes.
     pub length: u32,
     /// Checksum of the record.
     pub checksum: u32,
-    /// Time of the event, or of its last confirmation.
+    /// Time of the event or of its last confirmation.
     pub when: Timestamp,
     /// Confidence, 0 to 255.
     pub confidence: u8,
     /// Number of the kind.
     pub kind: u8,
-    /// See the `FLAG_` constants.
+    /// Flags; see the `FLAG_` constants.
     pub flags: u8,
-    /// Number of documents of the same session directly before it in the segment, at most [`BESIDE_MAX`].
+    /// Number of documents of the same session that directly precede this one in the segment, at most [`BESIDE_MAX`].
     pub before: u8,
-    /// Number of documents of the same session directly after it.
+    /// Number of documents of the same session that directly follow this one, at most [`BESIDE_MAX`].
     pub after: u8,
 }
 
 impl Entry {
-    /// Returns the kind of the statement; `None` for kinds of later versions.
+    /// Returns the kind of the memory; `None` for kinds of later versions.
     pub(crate) fn kind_of(&self) -> Option<Kind> {
         Kind::ALL.get(usize::from(self.kind)).copied()
     }
@@ -76,7 +76,7 @@ impl Entry {
         self.flags & flag != 0
     }
 
-    /// Appends the entry.
+    /// Appends the bytes of the entry.
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(&self.id.0);
@@ -94,7 +94,7 @@ impl Entry {
         out.extend_from_slice(&check.to_le_bytes());
     }
 
-    /// Reads an entry; `None` if its checksum does not match.
+    /// Decodes an entry; `None` if its checksum does not match.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let mut cursor = Cursor(bytes.get(..DOC_ENTRY)?);
         let id = MemoryId(cursor.array()?);
@@ -121,23 +121,23 @@ impl Entry {
 /// Fields of a document for printing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Record {
-    /// The title. The first passage of a session has the session's title, other passages none.
+    /// Title. The first passage of a session has the session's title, other passages have none.
     pub title: String,
-    /// The body text, possibly cut.
+    /// Text, which may be cut.
     pub text: String,
-    /// Path of the memory file, relative to the root of the working tree if it is inside.
+    /// Path of the memory's file, relative to the root of the working tree if the file is inside.
     pub file: PathBuf,
     /// Modification time of the file, in nanoseconds since 1970.
     pub modified_ns: i64,
-    /// Length of the file.
+    /// Length of the file in bytes.
     pub file_bytes: u64,
     /// Files that the memory is about.
     pub paths: Vec<String>,
-    /// Search words.
+    /// Additional search words.
     pub tags: Vec<String>,
-    /// Expected phrasings of questions: searched, never shown.
+    /// Likely queries, which are searched but never shown.
     pub cues: Vec<String>,
-    /// Error signatures.
+    /// Error signatures of a fix.
     pub signatures: Vec<String>,
     /// Creation time.
     pub created: Timestamp,
@@ -147,21 +147,21 @@ pub struct Record {
     pub valid_from: Option<Timestamp>,
     /// End of validity.
     pub valid_until: Option<Timestamp>,
-    /// Scope.
+    /// Where the memory applies.
     pub scope: Scope,
-    /// Status: memory or draft.
+    /// Status of the memory.
     pub status: Status,
     /// Speaker of the statement.
     pub said_by: Option<SaidBy>,
-    /// True if a model chose to save it.
+    /// True if a model chose to save the memory.
     pub noted: bool,
     /// Name of the author.
     pub author: Option<String>,
-    /// Id of the successor.
+    /// Id of the memory that supersedes this one, if any.
     pub superseded_by: Option<MemoryId>,
-    /// Ids of the memories that it supersedes.
+    /// Ids of the memories that this one supersedes.
     pub supersedes: Vec<MemoryId>,
-    /// Source session.
+    /// Id of the session in which the statement was made.
     pub session: Option<String>,
     /// For a passage: the subagent. For a memory: the name of the subagent that alone is given it.
     pub agent: Option<String>,
@@ -169,17 +169,17 @@ pub struct Record {
     pub topic: Option<String>,
     /// For a passage: the number of its turn in the session.
     pub turn: u32,
-    /// For the first passage of a turn: the files that the turn touched. They are not indexed as terms.
+    /// For the first passage of a turn: the files that the turn used. They are not indexed as terms.
     pub touched: Vec<String>,
-    /// Change of its files since it was learned, if considerable.
+    /// Evidence that the memory is stale, if any.
     pub staleness: Option<Staleness>,
-    /// True if this machine did not derive, write or release it.
+    /// True if the memory was not derived, written or released on this machine.
     pub from_repository: bool,
-    /// Earlier memories that it contradicts, until a user decides which is true.
+    /// Earlier memories that this one contradicts, until a user decides which is true.
     pub differs_from: Vec<MemoryId>,
 }
 
-/// Field numbers. They are never reused.
+/// Numbers of the fields, which are never reused.
 mod tag {
     pub(crate) const TITLE: u64 = 1;
     pub(crate) const TEXT: u64 = 2;
@@ -212,12 +212,12 @@ mod tag {
 }
 
 impl Record {
-    /// Returns the date shown to users.
+    /// Returns the date that is shown to users.
     pub(crate) fn date(&self) -> Timestamp {
         self.occurred.unwrap_or(self.created)
     }
 
-    /// Returns whether its validity has ended.
+    /// Returns whether the memory's validity has ended.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.valid_until.is_some_and(|until| until < now)
     }
@@ -246,7 +246,7 @@ impl Record {
         text
     }
 
-    /// Appends the record.
+    /// Appends the bytes of the record.
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         put_text(out, tag::TITLE, &self.title);
         put_text(out, tag::TEXT, &self.text);
@@ -297,7 +297,7 @@ impl Record {
         put_text(out, tag::TOPIC, self.topic.as_deref().unwrap_or_default());
     }
 
-    /// Reads a record; fields of later versions are skipped.
+    /// Decodes a record; `None` if it is invalid. Fields of later versions are skipped.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let mut record = Self::default();
         let mut cursor = Cursor(bytes);
@@ -308,7 +308,7 @@ impl Record {
         Some(record)
     }
 
-    /// Reads only a record's file path and the file's stamp.
+    /// Decodes only the file path, file stamp and origin of a record; `None` if it is invalid.
     pub(crate) fn decode_file(bytes: &[u8]) -> Option<Self> {
         let mut record = Self::default();
         let mut cursor = Cursor(bytes);
@@ -362,7 +362,7 @@ fn put_field(out: &mut Vec<u8>, tag: u64, value: &[u8]) {
     put_bytes(out, value);
 }
 
-/// Writes a text field. Empty text and the number 0 are omitted: they are the defaults of missing fields.
+/// Appends a text field. Empty texts and the number 0 are omitted, because they are the defaults of missing fields.
 fn put_text(out: &mut Vec<u8>, tag: u64, value: &str) {
     if !value.is_empty() {
         put_field(out, tag, value.as_bytes());

@@ -1,5 +1,5 @@
-//! Reading of segments: immutable files of documents with their search structures. Nothing is used before its checksum
-//! was verified, and only the parts needed by a query are read.
+//! Reading of segments, which are immutable files of documents with their search structures. Nothing is used before its
+//! checksum is verified, and only the parts that a query needs are read.
 
 use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
@@ -19,29 +19,30 @@ use memory_store_base::error::{At, Error, Result};
 use memory_store_base::fs::disk::read_exact_at;
 use memory_store_base::id::MemoryId;
 
-/// Maximum size of a segment that is read whole: one call is cheaper than many.
+/// Maximum size in bytes of a segment that is read completely, because one call is cheaper than many.
 const WHOLE_BYTES_MAX: u64 = 48 * 1024;
-/// First read of a larger segment: header and section table.
+/// Number of bytes of the first read of a larger segment: header and section table.
 const HEAD_BYTES: usize = SEGMENT_HEADER + 16 * TABLE_ENTRY;
-/// Bytes of entries per read: often the next one is among them, and reading a page of them takes hardly longer than
-/// reading one.
+/// Number of bytes of entries in one read. The next entry is often among them, and reading a page of entries takes
+/// hardly longer than reading one.
 const ENTRIES_BYTES: usize = 4096;
-/// Maximum number of unneeded entries within one read: reading this many takes as long as another read.
+/// Maximum number of unneeded entries between two needed ones in one read. Reading this many takes as long as another
+/// read.
 const ENTRIES_BETWEEN: u32 = 16;
-/// Message about an entry with a wrong checksum.
+/// Message for an entry with a wrong checksum.
 const WRONG_ENTRY: &str = "an entry's checksum does not fit";
-/// Entries per read if only their ids are compared.
+/// Number of entries in one read if only their ids are compared.
 const IDS_AT_ONCE: u32 = 512;
-/// Slots per read; at half load most keys are found or missed in one read.
+/// Number of slots in one read. As at most half of the slots are used, most keys are found or missed in one read.
 const SLOTS_AT_ONCE: u64 = 4;
-/// Maximum number of slots probed for one key.
+/// Maximum number of slots that are searched for a key.
 const PROBES_MAX: u64 = 256;
-/// Bytes per read when a whole file is hashed.
+/// Number of bytes in one read when a whole file is hashed.
 const VERIFY_BYTES: usize = 256 << 10;
-/// Maximum number of bytes of one block.
+/// Maximum number of bytes of a block.
 pub(super) const BLOCK_BYTES_MAX: u32 = 64 << 20;
 
-/// Place of a section.
+/// Place of a section in the file.
 #[derive(Clone, Copy, Debug, Default)]
 struct Section {
     offset: u64,
@@ -64,7 +65,7 @@ pub struct Segment {
     dead: Vec<u32>,
 }
 
-/// Cache of the last read entries.
+/// Cache of the entries that were read last.
 #[derive(Debug, Default)]
 struct Entries {
     first: u32,
@@ -77,18 +78,18 @@ enum SegmentBytes {
     File(File),
 }
 
-/// Entry of a hashed map.
+/// Slot of a hashed map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slot {
-    /// Start of its block in the blocks' section.
+    /// Start of the slot's block in the section of blocks.
     pub(super) offset: u64,
     pub(super) length: u32,
-    /// Items in the block.
+    /// Number of items in the block.
     pub count: u32,
     pub(super) checksum: u32,
 }
 
-/// Encoded postings of a term.
+/// Encoded postings of a term in a segment.
 #[derive(Debug)]
 pub(crate) struct TermBlock<'a> {
     bytes: Cow<'a, [u8]>,
@@ -97,12 +98,12 @@ pub(crate) struct TermBlock<'a> {
 }
 
 impl TermBlock<'_> {
-    /// Returns the number of documents.
+    /// Returns the number of documents that contain the term.
     pub(crate) fn docs(&self) -> usize {
         self.count as usize
     }
 
-    /// Iterates over the documents.
+    /// Returns an iterator over the documents that contain the term.
     pub(crate) fn postings(&self) -> Postings<'_> {
         let mut postings =
             Postings { rest: Cursor(&self.bytes), left: self.count, doc: 0, docs: self.docs };
@@ -111,21 +112,21 @@ impl TermBlock<'_> {
     }
 }
 
-/// Iterator over the documents of a term in ascending order.
+/// Iterator over the documents that contain a term, in ascending order.
 #[derive(Debug)]
 pub(crate) struct Postings<'a> {
-    /// Bytes after the number of the next document.
+    /// Bytes after the next document's number.
     rest: Cursor<'a>,
     /// Number of remaining documents.
     left: u32,
-    /// Next document; [`u32::MAX`] if the list is invalid.
+    /// The next document; [`u32::MAX`] if the list is invalid.
     doc: u32,
     docs: u32,
 }
 
 impl Postings<'_> {
-    /// Calls `each` with the remaining documents below `end`, and the term's weight in each; `None` if the list is
-    /// invalid from here on.
+    /// Calls `each` with the remaining documents below `end`, and the term's weight in each. Returns `None` if the list
+    /// is invalid from there on.
     pub(crate) fn below(&mut self, end: u32, mut each: impl FnMut(u32, u8)) -> Option<()> {
         while self.left > 0 && self.doc < end {
             let impact = self.rest.byte()?;
@@ -151,7 +152,7 @@ impl Segment {
     pub fn open(dir: &Path, reference: &SegmentRef) -> Result<Self> {
         let path = reference.path(dir);
         let file = File::open(&path).at(&path)?;
-        // One call detects a truncated file before it is used.
+        // The length of the file reveals a truncated file before it is used.
         if file.metadata().at(&path)?.len() != reference.bytes {
             return Err(damaged(&path, "the file has another length than the manifest says"));
         }
@@ -167,7 +168,7 @@ impl Segment {
         Self::from_source(path, source, &head, reference)
     }
 
-    /// Opens the segment in a file, whether or not a manifest names it.
+    /// Opens the segment in a file, even if no manifest names it.
     pub(super) fn of_file(path: &Path) -> Result<Self> {
         let file = File::open(path).at(path)?;
         let mut head = vec![0; SEGMENT_HEADER];
@@ -233,17 +234,17 @@ impl Segment {
         })
     }
 
-    /// Returns the number of its documents.
+    /// Returns the number of documents in the segment.
     pub fn docs(&self) -> u32 {
         self.docs
     }
 
-    /// Returns the number of terms of all its documents, with repetitions.
+    /// Returns the number of terms of all documents, with repetitions.
     pub(super) fn terms(&self) -> u64 {
         self.terms
     }
 
-    /// Returns the mean number of terms of its documents.
+    /// Returns the mean number of terms of a document.
     pub(crate) fn average_length(&self) -> f32 {
         if self.docs == 0 { 0.0 } else { self.terms as f32 / self.docs as f32 }
     }
@@ -258,7 +259,7 @@ impl Segment {
         self.dead.binary_search(&doc).is_ok()
     }
 
-    /// Reads the entry of a document. Neighbouring documents are best read in order.
+    /// Reads the entry of a document. For neighbouring documents, this is fastest in ascending order.
     pub fn entry(&self, doc: u32) -> Result<Entry> {
         let at_once = (ENTRIES_BYTES / self.row()) as u32;
         let first = doc / at_once * at_once;
@@ -278,8 +279,8 @@ impl Segment {
         entry.ok_or_else(|| self.damaged(WRONG_ENTRY))
     }
 
-    /// Reads the entries of documents in ascending order. Adjacent ones are read together, without others: in a large
-    /// segment few are adjacent. Their codes, which are compared next, are kept.
+    /// Reads the entries of documents, which are in ascending order. Near entries are read together, but no others,
+    /// because in a large segment few are near. Their codes are kept, because they are compared next.
     pub(crate) fn entries(&self, docs: &[u32]) -> Result<Vec<Entry>> {
         let (mut entries, mut bytes) = (Vec::with_capacity(docs.len()), Vec::new());
         let (row, mut codes) = (self.row(), self.codes.borrow_mut());
@@ -298,14 +299,14 @@ impl Segment {
         Ok(entries)
     }
 
-    /// Returns the bytes of a document in the table of documents: its entry, and for passages with vectors its code.
+    /// Returns the number of bytes of a row in the table of documents: an entry, and for passages with vectors a code.
     pub(super) fn row(&self) -> usize {
         let coded = DOC_ENTRY + ROW_CODE;
         let is_coded = self.length(SectionKind::Docs) == u64::from(self.docs) * coded as u64;
         if is_coded && self.docs > 0 { coded } else { DOC_ENTRY }
     }
 
-    /// Returns the document with an id; documents are sorted by id.
+    /// Returns the document with this id; `None` if there is none. Documents are sorted by id.
     pub fn find(&self, id: MemoryId) -> Result<Option<(u32, Entry)>> {
         let doc = self.first_from(id)?;
         if doc == self.docs {
@@ -315,7 +316,7 @@ impl Segment {
         Ok((entry.id == id).then_some((doc, entry)))
     }
 
-    /// Returns the first document with this id or a higher one; the number of documents if there is none.
+    /// Returns the first document with this id or a higher one, or the number of documents if there is none.
     pub fn first_from(&self, id: MemoryId) -> Result<u32> {
         let (mut low, mut high) = (0, self.docs);
         while low < high {
@@ -329,8 +330,8 @@ impl Segment {
         Ok(low)
     }
 
-    /// Returns the documents whose ids have these bits. The checksums of their entries are not verified yet: the caller
-    /// reads the entries of the few that it needs.
+    /// Returns the documents whose ids have these bits under `mask`. The checksums of their entries are not verified;
+    /// this happens when the caller reads the few entries that it needs.
     pub(crate) fn docs_of_ids(&self, bits: u128, mask: u128) -> Result<Vec<u32>> {
         let mut docs = Vec::new();
         let row = self.row();
@@ -353,7 +354,7 @@ impl Segment {
         self.record_with(entry, Record::decode)
     }
 
-    /// Reads only a record's file path and the file's stamp.
+    /// Reads only the file path, file stamp and origin of a record.
     pub(crate) fn record_file(&self, entry: &Entry) -> Result<Record> {
         self.record_with(entry, Record::decode_file)
     }
@@ -369,7 +370,7 @@ impl Segment {
         decode(&bytes).ok_or_else(|| self.damaged("a record makes no sense"))
     }
 
-    /// Looks up a term.
+    /// Looks up a term; `None` if the segment lacks the term.
     pub(crate) fn term(&self, hash: u64) -> Result<Option<Slot>> {
         match self.length(SectionKind::TermBuckets) {
             0 => self.slot(SectionKind::TermSlots, hash),
@@ -383,18 +384,18 @@ impl Segment {
         Ok(TermBlock { bytes, count: slot.count, docs: self.docs })
     }
 
-    /// Calls `each` with every document that has the term, in order, and the term's weight in it.
+    /// Calls `each` with every document that contains the term, in order, and the term's weight in that document.
     pub(crate) fn postings(&self, slot: &Slot, each: impl FnMut(u32, u8)) -> Result<()> {
         self.term_block(slot)?.postings().below(self.docs, each).ok_or_else(|| self.no_postings())
     }
 
-    /// Returns the error for an invalid list, as [`Postings::below`] detects it.
+    /// Returns the error for an invalid list of postings, which [`Postings::below`] detects.
     pub(crate) fn no_postings(&self) -> Error {
         self.damaged("a list of postings makes no sense")
     }
 
-    /// Calls `each` with every document about a file of this name (a key made by
-    /// [`super::document::path_key`]) and its path.
+    /// Calls `each` with every document about a file with this name, and the path that the document contains. `key` is
+    /// made by [`super::document::path_key`].
     pub(crate) fn paths(&self, key: u64, mut each: impl FnMut(u32, &str)) -> Result<()> {
         let Some(slot) = self.slot(SectionKind::PathSlots, key)? else { return Ok(()) };
         let block = self.block(SectionKind::PathBlocks, &slot)?;
@@ -424,7 +425,7 @@ impl Segment {
         Ok(())
     }
 
-    /// Reads the documents of the session-start block, in order.
+    /// Returns the documents of the session-start block, in order.
     pub(crate) fn start(&self) -> Result<Vec<u32>> {
         let section = self.section(SectionKind::Start);
         if section.length == 0 {
@@ -440,10 +441,10 @@ impl Segment {
         Ok(docs.filter(|&doc| doc < self.docs).collect())
     }
 
-    /// Compares the whole file with the hash in its header: for `doctor`, not for hooks.
+    /// Compares the whole file with the hash in its header. This takes too long for hooks.
     ///
     /// # Errors
-    /// The file cannot be read, or is damaged.
+    /// If the file cannot be read or is damaged.
     pub fn verify(&self) -> Result<()> {
         let mut head = [0; SEGMENT_HEADER];
         let mut hasher = blake3::Hasher::new();
@@ -474,7 +475,7 @@ impl Segment {
         if fits { Ok(()) } else { Err(self.damaged("the file's hash does not fit")) }
     }
 
-    /// Adds an increment to the last document's number; `None` outside the segment.
+    /// Adds an increment to the number of the last document. Returns `None` if the result is outside the segment.
     fn next_doc(&self, cursor: &mut Cursor<'_>, doc: &mut u32) -> Option<u32> {
         let delta = u32::try_from(cursor.varint()?).ok()?;
         *doc = doc.checked_add(delta).filter(|&doc| doc < self.docs)?;
@@ -520,7 +521,8 @@ impl Segment {
             fits(&bytes[..SLOT - 4], cursor.u32()?).then_some((hash, slot))
         })();
         match decoded {
-            // Each item has at least one byte, and readers allocate memory for the counted number.
+            // Each item has at least one byte. This is checked because readers allocate memory for the counted number
+            // of items.
             Some((_, slot)) if slot.count > slot.length => {
                 Err(self.damaged("a slot counts more items than its block has bytes"))
             }
@@ -541,7 +543,7 @@ impl Segment {
         }
     }
 
-    /// Returns the place of the graph of passages in the file.
+    /// Returns the byte range of the graph of passages in the file.
     #[cfg(test)]
     pub(crate) fn place_of_links(&self) -> std::ops::Range<usize> {
         let Section { offset, length } = self.section(SectionKind::Links);
@@ -552,7 +554,7 @@ impl Segment {
         self.sections[kind as usize]
     }
 
-    /// Returns the length of a section, 0 if there is none.
+    /// Returns the number of bytes of a section; 0 if there is none.
     pub(super) fn length(&self, kind: SectionKind) -> u64 {
         self.section(kind).length
     }
@@ -596,7 +598,7 @@ impl Segment {
         }
     }
 
-    /// Returns the file offset of a part of a section.
+    /// Returns the offset in the file of a part of a section.
     fn place(&self, kind: SectionKind, offset: u64, length: u64) -> Result<u64> {
         let section = self.section(kind);
         match offset.checked_add(length).filter(|&end| end <= section.length) {
@@ -673,7 +675,7 @@ impl SegmentHeader {
     }
 }
 
-/// Reads the section table; kinds of later versions are skipped.
+/// Decodes the section table; `None` if it is invalid. Kinds of later versions are skipped.
 fn sections(table: &[u8], file_bytes: u64) -> Option<[Section; KINDS]> {
     let mut sections = [Section::default(); KINDS];
     for entry in table.chunks_exact(TABLE_ENTRY) {
@@ -698,7 +700,8 @@ mod tests {
     use memory_store_base::kind::Kind;
     use memory_store_base::time::Timestamp;
 
-    /// `fuzz/corpus/index/items`: readers allocated memory for as many postings as a slot counted.
+    /// Test data in `fuzz/corpus/index/items`, for which readers allocated memory for as many postings as a slot
+    /// counted.
     #[test]
     fn a_slot_counts_no_more_items_than_its_block_can_hold() {
         const LENGTH_AT: usize = 16;

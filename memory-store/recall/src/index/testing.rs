@@ -1,4 +1,4 @@
-//! Helpers for tests of several sections: segments in memory, and altered bytes.
+//! Helpers for the tests of several sections: segments in memory, and changed bytes.
 
 use std::fmt::Debug;
 use std::path::Path;
@@ -11,13 +11,13 @@ use super::segment::Segment;
 use super::{freeze, write};
 use memory_store_base::error::Result;
 
-/// Returns a segment of memories.
+/// Returns the bytes of a segment of memories.
 pub(crate) fn segment_bytes(documents: &[Document]) -> Vec<u8> {
     let space = documents.iter().find_map(|document| Some(document.vector?.space));
     write::segment(Collection::Memories, documents, &[], space, freeze::Frozen::default())
 }
 
-/// Returns a segment of passages with these texts in order.
+/// Returns the bytes of a segment of passages that have these texts, in order.
 pub(crate) fn passages(texts: &[String]) -> Vec<u8> {
     let document = |(number, text): (u32, &String)| {
         let mut document = Document::passage(&Passage { turn: number, ..Passage::default() });
@@ -29,7 +29,7 @@ pub(crate) fn passages(texts: &[String]) -> Vec<u8> {
     write::segment(Collection::Passages, &documents, &[], None, freeze::Frozen::default())
 }
 
-/// Opens such a segment.
+/// Opens a segment of passages in memory.
 pub(crate) fn open_passages(bytes: Vec<u8>, docs: u32) -> Result<Segment> {
     open(Collection::Passages, bytes, docs, &[])
 }
@@ -47,7 +47,7 @@ pub(crate) fn open(
     Segment::from_bytes(Path::new("test.seg"), bytes, &reference)
 }
 
-/// Asserts that a changed byte is an error, or does not change the result.
+/// Asserts that a changed byte causes an error or does not change the result.
 pub(crate) fn notice_a_changed_byte<T: PartialEq + Debug>(
     mut bytes: Vec<u8>,
     at: prop::sample::Index,

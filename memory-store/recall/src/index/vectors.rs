@@ -1,9 +1,10 @@
-//! Vectors of a segment's documents, and the search for the nearest to a query's.
+//! Vectors of a segment's documents, and the search for those nearest to a query's vector.
 //!
-//! Few vectors are compared one by one. For more, the sign codes are read first, an eighth of the bytes, and three
-//! steps compare fewer and fewer documents more and more precisely: code with code, the query's vector with the codes
-//! that differ least, and vector with vector. Nothing is mapped: a page fault costs ten times the read of a vector.
-//! Reads reuse a small buffer: the first access to a memory page costs a hook more than filling it from a file.
+//! Few vectors are compared one by one. If there are more, the sign codes are read first, which have an eighth of the
+//! bytes. Then three steps compare fewer and fewer documents more and more precisely: code with code, the query's
+//! vector with the codes that differ least, and vector with vector. Nothing is mapped into memory, because a page fault
+//! costs ten times as much as reading a vector. Reads reuse a small buffer, because in a hook the first access to a
+//! memory page costs more than filling the page from a file.
 
 use super::format::{Cursor, DOC_ENTRY, SectionKind, is_believed};
 use super::hub;
@@ -14,41 +15,42 @@ use crate::embed::{DIMENSIONS, Encoder, Space, Vector};
 use memory_store_base::error::{Error, Result};
 use memory_store_base::settings::IndexSearch;
 
-/// Bytes of the head.
+/// Number of bytes of the head.
 pub(super) const HEAD: usize = 40;
-/// Bytes of a document's vector with its metadata.
+/// Number of bytes of a document's vector with its metadata.
 pub(super) const STRIDE: usize = DIMENSIONS + 16;
-/// Bytes of a passage's code behind its entry: the number of the encoder, the fine code, their checksum.
+/// Number of bytes of the code that follows a passage's entry: the number of the encoder, the fine code and their
+/// checksum.
 pub(super) const ROW_CODE: usize = ENTRY + SUM;
-/// A passage's code as it is stored.
+/// A passage's code as stored.
 pub(super) type RowCode = [u8; ROW_CODE];
-/// Rows of passages (entries with codes) per read.
+/// Number of rows of passages (entries with codes) in one read.
 const ROWS_AT_ONCE: u32 = 128;
-/// Codes covered by one checksum.
+/// Number of codes that one checksum covers.
 pub(super) const CODES_GUARDED: usize = 8192;
-/// Codes read at once.
+/// Number of codes in one read.
 const CODES_AT_ONCE: usize = 1024;
-/// Vectors per read when all are compared: few enough for a hook to fit them and the results of a thousand in the
-/// memory used before by the index of the embedder's table, which is 28 kB.
+/// Number of vectors in one read if all are compared. In a hook, this many and the results for a thousand fit in the
+/// memory that the index of the embedder's table used before, which is 28 kB.
 const VECTORS_AT_ONCE: usize = 40;
-/// Maximum number of vectors that are compared one by one: beyond, reading only those with the most similar codes takes
-/// less time.
+/// Maximum number of vectors that are compared one by one. If there are more, it is faster to read only those with the
+/// most similar codes.
 const EXACT_MAX: u32 = 2500;
-/// Minimum number of vectors for searching the graph, unless requested otherwise.
+/// Minimum number of vectors from which on the graph is searched, unless another search is requested.
 const GRAPH_MIN: u32 = 50_000;
-/// Minimum share of vectors by the transformer for searching the graph, in hundredths: among the table's vectors, which
-/// are closer together, a graph finds less than a scan does in little more time. `scripts/bench index` compares the
-/// two.
+/// Minimum percentage of vectors by the transformer from which on the graph is searched. The table's vectors are closer
+/// together, so a graph of them finds less than a scan, which takes little more time. `scripts/bench index` compares
+/// the two.
 const GRAPH_TRANSFORMED_MIN: u64 = 75;
-/// Number of codes compared with the query's vector for each vector that is read.
+/// Number of codes that are compared with the query's vector, for each vector that is read.
 const WEIGHED: usize = 5;
 
-/// Cosine of a vector and the levels of its fine code, for normally distributed components. The code's cosines with
-/// other vectors are smaller than the vector's by this factor.
+/// Cosine of a vector and the levels of its fine code, if the components are normally distributed. By this factor,
+/// cosines of the code with other vectors are smaller than those of the vector.
 const FINE_COSINE: f32 = 0.94;
 
-/// Returns the number of vectors read to find the `count` nearest. `scripts/bench index` measures recall by this
-/// number.
+/// Returns the number of vectors that are read to find the `count` nearest ones. `scripts/bench index` measures the
+/// recall for this number.
 fn rescored(count: usize) -> usize {
     count.saturating_add(64)
 }
@@ -64,27 +66,27 @@ pub struct Embedded {
     pub vector: Vector,
 }
 
-/// A document near a query.
+/// A document with its similarity to a query.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Near {
-    /// The document.
+    /// Number of the document.
     pub doc: u32,
-    /// The cosine of the angle between its vector and the query's, -1 to 1.
+    /// Cosine of the angle between the vectors of document and query, -1 to 1.
     pub cosine: f32,
-    /// Encoder of its vector.
+    /// Encoder of the document's vector.
     pub encoder: Encoder,
-    /// Hub value: mean similarity to its nearest neighbours, see [`super::hub`].
+    /// Hub value: mean similarity of the document to its nearest neighbours, see [`super::hub`].
     pub hub: f32,
 }
 
 /// Description of a segment's vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VectorHead {
-    /// The space they lie in.
+    /// Space of the vectors.
     pub space: Space,
     /// Number of documents with a vector.
     pub count: u32,
-    /// Number of vectors made by the transformer.
+    /// Number of vectors that the transformer computed.
     pub transformed: u32,
 }
 
@@ -100,12 +102,12 @@ impl VectorHead {
         out
     }
 
-    /// Returns whether a graph is the better search for this number and kind of vectors.
+    /// Returns whether a graph is the best search for this number and kind of vectors.
     fn is_for_graph(&self) -> bool {
         self.count >= GRAPH_MIN && self.is_transformed()
     }
 
-    /// Returns whether the transformer made enough of the vectors for a graph.
+    /// Returns whether the transformer computed enough of the vectors for a graph.
     pub fn is_transformed(&self) -> bool {
         let transformed = u64::from(self.transformed) * 100;
         transformed >= u64::from(self.count) * GRAPH_TRANSFORMED_MIN
@@ -122,12 +124,12 @@ impl VectorHead {
 struct Item<'a> {
     encoder: Option<Encoder>,
     hub: f32,
-    /// The dot product of the vector with itself.
+    /// Dot product of the vector with itself.
     square: u32,
     components: &'a [u8; DIMENSIONS],
 }
 
-/// Appends the stored vector of a document.
+/// Appends the vector of a document in its stored form.
 pub(super) fn put_item(out: &mut Vec<u8>, embedded: Option<&Embedded>, hub: u8) {
     let start = out.len();
     match embedded {
@@ -144,7 +146,7 @@ pub(super) fn put_item(out: &mut Vec<u8>, embedded: Option<&Embedded>, hub: u8) 
 }
 
 impl<'a> Item<'a> {
-    /// Reads an item; `None` if its checksum does not match.
+    /// Decodes an item; `None` if its checksum does not match.
     fn decode(bytes: &'a [u8]) -> Option<Self> {
         let bytes = guarded(bytes.get(..STRIDE)?)?;
         let (components, rest) = bytes.split_first_chunk()?;
@@ -159,7 +161,7 @@ impl<'a> Item<'a> {
     }
 }
 
-/// Returns the bytes before the checksum at the end, if it is right.
+/// Returns the bytes before the checksum at the end; `None` if the checksum does not match.
 pub(super) fn guarded(bytes: &[u8]) -> Option<&[u8]> {
     let (body, sum) = bytes.split_last_chunk::<8>()?;
     (kernel::sum(body) == u64::from_le_bytes(*sum) || is_believed()).then_some(body)
@@ -176,7 +178,7 @@ impl<'a> QueryVector<'a> {
         Self { vector, length: (kernel::dot(&vector.0, &vector.0) as f32).sqrt() }
     }
 
-    /// Returns the cosine with the vector represented by a fine code.
+    /// Returns the cosine of the query's vector with the vector that a fine code represents.
     pub(super) fn fine_cosine(&self, weights: &FineWeights, code: &[u8; FINE]) -> f32 {
         let lengths = self.length * (Fine::square(code) as f32).sqrt() * FINE_COSINE;
         let cosine = if lengths > 0.0 { weights.dot(code) as f32 / lengths } else { 0.0 };
@@ -193,7 +195,7 @@ impl<'a> QueryVector<'a> {
 }
 
 impl Segment {
-    /// Reads the description of the documents' vectors; `None` if there are none.
+    /// Reads the description of the documents' vectors; `None` if there are no vectors.
     pub fn vector_head(&self) -> Result<Option<VectorHead>> {
         if let Some(head) = self.vector_head.get() {
             return Ok(Some(*head));
@@ -217,17 +219,17 @@ impl Segment {
         Ok(Some(*self.vector_head.get_or_init(|| head)))
     }
 
-    /// Returns the space of the vectors.
+    /// Returns the space of the vectors; `None` if there are no vectors.
     pub(crate) fn space(&self) -> Result<Option<Space>> {
         Ok(self.vector_head()?.map(|head| head.space))
     }
 
-    /// Returns whether the segment has fine codes instead of vectors.
+    /// Returns whether the segment contains fine codes instead of vectors.
     pub(super) fn has_fine_codes(&self) -> bool {
         self.row() > DOC_ENTRY
     }
 
-    /// Reads the number of the encoder of a document's vector, and its fine code.
+    /// Reads the fine code of a document, with the number of the encoder of its vector.
     fn fine_code(&self, doc: u32) -> Result<(u32, Fine)> {
         let kept = self.codes.borrow();
         let mut code = [0; ROW_CODE];
@@ -243,7 +245,8 @@ impl Segment {
         whole.and(found).ok_or_else(|| self.no_codes())
     }
 
-    /// Reads the vector of a document, or an approximation from its fine code.
+    /// Returns the vector of a document, or the approximation that its fine code represents; `None` if it has no
+    /// vector.
     pub fn vector(&self, doc: u32) -> Result<Option<Embedded>> {
         let Some(head) = self.vector_head()? else { return Ok(None) };
         if self.has_fine_codes() {
@@ -262,8 +265,8 @@ impl Segment {
         Ok(embedded)
     }
 
-    /// Returns the documents whose vector was not made by the transformer; all, if the segment is of another space or
-    /// of none.
+    /// Returns the documents whose vector was computed by the table. If the segment has vectors in another space or
+    /// none, returns all documents.
     pub fn waiting(&self, space: Space) -> Result<Vec<u32>> {
         if self.space()? != Some(space) {
             return Ok((0..self.docs()).filter(|&doc| !self.is_dead(doc)).collect());
@@ -282,7 +285,7 @@ impl Segment {
         Ok(waiting)
     }
 
-    /// Returns the cosines of some documents; `None` for those without a vector. The query's vector must be of the
+    /// Returns the cosines of some documents; `None` for documents without a vector. The query's vector must be in the
     /// space [`Segment::space`].
     pub(crate) fn cosines(&self, query: &Vector, docs: &[u32]) -> Result<Vec<Option<Near>>> {
         if self.vector_head()?.is_none() {
@@ -305,7 +308,7 @@ impl Segment {
         docs.iter().map(cosine).collect()
     }
 
-    /// Compares one document by its fine code.
+    /// Compares a document with a query by its fine code. Returns `None` if the document has no vector.
     pub(super) fn fine_near(
         &self,
         query: &QueryVector<'_>,
@@ -318,15 +321,15 @@ impl Segment {
         Ok(encoder.map(|encoder| Near { doc, cosine, encoder, hub: 0.0 }))
     }
 
-    /// Compares all documents in order if no other search would be faster; dead ones are skipped. The query's vector
-    /// must be of the space [`Segment::space`].
+    /// Compares all documents with a query, in order, if no other search would be faster; otherwise returns `None`.
+    /// Replaced documents are skipped. The query's vector must be in the space [`Segment::space`].
     pub(crate) fn nearness(
         &self,
         query: &Vector,
         search: IndexSearch,
     ) -> Result<Option<Vec<Near>>> {
         let by_graph = search == IndexSearch::Graph && self.has_graph();
-        // Passages are numerous: storing all similarities takes a hook longer than reading some again.
+        // Passages are numerous, and storing all similarities takes a hook longer than reading some vectors again.
         let few = self.docs() <= EXACT_MAX && !self.has_fine_codes();
         if by_graph || !few || self.vector_head()?.is_none() {
             return Ok(None);
@@ -334,8 +337,8 @@ impl Segment {
         self.nearness_of_all(query).map(Some)
     }
 
-    /// Returns the `count` documents nearest to a query, nearest first, equal ones in document order; dead ones are
-    /// skipped. The query's vector must be of the space [`Segment::space`].
+    /// Returns the `count` documents nearest to a query, nearest first; documents that are equally near are in document
+    /// order. Replaced documents are skipped. The query's vector must be in the space [`Segment::space`].
     pub fn nearest(&self, query: &Vector, count: usize, search: IndexSearch) -> Result<Vec<Near>> {
         let Some(head) = self.vector_head()? else { return Ok(Vec::new()) };
         if head.count == 0 || count == 0 {
@@ -346,7 +349,8 @@ impl Segment {
         }
         if self.has_fine_codes() {
             return match search == IndexSearch::Graph && self.has_graph() {
-                // Keeping more would cost a read for each code: `scripts/bench index` measures recall.
+                // More than `count` nodes are not kept, because each code costs a read; `scripts/bench index` measures
+                // the recall.
                 true => Ok(nearest(&self.nearest_by_links(query, count)?, count)),
                 false => self.nearest_by_fine_code(query, count),
             };
@@ -364,7 +368,7 @@ impl Segment {
         Ok(nearest(&near, count))
     }
 
-    /// Compares every vector.
+    /// Compares all vectors with a query.
     fn nearness_of_all(&self, query: &Vector) -> Result<Vec<Near>> {
         let mut near = Vec::with_capacity(self.docs() as usize);
         let query = QueryVector::new(query);
@@ -373,7 +377,7 @@ impl Segment {
         Ok(near)
     }
 
-    /// Compares every fine code.
+    /// Compares all fine codes with a query. Returns the `count` nearest documents.
     fn nearest_by_fine_code(&self, query: &Vector, count: usize) -> Result<Vec<Near>> {
         let (query, weights) = (QueryVector::new(query), FineWeights::of(query));
         let mut best = NearestSoFar::new(count, self.docs() as usize);
@@ -381,19 +385,19 @@ impl Segment {
             let Some(encoder) = encoder else { return };
             let cosine = query.fine_cosine(&weights, code);
             if best.may_be(cosine) && !self.is_dead(doc) {
-                // Hub values of passages are unknown.
+                // The hub values of passages are unknown.
                 best.add(Near { doc, cosine, encoder, hub: 0.0 });
             }
         })?;
         Ok(best.sorted())
     }
 
-    /// Compares the codes of all documents, and the vectors of those with the codes most similar to the query.
+    /// Compares the codes of all documents with a query, and then the vectors of those whose codes are most similar.
     fn nearest_by_code(&self, query: &Vector, count: usize) -> Result<Vec<Near>> {
         let (code, weights) = (Code::of(query), KernelWeights::of(query));
         let rescored = rescored(count);
         let mut least = Least::new(rescored.saturating_mul(WEIGHED));
-        // Room for the best so far, and some more before they are pruned.
+        // There is room for the best documents so far, and for some more until the list is pruned.
         let room = rescored.saturating_mul(4).min(self.docs() as usize);
         let mut weighed: Vec<(i32, u32)> = Vec::with_capacity(room);
         let keep_best = |weighed: &mut Vec<(i32, u32)>| {
@@ -422,8 +426,8 @@ impl Segment {
         Ok(self.cosines(query, &docs)?.into_iter().flatten().collect())
     }
 
-    /// Calls `each` with ranges of codes and the first document of each. The codes passed to it may turn out to be
-    /// damaged at the end.
+    /// Calls `each` with ranges of codes, each with the number of its first document. Damage is detected only at the
+    /// end of a range, after its codes were passed to `each`.
     fn each_code(&self, each: &mut dyn FnMut(u32, &[[u8; CODE]])) -> Result<()> {
         let mut buffer = vec![0; CODES_AT_ONCE * CODE];
         let mut offset = 0;
@@ -473,7 +477,7 @@ impl Segment {
         self.damaged("the sum of codes does not fit")
     }
 
-    /// Calls `each` with every document and its item.
+    /// Calls `each` with every document and its stored vector.
     fn each_item(&self, each: &mut dyn FnMut(u32, &Item<'_>)) -> Result<()> {
         let mut buffer = Vec::new();
         for first in (0..self.docs()).step_by(VECTORS_AT_ONCE) {
@@ -487,7 +491,7 @@ impl Segment {
         Ok(())
     }
 
-    /// Reads the items of a document and of those after it.
+    /// Reads the stored vectors of a document and of those after it.
     fn read_items(&self, first: u32, bytes: &mut [u8]) -> Result<()> {
         self.read_into(SectionKind::Vectors, u64::from(first) * STRIDE as u64, bytes)
     }
@@ -497,17 +501,17 @@ impl Segment {
     }
 }
 
-/// Returns the encoder with this number.
+/// Returns the encoder with this number; `None` if there is none.
 pub(super) fn coder(number: u32) -> Option<Encoder> {
     u8::try_from(number).ok().and_then(Encoder::from_number)
 }
 
-/// Length of the section of codes.
+/// Returns the number of bytes of the section of codes.
 fn codes_bytes(docs: u64) -> u64 {
     docs * CODE as u64 + docs.div_ceil(CODES_GUARDED as u64) * 8
 }
 
-/// Returns the `count` nearest of some, nearest first, equal ones in document order.
+/// Returns the `count` nearest documents of a list, nearest first; those that are equally near are in document order.
 pub(crate) fn nearest(all: &[Near], count: usize) -> Vec<Near> {
     let mut best = NearestSoFar::new(count, all.len());
     for &near in all.iter() {
@@ -518,7 +522,7 @@ pub(crate) fn nearest(all: &[Near], count: usize) -> Vec<Near> {
     best.sorted()
 }
 
-/// The nearest documents so far, and some more before they are pruned.
+/// The nearest documents so far, and some more until the list is pruned.
 pub(super) struct NearestSoFar {
     count: usize,
     room: usize,
@@ -534,7 +538,7 @@ impl NearestSoFar {
         Self { count, room, list: Vec::with_capacity(room), floor: f32::NEG_INFINITY }
     }
 
-    /// Returns whether a document with this cosine may be one of them.
+    /// Returns whether a document with this cosine may be one of the nearest.
     pub(super) fn may_be(&self, cosine: f32) -> bool {
         cosine >= self.floor
     }
@@ -560,7 +564,7 @@ impl NearestSoFar {
         b.cosine.total_cmp(&a.cosine).then(a.doc.cmp(&b.doc))
     }
 
-    /// Returns the nearest first, equal ones in document order.
+    /// Returns the nearest documents, nearest first; those that are equally near are in document order.
     pub(super) fn sorted(mut self) -> Vec<Near> {
         self.keep_best();
         self.list.sort_unstable_by(Self::order);
@@ -568,7 +572,7 @@ impl NearestSoFar {
     }
 }
 
-/// Upper bound for the differing bits of the nearest codes so far.
+/// Upper limit of the number of differing bits of the nearest codes so far.
 struct Least {
     count: usize,
     histogram: [usize; DIMENSIONS + 1],
@@ -579,8 +583,8 @@ impl Least {
         Self { count, histogram: [0; DIMENSIONS + 1] }
     }
 
-    /// Adds further codes; returns the number of differing bits within which at least `count` of all codes are. It
-    /// never increases.
+    /// Adds further codes. Returns the number of differing bits that at least `count` of all codes do not exceed; this
+    /// number never increases.
     fn limit(&mut self, differing: &[u16]) -> u16 {
         differing.iter().for_each(|&bits| self.histogram[usize::from(bits)] += 1);
         let mut seen = 0;
@@ -607,14 +611,14 @@ pub(super) mod tests {
 
     pub(crate) const SPACE: Space = Space([3; 16]);
 
-    /// Returns pseudo-random numbers between -0.5 and 0.5.
+    /// Returns a pseudo-random number between -0.5 and 0.5.
     fn noise(seed: u32, place: usize) -> f32 {
         let mut mixed = (u64::from(seed) << 20 | place as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         ((mixed ^ mixed >> 31) >> 40) as f32 / (1u64 << 24) as f32 - 0.5
     }
 
-    /// Returns a vector of a group of 25, slightly different from the others of the group.
+    /// Returns a vector of a group of 25, which differs slightly from the others of its group.
     pub(crate) fn vector(number: u32) -> Vector {
         let component = |at| noise(number / 25, at) + 0.7 * noise(number | 1 << 20, at);
         Vector::of(&std::array::from_fn(component)).unwrap()
@@ -673,7 +677,7 @@ pub(super) mod tests {
 
     #[test]
     fn codes_find_what_comparing_everything_finds() {
-        // More than one block of codes; some without a vector, some dead.
+        // There are several blocks of codes; some documents have no vector, and some were replaced.
         let docs = CODES_GUARDED as u32 + 2500;
         let dead: Vec<u32> = (0..docs).step_by(50).collect();
         let vectors = (0..docs).map(|number| (number % 7 != 3).then(|| vector(number)));
@@ -721,7 +725,7 @@ pub(super) mod tests {
         assert_eq!(without.cosines(&vector(1), &[0, 1]).unwrap(), [None, None]);
     }
 
-    /// Segments are merged again and again.
+    /// Segments are merged again and again, so codes must not change further.
     #[test]
     fn what_fine_codes_keep_of_a_vector_is_kept_for_good() {
         let kept = |segment: &Segment| {
@@ -785,7 +789,7 @@ pub(super) mod tests {
             })?;
         }
 
-        /// Matching checksums do not prove the origin of the data.
+        /// A matching checksum does not prove the origin of the data.
         #[test]
         fn any_numbers_with_sums_that_fit_are_survived(
             head in prop::collection::vec(any::<u8>(), HEAD - 8),

@@ -1,4 +1,4 @@
-//! Encoding of segments.
+//! Writing of segments.
 
 use std::collections::BTreeMap;
 
@@ -24,8 +24,8 @@ use crate::signature::{command_hash, signature_hash};
 use memory_store_base::error::Result;
 use memory_store_base::id::MemoryId;
 
-/// Encodes a segment of these documents, which are sorted by unique id. Equal documents yield equal bytes. Vectors of
-/// another space than `space` are dropped.
+/// Returns the bytes of a segment with these documents, which must be sorted by unique id. Equal documents result in
+/// equal bytes. Vectors in another space than `space` are dropped.
 pub fn segment(
     collection: Collection,
     documents: &[Document],
@@ -37,7 +37,7 @@ pub fn segment(
     let average = if documents.is_empty() { 0.0 } else { terms as f32 / documents.len() as f32 };
     let (docs, records) = docs_and_records(documents);
     let postings = postings(documents, average);
-    // Hooks search memories, and have no time to decompress a page or to scan a bucket.
+    // Hooks search memories and have no time to decompress a page or to scan a bucket.
     let (term_heads, (term_starts, term_blocks), (record_pages, records)) = match collection {
         Collection::Memories => {
             (SectionKind::TermSlots, hashed_map(&postings), (Vec::new(), records))
@@ -78,7 +78,7 @@ pub fn segment(
     assemble(collection, documents.len() as u32, terms, &sections)
 }
 
-/// Sections unrelated to vectors.
+/// Sections that do not depend on vectors.
 const OF_WORDS: [SectionKind; 12] = [
     SectionKind::TermSlots,
     SectionKind::TermBuckets,
@@ -94,14 +94,14 @@ const OF_WORDS: [SectionKind; 12] = [
     SectionKind::Records,
 ];
 
-/// Sections of a graph of passages.
+/// Sections with the graph of passages.
 const OF_GRAPH: [SectionKind; 2] = [SectionKind::Seeds, SectionKind::Links];
 
-/// Sections of vectors of passages.
+/// Sections with the vectors of passages.
 const OF_VECTORS: [SectionKind; 4] =
     [SectionKind::Docs, SectionKind::VectorHead, SectionKind::Clusters, SectionKind::Members];
 
-/// Returns the section of a graph's nodes.
+/// Returns the kind of section that contains the nodes of a graph.
 fn nodes_in(collection: Collection) -> SectionKind {
     match collection {
         Collection::Memories => SectionKind::Graph,
@@ -109,8 +109,9 @@ fn nodes_in(collection: Collection) -> SectionKind {
     }
 }
 
-/// Returns a segment of passages with other vectors, by document. The sections of words are copied unread. Its graph is
-/// kept if `with_graph`; it finds as much while few vectors are new, because a search compares these.
+/// Returns the bytes of a segment of passages with other vectors, given by document. The sections of words are copied
+/// without being decoded. The graph is kept if `with_graph` is set. It finds as much as before while few vectors are
+/// new, because a search compares the new ones.
 pub fn with_vectors(
     segment: &Segment,
     embedded: &[Option<Embedded>],
@@ -129,8 +130,8 @@ pub fn with_vectors(
     rewritten(segment, new, if with_graph { &OF_GRAPH } else { &[] })
 }
 
-/// Returns a segment of passages with a new graph over its vectors. `link` returns for each vector the numbers of its
-/// neighbours, nearest first.
+/// Returns the bytes of a segment of passages with a new graph over its vectors. `link` returns for each vector the
+/// numbers of its neighbours, nearest first.
 pub fn with_graph(
     segment: &Segment,
     link: &dyn Fn(&[&Vector]) -> Vec<Vec<u32>>,
@@ -141,7 +142,7 @@ pub fn with_graph(
     let vectored: Vec<(u32, &Vector)> = vectored.collect();
     let vectors: Vec<&Vector> = vectored.iter().map(|&(_, vector)| vector).collect();
     let links = link(&vectors);
-    // Otherwise the segment would be without a graph, and due for one again and again.
+    // Without this check the segment would have no graph, and one would be requested again and again.
     if links.len() != vectors.len() {
         let (lists, vectors) = (links.len(), vectors.len());
         let message = format!("a graph of {vectors} vectors was linked with {lists} lists");
@@ -152,7 +153,7 @@ pub fn with_graph(
     rewritten(segment, new, &OF_VECTORS)
 }
 
-/// Returns a segment of passages with its sections of words, `kept` sections and new ones.
+/// Returns the bytes of a segment of passages with its sections of words, its `kept` sections and new sections.
 fn rewritten(
     segment: &Segment,
     mut sections: Vec<(SectionKind, Vec<u8>)>,
@@ -214,7 +215,7 @@ fn docs_and_records(documents: &[Document]) -> (Vec<u8>, Vec<u8>) {
     (docs, records)
 }
 
-/// Returns the number of consecutive neighbours from a document's session.
+/// Returns the number of consecutive neighbours that belong to a document's session.
 fn beside<'a>(document: &Document, others: impl IntoIterator<Item = &'a Document>) -> u8 {
     let (session, agent) = (&document.record.session, &document.record.agent);
     let same = |other: &&Document| {
@@ -223,10 +224,10 @@ fn beside<'a>(document: &Document, others: impl IntoIterator<Item = &'a Document
     others.into_iter().take(usize::from(BESIDE_MAX)).take_while(same).count() as u8
 }
 
-/// Blocks of a hashed map by key: the number of items, and the encoded items.
+/// Blocks of a hashed map by key, each with the number of its items and the encoded items.
 pub(super) type Blocks = BTreeMap<u64, (u32, Vec<u8>)>;
 
-/// Adds items to blocks, each with the difference of its document from the previous one.
+/// Adds items to blocks. Each item starts with the difference between its document and the previous one.
 #[derive(Default)]
 struct BlockWriter {
     blocks: Blocks,
@@ -278,7 +279,8 @@ fn errors(documents: &[Document]) -> Blocks {
     writer.blocks
 }
 
-/// Encodes a hashed map: at most half of its slots are used, so that a key is found or missed within a few probes.
+/// Returns the slots and the blocks of a hashed map. At most half of the slots are used, so a key is found or missed
+/// within few probes.
 fn hashed_map(blocks: &Blocks) -> (Vec<u8>, Vec<u8>) {
     if blocks.is_empty() {
         return (Vec::new(), Vec::new());
@@ -305,7 +307,7 @@ fn hashed_map(blocks: &Blocks) -> (Vec<u8>, Vec<u8>) {
     (slots, out)
 }
 
-/// Returns the sections of vectors; all empty if no document has one.
+/// The sections of vectors; all are empty if no document has a vector.
 #[derive(Default)]
 struct VectorSections {
     head: Vec<u8>,
@@ -350,7 +352,7 @@ fn vectors(collection: Collection, embedded: &[Option<&Embedded>], space: Space)
     VectorSections { head, codes, items, ..VectorSections::default() }
 }
 
-/// Encodes vectors as fine codes only: passages are numerous, and the codes find as much.
+/// Returns the fine codes of vectors. Passages get only these, because they are numerous and the codes find as much.
 fn fine(embedded: &[Option<&Embedded>]) -> Vec<u8> {
     let code = |embedded: &Option<&Embedded>| match embedded {
         Some(embedded) => (embedded.encoder as u32, Fine::of(&embedded.vector)),
@@ -361,7 +363,7 @@ fn fine(embedded: &[Option<&Embedded>]) -> Vec<u8> {
     out
 }
 
-/// Returns the table of documents: entries from rows of `row` bytes, each followed by its code, if there are codes.
+/// Returns the table of documents: the entries from rows of `row` bytes, each followed by its code if there are codes.
 fn with_codes(rows: &[u8], row: usize, codes: &[u8]) -> Vec<u8> {
     let mut codes = codes.chunks_exact(ROW_CODE);
     let mut out = Vec::new();

@@ -1,7 +1,7 @@
-//! Passages about an error: text of earlier sessions about the same error.
+//! Passages about an error, from earlier sessions with the same error.
 //!
-//! Passages of a turn with the same signature are first, and only if they discuss the error; then passages with the
-//! words of one of its lines.
+//! The first choice are passages of a turn with the same error signature, if they discuss the error. The second are
+//! passages with the words of one of the error's lines.
 
 use super::passage::hit;
 use super::rank::{RankedPassage, RankedPassages};
@@ -16,18 +16,19 @@ use memory_store_base::id::MemoryId;
 use memory_store_base::memory::SaidBy;
 use memory_store_base::text::{self, rarity, term_hash};
 
-/// Maximum number of passages with the signature that are read of each segment, newest first.
+/// Maximum number of passages with the signature that are read in each segment, newest first.
 const READ_MAX: usize = 16;
-/// Minimum number of shared words for a passage that discusses the error.
+/// Minimum number of words that a passage shares with the error if it discusses the error.
 const SHARED_MIN: usize = 2;
-/// Minimum total rarity of these words: two common words do not reach it.
+/// Minimum total rarity of these words. Two common words do not reach it.
 const MASS_MIN: f32 = rarity::IDF_MAX;
-/// Minimum number of words of an error line for finding a passage.
+/// Minimum number of words of an error line that is compared with passages.
 const LINE_WORDS_MIN: usize = 2;
-/// Minimum share of the line's rarity in such a passage.
+/// Minimum fraction of the line's rarity that such a passage must cover.
 const LINE_SHARE_MIN: f32 = 0.7;
 
-/// Returns the newest passage that discusses this error, preferring one that records a cure. `skip` excludes passages.
+/// Returns the newest passage that discusses this error, preferably one that records a cure; `None` if there is none.
+/// `skip` excludes passages.
 pub(crate) fn of_error(
     passages: &Sources,
     query: &Query,
@@ -46,7 +47,7 @@ pub(crate) fn of_error(
             Err(error) => passages.note(&error),
         }
     }
-    // A failure that a tool recorded is stored with its cure.
+    // A failure recorded from a tool is stored with its cure.
     let is_cure = |hit: &Hit| hit.said_by == Some(SaidBy::Tool);
     found.sort_by(|a, b| {
         is_cure(b).cmp(&is_cure(a)).then(b.date.cmp(&a.date)).then(a.id.cmp(&b.id))
@@ -56,7 +57,8 @@ pub(crate) fn of_error(
     Some(Hit { why: "the same error came up".to_owned(), ..hit })
 }
 
-/// Keeps the passages that have most of what a line of the error says, and returns true, or all where none has.
+/// Keeps the passages that contain most words of a line of the error, and returns true. If there are none, keeps all
+/// passages and returns false.
 pub(crate) fn keep_quoting(query: &Query, ranked: &mut RankedPassages) -> bool {
     let RankedPassages { passages, counted, .. } = ranked;
     let quotes = |passage: &RankedPassage| {
@@ -71,7 +73,7 @@ pub(crate) fn keep_quoting(query: &Query, ranked: &mut RankedPassages) -> bool {
     any
 }
 
-/// Returns a passage's share of a line's rarity; none for a line of too few words.
+/// Returns the fraction of a line's rarity that a passage covers; 0 for a line with too few words.
 fn share_of(line: &[u16], passage: &RankedPassage, query: &Query, counted: &[bool]) -> f32 {
     let rarity_of = |numbers: &mut dyn Iterator<Item = &u16>| -> f32 {
         numbers.map(|&number| query.terms[usize::from(number)].background.powi(2)).sum()
@@ -86,7 +88,7 @@ fn share_of(line: &[u16], passage: &RankedPassage, query: &Query, counted: &[boo
     rarity_of(&mut line.iter().filter(counts).filter(|number| shared.contains(number))) / all
 }
 
-/// Returns the newest passages of a segment about an error.
+/// Returns the newest passages of a segment with this signature hash.
 fn with_signature(
     segment: &Segment,
     hash: u64,

@@ -1,9 +1,9 @@
-//! The gate for passages: decides for each query whether the passages of a project are related to it.
+//! The gate for passages: decides for each query whether the project's passages are related to it.
 //!
-//! A passage for a prompt without a known subject is noise, and most prompts of a project are of that kind: "commit
-//! this" shares words with hundreds of passages. The gate therefore judges the query as a whole: the overlap of the
-//! best passages with it, their distance from the rest, and the information in the query. There is no word list: only
-//! rarity in technical text at large, and in this index, is used.
+//! If a prompt has no known subject, passages for it are noise, and most prompts of a project are of that kind: "commit
+//! this" shares words with hundreds of passages. Therefore the gate judges the query as a whole by the overlap of the
+//! best passages with the query, their distance from the other passages, and the information in the query. It uses no
+//! word list, only the rarity of words in technical text in general and in this index.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ use memory_store_base::time::Timestamp;
 /// Number of features.
 pub const FEATURES: usize = 12;
 
-/// A feature: its name, its weight, and the mean and deviation that it is scaled by.
+/// A feature: its name, its weight, and the mean and deviation by which it is scaled.
 struct Feature {
     name: &'static str,
     weight: f32,
@@ -36,7 +36,7 @@ const fn feature(name: &'static str, weight: f32, mean: f32, deviation: f32) -> 
     Feature { name, weight, mean, deviation }
 }
 
-/// The features in their order, with the parameters fitted by `scripts/fit-passages`.
+/// The features in order, with the parameters fitted by `scripts/fit-passages`.
 const TABLE: [Feature; FEATURES] = [
     feature("near", 0.50, 0.313, 0.155),
     feature("covered", 0.25, 0.434, 0.291),
@@ -52,41 +52,43 @@ const TABLE: [Feature; FEATURES] = [
     feature("gathered", 0.66, 0.497, 0.233),
 ];
 
-/// Index of the share of the query's rarity that a passage covers.
+/// Index of the feature with the share of the query's rarity that the best passage covers.
 pub(crate) const COVERED: usize = 1;
-/// Indexes of the features computed from vectors.
+/// Indices of the features that are computed from vectors.
 const NEAR: usize = 0;
 const SPREAD: usize = 10;
-/// Indexes of the features that compare the best passage with the rest, and of one session's share.
+/// Indices of the features that compare the best passage with the others, and of the one with the share of a single
+/// session.
 const LEAD: usize = 4;
 const LEAD_MEDIAN: usize = 5;
 const SESSION_SHARE: usize = 11;
 
-/// Threshold of an uncalibrated index: strict.
+/// Threshold of an index that is not calibrated. It is strict.
 const UNCALIBRATED: f32 = 1.0;
-/// Distance of a project's threshold from the score that few of its background prompts exceed: a project's own prompts
-/// without a known subject score higher than these. The lowest value for which at most 2 of 25 foreign prompts pass in
-/// both projects of `scripts/fit-passages`; up to it no query was lost.
+/// Distance of a project's threshold above the score that few of the background prompts exceed, because the project's
+/// own prompts without a known subject score higher than background prompts. It is the lowest value with which at most
+/// 2 of 25 foreign prompts pass in both projects of `scripts/fit-passages`. Up to this value no query was lost.
 const MARGIN: f32 = 0.4;
 
-/// Version of the scoring: to be incremented with every change of a weight or a feature.
+/// Version of the scoring, to be incremented with every change of a weight or a feature.
 pub(crate) const SCALE: u32 = 2;
 
 /// Rank of the last passage that counts as leading.
 const LEADING: usize = 20;
-/// Number of passages that may be returned; their similarity counts.
+/// Number of passages that may be returned, whose similarity is averaged.
 const FIRST: usize = 3;
-/// Number of top passages of which one session has many if it was about the subject.
+/// Number of best passages that are counted by session. If one session was about the subject, many of them are from
+/// that session.
 const GATHERED: usize = 10;
-/// Number of passages whose similarity is compared with the rest.
+/// Number of passages whose similarity is compared with that of all.
 const NEAREST: usize = 5;
 
-/// Evaluation of a query by the gate.
+/// The gate's judgement of a query.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PassageJudgement {
     /// The features, in the order of [`names`](Self::names).
     pub features: [f32; FEATURES],
-    /// Their weighted sum.
+    /// Weighted sum of the features.
     pub score: f32,
 }
 
@@ -105,7 +107,7 @@ impl PassageJudgement {
     }
 }
 
-/// Returns the threshold of an index, or the default of an uncalibrated one.
+/// Returns the threshold of an index; the default if the index is not calibrated.
 pub(crate) fn threshold(gate: Option<PassageGate>) -> f32 {
     let gate = gate.filter(|gate| gate.scale == SCALE);
     gate.map_or(UNCALIBRATED, |gate| gate.threshold)
@@ -129,13 +131,13 @@ pub(crate) fn judge(
     let mean = |some: &[f32]| some.iter().sum::<f32>() / some.len().max(1) as f32;
     let first = passages.iter().take(FIRST).filter_map(|passage| passage.cosine);
     let first: Vec<f32> = first.collect();
-    // These are unknown without vectors and take their mean, which is neutral.
+    // Without vectors these features are unknown and get their mean, which is neutral.
     let near = if first.is_empty() { TABLE[NEAR].mean } else { mean(&first) };
     let spread = match cosines.is_empty() {
         true => TABLE[SPREAD].mean,
         false => mean(&cosines[..cosines.len().min(NEAREST)]) - mean(&cosines),
     };
-    // Few passages do not show the distance of the best ones, or whether they match by chance.
+    // Few passages do not reveal how far the best ones are ahead, or whether they match by chance.
     let (lead, lead_median, gathered) = match passages.len() < GATHERED {
         true => (TABLE[LEAD].mean, TABLE[LEAD_MEDIAN].mean, TABLE[SESSION_SHARE].mean),
         false => (
@@ -162,8 +164,8 @@ pub(crate) fn judge(
     ])
 }
 
-/// Returns the highest share of a single session among the first passages: a known subject was discussed in few
-/// sessions, while chance matches are spread over all.
+/// Returns the highest share of a single session among the first passages. A known subject was discussed in few
+/// sessions, while chance matches are spread over all sessions.
 fn gathered(passages: &[RankedPassage]) -> f32 {
     let mut counts: BTreeMap<[u8; SESSION_BYTES], usize> = BTreeMap::new();
     for passage in passages.iter().take(GATHERED) {
@@ -172,10 +174,11 @@ fn gathered(passages: &[RankedPassage]) -> f32 {
     counts.into_values().max().unwrap_or_default() as f32 / GATHERED as f32
 }
 
-/// The gate is recalibrated once one in this many of the passages is new, or has another kind of vector.
+/// The gate is recalibrated when one in this many passages is new, or has a vector by another encoder.
 const RECALIBRATED_SHARE: u32 = 4;
 
-/// Returns the gate for the passages in these segments: `known` if it is still valid, or a new one.
+/// Returns the gate for the passages in these segments: `known` if it is still valid, otherwise a new one. `None` if
+/// there are no passages.
 pub fn calibrated(
     segments: Vec<Segment>,
     known: Option<PassageGate>,
@@ -198,8 +201,8 @@ pub fn calibrated(
     })
 }
 
-/// Runs the background prompts on an index, as a hook would, and returns its threshold: [`MARGIN`] above the score that
-/// the share `settings.alpha` of them exceeds.
+/// Runs the background prompts on an index as a hook would. Returns the index's threshold, which is [`MARGIN`] above
+/// the score that a fraction `settings.alpha` of the prompts exceeds.
 fn calibrate(segments: Vec<Segment>, settings: &Settings, vectors: Option<&dyn Vectors>) -> f32 {
     let effort = Effort::PASSAGES;
     let sources = Sources { effort, ..Sources::of_passages(segments, settings) };

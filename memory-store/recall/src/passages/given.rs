@@ -1,4 +1,4 @@
-//! Passages returned to hooks: for a prompt that memories do not answer, a file or an error.
+//! Passages that are returned to hooks: for a prompt that memories do not answer, a file or an error.
 
 use std::collections::BTreeSet;
 
@@ -16,29 +16,29 @@ use memory_store_base::id::MemoryId;
 use memory_store_base::text::excerpt;
 use memory_store_base::time::Timestamp;
 
-/// Number of memories that answer a prompt well enough to omit passages.
+/// Number of memories from which on a prompt counts as answered, so that passages are omitted.
 pub const MEMORIES_ENOUGH: usize = 2;
 /// Maximum number of passages for a prompt.
 const PLACES: usize = 3;
-/// Maximum length of each passage, in characters around the words of the prompt: leaves room for all.
+/// Maximum length of each passage in characters, cut around the words of the prompt. It leaves room for all passages.
 const GIVEN_CHARS_MAX: usize = 400;
-/// Maximum number of passages read to find these.
+/// Maximum number of passages that are read to find those.
 const READ_MAX: usize = 12;
-/// Maximum distance from the best score, as a share of it.
+/// Maximum gap to the best score, as a fraction of that score.
 const CUT: f32 = 0.25;
 
-/// Content that a session already has and does not get again.
+/// What a session was already given and does not get again.
 pub struct Already<'a> {
-    /// Returns whether the session was given the memory or passage of this id.
+    /// Returns whether the session was given the memory or passage with this id.
     pub has: &'a dyn Fn(MemoryId) -> bool,
-    /// Memories given to the session: the turns they were learned from are not repeated.
+    /// Memories that the session was given. The turns from which they were learned are not repeated.
     pub memories: &'a [MemoryId],
-    /// Prefix of the ids of its own passages, which are still in its context.
+    /// Prefix of the ids of the session's own passages, which are still in its context.
     pub own: [u8; 10],
 }
 
 impl Already<'_> {
-    /// A session without content.
+    /// For a session that was given nothing.
     pub const NOTHING: Already<'static> = Already { has: &|_| false, memories: &[], own: [0; 10] };
 
     fn is_new(&self, id: MemoryId) -> bool {
@@ -47,7 +47,7 @@ impl Already<'_> {
 }
 
 impl Recall {
-    /// Finds the passages for a prompt that memories do not answer.
+    /// Returns the passages for a prompt that memories do not answer.
     pub fn passages(&self, text: &str, now: Timestamp, already: &Already<'_>) -> Vec<Hit> {
         let query = Query::prompt(text);
         if query.only_acknowledges || query.terms.is_empty() {
@@ -67,7 +67,8 @@ impl Recall {
         hits
     }
 
-    /// Ranks passages for a prompt as [`Recall::passages`] does, with what is needed to fit ranking and gate.
+    /// Ranks passages for a prompt as [`Recall::passages`] does. Returns all ranked passages with the data needed to
+    /// fit ranking and gate, and the same passages as hits.
     pub fn ranked_passages(&self, text: &str, now: Timestamp) -> (RankedPassages, Vec<Hit>) {
         let passages = self.open_passages();
         let query = self.with_vector(Query::prompt(text), &passages);
@@ -80,8 +81,8 @@ impl Recall {
         (ranked, hits)
     }
 
-    /// Finds the passage for a command's error: one about the same error, preferably with its cure; otherwise one that
-    /// quotes a line of it; otherwise the best one, if the gate opens.
+    /// Returns the passage for the error of a command: one about the same error, preferably with its cure; otherwise
+    /// one that quotes a line of the error; otherwise the best one, if the gate opens.
     pub fn passage_of_error(
         &self,
         command: &str,
@@ -109,7 +110,8 @@ impl Recall {
         hit
     }
 
-    /// Finds the passage about a file; `path` is relative to the tree's root with `/`. At most one for each session.
+    /// Returns the best passage about a file if the session has not got it yet; otherwise `None`. `path` is relative to
+    /// the tree's root, with `/` as separator.
     pub fn passage_of_file(
         &self,
         path: &str,
@@ -129,7 +131,7 @@ impl Recall {
             passage.names_file || passage.candidate.shared.iter().any(|&term| term < query.names)
         };
         ranked.passages.retain(names);
-        // If the best one was given, the file was touched before.
+        // If the session already has the best passage, the file was used before, and no other passage is returned.
         let is_first = ranked.passages.first().is_some_and(|best| already.is_new(best.id()));
         let hit = is_first
             .then(|| self.given(&passages, &query, &ranked, already, 1, None).pop())
@@ -166,7 +168,7 @@ impl Recall {
         let mut hits: Vec<Hit> = Vec::new();
         let mut kept = Kept::default();
         let mut told = None;
-        // Passages given before count, so that a repeated prompt does not return ever weaker ones.
+        // Passages given before count too, so that a repeated prompt does not return ever weaker ones.
         let given = ranked.left_out.iter().filter(|(id, _)| (already.has)(*id));
         let mut best: Option<f32> = given.map(|&(_, score)| score).max_by(f32::total_cmp);
         for passage in ranked.passages.iter().take(READ_MAX) {
@@ -189,7 +191,7 @@ impl Recall {
                 }
             };
             let hit = hit(&passage.candidate.entry, record, passage.score);
-            // Part of a long prompt repeats an earlier session.
+            // A part of a long prompt may repeat text of an earlier session.
             let is_echo = prompt.is_some_and(|prompt| is_echo(&hit.text, prompt));
             if !is_echo && kept.duplicate_of(&hits, &hit).is_none() {
                 best = Some(best.map_or(passage.score, |it| it.max(passage.score)));
@@ -204,7 +206,7 @@ impl Recall {
         hits
     }
 
-    /// Returns the turns from which memories were learned, by their times.
+    /// Returns the turns from which memories were learned, found by session and time.
     fn source_turns(&self, passages: &Sources, memories: &[MemoryId]) -> BTreeSet<([u8; 10], u32)> {
         let mut told = BTreeSet::new();
         for &id in memories {

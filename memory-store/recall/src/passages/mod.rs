@@ -1,8 +1,8 @@
 //! Passages of sessions: verbatim statements and actions, or the model's thinking.
 //!
-//! Passages are numerous and unreviewed. One decision is therefore made for each query ([`gate`]) before the best few
-//! are returned as dated quotations. An error returns its earlier cure ([`error`]), and explicit search returns the
-//! best matches ([`search`]).
+//! Passages are numerous and unreviewed, so one decision is made for each query ([`gate`]) before the best few are
+//! returned as dated quotations. For an error, the earlier cure of the same error is returned ([`error`]); explicit
+//! search returns the best matches ([`search`]).
 
 pub(crate) mod error;
 pub(crate) mod gate;

@@ -11,13 +11,13 @@ use memory_store_base::kind::Kind;
 use memory_store_base::layout::TreeDir;
 use memory_store_base::text::placeholder::hides_secret;
 
-/// Returns the segments of passages, or of the model's thinking; read errors are noted.
+/// Returns the segments of passages, or those of the model's thinking. Read errors are noted.
 pub(crate) fn segments(sources: &Sources, thinking: bool) -> Vec<Segment> {
     let Some(index) = sources.list.iter().find_map(|source| source.index.as_ref()) else {
         return Vec::new();
     };
     let (segments, damage) = if thinking {
-        // Stored beside the index, so that hooks do not open it.
+        // The thinking has an index of its own next to the main one, so that hooks do not open it.
         let folder = index.dir.parent().map(|state| TreeDir::at(state.to_owned()).thinking);
         match folder.map(|folder| Index::open(&folder)) {
             Some(Ok(Some(index))) => index.passages(),
@@ -33,7 +33,7 @@ pub(crate) fn segments(sources: &Sources, thinking: bool) -> Vec<Segment> {
     segments
 }
 
-/// Returns whether a passage of this id exists and may be returned by hooks.
+/// Returns whether a passage with this id exists and may be returned to hooks.
 pub(crate) fn is_there(sources: &Sources, id: MemoryId) -> bool {
     let is_in = |segment: &Segment| match segment.find(id) {
         Ok(found) => {
@@ -47,10 +47,10 @@ pub(crate) fn is_there(sources: &Sources, id: MemoryId) -> bool {
     segments(sources, false).iter().any(is_in)
 }
 
-/// Returns whether a hook may return a passage. This is computed at indexing and stored as [`FLAG_HELD`] if not:
-/// reading the rules takes longer than all else a hook does.
+/// Returns whether a hook may return a passage. This is determined at indexing, and stored as [`FLAG_HELD`] if it may
+/// not, because reading the rules takes longer than all other work of a hook.
 pub fn may_be_given(text: &str) -> bool {
-    // Where one secret was hidden, another that looks like none may stand beside it.
+    // If one secret was hidden in the text, another that was not recognised may be next to it.
     suspicion("", text, TextOrigin::Own).is_none() && !hides_secret(text)
 }
 

@@ -1,7 +1,7 @@
-//! Ranking of passages for a prompt: by words, meaning, length, age and shared files.
+//! Ranking of passages for a prompt by words, meaning, length, age and shared files.
 //!
-//! Ranking for a hook first excludes passages that must not be returned: recent text of the session itself, and an
-//! earlier prompt in the same words, match better than all others and would open the gate for the next ones.
+//! For a hook, passages that must not be returned are removed first. Recent text of the same session, and an earlier
+//! prompt in the same words, match better than all others and would open the gate for the next ones.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -18,65 +18,66 @@ use crate::search::sources::{At, Sources};
 use memory_store_base::id::MemoryId;
 use memory_store_base::time::{DAY_MS, Timestamp};
 
-/// Maximum number of ranked passages: the gate compares the best with the median of these.
+/// Maximum number of ranked passages. The gate compares the best one with their median.
 pub(crate) const RANKED_MAX: usize = 60;
-/// Maximum number of passages scored to find these: a session may contain many about its own subject.
+/// Maximum number of passages that are scored to find those, because a session may contain many about its own subject.
 const FOUND_MAX: usize = 2 * RANKED_MAX;
-/// Number of top passages that may repeat the query.
+/// Number of best passages that are checked for repetition of the query.
 const ECHOES_MAX: usize = 12;
-/// Minimum share of the query's rarity for a passage that repeats it; others are not read.
+/// Minimum share of the query's rarity that a passage must cover to be read and checked for repetition.
 const ECHO_SHARE_MIN: f32 = 0.7;
 
-/// Weights for ranking passages, relative to the share of the words' maximum score, which counts 1. Fitted by
-/// `scripts/fit-passages`. This weight applies to words relative to the passage with the best ones.
+/// Weight of a passage's words relative to those of the passage with the best words. All weights are relative to the
+/// share of the words' maximum score, which has weight 1. They were fitted by `scripts/fit-passages`.
 const BEST_WORDS: f32 = 0.7;
-/// See [`BEST_WORDS`]: weight of similarity in meaning.
+/// Weight of similarity in meaning; see [`BEST_WORDS`].
 const MEANING: f32 = 1.7;
-/// See [`BEST_WORDS`]: weight of the logarithm of its length, up to [`LONG_BYTES`].
+/// Weight of the logarithm of a passage's length, up to [`LONG_BYTES`]; see [`BEST_WORDS`].
 const LENGTH: f32 = 0.35;
-/// See [`BEST_WORDS`]: weight of freshness, halved every [`HALF_LIFE_DAYS`].
+/// Weight of freshness, which halves every [`HALF_LIFE_DAYS`]; see [`BEST_WORDS`].
 const FRESHNESS: f32 = 0.3;
-/// See [`BEST_WORDS`]: weight of a file that both name. Few prompts of the sets name one, so it was set by hand.
+/// Weight of a file that query and passage both name; see [`BEST_WORDS`]. It was set by hand, because few prompts of
+/// the training sets name a file.
 const FILE: f32 = 0.1;
 
-/// Cosine assumed without a vector: about that of the nearest passage to a prompt.
+/// Cosine assumed for a passage without a vector: about that of the passage nearest to a prompt.
 const USUAL_COSINE: f32 = 0.4;
-/// Bytes from which a passage counts as long.
+/// Number of bytes from which a passage counts as long.
 const LONG_BYTES: f32 = 400.0;
-/// Days in which freshness halves.
+/// Number of days in which freshness halves.
 const HALF_LIFE_DAYS: f32 = 30.0;
 
 /// A ranked passage.
 #[derive(Clone, Debug)]
 pub struct RankedPassage {
-    /// The document.
+    /// Document and entry of the passage.
     pub(crate) candidate: Candidate,
     /// Score for ranking.
     pub score: f32,
-    /// Share of the words' maximum score.
+    /// Fraction of the maximum score of the words.
     pub words: f32,
-    /// Cosine, if both have a vector.
+    /// Cosine similarity, if query and passage both have a vector.
     pub cosine: Option<f32>,
-    /// Length of its record, in bytes.
+    /// Length of the passage's record in bytes.
     pub bytes: u32,
-    /// Days since its turn.
+    /// Days since the passage's turn.
     pub age_days: f32,
-    /// True if it is about a file that the query names.
+    /// True if the passage is about a file that the query names.
     pub names_file: bool,
 }
 
-/// Returns the term of the score for a passage's length.
+/// Returns the part of the score that depends on a passage's length.
 fn length_gain(bytes: u32) -> f32 {
     LENGTH * (bytes as f32 / LONG_BYTES).clamp(0.05, 1.0).ln()
 }
 
 impl RankedPassage {
-    /// Returns its score without the length term: an answer of many passages has room for short ones.
+    /// Returns the score without the part for length, because an answer with many passages has room for short ones.
     pub(crate) fn score_at_any_length(&self) -> f32 {
         self.score - length_gain(self.bytes)
     }
 
-    /// Returns its shared feature with a query: a file, words, or otherwise the meaning.
+    /// Returns why the passage matches a query: a file, words, or otherwise the meaning.
     pub(crate) fn why(&self, query: &Query) -> String {
         match query.paths.first().filter(|_| self.names_file) {
             Some(path) => format!("file {path}"),
@@ -84,7 +85,7 @@ impl RankedPassage {
         }
     }
 
-    /// Returns its id.
+    /// Returns the id of the passage.
     pub(crate) fn id(&self) -> MemoryId {
         self.candidate.entry.id
     }
@@ -95,16 +96,16 @@ impl RankedPassage {
 pub struct RankedPassages {
     /// The passages.
     pub passages: Vec<RankedPassage>,
-    /// Terms of the query that are counted: not those that many passages have.
+    /// For each term of the query, whether it is counted; terms that many passages contain are not.
     pub(crate) counted: Vec<bool>,
-    /// The gate's view of the query.
+    /// The gate's judgement of the query.
     pub judgement: PassageJudgement,
-    /// Scores of passages that may not be given.
+    /// Ids and scores of the passages that may not be given.
     pub(crate) left_out: Vec<(MemoryId, f32)>,
 }
 
-/// Ranks the passages that share words with a query or are similar in meaning, for a hook: those that `may_be_given`,
-/// and that add content to the query.
+/// Ranks the passages that share words with a query or are similar in meaning, for a hook. Only passages that
+/// `may_be_given` and that add something to the query are ranked.
 pub(crate) fn rank(
     sources: &Sources,
     query: &Query,
@@ -126,7 +127,7 @@ pub(crate) fn rank(
     RankedPassages { left_out, ..judged(query, &found, passages) }
 }
 
-/// Ranks candidates for a query whose terms were looked up.
+/// Ranks candidates for a query whose terms have been looked up.
 pub(crate) fn rank_candidates(
     sources: &Sources,
     query: &Query,
@@ -177,7 +178,7 @@ fn ordered(
     passages
 }
 
-/// Removes top passages that repeat the query. They are read; few have most of its rare words.
+/// Removes those of the best passages that repeat the query. They must be read; few cover most of the query's rarity.
 fn remove_echoes(
     sources: &Sources,
     query: &Query,
@@ -201,7 +202,7 @@ pub(super) fn is_echo(passage: &str, prompt: &str) -> bool {
     share_in(passage, prompt) >= SAME
 }
 
-/// Orders by score, equal ones by id, so that the order is deterministic.
+/// Orders passages by score, and those with equal scores by id, so that the order is deterministic.
 fn order(a: &RankedPassage, b: &RankedPassage) -> Ordering {
     b.score.total_cmp(&a.score).then(a.id().cmp(&b.id()))
 }

@@ -1,9 +1,9 @@
-//! Rarity of a query's words in technical text at large, and the share of it in passages.
+//! Rarity of a query's words in technical text in general, and the share of it that a passage covers.
 
 use crate::query::Query;
 use crate::rank::lexical::FoundTerms;
 
-/// Squared rarities of the query's counted terms; squaring gives one rare word more weight than several common ones.
+/// Squared rarities of a query's counted terms. Squaring gives one rare word more weight than several common ones.
 pub(crate) struct Rarity<'a> {
     query: &'a Query,
     found: &'a FoundTerms<'a>,
@@ -22,7 +22,7 @@ impl<'a> Rarity<'a> {
         (0..self.query.terms.len()).filter(|&number| !self.found.uncounted[number])
     }
 
-    /// Returns the counted terms of a passage.
+    /// Returns those of a passage's terms that are counted.
     pub(crate) fn counted(&self, shared: &[u16]) -> impl Iterator<Item = usize> {
         let numbers = shared.iter().map(|&number| usize::from(number));
         numbers.filter(|&number| !self.found.uncounted[number])
@@ -33,7 +33,7 @@ impl<'a> Rarity<'a> {
         self.query.terms[number].background
     }
 
-    /// Returns the share of the query's rarity in distinct terms, 0 to 1.
+    /// Returns the share of the query's rarity that these distinct terms cover, 0 to 1.
     pub(crate) fn share(&self, shared: &[u16]) -> f32 {
         let some: f32 = self.counted(shared).map(|number| self.squared(number)).sum();
         if self.all > 0.0 { some / self.all } else { 0.0 }

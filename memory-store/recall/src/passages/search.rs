@@ -1,5 +1,5 @@
-//! Explicit search of passages, and reading of turns. Passages are ranked as for a prompt. An answer contains those
-//! with a score near the best, grouped by turn, or none if no passage is related to the search.
+//! Explicit search for passages, and reading of turns. Passages are ranked as for a prompt. The answer contains those
+//! with a score near the best one, grouped by turn. It is empty if no passage is related to the search.
 
 use super::gate;
 use super::passage::{hit, segments};
@@ -24,26 +24,28 @@ use memory_store_base::layout::TreeDir;
 use memory_store_base::thinking;
 use memory_store_base::time::Timestamp;
 
-/// Maximum number of passages read for correcting mistyped words, the newest segments first.
+/// Maximum number of passages that are read to correct mistyped words, starting with the newest segments.
 const READ_MAX: u32 = 100_000;
 
-/// Distance below the gate's threshold at which a search is still answered: a person who searches expects a result.
-/// With this and the next two constants, 60 of 60 questions on two projects are answered, and one in five background
-/// prompts.
+/// Distance below the gate's threshold at which a search is still answered, because a person who searches expects a
+/// result. With this constant and the next two, 60 of 60 questions on two projects are answered, and one in five
+/// background prompts.
 const SEARCH_EASE: f32 = 0.85;
-/// Share of a search's rarity for which a passage is returned whatever its gate score.
+/// Share of a search's rarity at which a passage is returned whatever the gate's score.
 const COVERED_ENOUGH: f32 = 0.6;
-/// Similarity in meaning for which a passage is returned too.
+/// Similarity in meaning at which a passage is returned whatever the gate's score.
 const NEAR_ENOUGH: f32 = 0.42;
-/// Minimum similarity in meaning of a passage without a shared word: there is always a nearest one.
+/// Minimum similarity in meaning for a passage that shares no word with the search, because there is always a nearest
+/// passage.
 const NEAR_MIN: f32 = 0.28;
-/// Number of hits that are grouped by turn, whatever the limit: the next page must continue the same order.
+/// Minimum number of hits that are grouped by turn, even if the limit is lower, because the next page must continue the
+/// same order.
 const GROUPED_MAX: usize = 100;
-/// Maximum distance from the best score, as a share of it. Of 60 questions on two projects, a lower passage answered
-/// none.
+/// Maximum gap to the best score, as a fraction of that score. In 60 questions on two projects, no passage below this
+/// cutoff contained the answer.
 const CUT: f32 = 0.42;
 
-/// Finds passages.
+/// Returns the passages for an explicit search.
 pub(crate) fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
     let mut recalled = recall.new_answer();
     let is_thinking = search.tier == Tier::Thinking;
@@ -94,7 +96,7 @@ fn look_for_thinking(recall: &Recall) {
     }
 }
 
-/// Finds passages, grouped by turn.
+/// Returns the passages that satisfy a prepared search, grouped by turn.
 fn found(
     recall: &Recall,
     search: &Search,
@@ -109,7 +111,7 @@ fn found(
         recall.open_transformer(passages);
         query = recall.with_vector(query, passages);
     }
-    // Searches with operators are ranked as memories are; the rest is ranked as passages below.
+    // Searches with operators are ranked like memories, all others like passages.
     let ranks = !query.terms.is_empty() && !wanted.operators;
     let mut listed = match ranks {
         true => unranked(passages, &query, wanted, RANKED_MAX),
@@ -123,10 +125,11 @@ fn found(
             && own.is_none_or(|own| !entry.id.0.starts_with(&own))
             && matcher.may(usize::from(*source), *doc)
     });
-    // A document that satisfies operators needs no other evidence.
+    // A document that satisfies the operators needs no other evidence.
     let ranked = listed.found.as_ref().filter(|_| ranks).map(|found| {
         let ranked = rank_candidates(passages, &query, found, listed.candidates.split_off(0), now);
-        // A filter removes passages that the gate needs to decide whether the subject is indexed.
+        // A filter may remove the passages by which the gate decides whether the subject is indexed, so the gate is not
+        // used.
         let is_known = !wanted.must.is_empty() || is_known(&ranked, recall.passage_threshold());
         if is_known { in_order(ranked, &wanted.words, now) } else { Vec::new() }
     });
@@ -139,7 +142,7 @@ fn found(
         if hits.len() >= search.limit().max(GROUPED_MAX) || is_below {
             break;
         }
-        // A list without words contains one passage per turn.
+        // A list without search words contains only one passage of each turn.
         let is_new = |known: &Hit| turn_in_id(known.id) != turn_in_id(candidate.entry.id);
         if listed.found.is_none() && !hits.iter().all(is_new) {
             continue;
@@ -167,12 +170,12 @@ fn found(
     hits
 }
 
-/// Adds to the files of a passage those named in its text, and those that its turn touched.
+/// Adds to a passage's files those that its text names, and those that its turn used.
 fn with_all_files(passages: &Sources, mut hit: Hit) -> Hit {
     let is_around = |c: char| c.is_whitespace() || "`\"'()[]{}<>,;|".contains(c);
     let words = hit.text.split(is_around).map(|word| {
         let word = word.trim_end_matches(['.', ':', '!', '?']);
-        // A line and a column may follow a name.
+        // A line and a column may follow the name of a file.
         let end =
             word.find(':').filter(|&at| word[at + 1..].starts_with(|c: char| c.is_ascii_digit()));
         &word[..end.unwrap_or(word.len())]
@@ -192,7 +195,7 @@ fn with_all_files(passages: &Sources, mut hit: Hit) -> Hit {
     hit
 }
 
-/// Returns whether the passages have to do with what is searched for.
+/// Returns whether the ranked passages are related to the search.
 fn is_known(ranked: &RankedPassages, threshold: f32) -> bool {
     let is_near = |passage: &RankedPassage| passage.cosine.is_some_and(|it| it >= NEAR_ENOUGH);
     ranked.judgement.score > threshold - SEARCH_EASE
@@ -200,7 +203,7 @@ fn is_known(ranked: &RankedPassages, threshold: f32) -> bool {
         || ranked.passages.iter().any(is_near)
 }
 
-/// Returns the passages best first, without those that share no word and are not even near in meaning.
+/// Returns the passages best first, without those that share no word with the search and are not similar in meaning.
 fn in_order(ranked: RankedPassages, words: &str, now: Timestamp) -> Vec<Candidate> {
     let is_far = |passage: &RankedPassage| {
         passage.candidate.shared.is_empty() && passage.cosine.is_some_and(|near| near < NEAR_MIN)
@@ -213,7 +216,7 @@ fn in_order(ranked: RankedPassages, words: &str, now: Timestamp) -> Vec<Candidat
     candidates
 }
 
-/// Moves the passages of a turn behind its best one, in their order.
+/// Moves the other passages of each turn directly after the turn's best passage, in their original order.
 fn by_turn(hits: Vec<Hit>) -> Vec<Hit> {
     let mut turns: Vec<Vec<Hit>> = Vec::new();
     for hit in hits {
@@ -227,11 +230,11 @@ fn by_turn(hits: Vec<Hit>) -> Vec<Hit> {
     turns.into_iter().flatten().collect()
 }
 
-/// Separator between a question and the start of its answer in one passage.
+/// Separator between a question and the start of its answer within a passage.
 const ANSWER: &str = "\nClaude: ";
 
-/// Removes passages whose words are all in another passage of the turn, and the start of an answer if the answer itself
-/// is among the hits.
+/// Removes passages whose text is contained in another passage of the same turn. Removes the start of an answer if the
+/// answer itself is among the hits.
 fn without_repetitions(mut hits: Vec<Hit>) -> Vec<Hit> {
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let same_turn = |a: &Hit, b: &Hit| turn_in_id(a.id) == turn_in_id(b.id);
@@ -256,14 +259,15 @@ fn without_repetitions(mut hits: Vec<Hit>) -> Vec<Hit> {
     kept
 }
 
-/// Minimum number of characters of a session id prefix.
+/// Minimum number of characters of an abbreviated session id.
 pub const SESSION_CHARS_MIN: usize = 4;
 
-/// Maximum number of missing turns within a session: turns without text are not indexed.
+/// Maximum number of consecutive turns of a session that may be missing, because turns without text are not indexed.
 const GAP_MAX: u32 = 64;
 
 impl Recall {
-    /// Returns the id of the session with this prefix, by its indexed passages; the most recent of several.
+    /// Returns the id of the session that begins with `start` and has indexed passages; the most recent one of several,
+    /// `None` if there is none.
     pub fn session_named(&self, start: &str) -> Option<String> {
         let start = start.trim();
         if start.len() < SESSION_CHARS_MIN {
@@ -282,7 +286,7 @@ impl Recall {
         self::search(self, &search, Timestamp(i64::MAX)).hits.into_iter().next()?.session
     }
 
-    /// Returns whether a session, by its whole id, continues at or after this turn, from 0.
+    /// Returns whether a session has an indexed turn at or after `number`, counted from 0. `session` is the whole id.
     pub fn goes_on_at(&self, session: &str, number: u32) -> bool {
         let passages = self.open_passages();
         let numbers = number..=number.saturating_add(GAP_MAX);
@@ -290,7 +294,7 @@ impl Recall {
         numbers.into_iter().any(|number| passages.find(passage_id(bits, number, 0)).is_some())
     }
 
-    /// Returns the turn of a passage, its passages joined to one text.
+    /// Returns the turn of a passage, with all its passages joined to one text; `None` if the passage is missing.
     pub fn turn_of(&self, passage: MemoryId) -> Option<Hit> {
         let passages = self.open_passages();
         passages.find(passage)?;
@@ -298,7 +302,7 @@ impl Recall {
         read_turn(&passages, session, number)
     }
 
-    /// Returns the turns `first` to `last` of a session, by its whole id and from 0, each as one text.
+    /// Returns the turns `first` to `last` of a session, counted from 0, each as one text. `session` is the whole id.
     pub fn turns_of(&self, session: &str, first: u32, last: u32) -> Vec<Hit> {
         let passages = self.open_passages();
         let bits = session_bits(session, None);
@@ -319,12 +323,12 @@ impl Recall {
     }
 }
 
-/// Returns the passage of this id in the index of the project.
+/// Returns the passage with this id from the project's index; `None` if there is none.
 pub(crate) fn passage(sources: &Sources, id: MemoryId) -> Option<Hit> {
     read_one(&Sources::of_passages(segments(sources, false), &sources.settings), id)
 }
 
-/// Returns the turn of a session at a time: the last one begun before it.
+/// Returns the session's turn at a time, which is the last one that began before it; `None` if there is none.
 pub(crate) fn turn_at(passages: &Sources, session: &str, at: Timestamp) -> Option<([u8; 10], u32)> {
     let bits = session_bits(session, None);
     let mut last = None;
@@ -338,7 +342,7 @@ pub(crate) fn turn_at(passages: &Sources, session: &str, at: Timestamp) -> Optio
     last.map(|turn| (bits, turn))
 }
 
-/// Returns the last turn of a session in a segment that was begun before a time.
+/// Returns the last turn of a session in a segment that began before a time; `None` if there is none.
 fn begun_by(segment: &Segment, session: [u8; 10], at: Timestamp) -> Result<Option<u32>> {
     let mut last = None;
     for doc in segment.first_from(passage_id(session, 0, 0))?..segment.docs() {
@@ -352,7 +356,7 @@ fn begun_by(segment: &Segment, session: [u8; 10], at: Timestamp) -> Result<Optio
     Ok(last)
 }
 
-/// Returns the passages of a turn as one text; `None` if it has none.
+/// Returns the passages of a turn as one text; `None` if the turn has none.
 fn read_turn(passages: &Sources, session: [u8; 10], number: u32) -> Option<Hit> {
     let mut turn = read_one(passages, passage_id(session, number, 0))?;
     for place in 1..=u16::MAX {
@@ -370,7 +374,7 @@ fn read_one(passages: &Sources, id: MemoryId) -> Option<Hit> {
     Some(hit(&entry, record, 0.0))
 }
 
-/// Passes the texts of passages to the correction, the newest segments first.
+/// Passes the texts of passages to the correction of mistyped words, starting with the newest segments.
 fn read_all(recall: &Recall, passages: &Sources, typos: &mut Typos) {
     let mut left = READ_MAX;
     for segment in passages.list.iter().rev().filter_map(IndexSource::segment) {

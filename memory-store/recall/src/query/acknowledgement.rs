@@ -1,6 +1,6 @@
-//! Words of assent and continuation, which carry no subject.
+//! Words of agreement and continuation, which carry no subject.
 
-/// Sorted for binary search, in the form of terms. Words of work are excluded: "commit" is a request, while "run it
+/// Terms of such words, sorted for binary search. Words for work are excluded: "commit" is a request, while "run it
 /// again" names no subject.
 const WORDS: &[&str] = &[
     "absolut",
@@ -146,7 +146,7 @@ const WORDS: &[&str] = &[
     "yup",
 ];
 
-/// Returns whether a term carries no subject: a word of assent, or a small number, which may choose an option.
+/// Returns whether a term carries no subject: a word of agreement, or a small number, which may choose an option.
 pub(crate) fn is_acknowledgement(term: &str) -> bool {
     term.bytes().all(|b| b.is_ascii_digit()) && term.len() <= 2
         || WORDS.binary_search(&term).is_ok()

@@ -1,4 +1,4 @@
-//! Syntax of an explicit search beyond plain words.
+//! Syntax of explicit search, in addition to plain words.
 //!
 //! ```text
 //! parser comments                 either word; more matches rank higher
@@ -8,28 +8,28 @@
 //! kind:fix tag:ci path:src/a.rs since:2026-10-01 before:"last week" session:3f2a parser
 //! ```
 //!
-//! Operators are in capitals, to distinguish them from prose.
+//! Operators are written in capitals, to distinguish them from prose.
 
 use crate::query::time_expression::{self, Span};
 use memory_store_base::kind::Kind;
 use memory_store_base::memory::Scope;
 use memory_store_base::time::Timestamp;
 
-/// Maximum length of a text with operators, in characters: longer texts are error messages or prose.
+/// Maximum number of characters of a text that may contain operators. Longer texts are error messages or prose.
 const CHARS_MAX: usize = 600;
-/// Greatest depth of parentheses.
+/// Maximum depth of parentheses.
 const DEPTH_MAX: usize = 16;
 
 /// A parsed search.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Expression {
-    /// Words for ranking, without those that must not occur.
+    /// Words for ranking, without those that are excluded.
     pub words: String,
-    /// Further conditions.
+    /// Conditions that a document must satisfy.
     pub must: Vec<Node>,
     /// True if conditions are joined by AND, OR or NOT, so that a document without any of the words may match.
     pub operators: bool,
-    /// Words that resemble a filter with a mistyped name.
+    /// Words that look like a filter with a mistyped name.
     pub mistyped: Vec<String>,
 }
 
@@ -50,12 +50,12 @@ pub(crate) enum Node {
     Any(Vec<Node>),
 }
 
-/// A property of a document.
+/// A filter: a property that a document must have.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Filter {
-    /// Its kind.
+    /// Kind of the document.
     Kind(Kind),
-    /// One of its tags.
+    /// One of the document's tags.
     Tag(String),
     /// Its topic, or the area of it.
     Topic(String),
@@ -63,15 +63,15 @@ pub(crate) enum Filter {
     Scope(ScopeName),
     /// File that it is about.
     Path(String),
-    /// Source session, by the start or end of its id.
+    /// Session of the document, by the start or end of its id.
     Session(String),
-    /// Time of the event.
+    /// Time of the document's event.
     When(Span),
-    /// Before (or after) the memory that best matches the words.
+    /// A time before or after the memory that matches the words best.
     Event {
-        /// Search words for the memory.
+        /// Search words for that memory.
         words: String,
-        /// True for before.
+        /// True for a time before it.
         before: bool,
     },
 }
@@ -121,7 +121,7 @@ impl ScopeName {
 ///
 /// # Errors
 ///
-/// Returns a sentence for the user if a filter's value is invalid.
+/// A sentence for the user if the value of a filter is invalid.
 pub(crate) fn parse(text: &str, now: Timestamp, exact: bool) -> Result<Expression, String> {
     if text.chars().nth(CHARS_MAX).is_some() {
         return Ok(Expression { words: text.to_owned(), ..Expression::default() });
@@ -153,7 +153,7 @@ pub(crate) fn parse(text: &str, now: Timestamp, exact: bool) -> Result<Expressio
 }
 
 impl Node {
-    /// Calls `each` with every word and phrase in it.
+    /// Calls `each` with every word and phrase in the condition.
     pub(crate) fn each_text<'a>(&'a self, each: &mut dyn FnMut(&'a str)) {
         match self {
             Self::Word(text) | Self::Phrase(text) => each(text),
@@ -207,7 +207,8 @@ impl Node {
         }
     }
 
-    /// Returns the conditions that are never dropped to find more: exclusions and filters.
+    /// Returns the part of the condition that is never dropped to find more: exclusions and filters. `None` if there is
+    /// none.
     pub(crate) fn strict(&self) -> Option<Self> {
         match self {
             Self::Word(_) | Self::Phrase(_) => None,
@@ -251,7 +252,7 @@ fn pieces(text: &str, now: Timestamp, exact: bool) -> Result<Vec<ExpressionToken
     Ok(pieces)
 }
 
-/// Takes operators in front of words in capitals for words: `NOT NULL`, `INSERT OR REPLACE`.
+/// Treats operators before a word in capitals as words, as in `NOT NULL` and `INSERT OR REPLACE`.
 fn quieten(pieces: &mut [ExpressionToken]) {
     for at in 0..pieces.len() {
         let name = match pieces[at] {
@@ -268,7 +269,7 @@ fn quieten(pieces: &mut [ExpressionToken]) {
     }
 }
 
-/// Returns whether a dash excludes the following text: a word or a quotation, not a flag (`-n`, `--all`).
+/// Returns whether a dash excludes the text after it: a word or a quotation, not a flag (`-n`, `--all`).
 fn excludes(after: &str) -> bool {
     let mut characters = after.chars();
     match (characters.next(), characters.next()) {
@@ -278,7 +279,7 @@ fn excludes(after: &str) -> bool {
     }
 }
 
-/// Reads one piece, and returns what follows it.
+/// Reads one token. Returns the text after it.
 fn piece<'a>(
     text: &'a str,
     now: Timestamp,
@@ -305,7 +306,7 @@ fn piece<'a>(
         return Ok(rest);
     }
     let end = text.find(char::is_whitespace).unwrap_or(text.len());
-    // `f(x)` is a word; the parenthesis after one is not part of it.
+    // A parenthesis after a word does not belong to the word, but `f(x)` is one word.
     let word = &text[..end];
     let closing = word.len() - word.trim_end_matches(')').len();
     let opening = word.bytes().filter(|&byte| byte == b'(').count();
@@ -319,7 +320,7 @@ fn piece<'a>(
     Ok(&text[end..])
 }
 
-/// Returns the quoted text at the start, and the rest; `None` if there is none or it is not closed.
+/// Returns the quoted text at the start, and the rest; `None` if there is none or the quotation is not closed.
 fn quoted(text: &str) -> Option<(&str, &str)> {
     let close = match text.chars().next()? {
         '"' => '"',
@@ -331,7 +332,8 @@ fn quoted(text: &str) -> Option<(&str, &str)> {
     Some((phrase, rest))
 }
 
-/// Parses `key:value` at the start, with an optionally quoted value.
+/// Parses `key:value` at the start, where the value may be quoted. Returns key, value and rest; `None` if there is no
+/// such text.
 fn keyed(text: &str) -> Option<(&str, &str, &str)> {
     let (key, rest) = text.split_once(':')?;
     if !key.bytes().all(|byte| byte.is_ascii_lowercase()) || key.is_empty() {
@@ -349,7 +351,7 @@ fn filter(key: &str, value: &str, now: Timestamp) -> Result<Option<Filter>, Stri
     let time = |what: &dyn Fn(Span) -> Span, before: Option<bool>| {
         match (time_expression::whole(value, now), before) {
             (Some(span), _) => Ok(Filter::When(what(span))),
-            // "the migration": the time is that of the memory about it.
+            // A value such as "the migration" means the time of the memory about it.
             (None, Some(before)) if value.contains(char::is_alphabetic) => {
                 Ok(Filter::Event { words: owned(), before })
             }
@@ -385,11 +387,11 @@ pub(crate) const FILTERS: [&str; 12] = [
     "until", "on",
 ];
 
-/// Minimum length of a name with one wrong letter: shorter ones have too many neighbours.
+/// Minimum length of a filter name that may be mistyped. Shorter names are similar to too many words.
 const NEAR_LETTERS_MIN: usize = 3;
 
-/// Returns the name in front of a colon that is nearly that of a filter: one letter is wrong, or more letters follow
-/// it, as in `filepath:`. `std::vector` and `http://host` are excluded.
+/// Returns the name before a colon if it is nearly the name of a filter: one letter is wrong, or further letters follow
+/// it, as in `filepath:`. `None` otherwise, and for texts such as `std::vector` and `http://host`.
 fn mistyped_filter(word: &str) -> Option<&str> {
     let (name, value, _) = keyed(word)?;
     if value.starts_with("//") || name.len() < NEAR_LETTERS_MIN {
@@ -403,7 +405,7 @@ fn mistyped_filter(word: &str) -> Option<&str> {
     FILTERS.iter().any(is_near).then_some(name)
 }
 
-/// The words that rank.
+/// Returns the words that are used for ranking.
 fn ranking(pieces: &[ExpressionToken], operators: bool) -> String {
     let mut words: Vec<&str> = Vec::new();
     let mut excluded = false;
@@ -420,8 +422,8 @@ fn ranking(pieces: &[ExpressionToken], operators: bool) -> String {
                 excluded = true;
                 continue;
             }
-            // `NOT (a b)`: the parenthesis follows. Its words are used for ranking; it is excluded as a whole by the
-            // conditions.
+            // After `NOT` or a dash, a parenthesis may follow, as in `NOT (a b)`. Its words are used for ranking; the
+            // conditions exclude it as a whole.
             _ => {}
         }
         excluded = false;
@@ -429,8 +431,8 @@ fn ranking(pieces: &[ExpressionToken], operators: bool) -> String {
     words.join(" ")
 }
 
-/// Without operators words only rank; phrases, filters and what is excluded must hold. Several
-/// values of one key are alternatives.
+/// Returns the conditions of a search without operators: phrases and filters must hold, and exclusions must not occur;
+/// words are only for ranking. Several values of one key are alternatives.
 fn requirements(pieces: &[ExpressionToken], exact: bool) -> Vec<Node> {
     let mut all: Vec<Node> = Vec::new();
     let mut filters: Vec<Vec<Filter>> = Vec::new();
@@ -467,8 +469,7 @@ fn requirements(pieces: &[ExpressionToken], exact: bool) -> Vec<Node> {
     all
 }
 
-/// Returns whether two filters are alternative values of one property, of which a document has one. Since and before
-/// are combined instead.
+/// Returns whether two filters are alternative values of the same property. `since` and `before` are combined instead.
 fn alternatives(a: &Filter, b: &Filter) -> bool {
     matches!(
         (a, b),
@@ -481,7 +482,7 @@ fn alternatives(a: &Filter, b: &Filter) -> bool {
     )
 }
 
-/// Reads operators: NOT binds closest, then AND and words beside each other, then OR.
+/// Parser of operators. NOT binds most closely, then AND and adjacent words, then OR.
 struct ExpressionReader<'a> {
     pieces: &'a [ExpressionToken],
     at: usize,
@@ -521,7 +522,7 @@ impl ExpressionReader<'_> {
             ExpressionToken::Phrase(text) => Some(Node::Phrase(text.clone())),
             ExpressionToken::Filter(filter) => Some(Node::Filter(filter.clone())),
             ExpressionToken::Not | ExpressionToken::Minus => match self.pieces.get(self.at) {
-                // An operator where something should stand.
+                // An operator is in a place where a condition is expected.
                 Some(ExpressionToken::And | ExpressionToken::Or | ExpressionToken::Close)
                 | None => None,
                 Some(_) if self.depth < DEPTH_MAX => {
@@ -536,7 +537,7 @@ impl ExpressionReader<'_> {
                 self.depth += 1;
                 let node = self.any();
                 self.depth -= 1;
-                // One that is not closed ends with the text.
+                // A parenthesis that is not closed extends to the end of the text.
                 self.at += usize::from(self.pieces.get(self.at) == Some(&ExpressionToken::Close));
                 node
             }
@@ -564,7 +565,7 @@ mod tests {
         parse(text, Timestamp::parse("2026-10-14").unwrap(), true).unwrap()
     }
 
-    /// Returns the conditions in one line.
+    /// Returns the conditions as one line.
     fn shown(node: &Node) -> String {
         let list = |nodes: &[Node], with: &str| {
             format!("({})", nodes.iter().map(shown).collect::<Vec<_>>().join(with))
@@ -592,7 +593,7 @@ mod tests {
         let text = "\"keeps comments\" parser -lexer -\"old one\"";
         assert_eq!(parsed(text).words, "keeps comments parser");
         assert_eq!(must(text), "\"keeps comments\"; !lexer; !\"old one\"");
-        // Flags, dashes of prose and open quotes are no operators.
+        // Flags, dashes in prose and unclosed quotes are not operators.
         for text in ["tail -n 5", "git commit --no-verify", "a - b", "the 5\" disk", "(see above)"]
         {
             assert_eq!(must(text), "", "{text}");

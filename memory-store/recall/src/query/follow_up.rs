@@ -1,7 +1,8 @@
 //! Follow-up prompts that continue the previous one: "and the second?", "do the same for the importer".
 //!
-//! Their own words match too little, so a second query adds words of the *topic*, the subject of the previous prompts.
-//! These words have less weight and match nothing alone: matches of the previous prompt were already returned for it.
+//! The words of such a prompt match too little, so a second query adds words of the *topic*, the subject of the
+//! previous prompts. These words have less weight, and a memory that matches only them is not returned, because it was
+//! already returned for the previous prompt.
 
 use crate::query::acknowledgement::is_acknowledgement;
 use crate::query::{Query, Term};
@@ -10,20 +11,20 @@ use memory_store_base::text::rarity;
 
 /// Maximum number of terms of a topic.
 const TERMS_MAX: usize = 8;
-/// Number of hexadecimal digits of a term.
+/// Number of hexadecimal digits of a term's hash.
 const TERM_DIGITS: usize = 16;
-/// A prompt with at most this many words of its own always continues the topic.
+/// Maximum number of subject words of a prompt that always continues the topic.
 const FEW_WORDS: usize = 2;
-/// A prompt with at most this many words continues the topic if it refers back.
+/// Maximum number of subject words of a prompt that continues the topic if it refers back.
 const SOME_WORDS: usize = 6;
-/// Weight of a term of the topic relative to one of the prompt; it scales the term's rarity.
+/// Weight of a topic's term relative to a prompt's term; it is a factor of the term's rarity.
 const WEIGHT: f32 = 0.5;
-/// Minimum share of a prompt's own information in a memory.
+/// Minimum fraction of the prompt's own rarity that a memory must cover.
 const OWN_SHARE: f32 = 0.5;
 
-/// First words of a follow-up.
+/// First words by which a prompt is recognised as a follow-up.
 const FIRST_WORDS: [&str; 6] = ["and", "also", "or", "but", "then", "now"];
-/// Words with which a prompt refers back.
+/// Words by which a prompt refers back.
 const BACK: [&str; 11] = [
     "same", "other", "others", "another", "one", "ones", "instead", "likewise", "too", "second",
     "third",
@@ -36,7 +37,7 @@ pub struct Topic {
 }
 
 impl Topic {
-    /// Returns its terms as hexadecimal digits, [`TERM_DIGITS`] each.
+    /// Returns the hashes of the topic's terms as hexadecimal digits, [`TERM_DIGITS`] each.
     pub fn to_hex(&self) -> String {
         let mut digits = String::with_capacity(self.terms.len() * TERM_DIGITS);
         for term in &self.terms {
@@ -47,7 +48,7 @@ impl Topic {
         digits
     }
 
-    /// Reads the output of [`Topic::to_hex`]; invalid parts are skipped.
+    /// Parses the output of [`Topic::to_hex`]; invalid parts are skipped.
     pub fn from_hex(digits: &str) -> Self {
         let terms = digits.as_bytes().chunks(TERM_DIGITS).take(TERMS_MAX).filter_map(|term| {
             let whole = term.len() == TERM_DIGITS && term.iter().all(u8::is_ascii_hexdigit);
@@ -56,13 +57,13 @@ impl Topic {
         Self { terms: terms.collect() }
     }
 
-    /// Returns its terms for look-up. Their words are not stored.
+    /// Returns the topic's terms for look-up. They have no text, because their words are not stored.
     pub(crate) fn terms(&self) -> impl Iterator<Item = Term> {
         let term = |&hash| Term { hash, background: rarity::idf(hash), text: String::new() };
         self.terms.iter().map(term)
     }
 
-    /// Returns the topic after a further prompt: the prompt's rarest terms, followed by those of the previous topic if
+    /// Returns the topic after one more prompt: the prompt's rarest terms, followed by those of the previous topic if
     /// the prompt continues it.
     pub(crate) fn then(&self, query: &Query) -> Self {
         let mut own: Vec<&Term> = own_terms(query).collect();
@@ -81,14 +82,15 @@ impl Topic {
 
 /// A prompt combined with the topic that it continues.
 pub(crate) struct Followed {
-    /// The query.
+    /// The prompt's query with the topic's terms added.
     pub query: Query,
-    /// Rarity of each of the prompt's own terms; 0 for others.
+    /// Rarity of each of the prompt's own terms; 0 for words of agreement.
     own: Vec<f32>,
 }
 
 impl Followed {
-    /// Combines a prompt and a topic; `None` if the prompt is independent or has no terms of its own.
+    /// Combines a prompt with a topic. Returns `None` if the prompt does not continue the topic or has no terms of its
+    /// own.
     pub(crate) fn new(query: &Query, topic: &Topic) -> Option<Self> {
         if topic.terms.is_empty() || !goes_on(query) {
             return None;
@@ -116,8 +118,8 @@ impl Followed {
         Some(Self { query, own })
     }
 
-    /// Merges the candidates of the prompt alone with those of prompt and topic. The latter are used except those found
-    /// by the topic only. Memories that pass the gate for the prompt alone are kept.
+    /// Merges the candidates for the prompt alone with those for prompt and topic. Returns the latter, without those
+    /// found only by the topic. Memories that pass the gate for the prompt alone are kept with that result.
     pub(crate) fn join(&self, alone: Vec<Candidate>, mut joined: Vec<Candidate>) -> Vec<Candidate> {
         joined.retain_mut(|candidate| {
             let alone = alone.iter().find(|alone| alone.at == candidate.at && alone.passes());
@@ -129,7 +131,7 @@ impl Followed {
         joined
     }
 
-    /// Returns whether a candidate matches enough of the prompt's own terms.
+    /// Returns whether a candidate covers enough of the prompt's own terms.
     fn is_meant(&self, candidate: &Candidate) -> bool {
         let own = |number: &u16| self.own.get(usize::from(*number)).copied().unwrap_or_default();
         let shared: f32 = candidate.shared.iter().map(own).sum();
@@ -137,7 +139,7 @@ impl Followed {
     }
 }
 
-/// Returns the terms of a prompt's subject. A long prompt states it in its first paragraph.
+/// Returns the terms of a prompt's subject. A long prompt states its subject in the first paragraph.
 fn own_terms(query: &Query) -> impl Iterator<Item = &Term> {
     let terms = query.paragraphs.iter().take(1).flatten();
     let terms = terms.map(|&number| &query.terms[usize::from(number)]);
@@ -163,7 +165,7 @@ fn refers_back(text: &str) -> bool {
     if FIRST_WORDS.contains(&first.as_str()) || is_back(&first) {
         return true;
     }
-    // "What about the importer?"
+    // For example "What about the importer?"
     let asks = first == "what" || first == "how";
     let mut rest = words.enumerate();
     rest.any(|(at, word)| is_back(&word) || at == 0 && asks && word == "about")

@@ -1,10 +1,10 @@
 //! Correction of mistyped words in a prompt.
 //!
-//! An unknown word has the maximum weight and matches nothing, so that one slip closes the gate. If a word of the store
-//! differs from it by one letter, or by two transposed neighbours, that word is used instead, provided that it also
-//! occurs in technical text: names of a project do not. An index contains only hashes of words, so each spelling one
-//! edit away is looked up (Norvig, "How to Write a Spelling Corrector", 2007). Explicit search has more time and reads
-//! the texts: see [`typo`](crate::query::typo).
+//! An unknown word has the maximum weight and matches nothing, so a single mistyped word closes the gate. If a word of
+//! the store differs from it by one letter, or by two transposed neighbours, the store's word is used instead. The word
+//! must also occur in technical text, which names of a project do not. An index contains only hashes of words, so each
+//! spelling that is one edit away is looked up (Norvig, "How to Write a Spelling Corrector", 2007). Explicit search has
+//! more time and reads the texts; see [`typo`](crate::query::typo).
 
 use std::ops::Range;
 
@@ -14,16 +14,16 @@ use crate::rank::lexical::{self, FoundTerms};
 use crate::search::sources::Sources;
 use memory_store_base::text::{self, rarity, term_hash};
 
-/// Minimum number of letters of a word: shorter words have too many neighbours.
+/// Minimum number of letters of a word that is corrected. Shorter words are similar to too many others.
 const LETTERS_MIN: usize = 5;
-/// Maximum number of letters of a word: longer ones are names and keys.
+/// Maximum number of letters of a word that is corrected. Longer words are names and keys.
 const LETTERS_MAX: usize = 16;
-/// Maximum number of suspected words in a prompt; with more, most are names. Each costs some hundred look-ups.
+/// Maximum number of doubtful words in a prompt. With more, most are names. Each costs some hundred look-ups.
 const WORDS_MAX: usize = 2;
 
-/// Returns the text with its mistyped words corrected; `None` if there is none. `terms` are its terms after look-up.
-/// Usual words are those of technical text and of the embedder's vocabulary, `table`, which is opened only for a
-/// doubtful word.
+/// Returns the text with its mistyped words corrected; `None` if nothing is corrected. `terms` are the text's terms,
+/// and `found` is the result of their look-up. Known words are those of technical text and of the embedder's
+/// vocabulary, `table`, which is opened only if there is a doubtful word.
 pub(crate) fn respelled(
     sources: &Sources,
     prompt: &str,
@@ -51,7 +51,7 @@ pub(crate) fn respelled(
         return None;
     }
     let mut respelled = prompt.to_owned();
-    // In reverse, so that the ranges of earlier words stay valid.
+    // Words are replaced from last to first, so that the ranges of earlier words stay valid.
     for word in doubtful.into_iter().rev() {
         if let Some(meant) = meant(sources, &lower(&word)) {
             respelled.replace_range(word, &meant);
@@ -60,7 +60,8 @@ pub(crate) fn respelled(
     (respelled != prompt).then_some(respelled)
 }
 
-/// Returns the words of a text that may be mistyped: letters only, outside of code names and paths.
+/// Returns the byte ranges of words that may be mistyped: they consist of letters and are not part of code names or
+/// paths.
 fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
     let ends_word =
         |c: char| c.is_whitespace() || matches!(c, ',' | ';' | ':' | '?' | '!' | '"' | '(' | ')');
@@ -74,7 +75,7 @@ fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Returns the hashes of the terms, of letters alone, that neither technical text nor the store knows.
+/// Returns the hashes of the terms that consist of letters and occur neither in technical text nor in the store.
 fn nowhere(terms: &[Term], found: &FoundTerms<'_>) -> Vec<u64> {
     let is_plain = |term: &&Term| term.text.bytes().all(|byte| byte.is_ascii_lowercase());
     let absent = terms.iter().zip(&found.absent).filter(|(_, absent)| **absent);
@@ -82,8 +83,8 @@ fn nowhere(terms: &[Term], found: &FoundTerms<'_>) -> Vec<u64> {
     absent.filter(|term| rarity::is_unknown(&term.text)).map(|term| term.hash).collect()
 }
 
-/// Returns the intended word of the store: of those one edit away that occur in technical text, the one of the most
-/// memories.
+/// Returns the word that was probably meant: of the words one edit away that occur in technical text and in the store,
+/// the one in the most memories. `None` if there is none.
 fn meant(sources: &Sources, word: &str) -> Option<String> {
     let known = edits(word).into_iter().filter_map(|edit| {
         let term = text::term_of(&edit).filter(|term| !rarity::is_unknown(term))?;
@@ -93,7 +94,7 @@ fn meant(sources: &Sources, word: &str) -> Option<String> {
     let (words, terms): (Vec<String>, Vec<Term>) = known.unzip();
     let counts = lexical::counts(sources, &terms);
     let found = words.into_iter().zip(counts).filter(|&(_, count)| count > 0);
-    // Among equally frequent words the first in the alphabet.
+    // Of equally frequent words, the first in alphabetical order is used.
     let best = found.max_by(|a, b| a.1.cmp(&b.1).then_with(|| b.0.cmp(&a.0)));
     best.map(|(word, _)| word)
 }
@@ -104,8 +105,8 @@ fn terms_of(word: &str) -> Vec<Term> {
     terms
 }
 
-/// Returns the spellings one edit away from a lower-case word: an extra letter, a missing one, another one, two
-/// transposed neighbours (Damerau's distance).
+/// Returns the spellings one edit away from a lower-case word: with a letter removed, added or replaced, or with two
+/// neighbours transposed (Damerau's distance).
 fn edits(word: &str) -> Vec<String> {
     let mut edits = Vec::new();
     for at in 0..=word.len() {

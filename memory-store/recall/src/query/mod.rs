@@ -1,4 +1,4 @@
-//! Query preparation for ranking: terms, paragraphs, named paths.
+//! Preparation of queries for ranking: their terms, paragraphs and paths.
 
 mod acknowledgement;
 pub(crate) mod expression;
@@ -16,13 +16,13 @@ use crate::signature::named_commands;
 use memory_store_base::text::rarity;
 use memory_store_base::text::{self, Form, term_hash};
 
-/// Length in bytes above which a prompt is searched by paragraph.
+/// Length in bytes above which the paragraphs of a prompt are searched separately.
 pub(crate) const LONG_BYTES: usize = 300;
 /// Maximum number of bytes of a prompt that are used.
 const TEXT_BYTES_MAX: usize = 24_000;
 /// Maximum number of paragraphs of a long prompt.
 const PARAGRAPHS_MAX: usize = 64;
-/// Minimum length of a paragraph, in bytes, before an empty line ends it.
+/// Minimum length of a paragraph in bytes; an empty line ends a paragraph only from this length on.
 const PARAGRAPH_BYTES_MIN: usize = 60;
 /// Maximum length of a paragraph, in bytes.
 const PARAGRAPH_BYTES_MAX: usize = 900;
@@ -30,13 +30,13 @@ const PARAGRAPH_BYTES_MAX: usize = 900;
 const HEADING_CHARS_MAX: usize = 80;
 /// Maximum number of distinct terms of a query.
 const TERMS_MAX: usize = 512;
-/// Maximum number of distinct terms of a paragraph: one bit each in a mask.
+/// Maximum number of distinct terms of a paragraph, because each is one bit of a mask.
 pub(crate) const PARAGRAPH_TERMS_MAX: usize = 64;
 /// Maximum number of word pairs of a query.
 const PAIRS_MAX: usize = 64;
-/// Maximum number of bytes of an error, besides its most distinctive lines.
+/// Maximum number of bytes of an error that are used in addition to its most distinctive lines.
 const ERROR_BYTES_MAX: usize = 1500;
-/// Number of the most distinctive lines of an error from which its vector is made.
+/// Number of an error's most distinctive lines from which its vector is made.
 const MEANT_LINES: usize = 2;
 /// Number of lines of an error that are compared first.
 const ERROR_LINES: usize = 6;
@@ -48,9 +48,9 @@ const PATHS_MAX: usize = 32;
 pub struct Term {
     /// Key of the term in an index.
     pub hash: u64,
-    /// Rarity in technical text: its idf.
+    /// Rarity of the term in technical text, as its inverse document frequency.
     pub background: f32,
-    /// The term itself.
+    /// Text of the term.
     pub text: String,
 }
 
@@ -65,7 +65,7 @@ impl Term {
 pub struct Pair {
     /// Key of the pair in an index.
     pub hash: u32,
-    /// Their numbers among the terms, if they are terms of the query too.
+    /// Numbers of the two words among the query's terms; `None` for a word that is not a term.
     pub words: [Option<u16>; 2],
 }
 
@@ -74,25 +74,25 @@ pub struct Pair {
 pub struct Query {
     /// Distinct terms.
     pub terms: Vec<Term>,
-    /// Distinct terms of each paragraph, by number.
+    /// Distinct terms of each paragraph, as indices of `terms`.
     pub paragraphs: Vec<Vec<u16>>,
-    /// For a file: number of leading terms that are its name, so that a text with one of them mentions it.
+    /// For a file: number of leading terms that are names of the file. A text with one of them mentions the file.
     pub names: u16,
-    /// For an error: distinct terms of each of its first compared lines, by number.
+    /// For an error: distinct terms of each of the lines that are compared first, as indices of `terms`.
     pub lines: Vec<Vec<u16>>,
-    /// Distinct word pairs; none for a long query.
+    /// Distinct word pairs; empty for a long query.
     pub pairs: Vec<Pair>,
-    /// Paths named in it.
+    /// Paths named in the query.
     pub paths: Vec<String>,
-    /// Commands named in it.
+    /// Commands named in the query.
     pub commands: Vec<String>,
-    /// True if it is only an acknowledgement.
+    /// True if the query is only an acknowledgement.
     pub only_acknowledges: bool,
-    /// Text from which its vector is made.
+    /// Text from which the query's vector is made.
     pub text: String,
-    /// Its vector, if an encoder is available.
+    /// The query's vector, if an encoder is available.
     pub(crate) probe: Option<Probe>,
-    /// Similarities of memories to it in the second space, if enabled.
+    /// Similarities of memories to the query in the second space, if that space is enabled.
     pub(crate) likenesses: Option<Likenesses>,
 }
 
@@ -119,21 +119,21 @@ impl Query {
         query
     }
 
-    /// Parses a path: the names by which a text may mention it are first.
+    /// Parses a path. The first terms are the names by which a text may mention the file.
     pub(crate) fn file(path: &str) -> Self {
         let mut query = Self::default();
         for name in names(path) {
             query.number(&name);
         }
         query.names = query.terms.len() as u16;
-        // Folders and extensions are shared with too many other files.
+        // Many other files have the same folders and extension, so only the stem of the file name is used.
         let file = path.rsplit('/').next().unwrap_or(path);
         query.add_paragraph(file.split('.').find(|part| !part.is_empty()).unwrap_or(file));
         query
     }
 
     /// Parses a failed command and its error. Each term counts once, because errors are repetitive. Numbers, hashes and
-    /// folders are skipped.
+    /// temporary names are skipped.
     pub(crate) fn error(command: &str, error: &str) -> Self {
         let telling = crate::signature::telling_lines(error, ERROR_LINES);
         let mut text = telling.join("\n");
@@ -149,7 +149,8 @@ impl Query {
             true => error.lines().take(ERROR_LINES).map(|line| query.known(line)).collect(),
             false => telling.iter().map(|line| query.known(line)).collect(),
         };
-        // The surrounding text has a different meaning.
+        // The vector is made only from the most distinctive lines, because the surrounding text has a different
+        // meaning.
         query.text = if telling.is_empty() {
             text
         } else {
@@ -166,7 +167,7 @@ impl Query {
         query
     }
 
-    /// Returns whether it is searched by paragraph.
+    /// Returns whether the paragraphs of the query are searched separately.
     pub(crate) fn is_long(&self) -> bool {
         self.paragraphs.len() > 1
     }
@@ -180,7 +181,7 @@ impl Query {
         self.finish(paragraph);
     }
 
-    /// Adds a text as a paragraph, with the terms that `keep` accepts, and all its word pairs.
+    /// Adds a text as a paragraph. It contains the terms that `keep` accepts; all word pairs of the text are added too.
     fn add_short(&mut self, text: &str, keep: &mut dyn FnMut(&str, Form) -> bool) {
         let (mut paragraph, mut pairs) = (Vec::new(), text::Pairs::default());
         let mut last = None;
@@ -199,7 +200,8 @@ impl Query {
         self.finish(paragraph);
     }
 
-    /// Adds a term to a paragraph, unless it is present; returns its number.
+    /// Adds a term to a paragraph, unless the paragraph contains it already. Returns the term's number; `None` if the
+    /// query has no room for it.
     fn add_to(&mut self, paragraph: &mut Vec<u16>, term: &str) -> Option<u16> {
         let number = self.number(term)?;
         if !paragraph.contains(&number) {
@@ -210,7 +212,7 @@ impl Query {
 
     fn finish(&mut self, mut paragraph: Vec<u16>) {
         if paragraph.len() > PARAGRAPH_TERMS_MAX {
-            // The most common terms have the least information.
+            // The most common terms carry the least information, so they are dropped.
             let rare = |&number: &u16| self.terms[usize::from(number)].background;
             paragraph.sort_by(|a, b| rare(b).total_cmp(&rare(a)).then(a.cmp(b)));
             paragraph.truncate(PARAGRAPH_TERMS_MAX);
@@ -221,7 +223,7 @@ impl Query {
         }
     }
 
-    /// Returns the distinct numbers of the text's terms that are in the query.
+    /// Returns the sorted, distinct numbers of those terms of a text that are already in the query.
     fn known(&self, text: &str) -> Vec<u16> {
         let mut numbers = Vec::new();
         text::each_term(text, &mut |term, _| {
@@ -234,7 +236,7 @@ impl Query {
         numbers
     }
 
-    /// Returns the number of a term; a new one is added if there is room.
+    /// Returns the number of a term, and adds the term if it is new; `None` if it is new and there is no room for it.
     fn number(&mut self, term: &str) -> Option<u16> {
         let hash = term_hash(term);
         let known = self.terms.iter().position(|known| known.hash == hash);
@@ -246,7 +248,7 @@ impl Query {
     }
 }
 
-/// Removes sentences that programs add around a plan.
+/// Returns a prompt without the sentences that programs add around a plan.
 fn without_wrapper(text: &str) -> &str {
     let text = text.trim();
     let first_line = text.lines().next().unwrap_or_default();
@@ -309,7 +311,8 @@ pub(crate) fn varies(term: &str) -> bool {
             || term.len() >= 7 && term.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-'))
 }
 
-/// Returns the names of a file: its path, its last component, and that without its extension if it is no plain word.
+/// Returns the names of a file: its path, its file name, and its file name without extension if that is not an ordinary
+/// word.
 fn names(path: &str) -> Vec<String> {
     let file = path.rsplit('/').next().unwrap_or(path);
     let stem = file.split('.').find(|part| !part.is_empty()).unwrap_or(file);
@@ -327,7 +330,7 @@ fn names(path: &str) -> Vec<String> {
     names
 }
 
-/// Detector of acknowledgements, fed term by term.
+/// Detector of acknowledgements, which receives a text term by term.
 #[derive(Default)]
 struct Assent {
     words: usize,
@@ -341,14 +344,14 @@ impl Assent {
         self.other = self.other || form == Form::Bigram || !is_acknowledgement(term);
     }
 
-    /// Returns whether the text contains nothing else.
+    /// Returns whether the text is nothing but an acknowledgement.
     fn is_all(&self, text: &str) -> bool {
-        // Stop words alone ("do it", "all of them") are no request either.
+        // Stop words alone ("do it", "all of them") are not a request either.
         !self.other && (self.words > 0 || !text.trim().is_empty())
     }
 }
 
-/// Returns the paths named in a text.
+/// Returns the distinct paths named in a text, in order.
 fn paths(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let separates = |c: char| c.is_whitespace() || "`'\"()[]{}<>,;|*=".contains(c);
@@ -365,7 +368,8 @@ fn paths(text: &str) -> Vec<String> {
     found
 }
 
-/// Returns the path in a word, without a line number, a leading `@` or `./`, and the end of a sentence.
+/// Returns the path in a word, without a line number, a leading `@` or `./`, and trailing punctuation; `None` if there
+/// is none.
 fn path_of(word: &str) -> Option<&str> {
     if !word.contains(['.', '/']) || word.contains("://") || word.len() > 300 {
         return None;
@@ -380,7 +384,7 @@ fn path_of(word: &str) -> Option<&str> {
     let path = path.strip_prefix("./").unwrap_or(path);
     let name = path.rsplit('/').next()?;
     let (stem, extension) = name.rsplit_once('.')?;
-    // `e.g` and `v1.2` are no files, `a/b.c` is.
+    // `e.g` and `v1.2` are not files; `a/b.c` is one.
     let looks = stem.len() + extension.len() > 2 || path.contains('/');
     let extension_ok = (1..=8).contains(&extension.len())
         && extension.bytes().all(|b| b.is_ascii_alphanumeric())

@@ -1,21 +1,21 @@
-//! Phrases of an error that a memory repeats verbatim: "unrecognized subcommand 'bun'" in both.
+//! Phrases of an error that a memory repeats verbatim, for example "unrecognized subcommand 'bun'".
 //!
-//! A signature is the whole line that a program printed; people and models quote its distinctive part, and another
-//! program prints its path or a colour before it.
+//! A signature is the whole line that a program printed. People and models quote only its distinctive part, and another
+//! program may print a path or a colour before it.
 
 use crate::signature::{names_cause, telling_lines};
 use memory_store_base::text::rarity;
 use memory_store_base::text::{each_term, term_hash};
 
-/// Maximum number of lines of an error that are compared, the most distinctive ones.
+/// Maximum number of lines of an error that are compared; they are the most distinctive ones.
 const LINES_MAX: usize = 3;
 /// Maximum number of terms of a text that are compared.
 const TERMS_MAX: usize = 160;
 /// Minimum number of terms of a quotation.
 const RUN_MIN: usize = 2;
-/// Minimum total rarity of the words. "No such file or directory" is below it.
+/// Minimum total rarity of the quoted words. "No such file or directory" is below it.
 const MASS_MIN: f32 = 13.0;
-/// Minimum share of the line's rarity.
+/// Minimum fraction of the line's rarity that the quotation must cover.
 const SHARE_MIN: f32 = 0.4;
 
 /// Terms of the distinctive lines of an error, in order.
@@ -23,18 +23,18 @@ const SHARE_MIN: f32 = 0.4;
 pub(crate) struct Phrases(Vec<Vec<u64>>);
 
 impl Phrases {
-    /// Parses an error.
+    /// Returns the phrases of an error.
     pub(crate) fn of(error: &str) -> Self {
         let lines = telling_lines(error, LINES_MAX).into_iter();
         Self(lines.filter(|line| names_cause(line)).map(|line| terms(&line)).collect())
     }
 
-    /// Returns whether no line describes an error.
+    /// Returns whether there are no phrases, because no line describes an error.
     pub(crate) fn are_none(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Returns whether a text quotes one of the lines.
+    /// Returns whether a text quotes one of the phrases.
     pub(crate) fn are_quoted_in(&self, text: &str) -> bool {
         let text = terms(text);
         self.0.iter().any(|line| is_quoted(line, &text))

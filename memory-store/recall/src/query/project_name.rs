@@ -1,12 +1,13 @@
-//! The project's own name. It does not show the subject of a prompt, because people working on a project name it in any
-//! prompt, so the gate does not count it. Ranking does: among the remaining memories it helps to find the right one.
+//! The project's own name. It does not indicate the subject of a prompt, because people working on a project mention
+//! the name in any prompt, so the gate does not count it. Ranking does, because among the remaining memories the name
+//! helps to find the right one.
 
 use crate::query::Term;
 use crate::search::sources::Sources;
 use memory_store_base::text::{Form, each_term, term_hash};
 
-/// Returns the hashes of the terms of these names, in ascending order. Only compound names such as `parcel-desk` are
-/// included: a plain word such as `payments` may be the project's subject.
+/// Returns the hashes of these names as terms, in ascending order. Only compound names such as `parcel-desk` are
+/// included, because a plain word such as `payments` may be the subject.
 pub fn hashes<'a>(names: impl Iterator<Item = &'a str>) -> Vec<u64> {
     let mut hashes: Vec<u64> = names.filter_map(hash).collect();
     hashes.sort_unstable();
@@ -26,7 +27,7 @@ fn hash(name: &str) -> Option<u64> {
     whole.filter(|_| words == 1)
 }
 
-/// Returns which of a query's terms mention the project, by its name or a part of it.
+/// Returns for each term of a query whether it is the project's name or a part of that name.
 pub(crate) fn mentioned(sources: &Sources, terms: &[Term]) -> Vec<bool> {
     let mut mentioned = vec![false; terms.len()];
     for name in terms.iter().filter(|term| sources.is_project_name(term.hash)) {

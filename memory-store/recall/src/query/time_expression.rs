@@ -9,20 +9,20 @@ use std::ops::Range;
 use crate::rank::candidate::Candidate;
 use memory_store_base::time::{DAY_MS, Timestamp, civil, day_of};
 
-/// Gain of a memory from the time named in a search, relative to the words, which count 1.
+/// Gain in score of a memory from the time that a search names, relative to the words, which count 1.
 const FAVOUR: f32 = 0.3;
 /// Maximum number of words of a text that are searched for times.
 const WORDS_MAX: usize = 400;
-/// Maximum count of a unit in "ago" and "last".
+/// Maximum number of units before "ago" or after "last".
 const COUNT_MAX: i64 = 1000;
-/// Forms of a time that [`whole`] accepts, for messages.
+/// Forms of a time that [`whole`] accepts, as shown in messages.
 pub const TIME_FORMS: &str = "2026-10-02, 2026-10, 2026-10-02T09:30:00Z, yesterday, \"last week\", \"2 weeks ago\", 3d or \"in March\"";
-/// Milliseconds of a minute.
+/// Number of milliseconds in a minute.
 const MINUTE_MS: i64 = 60_000;
-/// Years accepted as a number of four digits.
+/// Years that are accepted as a number of four digits.
 const YEARS: Range<i64> = 1970..2101;
 
-/// A span of time; an end that is `None` is open.
+/// A span of time. An end that is `None` is open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
     /// First moment of the span.
@@ -32,7 +32,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// Returns whether it contains a time.
+    /// Returns whether the span contains a time.
     pub fn has(&self, at: Timestamp) -> bool {
         self.from.is_none_or(|from| at >= from) && self.to.is_none_or(|to| at < to)
     }
@@ -80,13 +80,13 @@ impl NamedSpan {
 /// A time named in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NamedTime {
-    /// The meant span of time.
+    /// The span of time that the words denote.
     pub span: Span,
-    /// Range of the words in the text in bytes, including the preposition.
+    /// Byte range of the words in the text, including the preposition.
     pub place: Range<usize>,
 }
 
-/// Raises the scores of memories from the time named in the words of an explicit search.
+/// Raises the scores of memories whose time is in the span that the words of an explicit search name.
 pub(crate) fn favour(candidates: &mut [Candidate], text: &str, now: Timestamp) {
     if candidates.is_empty() {
         return;
@@ -99,7 +99,7 @@ pub(crate) fn favour(candidates: &mut [Candidate], text: &str, now: Timestamp) {
     }
 }
 
-/// Finds the first time that a text names, as seen from `now`.
+/// Returns the first time that a text names, as seen from `now`; `None` if it names none.
 pub(crate) fn find(text: &str, now: Timestamp) -> Option<NamedTime> {
     let words = words(text);
     let reader = TimeReader { words: &words, today: now.0.div_euclid(DAY_MS) };
@@ -137,7 +137,7 @@ struct TimeWord {
     place: Range<usize>,
 }
 
-/// Splits into runs of letters, digits and, between digits, dashes.
+/// Splits a text into runs of letters and digits, with dashes between digits.
 fn words(text: &str) -> Vec<TimeWord> {
     let mut words = Vec::new();
     let mut start = None;
@@ -167,7 +167,7 @@ fn words(text: &str) -> Vec<TimeWord> {
     words
 }
 
-/// Parser of times in words. Days are counted from 1970-01-01.
+/// Parser of times in a sequence of words. Days are counted from 1970-01-01.
 struct TimeReader<'a> {
     words: &'a [TimeWord],
     today: i64,
@@ -218,7 +218,7 @@ impl TimeReader<'_> {
         (self.word(at) == "from").then(|| (DaySpan::of(first), middle))
     }
 
-    /// Parses a name of days; `led` is true after a preposition.
+    /// Parses the name of one or more days. `led` is true after a preposition.
     fn days(&self, at: usize, led: bool) -> Option<(Range<i64>, usize)> {
         let at = if led && self.word(at) == "the" { at + 1 } else { at };
         self.near_day(at)
@@ -240,7 +240,7 @@ impl TimeReader<'_> {
         }
     }
 
-    /// Parses "last week", "this month", "the past 3 days".
+    /// Parses forms such as "last week", "this month" and "the past 3 days".
     fn unit_before(&self, at: usize) -> Option<(Range<i64>, usize)> {
         let back = match self.word(at) {
             "this" | "current" => 0,
@@ -248,7 +248,7 @@ impl TimeReader<'_> {
             _ => return None,
         };
         if let Some((unit, false)) = unit(self.word(at + 1)) {
-            // The past week is the last seven days, last week the calendar week before this one.
+            // "The past week" means the last seven days; "last week" means the calendar week before the present one.
             let days = if self.word(at) == "past" {
                 self.back(unit, 1)..self.today + 1
             } else {
@@ -261,7 +261,7 @@ impl TimeReader<'_> {
         (back == 1).then(|| (self.back(unit, count)..self.today + 1, end + 1))
     }
 
-    /// Parses "3 days ago", "a month ago".
+    /// Parses forms such as "3 days ago" and "a month ago".
     fn ago(&self, at: usize) -> Option<(Range<i64>, usize)> {
         let (count, end) = self.count(at)?;
         let (unit, _) = unit(self.word(end))?;
@@ -273,7 +273,7 @@ impl TimeReader<'_> {
     /// [`Self::ago`].
     fn distance(&self, now: Timestamp) -> Option<NamedSpan> {
         if self.words.first()?.place.start > 0 {
-            // A sign or another character before the number.
+            // A sign or another character precedes the number.
             return None;
         }
         let (count, unit_name, mut end) = match self.count(0) {
@@ -308,7 +308,7 @@ impl TimeReader<'_> {
         Some(NamedSpan::Days(DaySpan::of(days)))
     }
 
-    /// Parses `2026-10-02`, `2026-10`, and after a preposition `2026`.
+    /// Parses `2026-10-02`, `2026-10` and, after a preposition, `2026`.
     fn iso(&self, at: usize, led: bool) -> Option<(Range<i64>, usize)> {
         let mut parts = self.word(at).split('-');
         let year = year(parts.next()?)?;
@@ -327,7 +327,7 @@ impl TimeReader<'_> {
         parts.next().is_none().then_some((days, at + 1))
     }
 
-    /// Parses "March", "last March", "March 2026", "March 5", "5 March 2026", "the 5th of March".
+    /// Parses forms such as "March", "last March", "March 2026", "March 5", "5 March 2026" and "the 5th of March".
     fn month(&self, at: usize, led: bool) -> Option<(Range<i64>, usize)> {
         let last = self.word(at) == "last" || self.word(at) == "early" || self.word(at) == "late";
         let at = if last { at + 1 } else { at };
@@ -353,7 +353,7 @@ impl TimeReader<'_> {
         Some((day_of(year, month, 1)..after_month(year, month), end))
     }
 
-    /// Parses "on Monday", "last Monday": the one before today.
+    /// Parses "on Monday" and "last Monday", which mean the last Monday before today.
     fn weekday(&self, at: usize, led: bool) -> Option<(Range<i64>, usize)> {
         let last = self.word(at) == "last";
         let at = if last { at + 1 } else { at };
@@ -370,20 +370,20 @@ impl TimeReader<'_> {
         }
     }
 
-    /// Returns a day of a month; without a year, the most recent one.
+    /// Returns a day of a month as a range; without a year, the most recent one. `None` if the month has no such day.
     fn day_in(&self, year: Option<i64>, month: i64, day: i64) -> Option<Range<i64>> {
         let year = year.unwrap_or_else(|| self.year_of_past(month, day));
         let start = day_of(year, month, day);
         (start < after_month(year, month)).then_some(start..start + 1)
     }
 
-    /// Returns the last year in which this day is not in the future.
+    /// Returns the latest year in which this day is not in the future.
     fn year_of_past(&self, month: i64, day: i64) -> i64 {
         let (year, _, _) = civil(self.today);
         if day_of(year, month, day) > self.today { year - 1 } else { year }
     }
 
-    /// The unit of the calendar that lies `back` of them before the present one.
+    /// Returns the days of the calendar unit that is `back` units before the present one.
     fn calendar(&self, unit: TimeUnit, back: i64) -> Range<i64> {
         let (year, month, _) = civil(self.today);
         match unit {
@@ -401,7 +401,7 @@ impl TimeReader<'_> {
         }
     }
 
-    /// The day that lies `count` of a unit before today.
+    /// Returns the day that is `count` units before today.
     fn back(&self, unit: TimeUnit, count: i64) -> i64 {
         self.today
             - count
@@ -418,7 +418,7 @@ impl TimeReader<'_> {
         (self.today + 3).rem_euclid(7)
     }
 
-    /// Parses a number in digits or words; returns the index of the word after it.
+    /// Parses a number in digits or words. Returns the number and the index of the word after it.
     fn count(&self, at: usize) -> Option<(i64, usize)> {
         if (self.word(at), self.word(at + 1), self.word(at + 2)) == ("a", "couple", "of") {
             return Some((2, at + 3));
@@ -456,7 +456,7 @@ fn after_month(year: i64, month: i64) -> i64 {
     if month == 12 { day_of(year + 1, 1, 1) } else { day_of(year, month + 1, 1) }
 }
 
-/// A unit, and whether it is in the plural.
+/// Returns the unit that a word names, and whether the word is plural; `None` for other words.
 fn unit(word: &str) -> Option<(TimeUnit, bool)> {
     let one = word.strip_suffix('s').unwrap_or(word);
     let unit = match one {
@@ -469,7 +469,7 @@ fn unit(word: &str) -> Option<(TimeUnit, bool)> {
     Some((unit, one.len() < word.len()))
 }
 
-/// Parses a number of at most `digits_max` digits.
+/// Returns the number that a word of at most `digits_max` digits denotes; `None` for other words.
 fn number(word: &str, digits_max: usize) -> Option<i64> {
     let digits = (1..=digits_max).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_digit());
     digits.then(|| word.parse().ok())?
@@ -479,14 +479,15 @@ fn year(word: &str) -> Option<i64> {
     number(word, 4).filter(|year| word.len() == 4 && YEARS.contains(year))
 }
 
-/// Parses a day of a month, and returns whether it is an ordinal.
+/// Returns the day of a month that a word denotes, and whether it is an ordinal; `None` for other words.
 fn day_number(word: &str) -> Option<(i64, bool)> {
     let digits = ["st", "nd", "rd", "th"].iter().find_map(|ending| word.strip_suffix(ending));
     let day = number(digits.unwrap_or(word), 2).filter(|day| (1..=31).contains(day))?;
     Some((day, digits.is_some()))
 }
 
-/// Returns the number of a month, and whether the word has no other meaning.
+/// Returns the number of the month that a word names, and whether the word has no other meaning; `None` for other
+/// words.
 fn month(word: &str) -> Option<(i64, bool)> {
     const MONTHS: [&str; 12] = [
         "january",
@@ -519,14 +520,14 @@ fn weekday(word: &str) -> Option<i64> {
 mod tests {
     use super::*;
 
-    /// A Wednesday.
+    /// The time of the tests, a Wednesday.
     const NOW: &str = "2026-10-14T15:00:00Z";
 
     fn now() -> Timestamp {
         Timestamp::parse(NOW).unwrap()
     }
 
-    /// Returns the span as `from..to` and its words.
+    /// Returns the span as `from..to`, and its words.
     fn found(text: &str) -> Option<(String, &str)> {
         let when = find(text, now())?;
         Some((shown(when.span), &text[when.place]))

@@ -1,8 +1,8 @@
-//! Correction of mistyped words: the most frequent word of the texts that differs by a single
-//! letter, or by two transposed ones (Damerau's distance with adjacent transpositions).
+//! Correction of mistyped words in explicit search. The correction is the most frequent word of the texts that differs
+//! by one letter or by two transposed neighbours (Damerau's distance with adjacent transpositions).
 //!
-//! An index contains only hashes of words, so the texts are read. This is for explicit search, and
-//! only for words that occur nowhere.
+//! An index contains only hashes of words, so the texts must be read. Therefore only words that occur nowhere are
+//! corrected.
 
 use std::collections::BTreeMap;
 
@@ -10,19 +10,19 @@ use strsim::osa_distance;
 
 use memory_store_base::text;
 
-/// Minimum number of letters of a word: shorter words have too many neighbours.
+/// Minimum number of letters of a word that is corrected. Shorter words are similar to too many others.
 const LETTERS_MIN: usize = 4;
-/// Maximum number of letters of a word.
+/// Maximum number of letters of a word that is corrected.
 const LETTERS_MAX: usize = 32;
 
-/// Words that occur nowhere, with similar words of the texts read so far.
+/// Words that occur nowhere, each with the similar words of the texts read so far and their numbers.
 #[derive(Debug, Default)]
 pub(crate) struct Typos {
     words: Vec<(String, BTreeMap<String, u32>)>,
 }
 
 impl Typos {
-    /// Selects the words that may be mistyped.
+    /// Selects those of the words that may be mistyped.
     pub(crate) fn new<'a>(words: impl Iterator<Item = &'a str>) -> Self {
         let mut typos = Self::default();
         for word in words {
@@ -36,12 +36,12 @@ impl Typos {
         typos
     }
 
-    /// Returns whether there is no such word.
+    /// Returns whether there are no words to correct.
     pub(crate) fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
 
-    /// Adds the words of a text.
+    /// Counts the similar words in a text.
     pub(crate) fn read(&mut self, text: &str) {
         let text = text::folded(text);
         for run in text.split(|c: char| !c.is_alphabetic()) {
@@ -53,27 +53,26 @@ impl Typos {
         }
     }
 
-    /// Returns the words for which a correction was found, with the correction.
+    /// Returns each word for which a correction was found, with the correction.
     pub(crate) fn meant(self) -> Vec<(String, String)> {
         let best = |near: BTreeMap<String, u32>| {
-            // Among equally frequent words the first in the alphabet.
+            // Of equally frequent words, the first in alphabetical order is used.
             near.into_iter().rev().max_by_key(|&(_, count)| count).map(|(word, _)| word)
         };
         self.words.into_iter().filter_map(|(word, near)| Some((word, best(near)?))).collect()
     }
 }
 
-/// Returns whether two words differ by one letter. Most words are excluded by their length or their
-/// ends.
+/// Returns whether two words differ by one letter. Most words are excluded by comparing lengths and ends.
 fn is_near(run: &str, word: &str) -> bool {
-    // One letter has at most four bytes.
+    // A letter has at most four bytes.
     if run.len().abs_diff(word.len()) > 3 || run.is_empty() {
         return false;
     }
     let same = |a: &u8, b: &u8| a.eq_ignore_ascii_case(b);
     let head = run.bytes().zip(word.bytes()).take_while(|(a, b)| same(a, b)).count();
     let tail = run.bytes().rev().zip(word.bytes().rev()).take_while(|(a, b)| same(a, b)).count();
-    // Two letters of up to four bytes may remain between.
+    // Up to two letters of up to four bytes each may remain between the equal ends.
     head + tail + 8 >= run.len().max(word.len())
         && (!run.is_ascii() || !word.is_ascii() || head + tail + 2 >= run.len().max(word.len()))
         && osa_distance(&run.to_lowercase(), word) == 1

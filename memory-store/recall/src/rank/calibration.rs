@@ -1,4 +1,4 @@
-//! Calibration of the gate: a store's own threshold, from prompts about foreign subjects.
+//! Calibration of the gate: a store's own threshold, determined with prompts about foreign subjects.
 
 use crate::embed::Vectors;
 use crate::index::manifest::Gate;
@@ -11,28 +11,28 @@ use crate::search::sources::Sources;
 use memory_store_base::settings::Settings;
 use memory_store_base::time::Timestamp;
 
-/// Prior of the gate from other stores. Few of the prompts determine a store's own threshold, so it is shrunk towards
-/// the prior.
+/// Prior for the gate, from other stores. Only few prompts determine a store's own threshold, so that threshold is
+/// shrunk towards the prior.
 struct Usual {
-    /// The threshold for [`USUAL_ALPHA`] and [`USUAL_DOCS`].
+    /// Threshold for a rate of [`USUAL_ALPHA`] and a store of [`USUAL_DOCS`] memories.
     threshold: f32,
-    /// Weight of this prior in a store's threshold, 0 to 1.
+    /// Weight of the prior in a store's threshold, 0 to 1.
     share: f32,
 }
 
-/// By kind of prompts, in the order of the list.
+/// The prior for each kind of prompts, in the order of the list.
 const USUAL: [Usual; 2] =
     [Usual { threshold: 3.8, share: 0.3 }, Usual { threshold: 5.4, share: 0.5 }];
 /// Slope of the usual threshold over the logarithm of the rate of false positives.
 const USUAL_SLOPE: f32 = 0.7;
-/// Number of memories of the stores that were measured: with fewer memories the best score is lower.
+/// Number of memories in the stores that were measured. With fewer memories, the best score is lower.
 const USUAL_DOCS: u32 = 300;
-/// Slope of the threshold over the logarithm of a store's number of memories, below that number.
-/// `scripts/fit-gate --fit` prints .43 and .49, by kind of prompts, for removed memories; the words of removed memories
-/// are still known there, so it is a little more.
+/// Slope of the threshold over the logarithm of the number of memories, for stores smaller than that. `scripts/fit-gate
+/// --fit` prints .43 and .49 for the two kinds of prompts, after memories were removed. The words of removed memories
+/// are still known there, so the constant is slightly larger.
 const DOCS_SLOPE: f32 = 0.5;
 
-/// Shrinks a store's own threshold towards the usual one for its number of memories.
+/// Returns a store's own threshold, shrunk towards the usual one for its number of memories.
 fn drawn(own: f32, usual: &Usual, docs: u32, alpha: f32) -> f32 {
     let fewer = docs.clamp(1, USUAL_DOCS) as f32 / USUAL_DOCS as f32;
     let threshold = usual.threshold + DOCS_SLOPE * fewer.ln()
@@ -40,7 +40,7 @@ fn drawn(own: f32, usual: &Usual, docs: u32, alpha: f32) -> f32 {
     own + usual.share * (threshold - own)
 }
 
-/// Returns a digest of this build's gate rules; after a change, stores are recalibrated.
+/// Returns a digest of this build's gate rules. If it changes, stores are recalibrated.
 pub fn fingerprint() -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&SCALE.to_le_bytes());
@@ -49,9 +49,9 @@ pub fn fingerprint() -> [u8; 32] {
     *hasher.finalize().as_bytes()
 }
 
-/// Runs the background prompts on a store, as a hook would, and returns its gate: the score that the share
-/// `settings.alpha` of them exceeds, shrunk towards the usual one for stores of its size, from the kind of prompts with
-/// the highest threshold.
+/// Runs the background prompts on a store as a hook would, and returns the gate of the store. For each kind of prompts,
+/// its threshold is the score that a fraction `settings.alpha` of the prompts exceeds, shrunk towards the usual one for
+/// stores of this size. The kind with the highest threshold is used.
 pub fn calibrate(segment: Segment, settings: &Settings, vectors: Option<&dyn Vectors>) -> Gate {
     let docs = segment.docs();
     let sources = Sources::of_segment(segment);
@@ -64,7 +64,7 @@ pub fn calibrate(segment: Segment, settings: &Settings, vectors: Option<&dyn Vec
     strictest.unwrap_or(Gate { alpha, ..UNCALIBRATED })
 }
 
-/// Returns the gate of a store from the scores of one kind of prompts.
+/// Returns the gate that results from the scores of one kind of prompts.
 fn gate_of(scores: Vec<f32>, usual: &Usual, docs: u32, alpha: f32) -> Gate {
     let count = scores.len().max(1) as f32;
     let mean = scores.iter().sum::<f32>() / count;
@@ -74,7 +74,7 @@ fn gate_of(scores: Vec<f32>, usual: &Usual, docs: u32, alpha: f32) -> Gate {
     Gate { threshold, mean, deviation: variance.sqrt(), alpha, scale: SCALE }
 }
 
-/// Returns the score of the best memory for a prompt; 0 if none shares a word with it.
+/// Returns the highest gate score of a memory for a prompt; 0 if no memory matches.
 fn best(sources: &Sources, query: &Query) -> f32 {
     let candidates = score::candidates(sources, query, Timestamp(0));
     candidates.iter().map(|candidate| candidate.gate).fold(0.0, f32::max)

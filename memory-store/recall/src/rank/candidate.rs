@@ -11,39 +11,38 @@ use memory_store_base::kind::Kind;
 pub(crate) struct Candidate {
     pub at: At,
     pub entry: Entry,
-    /// BM25.
+    /// BM25 score of the words.
     pub lexical: f32,
-    /// Gain by the words of neighbouring documents of the same session.
+    /// Gain from words of neighbouring documents of the same session.
     pub beside: f32,
-    /// Similarity to the query, if both have a vector.
+    /// Similarity of the vectors, if query and document both have one.
     pub near: Option<Near>,
-    /// Similarity in the second space, if enabled and known.
+    /// Similarity in the second space, if that space is enabled and contains the document.
     pub likeness: Option<f32>,
-    /// Lexical part of the score: BM25 with neighbours, scaled by the share of the query that the best candidate
-    /// covers.
+    /// Score for words: BM25 with neighbours, scaled by the share of the query that the best candidate covers.
     pub words: f32,
-    /// Weight of its meaning.
+    /// Weight of the similarity in meaning.
     pub trust: f32,
-    /// Score for ranking: words, meaning, prior, and direct naming.
+    /// Score for ranking, from words, meaning, prior and direct naming.
     pub fused: f32,
     /// Inputs of the gate.
     pub features: Features,
-    /// Result of the gate.
+    /// The gate's score.
     pub gate: f32,
-    /// Threshold of the gate.
+    /// Minimum value of the gate's score for this candidate to pass.
     pub threshold: f32,
-    /// Direct naming: by path, or by the signature of an error.
+    /// How the query names the document directly, if it does.
     pub named: Option<NamedBy>,
-    /// The terms it shares, by number.
+    /// Numbers of the query's terms that the document contains.
     pub shared: Vec<u16>,
 }
 
-/// Way in which a query names a document directly.
+/// How a query names a document directly.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum NamedBy {
-    /// The query and the memory are about the same file.
+    /// Query and memory are about this file.
     Path(String),
-    /// The prompt names a command that the memory warns of.
+    /// The prompt names this command, about which the memory warns.
     Command(String),
     /// The memory has the error's signature.
     Signature,
@@ -56,14 +55,14 @@ pub(crate) enum NamedBy {
 /// Inputs of the gate, comparable between queries.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Features {
-    /// Cosine of query and memory, if both have a vector.
+    /// Cosine of the vectors of query and memory, if both have one.
     pub cosine: Option<f32>,
-    /// Share of the query's rarity at large that the memory's words cover, 0 to 1.
+    /// Fraction of the query's rarity in technical text that the memory's words cover, 0 to 1.
     pub covered: f32,
-    /// Share of the query's rarity in words that the store contains, 0 to 1.
+    /// Fraction of the query's rarity in technical text in words that the store contains, 0 to 1.
     pub known: f32,
-    /// Rarity at large of the second rarest shared term, 0 to 1: one rare word in common may be chance, two show the
-    /// subject.
+    /// Rarity in technical text of the second rarest shared term, 0 to 1. One rare word in common may be chance; two
+    /// show the subject.
     pub second: f32,
 }
 
@@ -88,7 +87,7 @@ impl Candidate {
         }
     }
 
-    /// Returns whether a person pinned it.
+    /// Returns whether a person pinned the memory.
     pub(crate) fn is_pinned(&self) -> bool {
         self.entry.has(FLAG_PINNED)
     }
@@ -99,28 +98,28 @@ impl Candidate {
         Some(Self::new(at, entry))
     }
 
-    /// Returns whether it passes the gate. Memories that the query names directly always pass.
+    /// Returns whether the candidate passes the gate. Memories that the query names directly always pass.
     pub(crate) fn passes(&self) -> bool {
         self.named.is_some() || self.gate > self.threshold
     }
 
-    /// Returns whether it warns of a command in the prompt. This does not show that the store covers the prompt's
-    /// subject: most plans name the command that checks every change.
+    /// Returns whether the memory warns about a command in the prompt. This does not show that the store covers the
+    /// prompt's subject, because most plans name the command that checks every change.
     pub(crate) fn warns(&self) -> bool {
         matches!(self.named, Some(NamedBy::Command(_)))
     }
 
-    /// Returns whether it is a digest of a session instead of a judged memory.
+    /// Returns whether the memory is the digest of a session.
     pub(crate) fn is_digest(&self) -> bool {
         self.entry.kind == Kind::Session as u8
     }
 
-    /// Returns the reason for the match, for display.
+    /// Returns why the candidate matches, for display.
     pub(crate) fn why(&self, query: &Query) -> String {
         let mut words: Vec<&Term> =
             self.shared.iter().map(|&number| &query.terms[usize::from(number)]).collect();
         words.sort_by(|a, b| b.background.total_cmp(&a.background).then(a.text.cmp(&b.text)));
-        // Terms of the topic that a prompt continues are known as hashes only.
+        // Of the terms of the topic that a prompt continues, only the hashes are known.
         let shared = words.len();
         words.retain(|term| !term.text.is_empty());
         let topic = if words.len() < shared { ", and the prompt before" } else { "" };
@@ -132,7 +131,7 @@ impl Candidate {
             Some(NamedBy::Command(command)) => format!("the command `{command}`"),
             Some(NamedBy::Signature) => "the same error".to_owned(),
             Some(NamedBy::Phrase) => format!("quotes the error; words: {words}"),
-            // A search by kinds, paths or times alone asks for no words, and compares no vectors.
+            // A search only by kinds, paths or times has no words and compares no vectors.
             None if words.is_empty() && self.near.is_none() && self.likeness.is_none() => {
                 "asked for by kind, file or time".to_owned()
             }

@@ -1,4 +1,4 @@
-//! Memories that a query names directly: by a file that they are about, or by an error's signature. They pass the gate.
+//! Memories that a query names directly, by a file that they are about or by an error's signature. They pass the gate.
 
 use crate::index::document::{Document, GLOB_KEY, is_glob, name_key};
 use crate::index::record::{
@@ -15,38 +15,38 @@ use crate::search::sources::{At, IndexSource, Sources};
 use crate::signature::{command_hash, error_signature, names_cause, signature_hash};
 use memory_store_base::time::Timestamp;
 
-/// Gain of a path named in a prompt.
+/// Gain of a memory about a path that the prompt names.
 const PATH_IN_PROMPT: f32 = 0.6;
-/// Gain of a memory that warns of a command in the prompt.
+/// Gain of a memory that warns about a command in the prompt.
 const COMMAND_IN_PROMPT: f32 = 0.6;
-/// Maximum number of memories added for the commands of a prompt, the most certain first and those of the repository
-/// last: plans repeat the commands with which every change is checked.
+/// Maximum number of memories that are added for the commands of a prompt, because plans repeat the commands with which
+/// every change is checked. Memories with the highest confidence come first, those from the repository last.
 const WARNINGS_MAX: usize = 2;
-/// Maximum number of a command's memories that are read from an index, the latest.
+/// Maximum number of memories about a command that are read from an index, the latest ones.
 const WARNINGS_READ_MAX: usize = 64;
-/// Gain of an equal error signature.
+/// Gain of a memory with the same error signature.
 const SAME_ERROR: f32 = 1.0;
-/// Gain of words of the error in a memory's text.
+/// Gain of a memory whose text quotes the error.
 const QUOTED_ERROR: f32 = 0.6;
-/// Maximum number of candidates whose text is searched for words of the error, best first: each is read.
+/// Maximum number of candidates whose text is searched for words of the error, best first. Each must be read.
 const QUOTING_MAX: usize = 8;
-/// Ranks of a file's memories by kind of match. Their distances exceed the sum of all other terms.
+/// Scores of a file's memories by kind of match. Their distances exceed the sum of all other parts of the score.
 const EXACT: f32 = 16.0;
 const SUFFIX: f32 = 14.0;
 const GLOB: f32 = 10.0;
 const BASENAME: f32 = 8.0;
 const MENTION: f32 = 4.0;
-/// Weight of confidence, kind and age among the memories of a file: the most important memories precede those that only
-/// repeat the name.
+/// Weight of confidence, kind and age among the memories of a file, so that the most important ones precede those that
+/// only repeat the name.
 const PRIOR: f32 = 2.0;
-/// Weight of the path's words among equals.
+/// Weight of the path's words among memories that are otherwise equal.
 const TIE: f32 = 0.1;
-/// Weight of a memory's share of the topic's rarity. About that of confidence, whose range is .7: a memory that repeats
-/// the last prompt's words precedes one that is half as important again. Not fitted: no set has prompts before its
-/// files.
+/// Weight of the share of the topic's rarity that a memory covers. It is about that of confidence, whose range is .7: a
+/// memory that repeats the last prompt's words precedes one that is half as important again. It is not fitted, because
+/// no training set has prompts before its files.
 const TOPIC: f32 = 0.7;
 
-/// Kind of match of a memory's path with a file.
+/// How a memory's path matches a file.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 enum Fit {
     Basename,
@@ -55,7 +55,7 @@ enum Fit {
     Exact,
 }
 
-/// Adds to a prompt's candidates the memories of the paths named in it.
+/// Adds the memories about the paths that a prompt names to its candidates.
 pub(crate) fn add(sources: &Sources, query: &Query, candidates: &mut Vec<Candidate>) {
     for path in &query.paths {
         for at in named_by(sources, path) {
@@ -64,16 +64,16 @@ pub(crate) fn add(sources: &Sources, query: &Query, candidates: &mut Vec<Candida
     }
 }
 
-/// Returns the documents about a file named in a text.
+/// Returns the documents about a file that a text names.
 pub(crate) fn named_by(sources: &Sources, path: &str) -> Vec<At> {
     let bare = !path.contains('/');
     let found = about(sources, path, fit).into_iter();
-    // People often write a bare name; a longer path that matches only by its name is a different file.
+    // People often write a bare file name. A longer path that matches only by its last component is a different file.
     let named = |fit| fit == Fit::Exact || fit == Fit::Suffix || (bare && fit == Fit::Basename);
     found.filter(|&(_, fit)| named(fit)).map(|(at, _)| at).collect()
 }
 
-/// Adds to a prompt's candidates the traps of its commands, the most certain ones that may be shown.
+/// Adds warnings about a prompt's commands to its candidates: those with the highest confidence that may be shown.
 pub(crate) fn add_warnings(
     sources: &Sources,
     query: &Query,
@@ -95,8 +95,8 @@ pub(crate) fn add_warnings(
     surest.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
     let (mut given, mut pulled) = (Vec::new(), None);
     for (_, at, command) in surest.into_iter().filter(|it| may_answer(it.1)) {
-        // The file's own claim of certainty is not trusted for the repository: at most one such memory, if room is
-        // left.
+        // The confidence in a file from the repository is not trusted, so at most one such memory is added, and only if
+        // there is room.
         if sources.is_from_repository(at) {
             pulled.get_or_insert((at, command));
         } else {
@@ -111,7 +111,7 @@ pub(crate) fn add_warnings(
     }
 }
 
-/// Returns the memories that warn of one of these commands, each with the command; duplicates are possible.
+/// Returns the memories that warn about one of these commands, each with the command. Duplicates are possible.
 fn warnings<'c>(sources: &Sources, commands: &'c [String]) -> Vec<(At, &'c str)> {
     let mut found = Vec::new();
     for (number, source) in (0..).zip(&sources.list) {
@@ -119,7 +119,7 @@ fn warnings<'c>(sources: &Sources, commands: &'c [String]) -> Vec<(At, &'c str)>
         for command in commands {
             let mut docs = Vec::new();
             segment_docs(sources, source, command_hash(command), &mut docs);
-            // Later memories have higher places.
+            // Later memories have higher document numbers.
             let read = docs.split_off(docs.len().saturating_sub(WARNINGS_READ_MAX));
             read.into_iter().for_each(|doc| add(doc, command.as_str()));
         }
@@ -137,7 +137,7 @@ fn warnings<'c>(sources: &Sources, commands: &'c [String]) -> Vec<(At, &'c str)>
 /// Returns the memories with an error's signature.
 pub(crate) fn of_error(sources: &Sources, error: &str) -> Vec<At> {
     let Some(signature) = error_signature(error) else { return Vec::new() };
-    // A fix may have been learned from one of the lines alone.
+    // A fix may have been learned from a single line of the error.
     let causes = signature.split(" | ").filter(|line| names_cause(line));
     let mut hashes: Vec<u64> = causes.map(signature_hash).collect();
     if hashes.is_empty() {
@@ -156,7 +156,7 @@ pub(crate) fn of_error(sources: &Sources, error: &str) -> Vec<At> {
     known
 }
 
-/// Adds to an error's candidates those that have its signature.
+/// Adds the memories with an error's signature to its candidates.
 pub(crate) fn add_errors(sources: &Sources, known: &[At], candidates: &mut Vec<Candidate>) {
     for &at in known {
         name(sources, candidates, at, NamedBy::Signature, SAME_ERROR);
@@ -186,8 +186,8 @@ pub(crate) fn add_quoting(
     }
 }
 
-/// Ranks the memories about a file: same path, end of a path, glob, file name, mention in the text; equal matches by
-/// importance and by similarity to the topic of the last prompt.
+/// Returns the memories about a file, ranked by kind of match: same path, end of a path, glob, file name, mention in
+/// the text. Equal matches are ranked by importance and by similarity to the topic of the last prompt.
 pub(crate) fn file(
     sources: &Sources,
     query: &Query,
@@ -200,7 +200,7 @@ pub(crate) fn file(
         a.0.cmp(&b.0).then(b.1.partial_cmp(&a.1).unwrap_or(std::cmp::Ordering::Equal))
     });
     fits.dedup_by_key(|(at, _)| *at);
-    // The other words only order the matches of the names; most files have no memory at all.
+    // The other words only rank what the names match, and most files have no memory at all.
     let terms = if fits.is_empty() { usize::from(query.names) } else { query.terms.len() };
     let found = FoundTerms::look_up(sources, &query.terms[..terms]);
     let mut candidates = found.best(sources, query, usize::MAX, &[]);
@@ -222,7 +222,7 @@ pub(crate) fn file(
         name(sources, &mut candidates, at, NamedBy::Path(path.to_owned()), worth);
     }
     candidates.retain(|candidate| candidate.named.is_some());
-    // A single candidate needs no order.
+    // A single candidate needs no topic for its rank.
     let topic = if candidates.len() > 1 { topic() } else { Topic::default() };
     let shares = topic_shares(sources, &topic, &candidates);
     for (candidate, share) in candidates.iter_mut().zip(shares) {
@@ -232,7 +232,7 @@ pub(crate) fn file(
     candidates
 }
 
-/// Returns each candidate's share of a topic's rarity.
+/// Returns for each candidate the share of the topic's rarity that it covers.
 fn topic_shares(sources: &Sources, topic: &Topic, candidates: &[Candidate]) -> Vec<f32> {
     let terms: Vec<Term> = topic.terms().collect();
     let all: f32 = terms.iter().map(|term| term.background).sum();
@@ -252,7 +252,7 @@ fn topic_shares(sources: &Sources, topic: &Topic, candidates: &[Candidate]) -> V
     shares
 }
 
-/// Marks a document as named, and adds it when it shares no word with the query.
+/// Marks a document as named directly. Adds the document to the candidates if it is not one of them.
 fn name(sources: &Sources, candidates: &mut Vec<Candidate>, at: At, named: NamedBy, worth: f32) {
     let known = candidates.iter().position(|candidate| candidate.at == at);
     let place = match known {
@@ -271,7 +271,7 @@ fn name(sources: &Sources, candidates: &mut Vec<Candidate>, at: At, named: Named
     }
 }
 
-/// Returns the memories whose paths match a file by `fit`.
+/// Returns the memories with a path that matches a file according to `fit`, and how it matches.
 fn about(
     sources: &Sources,
     path: &str,
@@ -299,13 +299,14 @@ fn about(
     fits
 }
 
-/// Returns whether a memory's path matches a file named by a person.
+/// Returns whether a memory's path matches a file that a person named.
 pub(crate) fn is_about(known: &str, path: &str) -> bool {
     fit_spelled(known, path).is_some()
 }
 
-/// Returns the match of a memory's path with a touched file, in any spelling by a person or a session on Windows.
-/// Prompts use plain paths: on a project recorded on Windows the other spellings lost two answers of 31.
+/// Returns how a memory's path matches a used file, in any spelling by a person or a session on Windows; `None` if it
+/// does not match. Paths in prompts are compared as written: on a project recorded on Windows, accepting other
+/// spellings lost two answers of 31.
 fn fit_spelled(known: &str, path: &str) -> Option<Fit> {
     if known.contains('\\') && !path.contains('\\') {
         return fit_spelled(&known.replace('\\', "/"), path);
@@ -313,7 +314,8 @@ fn fit_spelled(known: &str, path: &str) -> Option<Fit> {
     fit(known.strip_prefix("./").unwrap_or(known), path)
 }
 
-/// Returns the match of a memory's path with a file; folders never match, because that is nearly always wrong.
+/// Returns how a memory's path matches a file; `None` if it does not match. Folders never match, because such a match
+/// is nearly always wrong.
 fn fit(known: &str, path: &str) -> Option<Fit> {
     let ends = |long: &str, short: &str| {
         long.strip_suffix(short).is_some_and(|rest| rest.ends_with('/')) && !short.is_empty()
@@ -332,10 +334,10 @@ fn fit(known: &str, path: &str) -> Option<Fit> {
     }
 }
 
-/// Maximum number of steps for matching one glob.
+/// Maximum number of steps for matching a glob.
 const GLOB_STEPS_MAX: u32 = 10_000;
 
-/// Returns whether a path matches a glob: `*` and `?` stay within a step, `**` does not.
+/// Returns whether a path matches a glob. `*` and `?` match within one path component, `**` across several.
 fn glob(pattern: &[u8], path: &[u8], steps_max: u32) -> bool {
     let mut steps = steps_max;
     glob_from(pattern, path, &mut steps)
@@ -365,7 +367,7 @@ fn glob_from(pattern: &[u8], path: &[u8], steps: &mut u32) -> bool {
     }
 }
 
-/// The documents of a source that have an error signature.
+/// Returns the documents of a source that have an error signature.
 fn with_signature(sources: &Sources, source: &IndexSource, hash: u64) -> Vec<u32> {
     let mut docs = Vec::new();
     segment_docs(sources, source, hash, &mut docs);
@@ -379,7 +381,7 @@ fn with_signature(sources: &Sources, source: &IndexSource, hash: u64) -> Vec<u32
     docs
 }
 
-/// Adds the documents of a source's segment that have a signature or a command with this hash.
+/// Adds to `docs` the documents of a source's segment with this hash of a signature or a command.
 fn segment_docs(sources: &Sources, source: &IndexSource, hash: u64, docs: &mut Vec<u32>) {
     if let Some(segment) = source.segment()
         && let Err(error) = segment.errors(hash, |doc| docs.push(doc))

@@ -1,10 +1,10 @@
-//! The gate: decides whether the found memories are relevant enough to return.
+//! The gate: decides whether the memories that were found are relevant enough to be returned.
 //!
-//! Its score is absolute: it has the same meaning for every query. It is a weighted sum of few features with fixed
-//! signs: the similarity of query and memory, the share of the query that the memory's words cover, the share that the
-//! store covers at all, and the rarity of the second rarest shared term in technical text at large. The threshold is
-//! specific to a store, because the best of many texts matches any query a little: it is set at publication, from a
-//! list of prompts about foreign subjects.
+//! The gate's score is absolute, so it has the same meaning for every query. It is a weighted sum of few features with
+//! fixed signs: the similarity of query and memory, the share of the query that the memory's words cover, the share
+//! that the store covers at all, and the rarity of the second rarest shared term in technical text. The threshold is
+//! specific to a store, because the best of many texts matches any query a little. It is set when the index is
+//! published, with a list of prompts about foreign subjects.
 
 use crate::index::manifest::Gate;
 use crate::index::record::{FLAG_HELD, FLAG_SAID, FLAG_SIGNATURES};
@@ -15,10 +15,10 @@ use crate::search::sources::Sources;
 use memory_store_base::kind::Kind;
 use memory_store_base::text::rarity;
 
-/// Weights of the features. Fitted, as are the usual thresholds, on questions with known answers and on the same
-/// questions asked of other stores (`scripts/fit-gate --fit`). Begun from these, its search ends at 3.28, 3.5,
-/// 2.66 and .17, which keep .906 of the same answers instead of .892: they were left as they are, for that was
-/// never shown on a store that they were not fitted on.
+/// Weight of a feature. The weights and the usual thresholds were fitted on questions with known answers, and on the
+/// same questions in other stores (`scripts/fit-gate --fit`). A search that starts from these weights ends at 3.28,
+/// 3.5, 2.66 and .17, which keep .906 of the same answers instead of .892. They were not adopted, because the
+/// improvement has never been shown on a store outside the training data.
 const COSINE: f32 = 4.5;
 /// See [`COSINE`].
 const COVERED: f32 = 3.5;
@@ -26,24 +26,24 @@ const COVERED: f32 = 3.5;
 const KNOWN: f32 = 1.6;
 /// See [`COSINE`].
 const SECOND: f32 = 1.1;
-/// Gate margin of a digest over a judged memory.
+/// Amount by which a digest's gate score is reduced, compared with other memories.
 const DIGEST: f32 = 0.5;
 
-/// Minimum share of an error that a fix of another error, or a command, must cover.
+/// Minimum share of an error that must be covered by a fix of another error or by a command.
 const OTHER_FIX_COVERED: f32 = 0.5;
 
-/// Cosine assumed without a vector, typical for the covered share of the query.
+/// Cosine assumed for a memory without a vector that covers nothing of the query.
 const COSINE_USUAL: f32 = 0.19;
-/// See [`COSINE_USUAL`].
+/// Increase of that cosine with the share of the query that the memory covers.
 const COSINE_COVERED: f32 = 0.19;
 
-/// Rate of false positives of the default thresholds.
+/// Rate of false positives for which the default thresholds were determined.
 pub(crate) const USUAL_ALPHA: f32 = 0.05;
-/// Version of the scoring: to be incremented with every change of a weight, a feature or the background table, which
+/// Version of the scoring, to be incremented with every change of a weight, a feature or the background table. A change
 /// invalidates stored thresholds.
 pub(crate) const SCALE: u32 = 7;
 
-/// Gate of an uncalibrated store: strict.
+/// Gate of a store that is not calibrated. It is strict.
 pub(crate) const UNCALIBRATED: Gate =
     Gate { threshold: 5.4, mean: 2.2, deviation: 1.1, alpha: USUAL_ALPHA, scale: SCALE };
 
@@ -54,7 +54,7 @@ impl Features {
     }
 }
 
-/// Computes a candidate's gate features, score and threshold. In a long query the best paragraph counts.
+/// Computes the gate features, score and threshold of a candidate. For a long query, the best paragraph counts.
 pub(crate) fn judge(
     sources: &Sources,
     query: &Query,
@@ -78,13 +78,13 @@ pub(crate) fn judge(
     candidate.threshold = threshold(&gate, query.paragraphs.len());
 }
 
-/// Maximum distance below the threshold for a memory that accompanies one that opened the gate. Picked on whole
+/// Maximum distance below the threshold for a memory that is returned with one that opened the gate. Chosen on whole
 /// projects (`scripts/eval project`).
 const FOLLOW_SLACK: f32 = 1.5;
 
-/// Returns whether the query is about a subject of the store: at least one memory that may be returned passes. Foreign
-/// prompts are recognised by their best score; the score does not decide which memory is the right one. `is_held`
-/// excludes passing candidates; it is called last because it may read a record.
+/// Returns whether the query is about a subject of the store, because at least one memory that may be returned passes.
+/// Foreign prompts are recognised by their best score, but the score does not decide which memory is the right one.
+/// `is_held` excludes withheld candidates. It is called last, because it may read a record.
 pub(crate) fn is_open(candidates: &[Candidate], is_held: &dyn Fn(&Candidate) -> bool) -> bool {
     let may_open =
         |candidate: &&Candidate| !candidate.entry.has(FLAG_SAID) && !candidate.entry.has(FLAG_HELD);
@@ -93,29 +93,30 @@ pub(crate) fn is_open(candidates: &[Candidate], is_held: &dyn Fn(&Candidate) -> 
     passing.any(|candidate| !is_held(candidate))
 }
 
-/// Returns whether a candidate may be returned once the gate is open: rank decides among those that are not far below
-/// their threshold.
+/// Returns whether a candidate may be returned when the gate is open: its score is not far below the threshold. Among
+/// such candidates, the rank decides.
 pub(crate) fn follows(candidate: &Candidate) -> bool {
     candidate.passes() || candidate.gate > candidate.threshold - FOLLOW_SLACK
 }
 
-/// Distance below its threshold at which a memory is still evidence that the store covers the subject of a search: a
-/// person who searches expects a result. With it, explicit search loses less than .02 of its recall@5 on two sets of
-/// conversations, and returns nothing for most foreign questions (`scripts/eval retrieval SET --mode search --foreign`).
+/// Distance below the threshold at which a memory is still evidence that the store covers the subject of a search,
+/// because a person who searches expects a result. With this distance, explicit search loses less than .02 of its
+/// recall@5 on two sets of conversations, and returns nothing for most foreign questions (`scripts/eval retrieval SET
+/// --mode search --foreign`).
 const SEARCH_EASE: f32 = 0.75;
-/// Share of a search's rarity from which a memory is such evidence whatever its gate score: a search of two words is for
-/// memories with these words.
+/// Share of a search's rarity from which on a memory is such evidence, whatever its gate score: a search for two words
+/// is for memories with these words.
 const SEARCHED_COVERED: f32 = 0.5;
 
-/// Nearness in meaning, and share of the search's rarity, that count as evidence beside less than two words in common.
+/// Minimum cosine at which a memory with fewer than two words in common with the search counts as evidence.
 const SEARCHED_COSINE: f32 = 0.3;
-/// See [`SEARCHED_COSINE`].
+/// Minimum share of the search's rarity at which such a memory counts as evidence.
 const SEARCHED_SHARE: f32 = 0.3;
 
 /// Returns whether a memory is evidence that the store covers the subject of an explicit search.
 pub(crate) fn answers(candidate: &Candidate) -> bool {
     let Features { cosine, covered, second, .. } = candidate.features;
-    // One word in common may be chance, and the threshold of a small store is low.
+    // One word in common may be chance, and the threshold of a small store is low, so more evidence is required.
     let has_evidence = second > 0.0
         || covered >= SEARCHED_SHARE
         || cosine.is_some_and(|cosine| cosine >= SEARCHED_COSINE);
@@ -124,28 +125,28 @@ pub(crate) fn answers(candidate: &Candidate) -> bool {
         || covered >= SEARCHED_COVERED
 }
 
-/// Threshold reduction for a prompt: people working on a project mention its subjects more often than the foreign
-/// prompts from which the threshold is made. Chosen so that at most one foreign prompt in twelve opens the gate, over
-/// all sets of `scripts/fit-gate` together and two projects (`scripts/eval project`).
+/// Amount by which the threshold is reduced for a prompt, because people working on a project mention its subjects more
+/// often than the foreign prompts that determine the threshold. Chosen so that at most one in twelve foreign prompts
+/// opens the gate, over all sets of `scripts/fit-gate` and two projects (`scripts/eval project`).
 pub(crate) const PROMPT_EASE: f32 = 0.3;
 
-/// Threshold reduction for help with an error, because it occurred in this very project. Picked by hand with
-/// `scripts/eval project`; fixes of other errors are still held.
+/// Amount by which the threshold is reduced for an error, because the error occurred in this project. Chosen by hand
+/// with `scripts/eval project`. Fixes of other errors are still excluded.
 pub(crate) const ERROR_EASE: f32 = 0.6;
 
-/// Lowers the thresholds by an amount.
+/// Lowers the thresholds of candidates by this amount.
 pub(crate) fn ease(candidates: &mut [Candidate], by: f32) {
     for candidate in candidates {
         candidate.threshold -= by;
     }
 }
 
-/// Minimum cosine for which a fix of one error is returned for another with different wording. By this table's vectors,
-/// fixes of two real projects are as near as .54 to errors of the other one, and as .63 to errors of their own that
-/// they do not fix.
+/// Minimum cosine at which a fix is returned for an error with different wording. By the vectors of this token table,
+/// fixes of two real projects have cosines up to .54 with errors of the other project, and up to .63 with errors of
+/// their own project that they do not fix.
 const NEAR_CURE: f32 = 0.66;
 
-/// Opens the gate for fixes and warnings of an error very near this one in meaning.
+/// Opens the gate for fixes of, and warnings about, errors that are very similar to this one in meaning.
 pub(crate) fn open_for_near_cures(candidates: &mut [Candidate]) {
     for candidate in candidates {
         let is_near = candidate.features.cosine.is_some_and(|cosine| cosine >= NEAR_CURE);
@@ -155,8 +156,8 @@ pub(crate) fn open_for_near_cures(candidates: &mut [Candidate]) {
     }
 }
 
-/// Closes the gate for fixes of other errors and for commands, unless their words cover much of this error: a wrong fix
-/// is worse than none, and errors of one command have many words in common.
+/// Closes the gate for fixes of other errors and for commands, unless their words cover much of this error. A wrong fix
+/// is worse than none, and errors of the same command have many words in common.
 pub(crate) fn hold_other_fixes(candidates: &mut [Candidate]) {
     for candidate in candidates {
         let entry = &candidate.entry;
@@ -168,7 +169,8 @@ pub(crate) fn hold_other_fixes(candidates: &mut [Candidate]) {
     }
 }
 
-/// Adds the features shared by a paragraph's terms and a memory; `None` if the paragraph has no terms.
+/// Returns `common` with the features that depend on the terms shared by a paragraph and a memory; `None` if the
+/// paragraph has no counted terms.
 fn shared(
     query: &Query,
     found: &FoundTerms<'_>,
@@ -202,9 +204,9 @@ fn shared(
     })
 }
 
-/// Returns the threshold for the best of several paragraphs, each of which adds a chance of a false positive. Since
-/// they belong to one prompt, they count as the square root of their number. The tail of the background scores is
-/// assumed to be normal.
+/// Returns the threshold for the best of several paragraphs, each of which adds a chance of a false positive. Because
+/// the paragraphs belong to one prompt, they count as the square root of their number. The tail of the background
+/// scores is assumed to be normal.
 fn threshold(gate: &Gate, paragraphs: usize) -> f32 {
     if paragraphs <= 1 {
         return gate.threshold;
@@ -214,7 +216,7 @@ fn threshold(gate: &Gate, paragraphs: usize) -> f32 {
     gate.threshold + rarer * gate.deviation
 }
 
-/// The point of a standard normal that the share `tail` exceeds (Abramowitz and Stegun 26.2.23).
+/// Returns the value that a standard normal variable exceeds with probability `tail` (Abramowitz and Stegun 26.2.23).
 fn quantile(tail: f32) -> f32 {
     let t = (-2.0 * tail.ln()).sqrt();
     let above = 2.515_517 + 0.802_853 * t + 0.010_328 * t * t;

@@ -10,39 +10,39 @@ use crate::rank::posting_window::{BEST_PARAGRAPHS, PostingList, PostingWindow, S
 use crate::search::sources::{At, IndexSource, Sources};
 use memory_store_base::text::rarity::{self, inverse_frequency};
 
-/// A term is common if more documents than this have it, and more than one in [`COMMON_SHARE`].
+/// A term is common if more documents than this contain it, and more than one in [`COMMON_SHARE`].
 const COMMON_DOCS_MIN: u32 = 200;
 /// See [`COMMON_DOCS_MIN`].
 const COMMON_SHARE: u32 = 10;
 
-/// Exponent for a term's rarity in technical text relative to its rarity in the store.
+/// Exponent of a term's rarity in technical text, as a factor of its rarity in the store.
 const BACKGROUND: f32 = 0.3;
-/// Weight of two adjacent words of the query.
+/// Weight of a pair of adjacent words of the query.
 const PAIR: f32 = 0.3;
 
-/// Postings of a query's terms in all sources.
+/// Postings of a query's terms in all sources, with the terms' weights.
 pub(crate) struct FoundTerms<'a> {
-    /// Weight of each term, and after the terms of each pair.
+    /// Weight of each term, followed by the weight of each pair.
     weights: Vec<f32>,
     /// Number of terms.
     terms: usize,
-    /// Share of the query's rarity in words that occur in the store.
+    /// Share of the query's rarity in words that occur in the store, 0 to 1.
     pub known: f32,
-    /// Terms that the gate does not count: common terms that were skipped, the project's name, and numbers that no
-    /// document has, such as an issue's or a version's, which differ from one prompt to the next.
+    /// For each term, whether the gate ignores it: common terms that were skipped, the project's name, and numbers that
+    /// no document contains. Such numbers, for example of an issue or a version, differ from one prompt to the next.
     pub uncounted: Vec<bool>,
-    /// Terms that no document has.
+    /// For each term, whether no document contains it.
     pub absent: Vec<bool>,
-    /// Terms of each source's segment.
+    /// For each source, whether its segment contains each term.
     in_segments: Vec<Vec<bool>>,
-    /// By source where each term occurs that was not passed over, and each pair; these have numbers
-    /// past those of the terms.
+    /// For each source, the postings of each term that was not skipped, and of each pair. Pairs have numbers after
+    /// those of the terms.
     sources: Vec<Vec<PostingList<'a>>>,
 }
 
 impl<'a> FoundTerms<'a> {
-    /// Looks the terms of a query up in all sources. Terms that many documents have say little and
-    /// cost most: unless all are like that, they are passed over.
+    /// Looks up the terms of a query in all sources. Terms that many documents contain are skipped unless all are like
+    /// that, because they carry little information and cost most.
     pub(crate) fn look_up(sources: &'a Sources, terms: &[Term]) -> Self {
         Self::read(sources, terms, false)
     }
@@ -76,7 +76,7 @@ impl<'a> FoundTerms<'a> {
             new_numbers.zip(&names).map(|(new, name)| new | name).collect();
         let unknown: Vec<bool> =
             absent.iter().zip(&names).map(|(absent, name)| absent | name).collect();
-        // Rarity of the remaining terms.
+        // Returns the total rarity of the terms that are not excluded.
         let without = |left_out: &[bool]| -> f32 {
             let left = terms.iter().zip(left_out).filter(|(_, left_out)| !**left_out);
             left.map(|(term, _)| term.background).sum()
@@ -90,14 +90,14 @@ impl<'a> FoundTerms<'a> {
         Self { weights, terms: terms.len(), known, uncounted, absent, in_segments, sources: found }
     }
 
-    /// Looks up the query's word pairs too.
+    /// Looks up the word pairs of the query too.
     pub(crate) fn with_pairs(mut self, sources: &Sources, pairs: &[Pair]) -> Self {
         let docs = sources.docs();
         for (number, pair) in (self.terms as u16..).zip(pairs) {
             let mut count = 0;
             let found = sources.list.iter().zip(&mut self.sources).zip(&self.in_segments);
             for ((source, lists), known) in found {
-                // A document with the pair has each of its words.
+                // A document with the pair contains each of its words.
                 let may_be = pair.words.iter().flatten().all(|&word| known[usize::from(word)]);
                 let mut more = Vec::new();
                 let mut each = |doc| more.push((doc, 1.0));
@@ -122,8 +122,8 @@ impl<'a> FoundTerms<'a> {
         self
     }
 
-    /// Returns the best documents by BM25, for a long query by the sum of their best paragraphs; then those of `also`
-    /// that are not among them.
+    /// Returns the best documents by BM25; for a long query, by the sum of their best paragraphs. The documents in
+    /// `also` follow, if they are not among the best.
     pub(crate) fn best(
         &self,
         sources: &Sources,
@@ -131,7 +131,7 @@ impl<'a> FoundTerms<'a> {
         max: usize,
         also: &[At],
     ) -> Vec<Candidate> {
-        // Documents that the journal replaced still have scores.
+        // Documents that the journal replaced still have scores, so more are kept.
         let keep = max.saturating_add(sources.hidden());
         let mut best = Best { keep, floor: f32::MIN_POSITIVE, list: Vec::new() };
         let mut others = Vec::new();
@@ -159,7 +159,7 @@ impl<'a> FoundTerms<'a> {
             }
         }
         let best = best.sorted();
-        // In ascending order, adjacent entries are read together.
+        // Places are sorted so that adjacent entries are read together.
         let mut places: Vec<At> = best.iter().chain(&others).map(|&(at, _)| at).collect();
         places.sort_unstable();
         places.dedup();
@@ -181,14 +181,14 @@ impl<'a> FoundTerms<'a> {
         candidates
     }
 
-    /// Returns the share of the maximum possible score that the best document has. 1 for a long query, of which no
-    /// document covers much.
+    /// Returns the best document's score as a share of the maximum possible score; 1 for a long query, because no
+    /// document covers much of one.
     pub(crate) fn covered(&self, query: &Query, best: f32) -> f32 {
         let most = self.most_of(0..self.terms);
         if query.is_long() || most == 0.0 { 1.0 } else { (best / most).min(1.0) }
     }
 
-    /// Returns the maximum possible score by the words of a query; for a long one, by its most valuable paragraphs.
+    /// Returns the maximum possible score of a query's words; for a long query, that of its most valuable paragraphs.
     pub(crate) fn most(&self, query: &Query) -> f32 {
         if !query.is_long() {
             return self.most_of(0..self.terms);
@@ -207,7 +207,7 @@ impl<'a> FoundTerms<'a> {
     }
 }
 
-/// Returns the terms to skip by their document counts.
+/// Returns for each term whether it is skipped, given the numbers of documents that contain the terms.
 fn passed_over(counts: &[u32], docs: u32, postings_max: u64) -> Vec<bool> {
     let limit = COMMON_DOCS_MIN.max(docs / COMMON_SHARE);
     let mut common: Vec<bool> = counts.iter().map(|&count| count > limit).collect();
@@ -227,7 +227,7 @@ fn passed_over(counts: &[u32], docs: u32, postings_max: u64) -> Vec<bool> {
     common
 }
 
-/// Returns the number of documents of each term.
+/// Returns for each term the number of documents that contain it.
 pub(crate) fn counts(sources: &Sources, terms: &[Term]) -> Vec<u32> {
     let slots: Vec<_> = sources.list.iter().map(|source| slots(sources, source, terms)).collect();
     counts_in(sources, terms, &slots)
@@ -245,7 +245,7 @@ fn counts_in(sources: &Sources, terms: &[Term], slots: &[Vec<Option<Slot>>]) -> 
     counts
 }
 
-/// Looks terms up in the segment of a source.
+/// Looks up terms in the segment of a source. Returns `None` for each term that the segment lacks.
 fn slots(sources: &Sources, source: &IndexSource, terms: &[Term]) -> Vec<Option<Slot>> {
     let look_up = |term: &Term| {
         source.segment()?.term(term.hash).unwrap_or_else(|error| {
@@ -282,20 +282,20 @@ fn lists<'a>(
 
 /// The best documents found so far.
 struct Best {
-    /// Number of documents to keep.
+    /// Number of documents that are kept.
     keep: usize,
-    /// Minimum score for a further document.
+    /// Minimum score of a further document.
     floor: f32,
     list: Vec<(At, Scored)>,
 }
 
-/// Orders by score, equal ones by place.
+/// Orders documents by score, and those with equal scores by place.
 fn order(a: &(At, Scored), b: &(At, Scored)) -> Ordering {
     b.1.score.total_cmp(&a.1.score).then(a.0.cmp(&b.0))
 }
 
 impl Best {
-    /// The documents of a window that are among the best.
+    /// Returns the documents of a window that are among the best.
     fn entering(&self, window: &mut PostingWindow<'_>, source: &IndexSource) -> Vec<u32> {
         let mut above = window.from(self.floor);
         above.retain(|&(_, doc)| !source.is_dead(doc));
@@ -307,7 +307,7 @@ impl Best {
         above.into_iter().map(|(_, doc)| doc).collect()
     }
 
-    /// Adds documents.
+    /// Adds documents, and keeps only the best.
     fn add(&mut self, found: impl Iterator<Item = (At, Scored)>) {
         self.list.extend(found);
         if let Some(last) = self.keep.checked_sub(1)
@@ -357,8 +357,8 @@ mod tests {
         Sources::of_segment(testing::open(Collection::Memories, bytes, docs, &[]).unwrap())
     }
 
-    /// Standard BM25 except for the weight of a term, which is its idf here times a power of its rarity at large; over
-    /// all documents and without an index.
+    /// Computes standard BM25 over all documents without an index. Only the weight of a term differs: it is the idf in
+    /// the store times a power of the rarity in technical text.
     fn reference(documents: &[Document], query: &Query) -> Vec<(MemoryId, f64)> {
         let average = documents.iter().map(|document| f64::from(document.length())).sum::<f64>()
             / documents.len() as f64;
@@ -402,13 +402,13 @@ mod tests {
         assert!(kept.iter().map(|&count| u64::from(count)).sum::<u64>() <= MANY);
         assert_eq!(kept.iter().filter(|&&count| count == 90_000).count(), 10);
         assert_eq!(kept.iter().filter(|&&count| count == 100_000).count(), 1);
-        // A term with more postings than can be read is skipped.
+        // A term with more postings than may be read is skipped.
         assert_eq!(passed_over(&[2 * million, 3 * million], 4 * million, MANY), [true; 2]);
     }
 
     #[test]
     fn every_window_is_scored_like_the_first() {
-        // Some of their documents repeat those of the first window.
+        // Some of these documents repeat those of the first window.
         let count = 2 * WINDOW + 500;
         let words = |number: u32| [number as usize % 5, 5 + number as usize % 7];
         let documents: Vec<Document> =
@@ -428,7 +428,7 @@ mod tests {
             all.is_sorted_by(|a, b| a.lexical > b.lexical || a.lexical == b.lexical && a.at < b.at)
         );
 
-        // The best few are first, followed by the additionally requested documents.
+        // The best documents are first, followed by the documents that were requested additionally.
         let ats = [all[5].at, all[900].at, At { source: 0, doc: 3 }, all[300].at];
         let few = found.best(&sources, &query, 100, &ats);
         let expected = all[..100].iter();
@@ -466,7 +466,7 @@ mod tests {
             let found = found.with_pairs(&sources, &query.pairs).best(&sources, query, 9, &[]);
             found.iter().map(|found| (found.at.doc, found.lexical)).collect::<Vec<_>>()
         };
-        // Without the numbers of these words.
+        // These pairs have no term numbers.
         let words = [None; 2];
         let pairs = query.pairs.iter().map(|pair| Pair { words, ..*pair }).collect();
         assert_eq!(found(&query), found(&Query { pairs, ..query.clone() }));
@@ -512,10 +512,10 @@ mod tests {
         use super::*;
         use crate::rank::posting_window::BEST_PARAGRAPHS;
 
-        /// Documents of the segment, and of the journal behind it.
+        /// Number of documents, in the segment and in the journal after it.
         const DOCS: u32 = 3 * WINDOW + 700;
         const LOOSE: u32 = 5;
-        /// Different words: the first is in half of the documents, the last in hardly any.
+        /// Number of different words. The first is in half of the documents, the last in hardly any.
         const WORDS: u32 = 40;
 
         fn noise(seed: u64) -> u64 {
@@ -535,7 +535,7 @@ mod tests {
             let mut document =
                 Document::of_record(id, Kind::Fact, 0.5, false, Timestamp(0), record);
             let holds = |word: &u32| {
-                // Some words are much more frequent in one stretch of the documents.
+                // Some words are much more frequent in one part of the documents.
                 let dense = u64::from(number / WINDOW == word % 4) * 6 + 1;
                 noise(u64::from(number) << 8 | u64::from(*word)) % u64::from(2 + word * word * 4)
                     < dense
@@ -551,7 +551,7 @@ mod tests {
 
         struct Store {
             documents: Vec<Document>,
-            /// Number of documents with each word.
+            /// Number of documents that contain each word.
             counts: Vec<u32>,
             average: f32,
             bytes: Vec<u8>,
@@ -578,7 +578,8 @@ mod tests {
                 sources
             }
 
-            /// Scores every document without an index, adding in the same order, so that sums are equal to the last bit.
+            /// Scores every document without an index. It adds in the same order, so that sums are equal to the last
+            /// bit.
             fn reference(&self, query: &Query) -> Vec<(f32, u32, Vec<u16>)> {
                 let all = self.documents.len() as u32;
                 let weights: Vec<f32> = query
@@ -642,7 +643,7 @@ mod tests {
             Query { terms, pairs, paragraphs, ..Query::default() }
         }
 
-        /// Different words, in any order.
+        /// Generates different words in any order.
         fn words() -> impl Strategy<Value = Vec<u32>> {
             prop::collection::hash_set(0..WORDS, 2..12)
                 .prop_map(|words| words.into_iter().collect())
@@ -669,7 +670,7 @@ mod tests {
                     expected.push(all[doc as usize].clone());
                 }
             }
-            // The order of additionally requested documents does not matter.
+            // The order of the documents that were requested additionally does not matter.
             for list in [&mut best, &mut expected] {
                 let others = list.split_at_mut_checked(ranked).map(|(_, others)| others);
                 others.into_iter().for_each(|others| others.sort_by_key(|&(_, doc, _)| doc));

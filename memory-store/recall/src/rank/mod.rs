@@ -1,4 +1,4 @@
-//! Ranking: scores of candidates for a query, and the gate for the best of them.
+//! Ranking: scores of the candidates for a query, and the gate that decides whether the best of them are injected.
 
 pub(crate) mod background;
 pub(crate) mod calibration;

@@ -1,7 +1,7 @@
-//! Near-duplicates: a hit with the content of a better one is omitted.
+//! Near-duplicates: a hit with the same content as a better hit is omitted.
 //!
-//! Two texts are compared by all their words, and by their distinctive ones: numbers, flags, paths, code names, and
-//! commands as a whole. Notes that differ in a distinctive word differ in content, whatever else they share.
+//! Two texts are compared by all their words, and by their distinctive words: numbers, flags, paths, code names, and
+//! commands as a whole. Texts that differ in a distinctive word differ in content, even if all other words are equal.
 
 use crate::search::hit::Hit;
 use memory_store_base::id::MemoryId;
@@ -9,20 +9,20 @@ use memory_store_base::text::{is_stop_word, is_unspaced, telling, term_hash};
 
 /// Minimum similarity of near-duplicates.
 pub const SAME: f32 = 0.85;
-/// Minimum number of words of a text that may be a near-duplicate of a longer text containing all of them.
+/// Minimum number of words of a text that counts as a near-duplicate of a longer text containing all its words.
 const HELD_WORDS_MIN: usize = 8;
-/// Similarity of a text to one that contains all of its words.
+/// Similarity of a text to a longer one that contains all its words.
 const HELD: f32 = 0.9;
-/// Factor of a similarity when distinctive words differ.
+/// Factor of the similarity if distinctive words differ.
 const DIFFER: f32 = 0.5;
 
-/// Words of the hits kept so far, computed when the first comparison needs them.
+/// Words of the hits kept so far, which are computed when first needed for a comparison.
 #[derive(Debug, Default)]
 pub(crate) struct Kept(Vec<TextWords>);
 
 impl Kept {
-    /// Returns the kept hit of which a hit is a near-duplicate; a held hit does not replace one that is not held. To be
-    /// called once for each hit that is to be kept, before it is kept.
+    /// Returns the kept hit of which `hit` is a near-duplicate; `None` if there is none. A withheld hit, or one from
+    /// the repository, does not replace one that is not. Must be called once for each hit before it is kept.
     pub(crate) fn duplicate_of(&mut self, kept: &[Hit], hit: &Hit) -> Option<MemoryId> {
         if kept.is_empty() {
             return None;
@@ -44,24 +44,25 @@ impl Kept {
     }
 }
 
-/// Returns the similarity of two texts, 0 to 1; from [`SAME`] on one of them is omitted.
+/// Returns the similarity of two texts, 0 to 1. From [`SAME`] on, they are near-duplicates.
 pub fn likeness(a: &str, b: &str) -> f32 {
     TextWords::of([a]).likeness(&TextWords::of([b]))
 }
 
-/// Returns the share of a text's words that another contains, 0 to 1; from [`SAME`] on the text adds nothing to it.
+/// Returns the fraction of a text's words that another text contains, 0 to 1. From [`SAME`] on, the text adds nothing
+/// to the other.
 pub(crate) fn share_in(text: &str, other: &str) -> f32 {
     let [words, other] = [text, other].map(|text| TextWords::of([text]).all);
     shared(&words, &other) as f32 / words.len().max(1) as f32
 }
 
-/// Words of a text as hashes, sorted and unique. They are not the terms of an index: near-duplicates are found without
-/// stems, which take longer than the search.
+/// Words of a text as sorted, unique hashes. They are not the terms of an index, because near-duplicates are found
+/// without stemming, which takes longer than the search.
 #[derive(Debug, Default)]
 struct TextWords {
-    /// All but stop words and single letters.
+    /// Hashes of all words except stop words and single letters.
     all: Vec<u64>,
-    /// Distinctive words, whole.
+    /// Hashes of the distinctive words in their whole form.
     telling: Vec<u64>,
 }
 
@@ -101,14 +102,14 @@ impl TextWords {
             self.add_word(&word);
             word.clear();
         }
-        // Text in backticks is code, which differs with every change.
+        // Text in backticks is code, whose meaning differs with every change.
         for code in text.split('`').skip(1).step_by(2).filter(|code| code.contains(' ')) {
             let words: Vec<&str> = code.split_whitespace().collect();
             self.telling.push(term_hash(&words.join(" ")));
         }
     }
 
-    /// Adds a word in lower case.
+    /// Adds a lower-case word.
     fn add_word(&mut self, word: &str) {
         let single = word.len() == 1 && !word.as_bytes()[0].is_ascii_digit();
         if !word.is_empty() && !single && !is_stop_word(word) {
@@ -116,8 +117,8 @@ impl TextWords {
         }
     }
 
-    /// Returns the share of all words that both have (Jaccard's index). A text that is contained in a longer one is
-    /// nearly the same.
+    /// Returns the number of common words as a share of all words (Jaccard's index). A text that is contained in a
+    /// longer one counts as nearly the same.
     fn likeness(&self, other: &Self) -> f32 {
         let (short, long) =
             if self.all.len() <= other.all.len() { (self, other) } else { (other, self) };

@@ -1,4 +1,4 @@
-//! Vectors of a source: its segment and its journal combined.
+//! Search for the nearest vectors of a source, in its segment and its journal.
 
 use crate::embed::{Space, Vector};
 use crate::index::clusters::nearest_in_clusters;
@@ -9,11 +9,10 @@ use crate::search::sources::{IndexSource, Sources, Way};
 use memory_store_base::error::Error;
 use memory_store_base::settings::IndexSearch;
 
-/// Share of documents compared in small clusterings, one in this many: `scripts/bench index --passages` measures
-/// recall.
+/// One in this many documents is compared in small clusterings. `scripts/bench index --passages` measures the recall.
 const CLUSTERED_SHARE: u32 = 4;
 
-/// A query's vector with its space.
+/// A query's vector and its space.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Probe {
     /// Space of the vector.
@@ -25,15 +24,15 @@ pub(crate) struct Probe {
 /// Similarities of a source's vectors to a query.
 #[derive(Debug, Default)]
 pub(crate) struct Nearest {
-    /// The nearest documents, nearest first. Documents that the journal replaced are included, as in the lexical
-    /// candidates.
+    /// The nearest documents, nearest first. Documents that the journal replaced are included, as in the candidates by
+    /// words.
     pub best: Vec<Near>,
-    /// All documents of the segment in order, if all were compared.
+    /// All documents of the segment in order, if all of them were compared.
     all: Option<Vec<Near>>,
 }
 
-/// Returns for each source the `count` documents whose vectors are nearest to a query's, among those that the cost
-/// limits allow to compare; sources with clusters share one limit.
+/// Returns for each source the `count` documents whose vectors are nearest to the query's, among those that the cost
+/// limits allow to compare. Sources with clusters share one limit.
 pub(crate) fn of_all(sources: &Sources, probe: &Probe, count: usize) -> Vec<Nearest> {
     let ways = sources.ways();
     let alone = |(source, way): (&IndexSource, &Option<Way>)| match way {
@@ -50,7 +49,7 @@ pub(crate) fn of_all(sources: &Sources, probe: &Probe, count: usize) -> Vec<Near
     let compared = sources.effort.clustered.min(docs / CLUSTERED_SHARE);
     match nearest_in_clusters(&segments, &probe.vector, compared, count) {
         Ok(found) => found.into_iter().for_each(|(at, near)| all[places[at]].best.push(near)),
-        // Damaged ones are skipped.
+        // A segment is damaged, so each is searched alone, and damaged ones are skipped.
         Err(error) => {
             sources.note(&error);
             for place in places {
@@ -63,7 +62,7 @@ pub(crate) fn of_all(sources: &Sources, probe: &Probe, count: usize) -> Vec<Near
 }
 
 impl IndexSource {
-    /// Finds the `count` documents whose vectors are nearest to a query's.
+    /// Returns the `count` documents whose vectors are nearest to the query's.
     pub(crate) fn nearest(
         &self,
         sources: &Sources,
@@ -83,7 +82,7 @@ impl IndexSource {
             };
             let noted = |error: Error| sources.note(&error);
             let found = match find(search).map_err(noted) {
-                // A damaged graph is skipped.
+                // If the graph is damaged, all vectors are compared.
                 Err(()) if search == IndexSearch::Graph => find(IndexSearch::Scan).map_err(noted),
                 found => found,
             };
@@ -102,8 +101,8 @@ impl IndexSource {
         Nearest { best, all }
     }
 
-    /// Returns the cosines of some documents, using the `known` ones; `None` for those without a vector of the query's
-    /// space.
+    /// Returns the cosines of some documents, taken from `known` where possible; `None` for a document without a vector
+    /// in the query's space.
     pub(crate) fn cosines(
         &self,
         sources: &Sources,
@@ -120,7 +119,7 @@ impl IndexSource {
         let mut stored = segment.map_or_else(Vec::new, |segment| {
             let cosines = |docs: &[u32]| segment.cosines(&probe.vector, docs);
             cosines(&stored).unwrap_or_else(|_| {
-                // At least one of them is damaged.
+                // At least one of the vectors is damaged, so each is read alone.
                 let each = |doc: &u32| cosines(&[*doc]).map_err(|error| sources.note(&error));
                 stored.iter().flat_map(|doc| each(doc).unwrap_or(vec![None])).collect()
             })
@@ -138,7 +137,7 @@ impl IndexSource {
         docs.iter().map(&mut look_up).collect()
     }
 
-    /// Returns the segment if its vectors are of the query's space.
+    /// Returns the segment if its vectors are in the query's space; otherwise `None`.
     fn comparable(&self, sources: &Sources, probe: &Probe) -> Option<&Segment> {
         let segment = self.segment()?;
         let space = segment.space().map_err(|error| sources.note(&error)).ok()?;
@@ -173,7 +172,7 @@ mod tests {
 
     fn vector(angle: f32) -> Vector {
         let mut components = [0.0; DIMENSIONS];
-        // Spread over all components, so that none is clipped.
+        // The components are similar in size, so that none is clipped.
         for (at, component) in components.iter_mut().enumerate() {
             *component = if at % 2 == 0 { angle.cos() } else { angle.sin() };
         }

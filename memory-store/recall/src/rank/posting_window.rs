@@ -1,5 +1,5 @@
-//! Scores the documents of a source by their words: the lists of all terms are traversed once and in parallel, one
-//! *window* of documents at a time. The first access to a memory page costs a hook more than computing, so windows
+//! Scoring of a source's documents by their words. The lists of all terms are traversed once and in parallel, one
+//! *window* of documents at a time. In a hook, the first access to a memory page costs more than computing, so windows
 //! reuse their memory.
 
 use crate::index::format::impact_weight;
@@ -15,15 +15,15 @@ pub(crate) const BEST_PARAGRAPHS: usize = 3;
 /// Postings of a term or a word pair in a source.
 #[derive(Debug)]
 pub(crate) struct PostingList<'a> {
-    /// Its number among those of the query.
+    /// Number of the term or pair in the query.
     pub term: u16,
-    /// Postings of the segment.
+    /// Postings in the segment.
     pub block: Option<TermBlock<'a>>,
-    /// Further documents in ascending order, with the weight.
+    /// Further documents in ascending order, with the term's weight in each.
     pub more: Vec<(u32, f32)>,
 }
 
-/// A list that is being walked.
+/// A list that is being traversed.
 struct PostingWalk<'a> {
     term: u16,
     postings: Option<Postings<'a>>,
@@ -33,13 +33,13 @@ struct PostingWalk<'a> {
 /// Occurrence of a term in a document of the window.
 #[derive(Clone, Copy)]
 struct Posting {
-    /// Offset from the window's first document.
+    /// Offset of the document from the window's first document.
     doc: u16,
     term: u16,
     weight: f32,
 }
 
-/// A document with its score, terms and pairs.
+/// A document with its score and the numbers of its terms and pairs.
 #[derive(Clone, Debug)]
 pub(crate) struct Scored {
     pub doc: u32,
@@ -47,23 +47,23 @@ pub(crate) struct Scored {
     pub terms: Vec<u16>,
 }
 
-/// The documents that are being scored.
+/// The window of documents that are being scored.
 pub(crate) struct PostingWindow<'a> {
     walks: Vec<PostingWalk<'a>>,
     /// Number of the source's documents.
     docs: u32,
-    /// First document of the window, and the first after it.
+    /// First document of the window, and first document after it.
     first: u32,
     end: u32,
     /// Postings in the window, ordered by term.
     postings: Vec<Posting>,
     scores: Vec<f32>,
-    /// Temporary map from a document of the window to its position in a list, counted from 1.
+    /// Temporary map from a document of the window to its position in a list, counted from 1; 0 for none.
     places: Vec<u16>,
 }
 
 impl<'a> PostingWindow<'a> {
-    /// Before the first documents of a source, whose lists are ordered by term.
+    /// Creates a window before the first document of a source. The lists must be ordered by term.
     pub(crate) fn new(lists: &'a [PostingList<'_>], docs: u32) -> Self {
         let walk = |list: &'a PostingList<'_>| PostingWalk {
             term: list.term,
@@ -77,7 +77,7 @@ impl<'a> PostingWindow<'a> {
             docs,
             first: 0,
             end: 0,
-            // Most windows have a similar number of postings, and no list names a document twice.
+            // Most windows have a similar number of postings, and a list contains each document only once.
             postings: Vec::with_capacity(
                 (all / docs.div_ceil(WINDOW).max(1) as usize).min(width * lists.len()),
             ),
@@ -86,8 +86,8 @@ impl<'a> PostingWindow<'a> {
         }
     }
 
-    /// Advances to the next window, initially to the first. `damaged` is called for each list that is invalid from here
-    /// on.
+    /// Advances to the next window, at first to the first one. `damaged` is called for each list that is invalid from
+    /// here on.
     pub(crate) fn advance(&mut self, damaged: &mut dyn FnMut()) {
         self.first = self.end;
         self.end = self.docs.min(self.first.saturating_add(WINDOW));
@@ -110,12 +110,12 @@ impl<'a> PostingWindow<'a> {
         }
     }
 
-    /// Returns whether no document of the window has a word of the query.
+    /// Returns whether no document of the window contains a word of the query.
     pub(crate) fn is_empty(&self) -> bool {
         self.postings.is_empty()
     }
 
-    /// Scores the documents; `weights` contains those of all terms and pairs.
+    /// Scores the documents. `weights` contains the weights of all terms and pairs.
     pub(crate) fn score(&mut self, weights: &[f32], query: &Query) {
         self.scores.fill(0.0);
         if query.is_long() {
@@ -138,7 +138,7 @@ impl<'a> PostingWindow<'a> {
                 }
                 *score += posting.score(weights);
             }
-            // Long paragraphs share words with any document.
+            // Long paragraphs share words with any document, so their scores are reduced.
             let length = (paragraph.len() as f32).sqrt();
             for doc in touched.drain(..) {
                 let score = std::mem::take(&mut self.scores[usize::from(doc)]) / length;
@@ -154,10 +154,10 @@ impl<'a> PostingWindow<'a> {
         }
     }
 
-    /// Returns the documents with a score of at least `floor`, which is positive, and their scores.
+    /// Returns the documents with a score of at least `floor`, each as score and document. `floor` must be positive.
     pub(crate) fn from(&mut self, floor: f32) -> Vec<(f32, u32)> {
         let mut found = Vec::new();
-        // Most documents of a large source have none of the terms.
+        // Most documents of a large source contain none of the terms, so only those with postings are visited.
         for posting in &self.postings {
             let at = usize::from(posting.doc);
             if self.scores[at] >= floor && self.places[at] == 0 {
@@ -169,7 +169,7 @@ impl<'a> PostingWindow<'a> {
         found
     }
 
-    /// Returns the scores and terms of some distinct documents of the window.
+    /// Returns scores and terms of some distinct documents of the window, in the same order.
     pub(crate) fn scored_docs(&mut self, docs: impl Iterator<Item = u32>) -> Vec<Scored> {
         let mut told = Vec::new();
         for doc in docs {
@@ -190,7 +190,7 @@ impl<'a> PostingWindow<'a> {
 }
 
 impl PostingList<'_> {
-    /// Returns the number of documents with it.
+    /// Returns the number of documents that contain the term or pair.
     pub(crate) fn docs(&self) -> usize {
         self.block.as_ref().map_or(0, TermBlock::docs) + self.more.len()
     }

@@ -1,4 +1,4 @@
-//! Ranking of documents for a query: by words, by similarity in meaning, then by confidence, kind, age and paths.
+//! Ranking of documents for a query by words, similarity in meaning, confidence, kind, age and paths.
 
 use std::cmp::Reverse;
 
@@ -12,50 +12,51 @@ use crate::search::sources::{At, Sources};
 use memory_store_base::settings::Settings;
 use memory_store_base::time::Timestamp;
 
-/// Maximum number of candidates for full scoring.
+/// Maximum number of candidates that are fully scored.
 const CANDIDATES_MAX: usize = 48;
-/// Maximum number of candidates found by vectors alone.
+/// Maximum number of candidates that are found only by vectors.
 const NEAREST_MAX: usize = 32;
-/// Weight of meaning relative to words, which count 1 for the best match if it has all of the query's. This number and
-/// the next three, BM25's, and those in `lexical.rs` and `session_context.rs` were found by partial searches over sets
-/// of questions with known answers and rounded. `scripts/fit-recall FOLDER` searches all of them and prints its results
-/// beside the numbers in use; a whole search has not been completed.
+/// Weight of meaning relative to words; words count 1 for the best match if it covers the whole query. This number, the
+/// next three, those of BM25, and those in `lexical.rs` and `session_context.rs` were found by partial searches on sets
+/// of questions with known answers, and rounded. `scripts/fit-recall FOLDER` searches all of them and prints its
+/// results next to the numbers in use. A complete search has not been finished.
 const MEANING: f32 = 2.0;
-/// Increase by the cosine of the nearest document.
+/// Increase of that weight with the cosine of the nearest document.
 const MEANING_NEAR: f32 = 3.5;
-/// Decrease with the logarithm of the query's number of terms: in longer queries words are more reliable.
+/// Decrease of that weight with the logarithm of the number of terms, because words are more reliable in longer
+/// queries.
 const MEANING_LENGTH: f32 = 0.92;
-/// Share of a memory's hub value that is subtracted.
+/// Fraction of a memory's hub value that is subtracted from its cosine.
 const HUB: f32 = 0.41;
-/// Share of the second space in a memory's meaning. An even share: no real model was at hand to fit it;
-/// `scripts/eval retrieval --mode second` measures its effect.
+/// Share of the second space in a memory's meaning. It is one half, because no real model was available for fitting it;
+/// `scripts/eval retrieval --mode second` measures the effect.
 const SECOND_SPACE: f32 = 0.5;
-/// Assumed cosine of the nearest document without a vector of the built-in model.
+/// Cosine assumed for the nearest document if there is no vector of the built-in model.
 const SECOND_SPACE_USUAL: f32 = 0.45;
-/// Minimum weight of meaning.
+/// Minimum weight of meaning relative to words.
 const MEANING_MIN: f32 = 0.2;
 
-/// Weight of confidence relative to words, which count 1: the most effective weight, because it separates judged
+/// Weight of confidence relative to words, which count 1. It is the most effective weight, because it separates judged
 /// memories from passing remarks.
 const CONFIDENCE: f32 = 0.35;
-/// Penalty of a session's digest relative to judged memories.
+/// Amount by which the score of a session's digest is reduced.
 const SESSION: f32 = 0.25;
 /// Weight of freshness.
 const FRESHNESS: f32 = 0.05;
-/// Penalty of a memory whose files changed much since it was learned.
+/// Amount by which the score of a stale memory is reduced.
 const STALE: f32 = 0.15;
-/// Weight of a pin.
+/// Gain of a pinned memory.
 const PIN: f32 = 0.1;
-/// Weight of the gate's score in a long prompt, where a single paragraph may be decisive.
+/// Weight of the gate's score for a long prompt, of which a single paragraph may be decisive.
 const LONG_GATE: f32 = 0.05;
 
 impl Candidate {
-    /// Returns its similarity in meaning, corrected by its similarity to all texts; 0 if unknown.
+    /// Returns the similarity in meaning, corrected by the memory's similarity to all texts; 0 if unknown.
     pub(crate) fn meaning(&self) -> f32 {
         self.near.map_or(0.0, |near| near.cosine - HUB * near.hub)
     }
 
-    /// Returns the terms of the score other than words and meaning.
+    /// Returns the part of the score that does not depend on words and meaning.
     pub(crate) fn prior(&self, settings: &Settings, now: Timestamp) -> f32 {
         let kind = if self.is_digest() { -SESSION } else { 0.0 };
         let pin = if self.is_pinned() { PIN } else { 0.0 };
@@ -68,27 +69,27 @@ impl Candidate {
     }
 }
 
-/// Sorts candidates, best first; equal ones by id.
+/// Sorts candidates, best first, and those with equal scores by id.
 pub(crate) fn sort(candidates: &mut [Candidate]) {
-    // Candidates are large: their keys are sorted first, and each candidate is moved once.
+    // Candidates are large, so their keys are sorted first, and each candidate is moved only once.
     candidates.sort_by_cached_key(|candidate| {
         (Reverse(ordered(candidate.fused)), candidate.entry.id, candidate.at)
     });
 }
 
-/// Maps a float to an integer with the order of [`f32::total_cmp`].
+/// Maps a float to an integer that has the order of [`f32::total_cmp`].
 fn ordered(number: f32) -> i32 {
     let bits = number.to_bits().cast_signed();
     if bits < 0 { bits ^ i32::MAX } else { bits }
 }
 
 /// Returns scored documents that share terms with a query or are similar in meaning. Memories restricted to their paths
-/// are left to the paths named in the query.
+/// are not included, because they match only by paths.
 pub(crate) fn candidates(sources: &Sources, query: &Query, now: Timestamp) -> Vec<Candidate> {
     candidates_of(sources, query, FoundTerms::look_up(sources, &query.terms), now)
 }
 
-/// Returns candidates as [`candidates`] does, for a query whose terms were looked up.
+/// Returns candidates like [`candidates`], for a query whose terms have been looked up.
 pub(crate) fn candidates_of(
     sources: &Sources,
     query: &Query,
@@ -108,7 +109,7 @@ pub(crate) fn candidates_of(
     candidates
 }
 
-/// Returns the documents with the best words and those nearest to the query, with both measures.
+/// Returns the documents with the best words and those nearest to the query, both with their word score and similarity.
 pub(crate) fn find(
     sources: &Sources,
     query: &Query,
@@ -126,7 +127,7 @@ pub(crate) fn find(
     candidates
 }
 
-/// Returns candidates of the built-in space, with documents added by another space.
+/// Returns candidates of the built-in space, and the documents in `also`, which another space found.
 fn find_also(
     sources: &Sources,
     query: &Query,
@@ -135,7 +136,7 @@ fn find_also(
     also: &mut Vec<At>,
 ) -> Vec<Candidate> {
     let Some(probe) = &query.probe else { return found.best(sources, query, max, also) };
-    // The nearest are found first, so that one pass over the postings covers them too.
+    // The nearest documents are found first, so that a single pass over the postings covers them too.
     let nearest = nearest::of_all(sources, probe, NEAREST_MAX);
     also.extend((0..).zip(&nearest).flat_map(|(source, nearest)| {
         nearest.best.iter().map(move |near| At { source, doc: near.doc })
@@ -160,8 +161,8 @@ fn find_also(
     candidates
 }
 
-/// Computes the final scores of candidates: words, scaled by the share of the query that the best candidate covers, and
-/// meaning, weighted by its reliability.
+/// Computes the final scores of candidates from words, scaled by the share of the query that the best candidate covers,
+/// and from meaning, weighted by its reliability.
 pub(crate) fn fuse(
     sources: &Sources,
     query: &Query,
@@ -185,13 +186,13 @@ pub(crate) fn fuse(
     }
 }
 
-/// Returns the weight of meaning relative to words.
+/// Returns the weight of meaning relative to words, given the query and the similarity of the nearest document.
 fn trust(query: &Query, nearest: f32) -> f32 {
     let length = (query.terms.len().max(1) as f32).ln();
     (MEANING + MEANING_NEAR * nearest - MEANING_LENGTH * length).max(MEANING_MIN)
 }
 
-/// Returns the meaning score of a candidate by both spaces; `nearest` is the best of the built-in one.
+/// Returns a candidate's score for meaning by both spaces. `nearest` is the best score in the built-in space.
 fn both_meanings(candidate: &Candidate, nearest: f32) -> f32 {
     let Some(likeness) = candidate.likeness else { return candidate.meaning() };
     match candidate.near {

@@ -1,7 +1,8 @@
-//! Second space: similarities of a query to all memories by the user's own model, scaled to those of the built-in one.
+//! Second space: the similarity of a query to all memories by the user's own model, scaled to that of the built-in one.
 //!
-//! The scale of distances differs by model and is unknown for this one. The similarity is therefore the distance of a
-//! memory's cosine from the mean, scaled to the nearest memory by the built-in model.
+//! The scale of cosines differs between models and is unknown for this one. Therefore the similarity is the distance of
+//! a memory's cosine from the mean, relative to that of the nearest memory, and scaled to the nearest memory by the
+//! built-in model.
 
 use std::cell::{OnceCell, RefCell};
 
@@ -11,7 +12,7 @@ use memory_store_base::id::MemoryId;
 use memory_store_base::layout::TreeDir;
 use memory_store_base::settings::Embedder;
 
-/// Maximum number of memories found by the second space alone.
+/// Maximum number of memories that are found only by the second space.
 const NEAREST_MAX: usize = 32;
 
 /// Source of vectors of the second space, with a cache of the last query.
@@ -19,27 +20,28 @@ const NEAREST_MAX: usize = 32;
 pub(crate) struct Asking {
     ask: Box<dyn Ask>,
     files: OnceCell<Vec<Option<Second>>>,
-    /// The last text and its vector: a recall often runs several searches for one text.
+    /// The last text and its vector, because a recall often runs several searches for the same text.
     last: RefCell<Option<(String, Option<Direction>)>>,
-    /// A problem that was not yet reported.
+    /// A problem that has not been reported yet.
     problem: RefCell<Option<String>>,
 }
 
-/// Similarities to memories.
+/// Similarities of all memories to a query.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Likenesses {
-    /// For each source, in the order of ids.
+    /// For each source, ids with similarities, in the order of ids.
     sources: Vec<Vec<(MemoryId, f32)>>,
 }
 
 impl Asking {
-    /// Creates a source of vectors that calls `ask`.
+    /// Creates a source of vectors that calls `ask` for each new text.
     pub(crate) fn new(ask: Box<dyn Ask>) -> Self {
         let (files, last, problem) = Default::default();
         Self { ask, files, last, problem }
     }
 
-    /// Returns the similarities of memories to a text; `None` if there are no vectors, or none for the text.
+    /// Returns the similarities of memories to a text; `None` if there are no vectors of memories, or no vector of the
+    /// text.
     pub(crate) fn likenesses(&self, sources: &Sources, text: &str) -> Option<Likenesses> {
         let files = self.files.get_or_init(|| open(sources));
         if text.trim().is_empty() || files.iter().flatten().all(|file| file.count == 0) {
@@ -61,7 +63,7 @@ impl Asking {
         of_files.and_then(Likenesses::new)
     }
 
-    /// Takes the problem, so that it is reported once.
+    /// Takes the problem, so that it is reported only once; `None` if there is none.
     pub(crate) fn problem(&self) -> Option<String> {
         self.problem.borrow_mut().take()
     }
@@ -89,7 +91,7 @@ impl Asking {
     }
 }
 
-/// Opens the vector files beside the indexes that belong to the current model.
+/// Opens the vector files next to the indexes; `None` for each that is missing or belongs to another model.
 fn open(sources: &Sources) -> Vec<Option<Second>> {
     let space = sources.settings.embedder.as_ref().map(Embedder::space);
     let files = sources.list.iter().map(|source| {
@@ -104,7 +106,7 @@ fn open(sources: &Sources) -> Vec<Option<Second>> {
 }
 
 impl Likenesses {
-    /// Normalises cosines: 0 for the mean of all, 1 for the best. `None` if all are equal.
+    /// Scales cosines so that the mean of all is 0 and the best one is 1. Returns `None` if all are equal.
     fn new(mut sources: Vec<Vec<(MemoryId, f32)>>) -> Option<Self> {
         let all = || sources.iter().flatten().map(|(_, cosine)| *cosine);
         let mean = all().sum::<f32>() / all().count().max(1) as f32;
@@ -119,14 +121,14 @@ impl Likenesses {
         Some(Self { sources })
     }
 
-    /// Returns the places of the memories with the highest similarity.
+    /// Returns the places of the memories with the highest similarities.
     pub(crate) fn best(&self, sources: &Sources) -> Vec<At> {
         let mut all: Vec<(MemoryId, f32)> = self.sources.iter().flatten().copied().collect();
         all.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         all.iter().take(NEAREST_MAX).filter_map(|(id, _)| sources.find(*id)).collect()
     }
 
-    /// Returns the similarity of a memory, if it has a vector.
+    /// Returns the similarity of a memory; `None` if it has no vector.
     pub(crate) fn of(&self, source: u8, id: MemoryId) -> Option<f32> {
         let source = self.sources.get(usize::from(source))?;
         let at = source.binary_search_by_key(&id, |(id, _)| *id).ok()?;

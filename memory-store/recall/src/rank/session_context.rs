@@ -1,16 +1,16 @@
-//! Neighbours of a document in its session. Neighbouring documents are mostly about one subject, and often only one of
+//! Neighbours of a document in its session. Neighbouring documents mostly have the same subject, and often only one of
 //! them names it.
 
 use crate::index::record::Entry;
 use crate::rank::candidate::Candidate;
 use crate::search::sources::At;
 
-/// Weights of the words of neighbouring documents by distance: of the previous and next one, and of the two beyond.
-/// Fitted as those in `score.rs` are.
+/// Weights of a neighbouring document's words by its distance: for the previous and the next document, and for those
+/// beyond them. They were fitted like those in `score.rs`.
 const BESIDE: [f32; 2] = [0.32, 0.16];
 
-/// Adds to each candidate its share of its neighbours' lexical scores. A neighbour that is no candidate itself shares
-/// too little with the query to count.
+/// Adds to each candidate a share of its neighbours' lexical scores. A neighbour that is not a candidate has too little
+/// in common with the query to count.
 pub(crate) fn add(candidates: &mut [Candidate]) {
     let mut known: Vec<(At, f32)> =
         candidates.iter().map(|candidate| (candidate.at, candidate.lexical)).collect();
@@ -23,7 +23,7 @@ pub(crate) fn add(candidates: &mut [Candidate]) {
     }
 }
 
-/// Returns the share that a document gets of its neighbours' scores, within its session.
+/// Returns the share of its neighbours' scores that a document gets. Only neighbours in the same session count.
 fn share(entry: &Entry, doc: u32, score: impl Fn(u32) -> f32) -> f32 {
     let near = |count: u8| (1u32..).zip(BESIDE).take(usize::from(count));
     let before = near(entry.before).map(|(steps, weight)| (doc.checked_sub(steps), weight));
@@ -45,7 +45,7 @@ mod tests {
     use memory_store_base::kind::Kind;
     use memory_store_base::time::Timestamp;
 
-    /// Returns the lexical score of each document, and the gain by its neighbours.
+    /// Returns for each document its lexical score and the gain from its neighbours.
     fn scores(said: &[(&str, &str)]) -> Vec<(f32, f32)> {
         let document = |(number, (session, title)): (i64, &(&str, &str))| {
             let session = Some((*session).to_owned()).filter(|session| !session.is_empty());

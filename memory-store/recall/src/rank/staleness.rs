@@ -1,8 +1,8 @@
-//! Staleness: a memory may be out of date if its files changed since it was learned, if a name in it no longer exists,
-//! or if it was overtaken by a later session.
+//! Staleness: a memory may be out of date if its files changed since it was learned, if a name in its text no longer
+//! exists, or if later sessions have overtaken it.
 //!
-//! The processor compares files and names at publication; an index stores only the result, which does not depend on the
-//! memory's meaning.
+//! The processor compares files and names when it publishes an index. The index stores only the result, which does not
+//! depend on the memory's meaning.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,26 +10,26 @@ use std::fmt;
 /// Evidence that a memory is out of date.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Staleness {
-    /// Kind of change.
+    /// What has changed.
     pub change: Change,
-    /// Path of the file relative to the root, with `/`, or the missing name; empty for [`Change::Unfound`].
+    /// Path of the file, relative to the root with `/`, or the missing name; empty for [`Change::Unfound`].
     pub name: String,
-    /// New path of a moved file.
+    /// New path of the file, if it was moved.
     pub target: Option<String>,
 }
 
-/// Change since a memory was learned.
+/// What has changed since a memory was learned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Change {
     /// The file was moved.
     Moved,
     /// Less than half of the file's lines remain.
     Rewritten,
-    /// A name in the memory's text is no longer in any file.
+    /// A name in the memory's text is no longer found in any file.
     NameGone,
     /// The file is missing.
     Gone,
-    /// The reader of sessions no longer finds the memory.
+    /// The extraction from sessions no longer finds the memory.
     Unfound,
 }
 
@@ -57,18 +57,18 @@ impl Change {
 }
 
 impl Staleness {
-    /// Returns the evidence for a memory that the reader of sessions no longer finds.
+    /// Returns the evidence for a memory that the extraction from sessions no longer finds.
     pub const fn unfound() -> Self {
         Self { change: Change::Unfound, name: String::new(), target: None }
     }
 
-    /// Returns the evidence for a missing name in a memory's text.
+    /// Returns the evidence for a name in a memory's text that no longer exists.
     pub const fn without(name: String) -> Self {
         Self { change: Change::NameGone, name, target: None }
     }
 
-    /// Returns a short label for the model. It contains no path, because others may have chosen its name, but the
-    /// missing name, which is also in the memory's text.
+    /// Returns a short label for the model. It contains no path, because other people may have chosen the path's names.
+    /// It may contain the missing name, which is also in the memory's text.
     pub fn mark(&self) -> Cow<'static, str> {
         match self.change {
             Change::Moved => "file moved since".into(),
@@ -79,13 +79,13 @@ impl Staleness {
         }
     }
 
-    /// Encodes it as a record's field.
+    /// Returns the bytes of a record's field for this evidence.
     pub fn encode(&self) -> Vec<u8> {
         let target = self.target.as_deref().unwrap_or_default();
         [&[self.change.number()], self.name.as_bytes(), &[0], target.as_bytes()].concat()
     }
 
-    /// Decodes it; `None` for values of later versions.
+    /// Parses the bytes of a record's field; `None` for values written by later versions.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let (&number, paths) = bytes.split_first()?;
         let (name, target) = str::from_utf8(paths).ok()?.split_once('\0')?;
@@ -94,7 +94,7 @@ impl Staleness {
     }
 }
 
-/// Formats it as a sentence for the user.
+/// Writes a sentence for the user.
 impl fmt::Display for Staleness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = &self.name;

@@ -1,4 +1,4 @@
-//! Static worth of a memory: for the session-start block, for a brief, and as a term of every other ranking.
+//! Value of a memory independent of a query: for the session-start block, for a brief, and as a part of other rankings.
 
 use crate::index::record::{Entry, FLAG_PINNED, FLAG_STALE};
 use memory_store_base::kind::Kind;
@@ -6,28 +6,28 @@ use memory_store_base::memory::Memory;
 use memory_store_base::settings::Settings;
 use memory_store_base::time::{DAY_MS, Timestamp};
 
-/// Inputs of a memory's worth.
+/// What a memory's value depends on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Standing {
-    /// Kind.
+    /// Kind of the memory.
     pub kind: Kind,
     /// Confidence, 0 to 1.
     pub confidence: f32,
     /// True if a person pinned the memory.
     pub pinned: bool,
-    /// Time of the event, or of its last confirmation.
+    /// Time of the event or of its last confirmation.
     pub when: Timestamp,
-    /// True if its files changed much since it was learned.
+    /// True if the memory is stale.
     pub stale: bool,
-    /// True if this machine did not derive, write or release it. An entry does not contain this.
+    /// True if the memory was not derived, written or released on this machine. An index entry does not contain this.
     pub from_repository: bool,
 }
 
-/// Factor for the worth of a stale memory.
+/// Factor by which the value of a stale memory is multiplied.
 const STALE_SHARE: f32 = 0.5;
 
 impl Standing {
-    /// Returns the inputs from an index entry; `None` if its kind is of a later version.
+    /// Returns the inputs from an index entry; `None` if the entry has a kind of a later version.
     pub(crate) fn of_entry(entry: &Entry) -> Option<Self> {
         Some(Self {
             kind: entry.kind_of()?,
@@ -53,26 +53,26 @@ impl From<&Memory> for Standing {
     }
 }
 
-/// Returns a memory's confidence, halved with age at the rate of its kind and the settings, and once more if it is
-/// stale. A pinned memory exceeds all others.
+/// Returns the value of a memory: its confidence, halved with each half-life of its kind (see the settings), and halved
+/// once more if it is stale. A pinned memory exceeds all others.
 pub fn worth(standing: &Standing, settings: &Settings, now: Timestamp) -> f32 {
     let pin = if standing.pinned { 1.0 } else { 0.0 };
     let stale = if standing.stale { STALE_SHARE } else { 1.0 };
     pin + standing.confidence * freshness(standing.kind, standing.when, settings, now) * stale
 }
 
-/// Returns 1 for a memory of today, halved after each half-life of its kind.
+/// Returns the freshness of a memory: 1 if it is of today, halved after each half-life of its kind.
 pub(crate) fn freshness(kind: Kind, when: Timestamp, settings: &Settings, now: Timestamp) -> f32 {
     let age_days = (now.0 - when.0).max(0) as f32 / DAY_MS as f32;
     (-age_days / settings.half_life_days(kind).max(1) as f32).exp2()
 }
 
-/// Part of a session-start block, in order. Standing rules are first because no prompt names them; then decisions,
-/// working commands, and traps of the files last touched. All others are returned when a prompt, a file or an error
-/// matches them. Memories shown at the start are not shown again.
+/// Part of a session-start block; parts are in this order. Rules are first, because no prompt names them. Decisions,
+/// working commands and warnings about the files that were last changed follow. All other memories are returned when a
+/// prompt, a file or an error matches them. Memories shown at the start are not shown again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StartGroup {
-    /// A memory pinned by a person, whatever its content.
+    /// A memory that a person pinned, whatever its content.
     Pinned,
     /// A rule about the way of working.
     Rule,
@@ -80,12 +80,12 @@ pub enum StartGroup {
     Decision,
     /// A command that a person wrote down.
     Command,
-    /// A trap, or a failed approach.
+    /// A warning about a trap, or a failed approach.
     Warning,
 }
 
 impl StartGroup {
-    /// Returns the reason for showing it at session start, for display.
+    /// Returns why the memory is shown at the start of a session, for display.
     pub(crate) const fn why(self) -> &'static str {
         match self {
             Self::Pinned => "pinned",
@@ -96,8 +96,8 @@ impl StartGroup {
         }
     }
 
-    /// Returns the part of a memory; `None` if it is not shown at session start. Of memories from the repository only
-    /// conventions are shown, whether or not they are pinned.
+    /// Returns the part to which a memory belongs; `None` if it is not shown at the start of a session. Of the memories
+    /// from the repository, only conventions are shown, whether or not they are pinned.
     pub fn of(standing: &Standing) -> Option<Self> {
         if standing.from_repository {
             return (standing.kind == Kind::Convention).then_some(Self::Rule);

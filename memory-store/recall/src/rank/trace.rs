@@ -1,4 +1,4 @@
-//! Trace of each candidate of a query, which explains its rank.
+//! Traces of a query's candidates, which explain their ranks.
 
 use crate::query::Query;
 use crate::rank::candidate::{Candidate, Features};
@@ -10,70 +10,71 @@ use memory_store_base::id::MemoryId;
 pub struct Traced {
     /// Id of the candidate.
     pub id: MemoryId,
-    /// Its title.
+    /// Title of the memory.
     pub title: String,
-    /// Shared features for display: words, a path, the signature of an error.
+    /// What the candidate shares with the query, for display: words, a path, the signature of an error.
     pub why: String,
-    /// BM25.
+    /// BM25 score of the words.
     pub lexical: f32,
-    /// Gain by the words of neighbouring memories of the same session.
+    /// Gain from words of neighbouring memories of the same session.
     pub beside: f32,
-    /// Share of both in [`Self::fused`].
+    /// Part of [`Self::fused`] that results from both.
     pub words: f32,
-    /// Cosine of its vector and the query's, if both have one.
+    /// Cosine of the vectors of memory and query, if both have one.
     pub cosine: Option<f32>,
     /// The cosine, corrected by the memory's average similarity to all texts.
     pub meaning: Option<f32>,
-    /// Weight of meaning for this query: `trust * meaning` is its part of [`Self::fused`].
+    /// Weight of meaning for this query. `trust * meaning` is a part of [`Self::fused`].
     pub trust: f32,
-    /// Share of everything besides words and meaning: confidence, kind, age, pin, names and times in the query.
+    /// Part of [`Self::fused`] from everything except words and meaning: confidence, kind, age, pin, and the names and
+    /// times in the query.
     pub more: f32,
-    /// The score for ranking.
+    /// Score for ranking.
     pub fused: f32,
     /// Inputs of the gate.
     pub features: Features,
-    /// Result of the gate.
+    /// The gate's score.
     pub gate: f32,
-    /// Threshold of the gate; infinite if the gate was not applied.
+    /// Minimum value of the gate's score for the candidate to pass; infinite if the gate was not applied.
     pub threshold: f32,
-    /// True if the query names it directly, so that the gate lets it through.
+    /// True if the query names the memory directly, so that it passes the gate.
     pub named: bool,
-    /// Outcome.
+    /// What happened to the candidate.
     pub outcome: CandidateOutcome,
-    /// The memory returned instead: its successor, or a near-duplicate.
+    /// The memory that was returned instead: its successor, or a near-duplicate.
     pub instead: Option<MemoryId>,
 }
 
-/// Outcome of a candidate.
+/// What happened to a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CandidateOutcome {
-    /// Returned as a hit.
+    /// It was returned as a hit.
     Hit,
-    /// Rejected by the gate.
+    /// The gate excluded it.
     Gate,
-    /// Superseded by another memory.
+    /// Another memory supersedes it.
     Superseded,
-    /// Near-duplicate of a better hit.
+    /// It is a near-duplicate of a better hit.
     Duplicate,
-    /// Scored less than half of the best.
+    /// Its score is less than half of the best score.
     Cut,
-    /// All places were taken by better candidates.
+    /// Better candidates took all places.
     Full,
-    /// Shown before.
+    /// It was shown before.
     Skipped,
-    /// The file is missing or changed.
+    /// Its file is missing or has changed.
     Stale,
-    /// Expired, or not yet valid.
+    /// It has expired, or is not valid yet.
     Expired,
-    /// Claude Code already adds it to every session.
+    /// It is in CLAUDE.md, which Claude Code adds to every session.
     Said,
-    /// In quarantine: only a person may release it.
+    /// It is withheld until a person releases it.
     Held,
     /// It belongs to another subagent.
     OtherAgent,
 }
 
-/// Records a candidate's outcome. `instead` is the hit that replaces it.
+/// Returns the trace of a candidate. `instead` is the hit that was returned in its place.
 pub(crate) fn of(
     sources: &Sources,
     candidate: &Candidate,

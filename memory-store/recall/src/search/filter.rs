@@ -1,6 +1,6 @@
 //! Filters of an explicit search: whether a document satisfies all conditions.
 //!
-//! The index is consulted first and excludes documents without the words; phrases and filters are then compared with
+//! The index is consulted first and excludes documents without the words. Phrases and filters are then compared with
 //! the document's text.
 
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use memory_store_base::id::is_abbreviation;
 use memory_store_base::memory::is_within_topic;
 use memory_store_base::text::{self, Form, term_hash};
 
-/// A part of what is searched: a segment and documents beside it, which count on from its end.
+/// A part of what is searched: a segment, and loose documents whose numbers continue after the segment's.
 pub(crate) struct SearchedPart<'a> {
     pub segment: Option<&'a Segment>,
     pub loose: &'a [Arc<Document>],
@@ -30,7 +30,7 @@ impl SearchedPart<'_> {
     }
 }
 
-/// Set of documents of each part, as bits.
+/// A set of documents, as one bit per document in each part.
 #[derive(Clone, Debug, PartialEq)]
 struct Docs(Vec<Vec<u64>>);
 
@@ -57,7 +57,7 @@ impl Docs {
     }
 }
 
-/// Conditions of a search, with the documents of their words.
+/// Conditions of a search, with the documents that contain their words.
 pub(crate) struct Matcher<'a> {
     must: &'a [Node],
     /// Words and phrases of `must`, each with the documents that contain all of its words.
@@ -67,7 +67,7 @@ pub(crate) struct Matcher<'a> {
     all: Docs,
 }
 
-/// Result of a condition before the document is read.
+/// Whether a condition holds, as far as known before the document is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Holds {
     No,
@@ -76,7 +76,7 @@ enum Holds {
 }
 
 impl<'a> Matcher<'a> {
-    /// Looks up the words of what must hold. Read errors go to `note`.
+    /// Looks up the words of the conditions. Read errors are passed to `note`.
     pub(crate) fn new(must: &'a [Node], parts: &[SearchedPart<'_>], note: &dyn Fn(&Error)) -> Self {
         let mut docs: Vec<(&str, Docs)> = Vec::new();
         let mut topics: Vec<(&str, Docs)> = Vec::new();
@@ -107,7 +107,7 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    /// Returns whether a document may satisfy all conditions, according to the index.
+    /// Returns whether a document may satisfy all conditions according to the index.
     pub(crate) fn may(&self, part: usize, doc: u32) -> bool {
         self.must.iter().all(|node| self.holds(node, part, doc, None) != Holds::No)
     }
@@ -119,8 +119,8 @@ impl<'a> Matcher<'a> {
         self.must.iter().all(|node| self.holds(node, part, doc, read) == Holds::Yes)
     }
 
-    /// Returns whether a hit that replaces another document passes the filters. Words were matched by the other
-    /// document.
+    /// Returns whether a hit that is returned in place of another document satisfies the filters. The words were
+    /// already matched in the other document.
     pub(crate) fn allows(&self, hit: &Hit) -> bool {
         let mut filters = self.must.iter().filter(|node| node.is_filter());
         filters.all(|node| self.holds(node, 0, 0, Some((hit, ""))) == Holds::Yes)
@@ -186,12 +186,12 @@ fn passes(filter: &Filter, hit: &Hit) -> bool {
             hit.session.as_deref().is_some_and(|session| is_abbreviation(start, session))
         }
         Filter::When(span) => span.has(hit.date),
-        // Events are replaced by times; an event that was not found does not restrict the search.
+        // Events were replaced by times. An event that was not found does not restrict the search.
         Filter::Event { .. } => true,
     }
 }
 
-/// Returns all text of a hit, normalised for comparing phrases.
+/// Returns all text of a hit, normalised for the comparison with phrases.
 fn comparable_text(hit: &Hit) -> String {
     let mut said = verbatim(&hit.title);
     for more in [&hit.text].into_iter().chain(&hit.tags).chain(&hit.paths) {
@@ -201,15 +201,15 @@ fn comparable_text(hit: &Hit) -> String {
     said
 }
 
-/// Normalises text for comparing phrases: lower case, white space as a single space.
+/// Normalises a text for the comparison of phrases: lower case, with single spaces.
 fn verbatim(text: &str) -> String {
     text::folded(text).split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
-/// The documents that have every word of a text. Text without words is everywhere.
+/// Returns the documents that contain every word of a text; all documents if the text has no words.
 fn with_words(text: &str, parts: &[SearchedPart<'_>], note: &dyn Fn(&Error)) -> Docs {
     let mut docs = Docs::all(parts);
-    // A code name matches as a whole, or by all of its parts.
+    // A code name matches as a whole or by all of its parts.
     let mut whole: Option<(Docs, Option<Docs>)> = None;
     let close = |docs: &mut Docs, whole: &mut Option<(Docs, Option<Docs>)>| {
         if let Some((mut name, parts)) = whole.take() {
@@ -285,7 +285,7 @@ fn with_term(hash: u64, parts: &[SearchedPart<'_>], note: &dyn Fn(&Error)) -> Do
     docs
 }
 
-/// Returns whether a word is said anywhere.
+/// Returns whether any document contains a word.
 pub(crate) fn is_indexed(word: &str, parts: &[SearchedPart<'_>], note: &dyn Fn(&Error)) -> bool {
     with_words(word, parts, note).0.iter().flatten().any(|&docs| docs != 0)
 }

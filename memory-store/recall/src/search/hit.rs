@@ -1,4 +1,4 @@
-//! Results of recall: hits, and the reason for their absence.
+//! Results of recall: hits, or the reason why there are none.
 
 use std::path::PathBuf;
 
@@ -10,12 +10,12 @@ use memory_store_base::kind::Kind;
 use memory_store_base::memory::{SaidBy, Scope};
 use memory_store_base::time::Timestamp;
 
-/// A found memory with its printed fields.
+/// A memory or passage that was found, with the fields that are printed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hit {
-    /// Id of the memory.
+    /// Id of the memory or passage.
     pub id: MemoryId,
-    /// Kind of the statement; passages have `session`.
+    /// Kind of the memory; `session` for a passage.
     pub kind: Kind,
     /// Title.
     pub title: String,
@@ -23,9 +23,9 @@ pub struct Hit {
     pub text: String,
     /// Time of the event.
     pub date: Timestamp,
-    /// Files that it is about.
+    /// Files that the memory is about.
     pub paths: Vec<String>,
-    /// Search words.
+    /// Additional search words.
     pub tags: Vec<String>,
     /// Topic, `area/topic`.
     pub topic: Option<String>,
@@ -37,53 +37,53 @@ pub struct Hit {
     pub file: PathBuf,
     /// Confidence, 0 to 1.
     pub confidence: f32,
-    /// Score; only comparable within one answer.
+    /// Score, which is comparable only within one answer.
     pub score: f32,
-    /// Reason for the match, for display.
+    /// Why the memory matches, for display.
     pub why: String,
-    /// Collection of the memory.
+    /// Collection that contains the memory.
     pub collection: Collection,
     /// Speaker of the statement.
     pub said_by: Option<SaidBy>,
-    /// True if a model chose to save it.
+    /// True if a model chose to save the memory.
     pub noted: bool,
-    /// True if it is pending review.
+    /// True if the memory is pending.
     pub draft: bool,
-    /// True if another memory supersedes it; returned only by explicit search.
+    /// True if another memory supersedes this one. Such a memory is returned only by explicit search.
     pub superseded: bool,
-    /// Id of its successor, if known.
+    /// Id of the successor, if known.
     pub superseded_by: Option<MemoryId>,
-    /// Other sides of undecided pairs with their titles: memories that it contradicts, or a newer one that is returned
-    /// instead.
+    /// Other memories of undecided pairs with this one, with their titles: memories that it contradicts, or a newer
+    /// memory that is returned instead.
     pub undecided: Vec<(MemoryId, String)>,
-    /// End of validity, if it has passed; such memories are returned on request only.
+    /// End of the memory's validity, if it has passed. Such a memory is returned only on request.
     pub expired: Option<Timestamp>,
-    /// True if it is in quarantine, or not released; returned only by explicit search.
+    /// True if the memory is withheld. Such a memory is returned only by explicit search.
     pub held: bool,
-    /// True if this machine did not derive, write or release it.
+    /// True if the memory was not derived, written or released on this machine.
     pub from_repository: bool,
-    /// Change of its files since it was learned, if considerable.
+    /// Evidence that the memory is stale, if any.
     pub staleness: Option<Staleness>,
-    /// Error signatures of a fix.
+    /// For a fix: the error signatures.
     pub signatures: Vec<String>,
-    /// Source session.
+    /// Id of the session in which the statement was made.
     pub session: Option<String>,
-    /// For a passage: the number of its turn in the session.
+    /// For a passage: number of its turn in the session, counted from 0.
     pub turn: u32,
 }
 
-/// Reason for the absence of hits.
+/// Why there are no hits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SilenceReason {
     /// There are no memories.
     Empty,
     /// The text has no searchable words.
     NoWords,
-    /// The text is only an acknowledgement: "ok", "continue".
+    /// The text is only an acknowledgement, such as "ok" or "continue".
     Acknowledgement,
-    /// No document shares a word with it.
+    /// No document shares a word with the text.
     NoCandidate,
-    /// The candidates share too little with it.
+    /// The candidates share too little with the text.
     Gate,
     /// Every candidate was shown already, or its file has changed.
     Skipped,
@@ -94,26 +94,26 @@ pub enum SilenceReason {
 pub struct Recalled {
     /// The hits, best first.
     pub hits: Vec<Hit>,
-    /// The first read error, in one line; hits are from the readable rest.
+    /// The first read error, as one line. The hits are from the readable rest.
     pub degraded: Option<String>,
-    /// True if a file was changed or removed since it was indexed, so that a new index is due.
+    /// True if a file was changed or removed since it was indexed, so that the index must be rebuilt.
     pub stale: bool,
-    /// True if the user's settings changed since the index was published, so that a new one is due.
+    /// True if the user's settings have changed since the index was published, so that the index must be rebuilt.
     pub outdated: bool,
-    /// Notes on the query for the user: corrections, and conditions that were relaxed.
+    /// Notes about the query for the user: corrections, and conditions that were relaxed.
     pub notes: Vec<String>,
-    /// True if a matching memory is held, if requested.
+    /// True if a matching memory was omitted because it is withheld.
     pub held_back: bool,
     /// True if a matching memory was omitted because it was shown before.
     pub given_before: bool,
     /// Why there are no hits.
     pub silent: Option<SilenceReason>,
-    /// Outcome of each candidate, if asked for.
+    /// Outcome of each candidate, if requested.
     pub trace: Vec<Traced>,
 }
 
 impl Hit {
-    /// Returns a hit for evidence of a session that is not a memory, without text.
+    /// Returns a hit without text for evidence from a session that is not a memory.
     pub(crate) fn of_session(id: MemoryId, kind: Kind, date: Timestamp) -> Self {
         Self {
             id,
@@ -148,7 +148,7 @@ impl Hit {
     }
 }
 
-/// Returns a hit that is current again because its successor no longer applies.
+/// Returns a hit that is valid again because its successor no longer is.
 pub(crate) fn holding_again(hit: Hit, why: String) -> Hit {
     Hit { superseded: false, superseded_by: None, undecided: Vec::new(), why, ..hit }
 }

@@ -1,5 +1,5 @@
-//! Stored judgements of an index on unchanged memory files. Judging a text takes some hundred times as long as looking
-//! up the index's judgement, which hooks use.
+//! Judgements about unchanged memory files that an index stores. Judging a text takes some hundred times as long as
+//! looking up the stored judgement, so hooks use the latter.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -10,10 +10,10 @@ use crate::search::reader::Recall;
 use crate::search::sources::{At, Sources};
 use memory_store_base::fs::file_stamp::Stamp;
 
-/// Judged files of the indexes.
+/// Files that the indexes have judged.
 #[derive(Debug, Default)]
 pub struct Judged {
-    /// By listed path as a plain string: paths are compared component by component.
+    /// Files by their path as a plain string, because paths are compared component by component, which is slow.
     files: HashMap<OsString, JudgedFile>,
 }
 
@@ -21,12 +21,12 @@ pub struct Judged {
 #[derive(Debug)]
 struct JudgedFile {
     stamp: Stamp,
-    /// True if it was judged as one from the repository.
+    /// True if the file was judged as one from the repository.
     from_repository: bool,
 }
 
 impl Recall {
-    /// Returns the files that the project's index and the user's index judged.
+    /// Returns the files that the project's index and the user's index have judged.
     pub fn judged(&self) -> Judged {
         let sources = &self.sources;
         let mut judged = Judged::default();
@@ -38,7 +38,8 @@ impl Recall {
     }
 }
 
-/// Reads one judged file. A held memory may have been released since, and is judged again by the caller.
+/// Returns a judged file. A withheld memory may have been released since, so `None` is returned and the caller judges
+/// it again.
 fn given(sources: &Sources, at: At) -> Option<(OsString, JudgedFile)> {
     let entry = sources.entry(at).filter(|entry| !entry.has(FLAG_HELD))?;
     let record = sources.record_file(at, &entry).ok()?;
@@ -48,7 +49,7 @@ fn given(sources: &Sources, at: At) -> Option<(OsString, JudgedFile)> {
 }
 
 impl Judged {
-    /// Returns whether an index has the file at `path` with this stamp and the same label.
+    /// Returns whether an index has judged the file at `path` with this stamp and this origin.
     pub fn gives(&self, path: &Path, stamp: Stamp, from_repository: bool) -> bool {
         let is_now =
             |given: &JudgedFile| given.from_repository == from_repository && given.stamp == stamp;

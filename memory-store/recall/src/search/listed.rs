@@ -19,37 +19,38 @@ use memory_store_base::kind::Kind;
 use memory_store_base::text::folded_title;
 use memory_store_base::time::Timestamp;
 
-/// Minimum number of characters of the end of an id for a look-up.
+/// Minimum number of characters of an id's end that can be looked up.
 const END_CHARS_MIN: usize = 4;
-/// Maximum number of candidates in the search for an equal title; candidates have every word of the title.
+/// Maximum number of candidates in a search for the same title. Candidates share words with the title.
 const SAME_TITLE_MAX: usize = 512;
 
-/// Counts of memories.
+/// Numbers of memories.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MemoryCounts {
-    /// The project's, by the number of their kind.
+    /// The project's memories, by the number of their kind.
     pub kinds: [usize; Kind::ALL.len()],
-    /// Memories pending review.
+    /// Pending memories.
     pub drafts: usize,
     /// Superseded memories.
     pub superseded: usize,
-    /// Held memories.
+    /// Withheld memories.
     pub held: usize,
     /// The user's own memories.
     pub user: usize,
 }
 
-/// A memory file as recorded in an index.
+/// A memory file as an index has recorded it.
 #[derive(Clone, Copy, Debug)]
 pub struct IndexedFile {
-    /// Id of its memory.
+    /// Id of the memory.
     pub id: MemoryId,
-    /// Recorded length and modification time.
+    /// Recorded size and modification time of the file.
     pub stamp: Stamp,
 }
 
 impl Recall {
-    /// Returns whether the project has an index. If so, an unlisted memory is missing or newer than the last sync.
+    /// Returns whether the project has an index. If so, a memory that the index lacks is missing or newer than the last
+    /// sync.
     pub fn has_index(&self) -> bool {
         let mut list = self.sources.list.iter();
         list.any(|source| {
@@ -58,7 +59,7 @@ impl Recall {
         })
     }
 
-    /// Returns the memories whose ids end with `end`; a whole id matches at most one.
+    /// Returns the memories whose ids end with `end`. A whole id matches at most one.
     pub fn ids_ending(&self, end: &str) -> Vec<MemoryId> {
         let end = end.trim().to_ascii_lowercase();
         if end.len() == ID_CHARS {
@@ -81,7 +82,7 @@ impl Recall {
         ids
     }
 
-    /// Returns the memories that this one replaces.
+    /// Returns the memories that this one supersedes.
     pub fn replaced_by(&self, id: MemoryId) -> Vec<MemoryId> {
         let replaced = self.entries().filter(|candidate| candidate.entry.has(FLAG_SUPERSEDED));
         let is_by = |candidate: &Candidate| {
@@ -91,7 +92,7 @@ impl Recall {
         replaced.filter(is_by).map(|candidate| candidate.entry.id).collect()
     }
 
-    /// Adds these documents to the project's memories: an index does not keep expired ones. Memories that expired
+    /// Adds documents to the project's memories, because an index does not contain expired ones. Memories that expired
     /// before `now` supersede nothing.
     #[must_use]
     pub fn with_documents(mut self, mut documents: Vec<Document>, now: Timestamp) -> Self {
@@ -107,11 +108,11 @@ impl Recall {
         self
     }
 
-    /// Returns whether a text has the form of a memory's short or whole id.
+    /// Returns whether a text has the form of a memory's short or full id.
     pub fn is_like_id(text: &str) -> bool {
         match text.len() {
             ID_CHARS => text.parse::<MemoryId>().is_ok(),
-            // A word of prose has no digit.
+            // A word of prose contains no digit.
             SHORT_ID_CHARS => {
                 end_bits(&text.to_ascii_lowercase()).is_some()
                     && text.bytes().any(|byte| byte.is_ascii_digit())
@@ -120,7 +121,8 @@ impl Recall {
         }
     }
 
-    /// Returns the memory of this id, including superseded and expired ones.
+    /// Returns the memory with this id, even if it is superseded or expired; `None` if it is not in an index or may not
+    /// be shown.
     pub fn listed(&self, id: MemoryId, now: Timestamp) -> Option<Hit> {
         let at = self.sources.find(id)?;
         let candidate = Candidate::new(at, self.sources.entry(at)?);
@@ -145,7 +147,7 @@ impl Recall {
         Some(super::reader::hit(&candidate, record, file, self.sources.collection(at)))
     }
 
-    /// Returns the project's memories of a kind with this title, ignoring case, spaces and a full stop.
+    /// Returns the project's memories of a kind with this title, ignoring case, spaces and a final full stop.
     pub fn of_title(&self, kind: Kind, title: &str, now: Timestamp) -> Vec<Hit> {
         let sources = &self.sources;
         let query = Query::search(title);
@@ -160,7 +162,7 @@ impl Recall {
                 && sources.collection(candidate.at) == Collection::Memories
         });
         let folded = folded_title(title);
-        // Most candidates have only some of the words; their files are not checked.
+        // Most candidates contain only some of the words, so their files are not checked.
         let of_title = candidates.iter().filter(|candidate| {
             let record = sources.record(candidate.at, &candidate.entry);
             record.is_ok_and(|record| folded_title(&record.title) == folded)
@@ -168,7 +170,7 @@ impl Recall {
         let hits = of_title.filter_map(|candidate| {
             match self.read(candidate, now, &mut Recalled::default()) {
                 Ok(hit) => Some(hit),
-                // The file is newer than the index.
+                // The file has changed since it was indexed.
                 Err(CandidateOutcome::Stale | CandidateOutcome::Expired) => {
                     self.indexed(candidate.entry.id)
                 }
@@ -178,7 +180,7 @@ impl Recall {
         hits.collect()
     }
 
-    /// Returns the memories learned from these sessions, as indexed.
+    /// Returns the memories that were learned from these sessions, as indexed.
     pub fn of_sessions(&self, sessions: &[String]) -> Vec<Hit> {
         let hits =
             self.entries().filter(|it| !it.entry.has(FLAG_SUPERSEDED)).filter_map(|candidate| {
@@ -196,8 +198,8 @@ impl Recall {
         hits.collect()
     }
 
-    /// Returns the project's current memories as indexed, each with whether it is pinned. Held, superseded, expired and
-    /// pending memories are excluded. Memory files are not checked.
+    /// Returns the project's current memories as indexed, each with whether it is pinned. Withheld, superseded, expired
+    /// and pending memories are excluded. Memory files are not checked.
     pub fn standing(&self, now: Timestamp) -> Vec<(Hit, bool)> {
         let of_project = self.entries().filter(|candidate| {
             self.sources.collection(candidate.at) == Collection::Memories
@@ -217,7 +219,7 @@ impl Recall {
         standing.collect()
     }
 
-    /// Counts the memories.
+    /// Returns the numbers of memories.
     pub fn counts(&self) -> MemoryCounts {
         let mut counts = MemoryCounts::default();
         for candidate in self.entries() {
@@ -240,8 +242,8 @@ impl Recall {
         counts
     }
 
-    /// Returns the memory files of these collections as indexed, or `None` if there are more than the limit. The keys
-    /// are raw path bytes, because comparing paths by component takes longer than checking the files.
+    /// Returns the memory files of these collections as indexed; `None` if there are more than `most`. The keys are the
+    /// bytes of the paths, because comparing paths by component takes longer than checking the files.
     pub fn files(
         &self,
         collections: &[Collection],
@@ -254,7 +256,7 @@ impl Recall {
             if files.len() >= most {
                 return None;
             }
-            // Reported as damage; the file is skipped.
+            // The error is reported as damage, and the file is skipped.
             let Ok(record) = self.sources.record_file(at, &entry) else { continue };
             let stamp = Stamp { bytes: record.file_bytes, modified_ns: record.modified_ns };
             let file = IndexedFile { id: entry.id, stamp };
@@ -274,12 +276,13 @@ impl Recall {
     }
 }
 
-/// Returns the last bits of an id from its last characters, and their mask.
+/// Returns the last bits of an id, given its last characters, and their mask; `None` if the text is not the end of an
+/// id.
 fn end_bits(end: &str) -> Option<(u128, u128)> {
     if !(END_CHARS_MIN..ID_CHARS).contains(&end.len()) || !end.is_ascii() {
         return None;
     }
-    // Leading zeros complete the id.
+    // Leading zeros fill up the id.
     let id: MemoryId = format!("{end:0>26}").parse().ok()?;
     Some((u128::from_be_bytes(id.0), (1 << (5 * end.len())) - 1))
 }

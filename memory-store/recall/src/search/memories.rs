@@ -1,5 +1,5 @@
-//! Explicit search of memories for a person or a model: no gate, but operators, filters and correction of mistyped
-//! words.
+//! Explicit search for memories by a person or a model, without the gate, but with operators, filters and the
+//! correction of mistyped words.
 
 use super::request::{LIMIT_MAX, Search, is_of_memories};
 use crate::index::record::Record;
@@ -19,37 +19,37 @@ use memory_store_base::error::Error;
 use memory_store_base::text;
 use memory_store_base::time::Timestamp;
 
-/// Maximum number of candidates by words if no condition could exclude all but the last.
+/// Maximum number of candidates by words, if filters cannot exclude most of them.
 pub(crate) const RANKED_MAX: usize = RANKED_PER_HIT * LIMIT_MAX;
-/// Candidates per requested hit, at least [`RANKED_MIN`] in all: an entry and a vector are read for every candidate. If
-/// too few of them become hits, the search uses [`RANKED_MAX`].
+/// Number of candidates for each requested hit, but at least [`RANKED_MIN`] in all, because an entry and a vector are
+/// read for every candidate. If too few of them become hits, the search is repeated with [`RANKED_MAX`].
 const RANKED_PER_HIT: usize = 4;
-/// Minimum number of candidates, for a short list.
+/// Minimum number of candidates, for a search with a low limit.
 const RANKED_MIN: usize = 512;
-/// Maximum number of words for correction: longer texts are error messages or prose.
+/// Maximum number of words of a search that is corrected. Longer texts are error messages or prose.
 const WORDS_MAX: usize = 16;
-/// Note for a text without searchable words and conditions.
+/// Note about a text without searchable words and conditions.
 const NO_WORD: &str = "The query has no word that can be searched for: these are the latest.";
-/// Minimum share of the best score: every text is slightly similar to any other, and the gate distinguishes a store's
-/// subjects from others, not its memories from one another.
+/// Minimum score of a hit as a fraction of the best score. Every text is slightly similar to any other, and the gate
+/// separates a store's subjects from others, not its memories from one another.
 const NEAR_BEST: f32 = 0.3;
 /// Maximum number of candidates in a trace.
 const TRACED_MAX: usize = 64;
 
-/// A search made ready: slips corrected, events replaced by their times.
+/// A prepared search: mistyped words are corrected, and events are replaced by their times.
 pub(crate) struct PreparedSearch {
-    /// The words that rank.
+    /// Words that are used for ranking.
     pub words: String,
-    /// Conditions.
+    /// Conditions that a document must satisfy.
     pub must: Vec<Node>,
-    /// True if documents without a shared word may match.
+    /// True if documents that share no word may match.
     pub operators: bool,
     /// Notes for the user.
     pub notes: Vec<String>,
 }
 
 impl PreparedSearch {
-    /// Makes a search ready for what is looked through. `read_all` shows the texts.
+    /// Prepares a search in these parts. `read_all` passes all texts to the correction of mistyped words.
     pub(crate) fn new(
         recall: &Recall,
         search: &Search,
@@ -89,11 +89,12 @@ impl PreparedSearch {
         wanted
     }
 
-    /// Replaces "before the migration" by "before" the time of the best memory about it.
+    /// Replaces a filter such as "before the migration" by the time of the memory that matches its words best.
     fn place_events(&mut self, recall: &Recall, search: &Search, node: &mut Node, now: Timestamp) {
         match node {
             Node::Filter(Filter::Event { words, before }) => {
-                // The event's title appears in a note, so held memories are excluded for a model.
+                // The event's title appears in a note, so withheld memories are excluded if a model receives the
+                // answer.
                 let without_held = search.without_held;
                 let event =
                     Search { text: words.clone(), limit: 1, without_held, ..Search::default() };
@@ -120,7 +121,7 @@ impl PreparedSearch {
         }
     }
 
-    /// Puts words that occur in the place of words that nobody wrote.
+    /// Replaces mistyped words that occur nowhere by similar words that occur.
     fn correct(
         &mut self,
         recall: &Recall,
@@ -132,7 +133,7 @@ impl PreparedSearch {
             return;
         }
         let note = |error: &Error| recall.sources.note(error);
-        // A word of technical English that is not in this store is not mistyped.
+        // A word of technical English is not mistyped, even if this store does not contain it.
         let unknown = |word: &&String| {
             text::tokens(word).iter().all(|token| text::rarity::is_unknown(&token.term))
                 && !filter::is_indexed(word, parts, &note)
@@ -149,7 +150,7 @@ impl PreparedSearch {
         }
     }
 
-    /// Drops conditions that only memories can satisfy, for a search of passages.
+    /// Drops the conditions that only memories can satisfy, for a search of passages.
     pub(crate) fn without_conditions_of_memories(&mut self) {
         let wanted = self.must.len();
         self.must.retain(|node| !is_of_memories(node));
@@ -158,7 +159,8 @@ impl PreparedSearch {
         }
     }
 
-    /// Returns the search without optional conditions, for a search without results; `None` if there are none to drop.
+    /// Returns the search without its optional conditions, for use if nothing was found; `None` if there are none to
+    /// drop.
     pub(crate) fn without_wishes(&self) -> Option<Self> {
         let must: Vec<Node> = self.must.iter().filter_map(Node::strict).collect();
         (must != self.must && !self.words.is_empty()).then(|| Self {
@@ -184,7 +186,7 @@ fn replace(node: &mut Node, word: &str, meant: &str) {
     }
 }
 
-/// Finds memories.
+/// Returns the memories for an explicit search.
 pub(super) fn memories(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
     let sources = &recall.sources;
     let parts: Vec<SearchedPart<'_>> = sources
@@ -206,7 +208,7 @@ pub(super) fn memories(recall: &Recall, search: &Search, now: Timestamp) -> Reca
     recalled
 }
 
-/// Note on a search whose optional conditions were dropped.
+/// Note about a search whose optional conditions were dropped.
 pub(crate) const NOT_ALL: &str = "Nothing has all that was asked for; these share words with it.";
 
 fn found(
@@ -234,7 +236,7 @@ fn found(
     recalled
 }
 
-/// Reads candidates, best first, until there are enough hits.
+/// Reads candidates, best first, until there are enough hits. Returns the hits.
 fn hits_of(
     recall: &Recall,
     search: &Search,
@@ -255,10 +257,11 @@ fn hits_of(
             .map(|candidate| trace::of(sources, candidate, query, CandidateOutcome::Hit, None))
             .collect();
     }
-    // Best scores of the hits so far: of all, and of those not from the repository. Memories from the repository must
-    // not displace the user's own.
+    // Best scores of the hits so far: of all hits, and of those that are not from the repository. Memories from the
+    // repository must not displace the user's own.
     let (mut best, mut best_own) = (f32::NEG_INFINITY, f32::NEG_INFINITY);
-    // A similarity in the second space is not comparable between searches.
+    // A similarity in the second space is not comparable between searches, so it cannot show that the subject is
+    // unknown.
     let mut is_known = found.is_none() || wanted.operators || query.likenesses.is_some();
     for mut candidate in candidates {
         if recalled.hits.len() >= search.limit() {
@@ -317,17 +320,17 @@ fn hits_of(
     recalled
 }
 
-/// Candidates of a search, with the places of its words.
+/// Candidates of a search, with the postings of its words.
 pub(crate) struct RankedCandidates<'a> {
-    /// Best first.
+    /// The candidates, best first unless they are unranked.
     pub candidates: Vec<Candidate>,
-    /// `None` when no words were asked for.
+    /// Postings of the words; `None` if the search has no words.
     pub found: Option<FoundTerms<'a>>,
-    /// True if more documents share a word than there are candidates.
+    /// True if there may be more documents that share a word than candidates.
     is_cut: bool,
 }
 
-/// Returns unordered candidates: those that share a word, and those that a path names.
+/// Returns candidates without order: those that share a word with the search, and those about the paths that it names.
 pub(crate) fn unranked<'a>(
     sources: &'a Sources,
     query: &Query,
@@ -339,7 +342,7 @@ pub(crate) fn unranked<'a>(
     RankedCandidates { candidates, found: Some(found), is_cut }
 }
 
-/// Returns the postings of the words, the candidates that share one, and whether there are more.
+/// Returns the postings of the words, the candidates that share one of them, and whether there may be more candidates.
 fn sharing<'a>(
     sources: &'a Sources,
     query: &Query,
@@ -353,8 +356,8 @@ fn sharing<'a>(
     (found, candidates, is_cut)
 }
 
-/// Returns candidates, best first: at most `max` that share a word; with filters, which may exclude all but the last,
-/// every one. The newest follow if there are no words or if there are operators.
+/// Returns candidates, best first: at most `max` that share a word, or all of them if there are filters, because these
+/// may exclude any number. If there are no words, or if there are operators, the newest documents follow.
 pub(crate) fn candidates<'a>(
     recall: &Recall,
     sources: &'a Sources,
@@ -401,7 +404,7 @@ fn newest(sources: &Sources) -> Vec<Candidate> {
     candidates
 }
 
-/// Passes the texts of all memories to the correction.
+/// Passes the texts of all memories to the correction of mistyped words.
 fn read_all(sources: &Sources, typos: &mut Typos) {
     for (number, source) in sources.list.iter().enumerate() {
         for doc in 0..source.docs() {
@@ -415,7 +418,7 @@ fn read_all(sources: &Sources, typos: &mut Typos) {
     }
 }
 
-/// Passes a record's text to the correction.
+/// Passes the texts of a record to the correction of mistyped words.
 pub(crate) fn show(record: &Record, typos: &mut Typos) {
     typos.read(&record.title);
     typos.read(&record.text);

@@ -1,4 +1,4 @@
-//! Searching: opening and reading of sources, explicit search, and look-up of memories.
+//! Searching: opening and reading the sources, explicit search, and look-up of memories.
 
 pub(crate) mod filter;
 pub(crate) mod hit;

@@ -1,4 +1,5 @@
-//! Memories near the text of a new memory: no gate, no operators, no collapsing.
+//! Memories similar to the text of a new memory. There is no gate, there are no operators, and near-duplicates are
+//! kept.
 
 use crate::query::Query;
 use crate::rank::lexical::FoundTerms;
@@ -9,12 +10,12 @@ use memory_store_base::time::Timestamp;
 
 /// Maximum number of candidates by words.
 const CANDIDATES_MAX: usize = 48;
-/// Maximum number of candidates that are read.
+/// Maximum number of candidates whose records are read.
 const READ_MAX: usize = 32;
 
 impl Recall {
-    /// Returns the memories with the most in common with a text, best first, each with the cosine of its vector if both
-    /// have one. Held and superseded memories are excluded, except those with an undecided contradiction.
+    /// Returns the memories that have most in common with a text, best first, each with the cosine of the vectors if
+    /// both have one. Withheld memories are excluded, and superseded ones unless they belong to an undecided pair.
     pub fn near(&self, text: &str, now: Timestamp) -> Vec<(Hit, Option<f32>)> {
         let sources = &self.sources;
         let query = Query::search(text);

@@ -1,4 +1,4 @@
-//! Commands that passed in sessions, found by the words of an explicit search: "how do I run the tests".
+//! Commands that succeeded in sessions, found by the words of an explicit search such as "how do I run the tests".
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,15 +11,15 @@ use memory_store_base::text;
 
 use crate::search::hit::Hit;
 
-/// Maximum number of commands in an answer.
+/// Maximum number of commands in an answer to a search with words.
 const SHOWN_MAX: usize = 3;
-/// Minimum share of the words of a search that a command must have.
+/// Minimum share of a search's words that a command must cover.
 const FIT_MIN: f32 = 0.6;
-/// Words of a request for a command, which count as part of every command.
+/// Words of a request for a command. They count as words of every command.
 const OF_ALL: &str = "run command";
 
-/// Returns the commands with most words of a search, best first, equal ones by number of sessions. Without words, all
-/// are sorted by number of sessions.
+/// Returns the commands that cover most words of a search, best first, and equal ones by number of sessions. Without
+/// words, all commands are returned by number of sessions.
 pub(crate) fn find(path: &Path, words: &str, limit: usize) -> Vec<Hit> {
     let wanted = terms(words);
     let fitting = PassedCommand::read_all(path).into_iter().filter_map(|command| {
@@ -38,7 +38,7 @@ pub(crate) fn find(path: &Path, words: &str, limit: usize) -> Vec<Hit> {
     fitting.into_iter().take(shown).map(|(_, command)| hit(command)).collect()
 }
 
-/// Returns the command of this id.
+/// Returns the command with this id; `None` if there is none.
 pub(crate) fn of_id(path: &Path, id: MemoryId) -> Option<Hit> {
     PassedCommand::read_all(path).into_iter().map(hit).find(|hit| hit.id == id)
 }
@@ -47,7 +47,7 @@ fn terms(text: &str) -> BTreeSet<String> {
     text::tokens(text).into_iter().map(|token| token.term).collect()
 }
 
-/// Returns the share of the wanted words that a command has; 0 without a word of its own.
+/// Returns the share of the wanted words that a command covers; 0 if it covers none except those of [`OF_ALL`].
 fn share(wanted: &BTreeSet<String>, command: &PassedCommand) -> f32 {
     if wanted.is_empty() {
         return 1.0;

@@ -1,4 +1,4 @@
-//! Open sources of a working tree and its user, and reading of candidates: the base of all kinds of recall.
+//! The open sources of a working tree and its user, and reading of candidates: the basis of all kinds of recall.
 
 use std::cell::{OnceCell, RefCell};
 use std::fmt::Debug;
@@ -27,35 +27,35 @@ use memory_store_base::settings::Settings;
 use memory_store_base::succession::STEPS_MAX;
 use memory_store_base::time::Timestamp;
 
-/// Finds memories of one working tree and of its user.
+/// Recalls memories of one working tree and of its user.
 #[derive(Debug)]
 pub struct Recall {
     pub(crate) sources: Sources,
-    /// File of the commands that passed in sessions.
+    /// File with the commands that succeeded in sessions.
     pub(crate) commands: PathBuf,
-    /// Folder of the embedder's files.
+    /// Folder of the embedder's files, if known.
     pub(crate) models: Option<PathBuf>,
-    /// Transformer shared with other users; without one, it is opened on demand.
+    /// Transformer shared with other users in this process. Without one, the transformer is opened on demand.
     pub shared: Option<Arc<SharedTransformer>>,
-    /// Encoder kept open between queries. The table is not kept: reading it again is cheap, and its memory is used for
-    /// other things meanwhile.
+    /// Encoder that is kept open between queries. The token table is not kept, because reading it again is cheap and
+    /// its memory can be used for other purposes in the meantime.
     pub(crate) embedder: OnceCell<Box<dyn Embed>>,
-    /// The last text and vector of the table: memories and passages use the same query.
+    /// The last text and its vector by the table, because memories and passages use the same query.
     pub(crate) asked: RefCell<Option<(String, Probe)>>,
-    /// Source of vectors of the second space.
+    /// Source of vectors of the second space, if enabled.
     pub(crate) second: Option<Asking>,
     pub(crate) stamps: Stamps,
-    /// True if a trace of every query is kept, in [`Recalled::trace`].
+    /// True if the trace of every query is returned in [`Recalled::trace`].
     pub traces: bool,
-    /// True if expired memories are returned too, with their expiry.
+    /// True if expired memories are returned too, with the end of their validity.
     pub expired: bool,
     /// Reader of the memories.
     pub asker: Asker,
 }
 
 impl Recall {
-    /// Opens the index of this tree, or of the main tree if this worktree has none, and the user's own. A process with
-    /// frequent queries passes its cached journals as `known`. Read errors are returned in every answer as
+    /// Opens the index of this tree, or of the main tree if this one has none, and the user's own index. A process with
+    /// frequent queries passes its cached journals as `known`. Read errors are returned in every answer in
     /// [`Recalled::degraded`].
     pub fn open(dirs: &UserDirs, tree: &Tree, known: Option<&KnownJournals>) -> Self {
         let sources = Sources::open(dirs, tree, known);
@@ -76,7 +76,7 @@ impl Recall {
         }
     }
 
-    /// Enables the second space, if there is one: `ask` returns the vectors of queries. Problems are reported once, in
+    /// Enables the second space, if there is one. `ask` returns the vectors of queries. Problems are reported once, in
     /// [`Recalled::notes`].
     #[must_use]
     pub fn with_second(mut self, ask: Box<dyn Ask>) -> Self {
@@ -84,23 +84,23 @@ impl Recall {
         self
     }
 
-    /// Excludes documents after this time.
+    /// Excludes documents that are later than this time.
     pub fn as_of(mut self, until: Timestamp) -> Self {
         self.sources.until = Some(until);
         self
     }
 
-    /// Returns the settings in effect when the index was published.
+    /// Returns the settings that were in effect when the index was published.
     pub fn settings(&self) -> &Settings {
         &self.sources.settings
     }
 
-    /// Returns whether the user's settings file differs from the one used for publishing the index.
+    /// Returns whether the user's settings file has changed since the index was published.
     pub fn is_outdated(&self) -> bool {
         self.sources.is_outdated
     }
 
-    /// Returns the first error while opening the sources.
+    /// Returns the first error that occurred while opening the sources; `None` if there was none.
     pub fn degraded(&self) -> Option<&str> {
         self.sources.degraded.as_deref()
     }
@@ -110,12 +110,12 @@ impl Recall {
         self.sources.docs()
     }
 
-    /// Adds a query's vector; without one only its words are used.
+    /// Returns a query with its vector. If there is none, only the words are used.
     pub(crate) fn with_vector(&self, query: Query, sources: &Sources) -> Query {
         Query { probe: self.probe(&query.text, sources), ..query }
     }
 
-    /// Adds a query's similarities in the second space, if enabled.
+    /// Returns a query with its similarities in the second space, if that space is enabled.
     pub(crate) fn with_likenesses(&self, query: Query) -> Query {
         let asking = self.second.as_ref();
         let likenesses = asking.and_then(|asking| asking.likenesses(&self.sources, &query.text));
@@ -144,7 +144,7 @@ impl Recall {
         Some(Probe { space: embedder.space(), vector: vector? })
     }
 
-    /// Opens the table, if it is installed and the sources have vectors.
+    /// Opens the token table; `None` if it is not installed or the sources have no vectors.
     pub(crate) fn open_table(&self, sources: &Sources) -> Option<Table> {
         let models = self.models.as_deref().filter(|_| sources.have_vectors())?;
         match Table::open(models) {
@@ -157,8 +157,8 @@ impl Recall {
         }
     }
 
-    /// Uses the transformer for later queries, if it is installed and the sources have vectors: explicit search may
-    /// take milliseconds.
+    /// Makes later queries use the transformer, if it is installed and the sources have vectors, because explicit
+    /// search may take milliseconds.
     pub(crate) fn open_transformer(&self, sources: &Sources) {
         if self.embedder.get().is_some() {
             return;
@@ -170,10 +170,10 @@ impl Recall {
         };
         match models.map(open) {
             Some(Ok(transformer)) => drop(self.embedder.set(Box::new(transformer))),
-            // A missing model is no error.
+            // A missing model is not an error.
             Some(Err(error)) if self.open_table(sources).is_some() => self.sources.note_text(|| {
                 let error = match error {
-                    // This message is for an error of all models.
+                    // The message of this variant contains advice about all models, so only its first part is used.
                     Error::Model { path, message } => format!("{}: {message}", path.display()),
                     error => error.to_string(),
                 };
@@ -185,21 +185,22 @@ impl Recall {
         }
     }
 
-    /// Returns the current successor of a superseded memory, or the first held one in the chain: the author of a held
-    /// memory chose its successors.
+    /// Returns the current successor of a superseded memory, or the first withheld memory in the chain: its author also
+    /// chose the successors, so the chain is not followed further.
     pub(crate) fn current(&self, hit: &Hit, now: Timestamp, recalled: &mut Recalled) -> Successor {
         let mut next = hit.superseded_by;
         for _ in 0..STEPS_MAX {
             let found = next.and_then(|next| self.sources.find(next));
             let Some((at, entry)) = found.and_then(|at| Some((at, self.sources.entry(at)?))) else {
-                // At that time the memory was not superseded.
+                // At the requested time, the memory was not superseded yet.
                 let is_later = found.is_some_and(|at| self.sources.is_later(at));
                 return if is_later { Successor::Expired } else { Successor::Unknown };
             };
             let candidate = Candidate::new(at, entry);
             let current = match self.read(&candidate, now, recalled) {
                 Ok(current) => current,
-                // Expired since the index was published: it supersedes nothing, but its successor may.
+                // The successor expired after the index was published. It supersedes nothing, but its own successor
+                // may.
                 Err(CandidateOutcome::Expired) => {
                     let record = self.sources.record(at, &entry).unwrap_or_default();
                     if record.is_expired(now) && record.superseded_by.is_none() {
@@ -221,7 +222,7 @@ impl Recall {
         Successor::Unknown
     }
 
-    /// Returns whether a memory is neither held nor expired.
+    /// Returns whether a memory is neither withheld nor expired.
     pub(crate) fn may_answer(&self, at: At, now: Timestamp) -> bool {
         let Some(candidate) = self.sources.entry(at).map(|entry| Candidate::new(at, entry)) else {
             return false;
@@ -230,7 +231,8 @@ impl Recall {
         !self.is_held(&candidate) && record.is_ok_and(|record| !record.is_expired(now))
     }
 
-    /// Reads the printed fields of a candidate, and checks whether it may still be shown.
+    /// Reads the printed fields of a candidate, and checks whether it may still be shown. Returns the reason as an
+    /// error if it may not.
     pub(crate) fn read(
         &self,
         candidate: &Candidate,
@@ -264,7 +266,7 @@ impl Recall {
         Ok(Hit { held, undecided, expired, ..hit(candidate, record, file, collection) })
     }
 
-    /// Returns the other sides of a memory's undecided pairs, without held ones.
+    /// Returns the other memories of a memory's undecided pairs, with their titles. Withheld memories are not included.
     pub(crate) fn undecided(&self, id: MemoryId, record: &Record) -> Vec<(MemoryId, String)> {
         let read = |other: MemoryId| {
             let at = self.sources.find(other)?;
@@ -296,7 +298,7 @@ impl Recall {
             || self.sources.holds_unreleased(candidate.at) && record.from_repository
     }
 
-    /// Checks the quarantine of a candidate whose record was not read. If the index decides, nothing is read.
+    /// Returns whether a candidate is withheld, before its record is read. If the index decides, nothing is read.
     pub(crate) fn is_held(&self, candidate: &Candidate) -> bool {
         if !self.sources.holds_unreleased(candidate.at) {
             return candidate.entry.has(FLAG_HELD);
@@ -317,7 +319,7 @@ impl Recall {
         self.finish(Recalled { silent: Some(reason), ..self.new_answer() })
     }
 
-    /// Adds the damage found while reading for this query.
+    /// Adds to an answer the damage that was found while reading for this query.
     pub(crate) fn finish(&self, mut recalled: Recalled) -> Recalled {
         if recalled.degraded.is_none() {
             recalled.degraded = self.sources.damage.borrow().clone();
@@ -329,11 +331,11 @@ impl Recall {
 
 /// Successor of a superseded memory.
 pub(crate) enum Successor {
-    /// The current memory.
+    /// The successor that is valid now.
     Is(Box<(Entry, Hit)>),
-    /// None: the successor expired, or is later than the requested time.
+    /// There is none, because the successor expired or is later than the requested time.
     Expired,
-    /// A successor that cannot be returned.
+    /// The successor cannot be returned.
     Unknown,
 }
 

@@ -10,7 +10,7 @@ const LIMIT: usize = 10;
 /// Maximum number of hits.
 pub(super) const LIMIT_MAX: usize = 1000;
 
-/// Tier of a search.
+/// What a search covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tier {
     /// Memories.
@@ -20,53 +20,55 @@ pub enum Tier {
     Passages,
     /// The model's thinking in turns, as far as transcripts contain it.
     Thinking,
-    /// Memories and passages: the best of each tier first.
+    /// Memories and passages, with the best of each first.
     Both,
 }
 
 /// An explicit search.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Search {
-    /// Words, optionally with operators and filters (see the module `expression`); without words the newest are
-    /// returned first.
+    /// Words, optionally with operators and filters (see the module `expression`). Without words, the newest documents
+    /// are returned first.
     pub text: String,
-    /// True if `-word` in the text excludes and quotes are required: false where the text may be an error message.
+    /// True if `-word` in the text excludes documents and quotations are required; false if the text may be an error
+    /// message.
     pub exact: bool,
-    /// Only these kinds; empty means all.
+    /// Only memories of one of these kinds; empty means all kinds.
     pub kinds: Vec<Kind>,
-    /// Only memories with one of these tags; empty means all.
+    /// Only memories with one of these tags; empty means all memories.
     pub tags: Vec<String>,
     /// Only memories of one of these topics or areas; empty means all.
     pub topics: Vec<String>,
     /// Only memories about one of these files; empty means all.
     pub paths: Vec<String>,
-    /// Number of hits; 0 means ten.
+    /// Maximum number of hits; 0 means ten.
     pub limit: usize,
-    /// Nothing older than this.
+    /// Only documents of this time or later.
     pub since: Option<Timestamp>,
-    /// Nothing newer than this.
+    /// Only documents of this time or earlier.
     pub until: Option<Timestamp>,
-    /// Only of this session, by the start or end of its id.
+    /// Only documents of this session, given by the start or end of its id.
     pub session: Option<String>,
-    /// Only of one of these sessions, by their ids; empty means all.
+    /// Only documents of one of these sessions, given by their ids; empty means all sessions.
     pub sessions: Vec<String>,
-    /// Searched tier.
+    /// What is searched.
     pub tier: Tier,
-    /// True to include superseded memories.
+    /// True if superseded memories are included.
     pub superseded: bool,
-    /// True to exclude held memories: a model receives the hits.
+    /// True if withheld memories are excluded, because a model receives the hits.
     pub without_held: bool,
-    /// Session of the request: its own passages are in its context, and are found only if [`Self::session`] names one.
+    /// Session in which the search was requested. The session's own passages are already in its context, so they are
+    /// found only if [`Self::session`] is set.
     pub asked_in: Option<String>,
 }
 
 impl Search {
-    /// Returns the error in the filters of the text, as a message for the user.
+    /// Returns the error in the filters of the text, as a message for the user; `None` if they are valid.
     pub fn problem(&self, now: Timestamp) -> Option<String> {
         expression::parse(&self.text, now, self.exact).err()
     }
 
-    /// Returns the requested number of hits.
+    /// Returns the maximum number of hits, with the default and the upper limit applied.
     pub(crate) fn limit(&self) -> usize {
         if self.limit == 0 { LIMIT } else { self.limit.min(LIMIT_MAX) }
     }
@@ -78,7 +80,7 @@ impl Search {
         self.filters().iter().chain(&must).any(is_of_memories)
     }
 
-    /// Returns the filters other than the text.
+    /// Returns the filters that are not part of the text.
     pub(super) fn filters(&self) -> Vec<Node> {
         let one_of = |filters: Vec<Filter>| {
             let nodes: Vec<Node> = filters.into_iter().map(Node::Filter).collect();
@@ -113,6 +115,6 @@ pub(super) fn is_of_memories(node: &Node) -> bool {
     }
 }
 
-/// Kinds that are not limited to memories: an error with its cure is a passage, and the commands that passed in
-/// sessions are listed.
+/// Kinds that not only memories have: an error with its cure may be a passage, and commands that succeeded in sessions
+/// are listed.
 const KINDS_OF_EVIDENCE: [Kind; 2] = [Kind::Fix, Kind::Command];

@@ -1,4 +1,4 @@
-//! Sources of recall: the index of a tree and that of its user, each with its journal.
+//! Sources of recall: the index of a working tree and that of its user, each with its journal.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,12 +21,12 @@ use memory_store_base::pulled_setting;
 use memory_store_base::settings::{IndexSearch, Settings};
 use memory_store_base::time::Timestamp;
 
-/// Collection of a source and its hits.
+/// Origin of a source and of its hits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Collection {
     /// The project's memories.
     Memories,
-    /// The user's own memories, which apply to every project.
+    /// The user's own memories, which apply to all projects.
     User,
     /// Passages of sessions.
     Passages,
@@ -81,51 +81,52 @@ pub(crate) struct At {
 #[derive(Debug)]
 pub(crate) struct IndexSource {
     pub collection: Collection,
-    /// Root that file names are relative to.
+    /// Root to which file names are relative.
     root: PathBuf,
     pub index: Option<Index>,
-    /// A segment of memories without a surrounding index.
+    /// A segment that is used without an index.
     bare: Option<Segment>,
     /// Documents of the journal.
     pub loose: Vec<Arc<Document>>,
-    /// True if the user gives only what is released, which this was not published by.
+    /// True if the user's settings permit only released memories, but the index was published without this restriction.
     holds_unreleased: bool,
-    /// Documents of the segment that the journal replaced or removed.
+    /// Ids of the segment's documents that the journal replaced or removed.
     hidden: BTreeSet<MemoryId>,
-    /// Memories superseded by documents of the journal or of the files, with their successors.
+    /// Memories that documents of the journal or of files supersede, with their successors.
     superseded: BTreeMap<MemoryId, MemoryId>,
-    /// The gate for unasked answers, if it was calibrated.
+    /// The gate for injection, if it was calibrated.
     pub gate: Option<Gate>,
 }
 
-/// Documents of clusters that a hook compares. `scripts/bench index --passages` measures recall by this number.
+/// Number of documents in clusters that a hook compares. `scripts/bench index --passages` measures the recall for this
+/// number.
 const CLUSTERED_COMPARED: u32 = 1 << 13;
 
-/// Cost limits of a query. Only stores of many thousand documents reach them.
+/// Cost limits of a query. Only stores of many thousands of documents reach them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
-    /// Documents whose vectors are compared one by one if no other index covers them, newest sources first. In the
-    /// other sources, only documents found by words are compared.
+    /// Maximum number of documents whose vectors are compared one by one if no other index covers them, newest sources
+    /// first. In all other sources, only documents found by words are compared.
     pub scanned: u32,
-    /// Documents of clustered sources whose vectors are compared, from the clusters nearest to the query. [`u32::MAX`]
-    /// disables clusters.
+    /// Maximum number of documents of clustered sources whose vectors are compared, from the clusters nearest to the
+    /// query. [`u32::MAX`] disables clusters.
     pub clustered: u32,
-    /// Postings that are traversed; a query with more skips its most common terms.
+    /// Maximum number of postings that are traversed. If a query has more, its most common terms are skipped.
     pub postings: u64,
 }
 
-/// Method of finding the nearest documents of a source.
+/// How the nearest documents of a source are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// Through the source's own index.
+    /// Through an index of the source alone.
     Alone(IndexSearch),
     /// By clusters, together with other sources.
     Clusters,
 }
 
 impl Effort {
-    /// Limits for a hook's search of passages, which are numerous. `scripts/bench index --passages` measures recall by
-    /// number of comparisons.
+    /// Limits for searching passages in a hook, because passages are numerous. `scripts/bench index --passages`
+    /// measures the recall by number of comparisons.
     pub(crate) const PASSAGES: Self =
         Self { scanned: 1 << 15, clustered: CLUSTERED_COMPARED, postings: 1 << 15 };
 }
@@ -140,24 +141,24 @@ impl Default for Effort {
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
     pub list: Vec<IndexSource>,
-    /// The settings in effect when the first index was published.
+    /// The settings that were in effect when the first index was published.
     pub settings: Settings,
-    /// True if the user's settings file changed after that.
+    /// True if the user's settings file has changed since then.
     pub is_outdated: bool,
-    /// End of the searched time range.
+    /// End of the time range that is searched, if any.
     pub until: Option<Timestamp>,
     /// Cost limits of a query.
     pub effort: Effort,
-    /// The first error while opening the sources.
+    /// The first error that occurred while opening the sources.
     pub degraded: Option<String>,
-    /// The first error after opening.
+    /// The first error that occurred after opening.
     pub damage: RefCell<Option<String>>,
 }
 
 impl Sources {
     /// Opens the index of a tree, or of its main tree, and the user's index.
     pub(crate) fn open(dirs: &UserDirs, tree: &Tree, known: Option<&KnownJournals>) -> Self {
-        // One for the tree, one for the user.
+        // One source is the tree's, the other the user's.
         let mut sources = Self { list: Vec::with_capacity(2), ..Self::default() };
         let mut opened = Index::open_with(&dirs.tree(&tree.root).index, known);
         let mut root = &tree.root;
@@ -175,8 +176,8 @@ impl Sources {
         sources
     }
 
-    /// Holds what is from the repository where the user's settings require that, and did not when the index was published.
-    /// One call shows that the settings are the same; a reader parses none.
+    /// Withholds memories from the repository if the user's settings require that now, but did not when the index was
+    /// published. One system call shows whether the settings file is the same; hooks do not parse it.
     fn limit(&mut self, dirs: &UserDirs, has_index: bool) {
         let config = dirs.config_file();
         let published = self.settings.pulled;
@@ -197,8 +198,8 @@ impl Sources {
         Self { list: vec![IndexSource::bare(Collection::Memories, segment)], ..Self::default() }
     }
 
-    /// Creates sources from segments of passages, oldest first. If there are more than a place can number, the oldest
-    /// are dropped.
+    /// Creates sources from segments of passages, oldest first. If there are more segments than source numbers, the
+    /// oldest are dropped.
     pub(crate) fn of_passages(segments: Vec<Segment>, settings: &Settings) -> Self {
         let too_many = segments.len().saturating_sub(usize::from(u8::MAX));
         let segments = segments.into_iter().skip(too_many);
@@ -212,7 +213,7 @@ impl Sources {
         self.add(Collection::User, &dirs.data, opened, || vec![dirs.user_memories()]);
     }
 
-    /// Adds an index. Where there is none although one of `folders` has something that one would hold, that is noted.
+    /// Adds an index. If there is none, but one of `folders` contains files that an index would cover, this is noted.
     fn add(
         &mut self,
         collection: Collection,
@@ -235,7 +236,7 @@ impl Sources {
         self.degraded = self.degraded.take().or(damage);
     }
 
-    /// Returns whether any memory has a vector.
+    /// Returns whether any document has a vector.
     pub(crate) fn have_vectors(&self) -> bool {
         self.list.iter().any(|source| {
             let loose = source.loose.iter().any(|document| document.vector.is_some());
@@ -248,8 +249,8 @@ impl Sources {
         self.list.iter().map(IndexSource::docs).sum()
     }
 
-    /// Returns for each source how its vectors are searched, `None` if that would cost too much. The newest sources are
-    /// last.
+    /// Returns for each source how its vectors are searched; `None` if that would cost too much. The newest sources are
+    /// last in the list.
     pub(crate) fn ways(&self) -> Vec<Option<Way>> {
         let mut left = self.effort.scanned;
         let set = self.settings.index.search;
@@ -280,33 +281,34 @@ impl Sources {
         }
     }
 
-    /// Records a read error; the query continues without the affected part.
+    /// Records a read error. The query continues without the part that cannot be read.
     pub(crate) fn note(&self, error: &Error) {
         self.note_text(|| error.to_string());
     }
 
-    /// Records damage as text; only the first note is reported.
+    /// Records damage as text. Only the first one is reported.
     pub(crate) fn note_text(&self, text: impl FnOnce() -> String) {
         self.damage.borrow_mut().get_or_insert_with(text);
     }
 
-    /// The source at a place.
+    /// Returns the source of a place.
     pub(crate) fn source(&self, at: At) -> &IndexSource {
         &self.list[usize::from(at.source)]
     }
 
-    /// Returns whether a memory came with the repository, as far as its record can be read.
+    /// Returns whether a memory is from the repository; false if its record cannot be read.
     pub(crate) fn is_from_repository(&self, at: At) -> bool {
         let record = self.entry(at).and_then(|entry| self.record(at, &entry).ok());
         record.is_some_and(|record| record.from_repository)
     }
 
-    /// Returns whether memories from the repository are held in this source, whatever the index records.
+    /// Returns whether memories from the repository are withheld in this source, whatever the index has recorded.
     pub(crate) fn holds_unreleased(&self, at: At) -> bool {
         self.source(at).holds_unreleased
     }
 
-    /// Returns the entry at a place; `None` if the journal replaced it, it is too new, or it cannot be read.
+    /// Returns the entry at a place; `None` if the journal replaced it, it is later than the searched time, or it
+    /// cannot be read.
     pub(crate) fn entry(&self, at: At) -> Option<Entry> {
         match self.source(at).entry(at.doc) {
             Ok(entry) => entry.filter(|entry| self.is_in_time(entry)),
@@ -317,13 +319,13 @@ impl Sources {
         }
     }
 
-    /// Returns the entries at places in ascending order, each as [`entry`](Self::entry) does.
+    /// Returns the entries at places in ascending order, each like [`entry`](Self::entry).
     pub(crate) fn entries(&self, places: &[At]) -> Vec<Option<Entry>> {
         let mut entries = Vec::with_capacity(places.len());
         for places in places.chunk_by(|a, b| a.source == b.source) {
             match self.source(places[0]).entries(places) {
                 Ok(found) => entries.extend(found),
-                // At least one of them is damaged.
+                // At least one of the entries is damaged, so each is read alone.
                 Err(_) => entries.extend(places.iter().map(|&at| self.entry(at))),
             }
         }
@@ -335,13 +337,13 @@ impl Sources {
         self.until.is_none_or(|until| entry.when <= until)
     }
 
-    /// Returns whether a document is excluded because it is too new.
+    /// Returns whether a document is excluded because it is later than the searched time.
     pub(crate) fn is_later(&self, at: At) -> bool {
         let entry = self.source(at).entry(at.doc).ok().flatten();
         entry.is_some_and(|entry| self.until.is_some_and(|until| entry.when > until))
     }
 
-    /// Returns the place of the memory with this id.
+    /// Returns the place of the memory with this id; `None` if there is none.
     pub(crate) fn find(&self, id: MemoryId) -> Option<At> {
         self.list.iter().enumerate().find_map(|(number, source)| {
             let doc = source.find(id).unwrap_or_else(|error| {
@@ -352,7 +354,7 @@ impl Sources {
         })
     }
 
-    /// Returns the record of an entry, with its successor if it has one.
+    /// Returns the record of an entry, with its successor if there is one.
     pub(crate) fn record(&self, at: At, entry: &Entry) -> Result<Record> {
         let source = self.source(at);
         let mut record = match source.segment() {
@@ -368,7 +370,7 @@ impl Sources {
         Ok(record)
     }
 
-    /// Reads only a record's file path and the file's stamp.
+    /// Reads only the file path and file stamp of a record.
     pub(crate) fn record_file(&self, at: At, entry: &Entry) -> Result<Record> {
         let source = self.source(at);
         match source.segment() {
@@ -388,12 +390,12 @@ impl Sources {
         self.source(at).root.join(file)
     }
 
-    /// Returns the origin of a document.
+    /// Returns the collection that contains a document.
     pub(crate) fn collection(&self, at: At) -> Collection {
         self.source(at).collection
     }
 
-    /// Returns the documents of the session-start block: the user's first, then the project's.
+    /// Returns the documents of the session-start block, the user's before the project's.
     pub(crate) fn start_plan(&self, now: Timestamp) -> Vec<At> {
         let mut plan = Vec::new();
         for (number, source) in self.list.iter().enumerate().rev() {
@@ -438,7 +440,7 @@ impl IndexSource {
                 Change::Put(document) => document.entry.id,
                 Change::Remove(id) => *id,
             };
-            // Most ids have one change, and a journal may be long, so the search is skipped for them.
+            // Most ids have only one change, and a journal may be long, so the list is searched only for repeated ids.
             if !self.hidden.insert(id) {
                 self.loose.retain(|known| known.entry.id != id);
             }
@@ -446,12 +448,12 @@ impl IndexSource {
                 self.loose.push(document);
             }
         }
-        // A memory that the journal removed supersedes nothing.
+        // A memory that the journal removed supersedes nothing, so this is done after all changes.
         self.loose.clone().iter().for_each(|document| self.supersede(document));
         self.mark_superseded();
     }
 
-    /// Adds documents that are in neither index nor journal.
+    /// Adds documents that are in neither the index nor the journal.
     pub(crate) fn add_unlisted(&mut self, documents: Vec<Document>) {
         let is_unlisted =
             |document: &Document| matches!(self.find(document.entry.id), Ok(None) | Err(_));
@@ -470,7 +472,7 @@ impl IndexSource {
     }
 
     fn supersede(&mut self, newer: &Document) {
-        // A held memory, a draft, or a memory from the repository supersedes no other.
+        // A memory that is withheld, pending or from the repository supersedes no other.
         if newer.entry.has(FLAG_HELD | FLAG_DRAFT) || newer.record.from_repository {
             return;
         }
@@ -479,7 +481,7 @@ impl IndexSource {
         if newer.record.superseded_by.is_some() {
             return;
         }
-        // A memory with a user's decision has its own successor, or none.
+        // If a user has decided, the memory's own successor, or its absence, is kept.
         for &older in &newer.record.differs_from {
             let record = self.own_record(older);
             let is_open = |record: &Record| record.superseded_by.is_none();
@@ -489,7 +491,7 @@ impl IndexSource {
         }
     }
 
-    /// Returns the record of a memory in this source.
+    /// Returns the record of a memory in this source; `None` if it is not in this source.
     fn own_record(&self, id: MemoryId) -> Option<Record> {
         if let Some(document) = self.loose.iter().find(|document| document.entry.id == id) {
             return Some(document.record.clone());
@@ -507,12 +509,12 @@ impl IndexSource {
         }
     }
 
-    /// Returns the segment of memories.
+    /// Returns the segment of the source, if there is one.
     pub(crate) fn segment(&self) -> Option<&Segment> {
         self.bare.as_ref().or_else(|| self.index.as_ref()?.memories.as_ref())
     }
 
-    /// Returns the error for an invalid postings list of the segment.
+    /// Returns the error for an invalid postings list in the segment; `None` without a segment.
     pub(crate) fn no_postings(&self) -> Option<Error> {
         self.segment().map(Segment::no_postings)
     }
@@ -522,17 +524,17 @@ impl IndexSource {
         self.hidden.len()
     }
 
-    /// Returns whether a document was replaced by later turns.
+    /// Returns whether later turns have replaced a document.
     pub(crate) fn is_dead(&self, doc: u32) -> bool {
         self.segment().is_some_and(|segment| segment.is_dead(doc))
     }
 
-    /// Returns the number of documents, including those replaced by the journal.
+    /// Returns the number of documents, including those that the journal replaced.
     pub(crate) fn docs(&self) -> u32 {
         self.segment().map_or(0, Segment::docs) + self.loose.len() as u32
     }
 
-    /// Returns the entry at a place; `None` if the journal replaced it.
+    /// Returns the entry of a document; `None` if the journal replaced it.
     fn entry(&self, doc: u32) -> Result<Option<Entry>> {
         let first = self.segment().map_or(0, Segment::docs);
         let entry = match self.segment() {
@@ -543,7 +545,7 @@ impl IndexSource {
         Ok(self.in_force(entry))
     }
 
-    /// Returns the entries at places of this source in ascending order.
+    /// Returns the entries at places of this source, which are in ascending order.
     fn entries(&self, places: &[At]) -> Result<Vec<Option<Entry>>> {
         let Some(segment) = self.segment() else {
             return places.iter().map(|at| self.entry(at.doc)).collect();
@@ -559,7 +561,7 @@ impl IndexSource {
         Ok(entries)
     }
 
-    /// Applies the journal to an entry of the segment; `None` if the journal replaced it.
+    /// Applies the journal to an entry of the segment. Returns `None` if the journal replaced it.
     fn in_force(&self, mut entry: Entry) -> Option<Entry> {
         if self.hidden.contains(&entry.id) {
             return None;
@@ -570,7 +572,8 @@ impl IndexSource {
         Some(entry)
     }
 
-    /// Returns the documents whose ids have these bits, including those the journal may have replaced.
+    /// Returns the documents whose ids have these bits under `mask`, including those that the journal may have
+    /// replaced.
     pub(crate) fn docs_of_ids(&self, bits: u128, mask: u128) -> Result<Vec<u32>> {
         let first = self.segment().map_or(0, Segment::docs);
         let mut docs = match self.segment() {
@@ -583,7 +586,7 @@ impl IndexSource {
         Ok(docs)
     }
 
-    /// Returns the place of the document with this id.
+    /// Returns the number of the document with this id; `None` if there is none.
     fn find(&self, id: MemoryId) -> Result<Option<u32>> {
         let first = self.segment().map_or(0, Segment::docs);
         if let Some(loose) = self.loose.iter().position(|document| document.entry.id == id) {
@@ -593,8 +596,8 @@ impl IndexSource {
         Ok(segment.find(id)?.map(|(doc, _)| doc).filter(|&doc| !segment.is_dead(doc)))
     }
 
-    /// Returns the documents of the session-start block. Documents from the journal or from files are first, ordered by
-    /// their value for the block.
+    /// Returns the documents of the session-start block. Those from the journal or from files are first, in the order
+    /// of the block.
     fn start_plan(&self, settings: &Settings, now: Timestamp) -> Result<Vec<u32>> {
         let first = self.segment().map_or(0, Segment::docs);
         let mut loose: Vec<(StartGroup, f32, MemoryId, u32)> = (first..)

@@ -1,4 +1,4 @@
-//! Explicit search over its tiers: memories, passages, or both.
+//! Explicit search for memories, passages, or both.
 
 use super::hit::{Hit, Recalled};
 use super::memories::memories;
@@ -10,10 +10,10 @@ use crate::query::expression::{self, Filter, Node};
 use memory_store_base::kind::Kind;
 use memory_store_base::time::Timestamp;
 
-/// Number of hits of each tier that precede all others.
+/// Number of hits of each tier that precede all other hits.
 const FIRST_OF_TIER: usize = 5;
 
-/// Runs a search.
+/// Runs an explicit search in its tier.
 pub(crate) fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
     match search.tier {
         Tier::Memories => memories(recall, search, now),
@@ -22,7 +22,7 @@ pub(crate) fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recall
     }
 }
 
-/// Finds memories and passages. A search for a tag, or for a kind that passages do not have, finds only memories.
+/// Returns memories and passages. A search for a tag, or for a kind that passages do not have, returns only memories.
 fn both(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
     let mut recalled = memories(recall, search, now);
     if search.is_for_memories(now) {
@@ -44,8 +44,8 @@ fn both(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
     recalled
 }
 
-/// Returns the commands that passed in sessions and match a search, unless it has conditions that commands cannot
-/// satisfy.
+/// Returns the commands that succeeded in sessions and match a search; none if the search has conditions that commands
+/// cannot satisfy.
 fn commands(recall: &Recall, search: &Search, now: Timestamp) -> Vec<Hit> {
     let Ok(parsed) = expression::parse(&search.text, now, search.exact) else { return Vec::new() };
     let is_kind = |node: &Node| {

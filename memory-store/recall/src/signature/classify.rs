@@ -3,26 +3,26 @@
 use super::command::{program_name, program_words};
 use super::shell::{self, SimpleCommand};
 
-/// Purpose of a command.
+/// Purpose of a command, as a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CommandClass {
-    /// Makes something that runs.
+    /// Builds something that can run.
     Build,
     /// Runs tests.
     Test,
-    /// Checks for mistakes without running: linters, type checkers.
+    /// Checks for mistakes without running the program: linters, type checkers.
     Lint,
-    /// Rewrites sources in the agreed form.
+    /// Rewrites sources in an agreed format.
     Format,
     /// Starts the program or a development server.
     Run,
     /// Fetches or updates dependencies.
     Install,
-    /// Changes a database's schema or data.
+    /// Changes the schema or the data of a database.
     Migrate,
-    /// Generates sources, documents or schemas from others.
+    /// Generates sources, documents or schemas from other files.
     Generate,
-    /// Measures.
+    /// Measures performance.
     Bench,
     /// Deploys, publishes or releases.
     Deploy,
@@ -98,7 +98,7 @@ const PROGRAMS: &[(CommandClass, &str)] = &[
     ),
 ];
 
-/// Programs whose verb decides; without a known verb they have no class.
+/// Programs whose first argument, the verb, determines the class.
 const DRIVERS: &str = "cargo go npm pnpm yarn bun npx bunx pnpx deno uv poetry pdm hatch rye pipenv bundle \
          rake rails composer artisan mix swift flutter dart dotnet mvn mvnw gradle gradlew \
          sbt stack cabal zig make gmake just task mage invoke nx turbo lerna moon bazel \
@@ -106,7 +106,7 @@ const DRIVERS: &str = "cargo go npm pnpm yarn bun npx bunx pnpx deno uv poetry p
          apt-get dnf apk gem conda ng vue nest next vite biome ruff prisma manage.py cmake \
          meson ninja dune rebar3 nimble helm kubectl terraform gcloud deno";
 
-/// Verbs by class, for all drivers.
+/// Verbs by class, which are the same for all drivers.
 const VERBS: &[(CommandClass, &str)] = &[
     (
         Test,
@@ -132,7 +132,7 @@ const VERBS: &[(CommandClass, &str)] = &[
     (Deploy, "deploy publish release push apply"),
 ];
 
-/// Words of drivers that precede the real verb: `npm run lint`, `uv run pytest`.
+/// Words of drivers that precede the actual verb, as in `npm run lint` and `uv run pytest`.
 const LEADS: &str = "run run-script exec tool x compose dlx -m artisan manage.py mod";
 
 /// Returns whether a space-separated list of words contains this one.
@@ -140,8 +140,8 @@ fn lists(words: &str, word: &str) -> bool {
     words.split_ascii_whitespace().any(|known| known == word)
 }
 
-/// Returns the purpose of a command line, by the first of its programs with a known class; `None`
-/// if there is none.
+/// Returns the purpose of a command line, determined by the first of its programs that has a known class; `None` if no
+/// program has one.
 pub fn classify(line: &str) -> Option<CommandClass> {
     shell::split(line).iter().find_map(class_of)
 }
@@ -166,7 +166,8 @@ fn words_class(words: &[String]) -> Option<CommandClass> {
     }
 }
 
-/// `biome format`, `ruff format` write; `ruff check --fix` still lints.
+/// Returns whether a linter's arguments make it rewrite sources: `biome format` and `ruff format` do, while `ruff check
+/// --fix` counts as linting.
 fn rewrites(program: &str, rest: &[String]) -> bool {
     matches!(program, "biome" | "ruff") && rest.iter().any(|word| word == "format")
 }
@@ -176,7 +177,8 @@ fn verb_class(program: &str, rest: &[String]) -> Option<CommandClass> {
         rest.iter().enumerate().filter(|(_, word)| !word.starts_with('-') || *word == "-m");
     let (at, first) = operands.next()?;
     if lists(LEADS, first) {
-        // `cargo run` and `go run` run; `npm run lint` and `uv run pytest` run something known.
+        // `cargo run` and `go run` run the project, while `npm run lint` and `uv run pytest` run something with a known
+        // class.
         let wraps = !matches!(program, "cargo" | "go" | "dotnet" | "swift" | "flutter" | "mix");
         let named = operands.next().filter(|_| wraps);
         if let Some((next, _)) = named
@@ -195,7 +197,7 @@ fn verb_class(program: &str, rest: &[String]) -> Option<CommandClass> {
     name_class(first)
 }
 
-/// Returns the class of a verb, or of a script named after one: `test:unit`, `build-web`,
+/// Returns the class of a verb, or of a script whose name contains a verb, such as `test:unit`, `build-web` and
 /// `lint.sh`.
 fn name_class(name: &str) -> Option<CommandClass> {
     let name = name.trim_matches(['"', '\'']).to_ascii_lowercase();
@@ -206,7 +208,7 @@ fn name_class(name: &str) -> Option<CommandClass> {
     })
 }
 
-/// Returns the class of a project's own script by its name: `./scripts/test`, `run-tests.sh`.
+/// Returns the class of a project's own script, determined by its name, as for `./scripts/test` and `run-tests.sh`.
 fn script_class(program: &str) -> Option<CommandClass> {
     let stem = program.split('.').next().unwrap_or(program);
     let known = |word: &str| {

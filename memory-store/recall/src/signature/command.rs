@@ -1,11 +1,11 @@
-//! Normalisation of command lines: equivalent ones get the same form.
+//! Normalisation of command lines, which gives equivalent lines the same form.
 
 use super::shell::{self, SimpleCommand};
 
 /// Maximum length of a normalised command, in characters.
 const COMMAND_CHARS_MAX: usize = 240;
 
-/// Programs that run the program named after them, with the number of their own operands.
+/// Programs that run another program named after them, each with the number of operands before that program.
 const WRAPPERS: &[(&str, usize)] = &[
     ("sudo", 0),
     ("time", 0),
@@ -27,7 +27,7 @@ const WRAPPERS: &[(&str, usize)] = &[
     ("!", 0),
 ];
 
-/// Programs that only display, filter or await the output of others, or set up the shell.
+/// Programs that only display, filter or await the output of other programs, or set up the shell.
 const HELPERS: &[&str] = &[
     "cd", "pushd", "popd", "export", "set", "unset", "source", ".", "echo", "printf", "true",
     "false", ":", "sleep", "wait", "head", "tail", "less", "more", "cat", "tee", "wc", "sort",
@@ -35,9 +35,9 @@ const HELPERS: &[&str] = &[
     "done", "esac", "pwd", "exit", "clear", "date", "alias", "ulimit", "umask", "trap",
 ];
 
-/// Removes the variable parts of a command line: leading variables, `cd`, redirections, trailing
-/// pagers and filters, home folders, temporary paths, hashes and long numbers. Programs,
-/// subcommands and flags are kept, joined by ` && `. Empty if nothing remains.
+/// Returns a command line without its variable parts: leading variables, `cd`, redirections, trailing pagers and
+/// filters, home folders, temporary paths, hashes and long numbers. Programs, subcommands and flags are kept; several
+/// commands are joined by ` && `. Empty if nothing remains.
 pub fn normalise_command(line: &str) -> String {
     let commands = shell::split(line);
     let told: Vec<String> = commands.iter().filter(|c| !is_helper(c)).filter_map(one).collect();
@@ -61,7 +61,7 @@ fn one(command: &SimpleCommand) -> Option<String> {
     Some(line)
 }
 
-/// The words from the program on: without variables set in front and without wrappers.
+/// Returns the words of a command from its program on, without leading variables and wrappers.
 pub(super) fn program_words(command: &SimpleCommand) -> &[String] {
     let mut words = command.words.as_slice();
     while let Some((first, rest)) = words.split_first() {
@@ -72,7 +72,7 @@ pub(super) fn program_words(command: &SimpleCommand) -> &[String] {
         let wrapper = WRAPPERS.iter().find(|(name, _)| *name == program_name(first));
         let Some(&(_, operands)) = wrapper else { break };
         let flags = rest.iter().take_while(|word| word.starts_with('-')).count();
-        // A wrapper without a command is the program itself.
+        // A wrapper that is followed by no command is the program itself.
         let Some(after) = rest.get(flags + operands..).filter(|after| !after.is_empty()) else {
             break;
         };
@@ -88,14 +88,14 @@ fn is_assignment(word: &str) -> bool {
         && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
-/// Returns the last component of a program's path, without a Windows suffix.
+/// Returns the last component of a program's path, without a suffix of Windows.
 pub(super) fn program_name(program: &str) -> &str {
     let name = program.trim_matches(['"', '\'']).rsplit(['/', '\\']).next().unwrap_or(program);
     name.strip_suffix(".exe").or_else(|| name.strip_suffix(".cmd")).unwrap_or(name)
 }
 
-/// Reduces an absolute path of a program to its name; a program of the project (`./gradlew`) keeps
-/// its path.
+/// Returns the name of a program that is given by an absolute path. A program of the project (`./gradlew`) keeps its
+/// path.
 fn steady_program(program: &str) -> String {
     let absolute = program.starts_with(['/', '~']) || program.as_bytes().get(1) == Some(&b':');
     if absolute { program_name(program).to_owned() } else { steady(program) }
@@ -115,7 +115,7 @@ fn steady(argument: &str) -> String {
     without_home(argument)
 }
 
-/// Returns whether a word is a git hash, digest or uuid.
+/// Returns whether a word is a git hash, a digest or a UUID.
 fn is_hash(word: &str) -> bool {
     let digits = word.bytes().filter(u8::is_ascii_digit).count();
     (7..=64).contains(&word.len())
@@ -134,7 +134,7 @@ fn without_home(argument: &str) -> String {
         } else {
             &after[after.find('/').unwrap_or(after.len())..]
         };
-        // Only at the start of a path, not inside another one.
+        // A home folder is replaced only at the start of a path, not inside another one.
         let starts = argument[..at].chars().next_back().is_none_or(|c| !c.is_alphanumeric());
         if starts && (rest.is_empty() || rest.starts_with(['/', '"', '\''])) {
             return format!("{}~{rest}", &argument[..at]);

@@ -1,8 +1,8 @@
-//! Signature of an error's output: the part that recurs.
+//! Signature of an error's output: the part that is the same each time.
 
 use memory_store_base::text::mail;
 
-/// Bytes that are read at each end of an output: errors are at the start or at the end.
+/// Number of bytes that are read at each end of an output, because errors are at the start or at the end.
 const END_BYTES_MAX: usize = 16 * 1024;
 
 /// Maximum number of lines that are read.
@@ -15,7 +15,7 @@ const TELLING_LINES: usize = 2;
 const LINE_CHARS_MAX: usize = 160;
 
 /// Returns the signature of an error: its most distinctive lines in lower case, without numbers, hashes, times,
-/// positions, folders and mail addresses. `None` if no text resembles an error.
+/// positions, folders and mail addresses. `None` if no line resembles an error.
 pub fn error_signature(output: &str) -> Option<String> {
     let lines = telling_lines(output, TELLING_LINES);
     let mut kept: Vec<String> = Vec::new();
@@ -28,14 +28,14 @@ pub fn error_signature(output: &str) -> Option<String> {
     (!kept.is_empty()).then(|| kept.join(" | "))
 }
 
-/// Returns whether a line of a signature names a cause. The messages of script runners about a failed script, and the
-/// command lines that they repeat, are the same for every failure.
+/// Returns whether a line of a signature names a cause. Messages of script runners about a failed script, and the
+/// command lines that they repeat, are the same for every failure, so they name none.
 pub fn names_cause(line: &str) -> bool {
     !is_summary(line) && !line.starts_with("$ ") && !line.starts_with("> ")
 }
 
-/// Returns the lines of an output that best describe the error, best first and at most `max`, without colours and
-/// times. Empty if no line resembles an error.
+/// Returns the lines of an output that describe the error best, best first and at most `max`, without colours. Empty if
+/// no line resembles an error.
 pub fn telling_lines(output: &str, max: usize) -> Vec<String> {
     let text = ends(output);
     let mut scored: Vec<(i32, usize, String)> = Vec::new();
@@ -46,12 +46,12 @@ pub fn telling_lines(output: &str, max: usize) -> Vec<String> {
             scored.push((score, at, line));
         }
     }
-    // The first among equals: later errors are usually consequences.
+    // Among equal lines the first one is preferred, because later errors are usually consequences.
     scored.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
     scored.into_iter().take(max).map(|(.., line)| line).collect()
 }
 
-/// Returns the start and the end of a long output.
+/// Returns the start and the end of a long output, or the whole of a short one.
 fn ends(output: &str) -> std::borrow::Cow<'_, str> {
     if output.len() <= 2 * END_BYTES_MAX {
         return output.into();
@@ -61,7 +61,7 @@ fn ends(output: &str) -> std::borrow::Cow<'_, str> {
     format!("{start}\n{end}").into()
 }
 
-/// Returns a line without terminal colours, control characters and surrounding space.
+/// Returns a line without terminal colours, control characters and surrounding white space.
 fn plain(line: &str) -> String {
     let mut plain = String::with_capacity(line.len().min(LINE_CHARS_MAX * 4));
     let mut characters = line.chars().take(LINE_CHARS_MAX * 4).peekable();
@@ -80,7 +80,7 @@ fn plain(line: &str) -> String {
     plain.strip_suffix("</tool_use_error>").unwrap_or(plain).trim().to_owned()
 }
 
-/// Words that indicate an error, with their weights.
+/// Words that indicate an error, each with its weight.
 const SIGNS: &[(&str, i32)] = &[
     ("panicked", 6),
     ("exception", 5),
@@ -145,7 +145,7 @@ fn score(line: &str) -> i32 {
     if has_code(line) {
         score += 3;
     }
-    // `TypeError: ...` at the start of a line, the format of most runtimes.
+    // `TypeError: ...` at the start of a line is the format of most runtimes.
     if let Some((head, tail)) = line.split_once(':')
         && !head.contains(' ')
         && (head.ends_with("Error") || head.ends_with("Exception") || head.ends_with("Warning"))
@@ -156,7 +156,7 @@ fn score(line: &str) -> i32 {
     if score == 0 {
         return 0;
     }
-    // Frames, summaries and source excerpts contain the words of errors without being one.
+    // Stack frames, summaries and source excerpts may contain such words although they are not errors.
     let frame =
         lower.starts_with("at ") || lower.starts_with("file \"") || lower.starts_with("-->");
     let summary = is_summary(&lower);
@@ -173,7 +173,7 @@ fn score(line: &str) -> i32 {
     score
 }
 
-/// Returns whether a line is a summary: `2 failed, 10 passed`, `error: aborting due to 3 previous errors`,
+/// Returns whether a line is a summary, such as `2 failed, 10 passed`, `error: aborting due to 3 previous errors` or
 /// `npm ERR! A complete log`.
 fn is_summary(lower: &str) -> bool {
     [
@@ -202,7 +202,8 @@ fn starts_with_number_and_bar(line: &str) -> bool {
     rest.len() < line.len() && rest.trim_start().starts_with('|')
 }
 
-/// Returns whether a line has an error code: `E0308`, `TS2345`, `ENOENT`, `ERR_MODULE_NOT_FOUND`, `SQLITE_BUSY`.
+/// Returns whether a line contains an error code, such as `E0308`, `TS2345`, `ENOENT`, `ERR_MODULE_NOT_FOUND` or
+/// `SQLITE_BUSY`.
 fn has_code(line: &str) -> bool {
     line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(|word| {
         let capitals = word.bytes().filter(u8::is_ascii_uppercase).count();
@@ -218,7 +219,7 @@ fn has_code(line: &str) -> bool {
 fn steady(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut words = line.split_whitespace().peekable();
-    // `src/lib.rs:88:3: error: ...`: the position is not part of the error.
+    // In `src/lib.rs:88:3: error: ...`, the position is not part of the error.
     if words.clone().nth(2).is_some() {
         words.next_if(|word| is_position(word));
     }
@@ -239,7 +240,7 @@ fn steady(line: &str) -> String {
     out.chars().take(LINE_CHARS_MAX).collect::<String>().trim().to_owned()
 }
 
-/// Returns whether a word is a file with a line number: `a.rs:12:5:`, `a.ts(3,4):`.
+/// Returns whether a word is a file with a line number, such as `a.rs:12:5:` or `a.ts(3,4):`.
 fn is_position(word: &str) -> bool {
     let bare = word.trim_end_matches(':');
     bare.contains('.') && without_position(bare).len() < bare.len()
@@ -248,7 +249,7 @@ fn is_position(word: &str) -> bool {
 /// Redaction placeholder for a mail address.
 const HIDDEN_ADDRESS: &str = "[redacted:email]";
 
-/// Returns a word without variable parts and names of people; empty if nothing remains.
+/// Returns a word without its variable parts and without names of people; empty if nothing remains.
 fn steady_word(word: &str) -> String {
     if word.contains('@') || word.contains(HIDDEN_ADDRESS) {
         let rest = mail::without(word).replace(HIDDEN_ADDRESS, "");
@@ -267,7 +268,8 @@ fn steady_word(word: &str) -> String {
     without_position(word)
 }
 
-/// Reduces an absolute path to its last component: the folders above differ between machines.
+/// Returns the last component of an absolute path, because the folders above differ between machines. Other paths are
+/// kept.
 fn steady_path(path: &str) -> String {
     let path = without_position(path);
     let absolute = path.starts_with(['/', '~']) || path.as_bytes().get(1) == Some(&b':');
@@ -277,7 +279,7 @@ fn steady_path(path: &str) -> String {
     path.rsplit(['/', '\\']).find(|step| !step.is_empty()).unwrap_or_default().to_owned()
 }
 
-/// Removes the numbers of `file.ts:12:5:` and `file.ts(12,5)`.
+/// Returns a word without its position, as in `file.ts:12:5:` and `file.ts(12,5)`.
 fn without_position(word: &str) -> String {
     let mut word = word;
     loop {
@@ -298,7 +300,7 @@ fn without_position(word: &str) -> String {
     word.to_owned()
 }
 
-/// Returns whether a word is variable: a number, address, hash, uuid, duration or size.
+/// Returns whether a word is variable: a number, address, hash, UUID, duration or size.
 fn is_varying(word: &str) -> bool {
     if word.is_empty() {
         return false;
@@ -312,7 +314,7 @@ fn is_varying(word: &str) -> bool {
     if is_hex && (hex.len() < word.len() || hex.len() >= 7) {
         return true;
     }
-    // A number, optionally with a unit of at most two letters: `12`, `3.5s`, `120ms`, `45%`, `#12`.
+    // This is a number, optionally with a unit of at most two letters, such as `12`, `3.5s`, `120ms`, `45%` or `#12`.
     let letters = word.bytes().filter(u8::is_ascii_alphabetic).count();
     let starts = word
         .trim_start_matches(['#', '+', '-', '~', '$'])
@@ -322,7 +324,7 @@ fn is_varying(word: &str) -> bool {
         && word.bytes().all(|b| b.is_ascii_alphanumeric() || b".,:%#+-~$/".contains(&b))
 }
 
-/// Returns whether a word is a time: `2026-10-02`, `12:30:01.5`, `2026-10-02T12:30:01Z`.
+/// Returns whether a word is a date or a time, such as `2026-10-02`, `12:30:01.5` or `2026-10-02T12:30:01Z`.
 fn is_time(word: &str) -> bool {
     let separators = word.bytes().filter(|b| b"-:./".contains(b)).count();
     separators >= 2

@@ -2,15 +2,15 @@
 
 use super::{classify, normalise_command};
 
-/// Maximum length of a command: longer code is no command line.
+/// Maximum number of bytes of a command. Longer code is not a command line.
 const COMMAND_BYTES_MAX: usize = 120;
-/// Maximum number of commands of one text.
+/// Maximum number of commands that are returned for a text.
 const COMMANDS_MAX: usize = 8;
-/// Maximum number of code spans that are checked, the last ones: a plan names its checks at the end.
+/// Maximum number of code spans that are checked. They are the last ones, because a plan names its checks at the end.
 const CODES_MAX: usize = 64;
 
-/// Returns the commands in backticks with which a project is built, tested, checked or run: normalised, unique, the
-/// last first. A program without arguments is skipped, because it has many uses.
+/// Returns the commands in backticks that build, test, check or run a project: normalised, unique, the last one first.
+/// A program without arguments is skipped, because it has many uses.
 pub(crate) fn named_commands(text: &str) -> Vec<String> {
     let mut commands: Vec<String> = Vec::new();
     let lines = text.lines().rev().filter(|line| line.contains('`'));

@@ -1,19 +1,19 @@
-//! Splitting of command lines into simple commands and words: as much of the shell syntax as is
-//! needed to find the programs.
+//! Splitting of command lines into simple commands and words. It supports as much of the shell's syntax as is needed to
+//! find the programs.
 
-/// Maximum length of a command line; the rest is a script, not a command.
+/// Maximum number of bytes of a command line that are read. A longer text is a script, not a command.
 const LINE_BYTES_MAX: usize = 8 * 1024;
 
-/// A program with its arguments, and its connection to the previous one.
+/// A program with its arguments, and whether it is connected to the previous one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SimpleCommand {
-    /// Words as written, quotes kept.
+    /// Words as written, with their quotes.
     pub words: Vec<String>,
-    /// True if it reads the output of the previous one.
+    /// True if the command reads the output of the previous one.
     pub piped: bool,
 }
 
-/// Cuts a command line into its simple commands. Redirections and here-documents are dropped.
+/// Returns the simple commands of a command line, without redirections and here-documents.
 pub fn split(line: &str) -> Vec<SimpleCommand> {
     let line = &line[..line.floor_char_boundary(LINE_BYTES_MAX)];
     let mut cutter = Cutter::default();
@@ -37,7 +37,7 @@ pub fn split(line: &str) -> Vec<SimpleCommand> {
                 cutter.end_redirection_number();
                 cutter.end_word();
                 if c == '<' && characters.next_if_eq(&'<').is_some() {
-                    // A here-document: the rest is data.
+                    // The text after the start of a here-document is data.
                     break;
                 }
                 skip_target(&mut characters);
@@ -75,7 +75,7 @@ impl Cutter {
         }
     }
 
-    /// The `2` of `2>file` belongs to the redirection.
+    /// In `2>file`, the `2` belongs to the redirection.
     fn end_redirection_number(&mut self) {
         if self.word.bytes().all(|b| b.is_ascii_digit()) {
             self.word.clear();

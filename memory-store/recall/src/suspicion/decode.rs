@@ -1,20 +1,20 @@
-//! Hidden readings of a text: other spellings, and its encoded parts.
+//! Hidden readings of a text: other spellings of it, and its encoded parts.
 
 use memory_store_base::text::{base64, is_invisible};
 
-/// Maximum depth of nested encodings.
+/// Maximum depth of nested encodings that are decoded.
 const DEPTH_MAX: usize = 3;
-/// Maximum number of readings of one text.
+/// Maximum number of readings of a text.
 const READINGS_MAX: usize = 48;
-/// Maximum total length of all readings.
+/// Maximum total length of all readings in bytes.
 const READING_BYTES_MAX: usize = 256 << 10;
-/// Minimum length of a run of base64 or hexadecimal digits: a shorter one cannot contain an order.
+/// Minimum length of a run of base64 or hexadecimal digits. A shorter run cannot contain an instruction.
 const RUN_BYTES_MIN: usize = 20;
-/// Minimum number of escapes for a text to count as escaped.
+/// Minimum number of escapes in a text that counts as escaped.
 const ESCAPES_MIN: usize = 4;
 
-/// Words, one of which is in every order to a model: a text is only reversed if the result contains
-/// one.
+/// Words of which every instruction to a model contains at least one. A text is reversed or rotated (ROT13) only if the
+/// result contains one.
 const CORE: [&str; 22] = [
     "ignor",
     "disregard",
@@ -43,15 +43,15 @@ const CORE: [&str; 22] = [
 /// A reading of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DecodedReading {
-    /// Text of the reading.
+    /// The text as read.
     pub text: String,
     /// Name of the encoding, for display; empty for the original text.
     pub way: &'static str,
-    /// Line of the text that contains it, from 0; the first of several lines.
+    /// Line of the original text that contains the reading, counted from 0; the first one if there are several.
     pub line: usize,
 }
 
-/// Returns the text as it stands and all other readings of it that might say something.
+/// Returns the text itself, and all other readings of it that might have a meaning.
 pub(crate) fn readings(text: &str) -> Vec<DecodedReading> {
     let mut readings = vec![DecodedReading { text: text.to_owned(), way: "", line: 0 }];
     let mut bytes = text.len();
@@ -77,7 +77,7 @@ pub(crate) fn readings(text: &str) -> Vec<DecodedReading> {
     readings
 }
 
-/// Returns the decoded parts of a text, and other spellings of the text itself.
+/// Returns the decoded parts of a text and, if `as_it_stands`, other spellings of the whole text.
 fn others(text: &str, as_it_stands: bool) -> Vec<DecodedReading> {
     let mut found = decoded(text);
     if as_it_stands {
@@ -86,7 +86,7 @@ fn others(text: &str, as_it_stands: bool) -> Vec<DecodedReading> {
     found
 }
 
-/// Readings of the whole text as something spelled in another way.
+/// Returns the readings of a whole text that is spelled in another way.
 fn respelled(text: &str) -> Vec<DecodedReading> {
     let mut found = Vec::new();
     let mut add = |text: Option<String>, way| {
@@ -123,13 +123,14 @@ fn rot13(c: char) -> char {
     }
 }
 
-/// Returns the ASCII character encoded by an invisible tag character.
+/// Returns the ASCII character that an invisible tag character encodes; `None` for other characters.
 fn tag_character(c: char) -> Option<char> {
     let code = u32::from(c).checked_sub(0xe0000)?;
     (0x20..0x7f).contains(&code).then(|| char::from_u32(code)).flatten()
 }
 
-/// Joins words spelled letter by letter (`i g n o r e`, `i.g.n.o.r.e`).
+/// Returns a text with joined words if some are spelled letter by letter (`i g n o r e`, `i.g.n.o.r.e`); otherwise
+/// `None`.
 fn spelled(text: &str) -> Option<String> {
     const LETTERS_MIN: usize = 3;
     let is_separator =
@@ -147,7 +148,7 @@ fn spelled(text: &str) -> Option<String> {
     let mut changed = false;
     let mut result = String::with_capacity(text.len());
     for line in text.lines() {
-        // If one space separates letters, two separate words.
+        // If letters are separated by one space, words are separated by two.
         let mut letters = String::new();
         for chunk in line.split(' ') {
             let mut chars = chunk.chars().filter(|c| !is_invisible(*c));
@@ -177,8 +178,8 @@ fn spelled(text: &str) -> Option<String> {
     changed.then_some(result)
 }
 
-/// Appends single letters, as words if there are enough of them, and returns whether there were. A
-/// line break among them separates words.
+/// Appends single letters, joined to words if there are enough of them. Returns whether there were enough. A line break
+/// among the letters separates words.
 fn put_letters(letters: &mut String, result: &mut String) -> bool {
     const LETTERS_MIN: usize = 5;
     let many = letters.chars().filter(|c| *c != '\n').count() >= LETTERS_MIN;
@@ -194,7 +195,7 @@ fn put_letters(letters: &mut String, result: &mut String) -> bool {
     many
 }
 
-/// Replaces digits and signs that represent letters.
+/// Returns a text in which digits and signs are replaced by the letters that they represent; `None` if it has too few.
 fn leet(text: &str, one: char) -> Option<String> {
     let letter = |c: char| match c {
         '0' => 'o',
@@ -225,7 +226,7 @@ fn leet(text: &str, one: char) -> Option<String> {
     (changed >= 2).then_some(result)
 }
 
-/// Returns the decoded parts of a text.
+/// Returns the decoded parts of a text, one reading for each.
 fn decoded(text: &str) -> Vec<DecodedReading> {
     let mut found = Vec::new();
     for (whole, way) in [
@@ -238,7 +239,7 @@ fn decoded(text: &str) -> Vec<DecodedReading> {
     for (line, run) in runs(text) {
         let hex = hexadecimal(&run).and_then(readable);
         found.extend(hex.map(|text| DecodedReading { text, way: "hexadecimal digits", line }));
-        // The first part of a text may be missing, so that the rest is out of step.
+        // The first part of a base64 text may be missing, so that the groups of the rest are shifted.
         for skip in 0..4.min(run.len()) {
             let digits = run[skip..].trim_end_matches('=').as_bytes();
             let plain = base64::bytes(digits).collect::<Option<_>>().and_then(readable);
@@ -251,8 +252,7 @@ fn decoded(text: &str) -> Vec<DecodedReading> {
     found
 }
 
-/// Returns runs of base64 or hexadecimal digits, joined over lines or bytes, with their line
-/// numbers.
+/// Returns the runs of base64 or hexadecimal digits, also joined over lines or bytes, with their line numbers.
 fn runs(text: &str) -> Vec<(usize, String)> {
     let is_digit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '-' | '_' | '=');
     let mut runs = Vec::new();
@@ -292,7 +292,7 @@ fn hexadecimal(run: &str) -> Option<Vec<u8>> {
     (0..run.len()).step_by(2).map(|at| u8::from_str_radix(run.get(at..at + 2)?, 16).ok()).collect()
 }
 
-/// Returns bytes as text, if they are readable: with at most one broken character at either end.
+/// Returns bytes as text if they are readable. At either end, one character may be broken.
 fn readable(bytes: Vec<u8>) -> Option<String> {
     const BROKEN_MAX: usize = 3;
     let text = String::from_utf8_lossy(&bytes);
@@ -319,7 +319,8 @@ fn percent(text: &str) -> Option<String> {
     (escapes >= ESCAPES_MIN).then(|| String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Decodes character references of HTML: numeric ones, and the few named ones that can hide a tag.
+/// Decodes HTML's character references: the numeric ones, and the few named ones that can hide a tag. Returns `None` if
+/// there are none.
 fn entities(text: &str) -> Option<String> {
     const NAMED: [(&str, char); 6] = [
         ("lt;", '<'),
@@ -353,7 +354,7 @@ fn entities(text: &str) -> Option<String> {
     changed.then_some(result)
 }
 
-/// Returns the length and character of a reference such as `#105;` or `#x69;`.
+/// Returns the length and the character of a reference such as `#105;` or `#x69;`; `None` if it is invalid.
 fn numbered(text: &str) -> Option<(usize, char)> {
     let digits = text.strip_prefix('#')?;
     let end = digits.bytes().take(8).position(|byte| byte == b';')?;
@@ -364,7 +365,7 @@ fn numbered(text: &str) -> Option<(usize, char)> {
     Some((end + 2, char::from_u32(code)?))
 }
 
-/// Decodes `\u0069`, `\u{69}`, `\x69`.
+/// Decodes escapes such as `\u0069`, `\u{69}` and `\x69`. Returns `None` if there are too few.
 fn escapes(text: &str) -> Option<String> {
     let mut result = String::with_capacity(text.len());
     let mut escapes = 0;

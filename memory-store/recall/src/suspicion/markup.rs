@@ -1,19 +1,19 @@
-//! Forged structure: turns of a conversation, tokens of chat templates, tags of tool calls, and the
-//! end of our own wrapper. The text is normalised (see `words::plain`).
+//! Forged structure: turns of a conversation, tokens of chat templates, tags of tool calls, and the end of our own
+//! delimiters. The text must be normalised (see `words::plain`).
 
-/// A match of forged markup.
+/// Forged markup that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fake {
-    /// Reason, as in `rules.txt`.
+    /// Reason, as named in `rules.txt`.
     pub reason: &'static str,
-    /// Start, in bytes of the normalised text.
+    /// Start of the markup, in bytes of the normalised text.
     pub at: usize,
 }
 
-/// Minimum number of words in a tag that is more than a mention or a small value.
+/// Minimum number of words inside a tag that is more than a mention or a small value.
 const CONTENT_WORDS_MIN: usize = 3;
 
-/// Tags that occur only in a conversation with a model.
+/// Tags that occur only in conversations with a model.
 const TAGS: [&str; 22] = [
     "system",
     "system-reminder",
@@ -39,7 +39,7 @@ const TAGS: [&str; 22] = [
     "admin",
 ];
 
-/// Tokens of chat templates, and the text that follows them in use.
+/// Tokens of chat templates.
 const TOKENS: [&str; 14] = [
     "<|im_start|>",
     "<|im_end|>",
@@ -57,7 +57,7 @@ const TOKENS: [&str; 14] = [
     "<end_of_turn>",
 ];
 
-/// Other pairs of marks around a message of a conversation.
+/// Other pairs of marks that enclose a message of a conversation.
 const PAIRS: [(&str, &str); 4] = [
     ("[inst]", "[/inst]"),
     ("begin system prompt", "end system prompt"),
@@ -65,10 +65,10 @@ const PAIRS: [(&str, &str); 4] = [
     ("<<sys>>", "<</sys>>"),
 ];
 
-/// Marks that begin a speaker's turn.
+/// Tokens with which the turn of a speaker begins.
 const ROLES: [&str; 3] = ["<|system|>", "<|user|>", "<|assistant|>"];
 
-/// Returns forged structure in normalised text.
+/// Returns the forged structures in normalised text.
 pub(crate) fn fakes(text: &str) -> Vec<Fake> {
     let mut found = Vec::new();
     found.extend(TOKENS.iter().filter_map(|token| used_token(text, token)));
@@ -80,7 +80,7 @@ pub(crate) fn fakes(text: &str) -> Vec<Fake> {
     found
 }
 
-/// Returns a token that is directly followed by content instead of a sentence about it.
+/// Returns a token that is directly followed by content, not by a sentence about the token; `None` if there is none.
 fn used_token(text: &str, token: &str) -> Option<Fake> {
     let mut from = 0;
     while let Some(at) = text[from..].find(token) {
@@ -96,7 +96,7 @@ fn used_token(text: &str, token: &str) -> Option<Fake> {
     None
 }
 
-/// Returns whether words follow as content, not as the sentence around a mention.
+/// Returns whether the words that follow are content, not the sentence around a mention.
 fn content(after: &str, tight: bool, speaks: bool) -> bool {
     const AROUND: [&str; 18] = [
         "and", "or", "around", "in", "is", "are", "from", "to", "as", "at", "tags", "tokens",
@@ -121,7 +121,8 @@ fn is_quoted(text: &str, at: usize, length: usize) -> bool {
         && (after == Some(')') || closes(&text[at + length..]))
 }
 
-/// Returns an opened and closed conversation tag with some words inside, or a tool call.
+/// Returns a conversation tag that is opened and closed and contains some words, or a tool call; `None` if there is
+/// none.
 fn filled_tag(text: &str, tag: &str) -> Option<Fake> {
     let mut from = 0;
     while let Some(found) = text[from..].find('<') {
@@ -129,7 +130,7 @@ fn filled_tag(text: &str, tag: &str) -> Option<Fake> {
         from = at + 1;
         let Some(inner) = text[at + 1..].strip_prefix(tag) else { continue };
         let Some(open) = inner.bytes().take(64).position(|byte| byte == b'>') else { continue };
-        // Matches `<system_instruction>` as well as `<system>`.
+        // This accepts `<system_instruction>` as well as `<system>`.
         if !inner.starts_with(['>', ' ', '_', '-']) {
             continue;
         }
@@ -149,8 +150,8 @@ fn filled_tag(text: &str, tag: &str) -> Option<Fake> {
     None
 }
 
-/// Returns a pair of marks with some words between them, except "from ... to" and "between ...
-/// and".
+/// Returns a pair of marks with some words between them, which a mention such as "from ... to" or "between ... and"
+/// lacks; `None` if there is none.
 fn filled_pair(text: &str, open: &str, close: &str) -> Option<Fake> {
     let at = text.find(open)?;
     let inner = &text[at + open.len()..];
@@ -159,7 +160,7 @@ fn filled_pair(text: &str, open: &str, close: &str) -> Option<Fake> {
     (words.count() > CONTENT_WORDS_MIN).then_some(Fake { reason: "template", at })
 }
 
-/// Returns the end of our own wrapper, with text after it.
+/// Returns the end of our own delimiters if text follows it; otherwise `None`.
 fn wrapper(text: &str) -> Option<Fake> {
     let squeezed = text.find("/throughline-memory")?;
     let before = text[..squeezed].trim_end();
@@ -170,7 +171,8 @@ fn wrapper(text: &str) -> Option<Fake> {
     (open && !quoted && words >= 2).then_some(Fake { reason: "border", at: squeezed - 1 })
 }
 
-/// Returns two speaker labels, each at the beginning of a line and followed by text.
+/// Returns the second of two speaker labels, each at the start of a line and followed by text; `None` if there are
+/// fewer.
 fn turns(text: &str) -> Option<Fake> {
     const ROLES: [&str; 6] = ["system", "user", "human", "assistant", "ai", "claude"];
     let mut seen: Vec<&str> = Vec::new();
@@ -192,7 +194,7 @@ fn turns(text: &str) -> Option<Fake> {
     None
 }
 
-/// Returns an API message with the system role and an order to the reader.
+/// Returns an API message with the role of the system and an instruction to the model; `None` if there is none.
 fn role_object(text: &str) -> Option<Fake> {
     let at = text.find("\"role\"")?;
     let after: String = text[at..].chars().take(400).filter(|c| !c.is_whitespace()).collect();

@@ -1,10 +1,10 @@
-//! Suspicion: distinguishes memories that give orders to a model from memories that state facts.
+//! Suspicion: distinguishes memories that give instructions to a model from memories that state facts.
 //!
-//! A model reads whatever is in a memory folder, and anyone with write access can add to it. Recalled memories are
-//! printed as data, and a text that resembles an order to its reader is *held*: kept, shown in `review`, and not
-//! injected. A user's wish is an order too, so an imperative alone proves nothing; the subject decides: the reader's
-//! instructions, its role, its consent, what the user may know, where secrets go. `rules.txt` lists wordings of such
-//! orders.
+//! A model reads everything in a memory folder, and anyone with write access can add to that folder. Recalled memories
+//! are printed as data. A text that resembles an injected instruction is quarantined: it is kept and shown in `review`,
+//! but not injected. A user's wish is an instruction too, so an imperative alone proves nothing. The subject decides:
+//! the model's instructions, its role, its consent, what the user may know, where secrets are sent. `rules.txt` lists
+//! the wordings of injected instructions.
 
 mod decode;
 mod markup;
@@ -17,55 +17,55 @@ use crate::index::record::Record;
 use rules::{Held, RULES};
 use words::Word;
 
-/// Minimum number of points for which a text is held.
+/// Minimum number of points at which a text is quarantined.
 const POINTS_MIN: u8 = 2;
-/// Window, in words, within which the points must be found.
+/// Number of words within which the points must be found.
 const WINDOW_WORDS: usize = 60;
-/// Maximum length of the excerpt that is shown.
+/// Maximum length of the excerpt shown to the person, in characters.
 const EXCERPT_CHARS_MAX: usize = 80;
-/// Maximum length of the checked text.
+/// Maximum number of bytes of a text that are checked.
 const TEXT_BYTES_MAX: usize = 16 << 10;
-/// Maximum number of words of a quotation that counts as a mention.
+/// Maximum number of words of a quotation that counts as a mention instead of an instruction.
 const MENTION_WORDS_MAX: usize = 8;
-/// Version of the rules' application; a change makes stored results invalid.
+/// Version of the code that applies the rules. A change makes stored results invalid.
 const VERSION: u32 = 7;
 
 /// Origin of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TextOrigin {
-    /// This machine derived, wrote or released it: what its project does is no attack on it.
+    /// Derived, written or released on this machine, so actions that are normal in its project are not an attack.
     Own,
     /// Written by an unknown person.
     Repository,
 }
 
-/// Result of a positive check.
+/// Reason why a text is suspicious, and the place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suspicion {
     /// Reason for the suspicion.
     pub reason: Reason,
-    /// Place.
+    /// Place of the suspicious words.
     pub place: SuspiciousPlace,
 }
 
-/// Reason: the subject of an order to the model.
+/// Reason for a suspicion: the subject of the injected instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// Instructs the model to drop its or the user's instructions, or to obey the text instead.
+    /// Instructs the model to drop its own or the user's instructions, or to obey the text instead.
     Override,
-    /// Assigns a role without rules to the model.
+    /// Gives the model a role without rules.
     Role,
     /// Imitates another speaker of the conversation, or its markup.
     Markup,
-    /// Claims that the recalled text ends here.
+    /// Claims that the recalled text has ended.
     Border,
-    /// Hides something from the user.
+    /// Instructs the model to hide something from the user.
     Hiding,
-    /// Reveals secrets.
+    /// Instructs the model to reveal secrets.
     Exfiltration,
-    /// Runs commands, calls tools or changes settings without asking.
+    /// Instructs the model to run commands, call tools or change settings without asking.
     Command,
-    /// A fragment that only forms an order when joined with others.
+    /// A fragment that forms an instruction only together with others.
     Split,
 }
 
@@ -84,12 +84,12 @@ impl fmt::Display for Reason {
     }
 }
 
-/// Place in a text that is suspicious.
+/// Place of suspicious words in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SuspiciousPlace {
     /// 0 for the title, otherwise the line of the text.
     pub line: usize,
-    /// Name of the encoding; empty for plain text.
+    /// Name of the encoding in which the words were hidden; empty for plain text.
     pub way: &'static str,
     /// The matched words in lower case.
     pub words: String,
@@ -108,14 +108,16 @@ impl fmt::Display for SuspiciousPlace {
     }
 }
 
-/// Checks an index record, by its recorded origin.
+/// Checks an index record. Returns a suspicion if the record resembles an injected instruction, given its recorded
+/// origin.
 pub fn of_record(record: &Record) -> Option<Suspicion> {
     let (title, body) = judged_text(record);
     let of = if record.from_repository { TextOrigin::Repository } else { TextOrigin::Own };
     suspicion(title, &body, of)
 }
 
-/// Returns the checked text of a memory: its title, its body, and its other prose.
+/// Returns the texts of a memory that are checked: its title, and its body with the sentences in its paths, tags and
+/// cues.
 pub fn judged_text(record: &Record) -> (&str, String) {
     let mut body = record.text.clone();
     for label in record.paths.iter().chain(&record.tags).chain(&record.cues) {
@@ -128,7 +130,7 @@ pub fn judged_text(record: &Record) -> (&str, String) {
     (&record.title, body)
 }
 
-/// Returns a hash of the rules and the version of their application.
+/// Returns a hash of the rules and of the version of the code that applies them.
 pub fn fingerprint() -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&VERSION.to_le_bytes());
@@ -136,14 +138,15 @@ pub fn fingerprint() -> [u8; 32] {
     *hasher.finalize().as_bytes()
 }
 
-/// Checks a name of a file, a branch or a tag. It may be a sentence with punctuation for spaces.
+/// Checks the name of a file, a branch or a tag, which may be a sentence with punctuation instead of spaces. Returns a
+/// suspicion if the name resembles an injected instruction.
 pub fn of_name(name: &str) -> Option<Suspicion> {
     suspicion("", &prose(name), TextOrigin::Own)
 }
 
-/// Returns the sentences in a name: the path components of several words.
+/// Returns the sentences in a name, one per line: the path components that consist of several words.
 fn prose(name: &str) -> String {
-    /// Minimum number of words that can form an order.
+    /// Minimum number of words that can form an instruction.
     const WORDS_MIN: usize = 4;
     let mut told = String::new();
     if name.contains(['<', '>']) || name.contains(char::is_whitespace) {
@@ -153,7 +156,7 @@ fn prose(name: &str) -> String {
         let words = step.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
         let words: Vec<&str> = words.collect();
         let sentence = words.join(" ");
-        // A repeated sentence would place words of two sentences beside each other.
+        // A repetition of the sentence would bring words of two sentences next to each other.
         if words.len() >= WORDS_MIN && sentence != told {
             told.push('\n');
             told.push_str(&sentence);
@@ -162,10 +165,10 @@ fn prose(name: &str) -> String {
     told
 }
 
-/// Judges a text with a title by its origin: `None` when it may be given to a model.
+/// Checks a title and a body, given their origin. Returns `None` if they may be given to a model.
 pub fn suspicion(title: &str, body: &str, of: TextOrigin) -> Option<Suspicion> {
     let body = &body[..body.floor_char_boundary(TEXT_BYTES_MAX)];
-    // The title forms its own line and paragraph.
+    // The title is a line and a paragraph of its own.
     let text = format!("{}\n\n{}", title.replace(['\n', '\r'], " "), body.trim_end());
     let readings = decode::readings(&text);
     readings.iter().find_map(|reading| {
@@ -196,7 +199,8 @@ fn judge(text: &str, of: TextOrigin) -> Option<Suspicion> {
     Some(Suspicion { reason: reason(strongest.reason), place: place(&words, strongest) })
 }
 
-/// Returns the matched rules within one window that reach the required points; each reason counts once.
+/// Returns the matched rules of the first window that reaches the required points, with one rule per reason; `None` if
+/// no window does.
 fn heaviest(held: &[Held]) -> Option<Vec<Held>> {
     (0..held.len()).find_map(|at| {
         let window: Vec<Held> = held[at..]
@@ -244,7 +248,7 @@ fn place(words: &[Word], held: &Held) -> SuspiciousPlace {
     SuspiciousPlace { line: words[held.first].line, way: "", words: shown }
 }
 
-/// Removes short quotations from a text about attacks or tests, where they are mentions.
+/// Returns a text without its short quotations if it is about attacks or tests, where quotations are only mentions.
 fn without_mentions(text: &str) -> String {
     const TALK: [&str; 32] = [
         "quarantin",

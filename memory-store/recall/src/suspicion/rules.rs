@@ -1,4 +1,4 @@
-//! The rules of `rules.txt`: patterns over words.
+//! The rules of `rules.txt`, which are patterns of words.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
@@ -6,52 +6,52 @@ use std::sync::LazyLock;
 use super::TextOrigin;
 use super::words::Word;
 
-/// Maximum number of words of a phrase in a class.
+/// Maximum number of words in a phrase that belongs to a class.
 const PHRASE_WORDS_MAX: usize = 4;
-/// Minimum length of a stem.
+/// Minimum number of bytes of a stem.
 const STEM_BYTES_MIN: usize = 3;
 const STEM_BYTES_MAX: usize = 32;
-/// Line after which rules apply to memories from the repository.
+/// Line of the file after which rules apply only to memories from the repository.
 const FROM_REPOSITORY: &str = "[from the repository]";
 
 /// A rule that matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Held {
-    /// Weight.
+    /// Weight of the rule, in points.
     pub weight: u8,
-    /// Reason.
+    /// Reason that the rule names.
     pub reason: &'static str,
-    /// Number of its first word.
+    /// Index of the first matched word.
     pub first: usize,
-    /// Number after its last word.
+    /// Index after the last matched word.
     pub end: usize,
 }
 
 /// A step of a pattern.
 #[derive(Clone, Debug)]
 enum RuleStep {
-    /// A word, or a few, of these classes.
+    /// A word or phrase in one of these classes.
     Any { classes: Vec<u16>, optional: bool },
-    /// The next word is not in these classes.
+    /// The next word is in none of these classes.
     Not { classes: Vec<u16> },
-    /// At most this many words, in the same sentence or not.
+    /// At most this many words. They may be in several sentences if `crosses` is set.
     Gap { words: usize, crosses: bool },
-    /// Start of a clause.
+    /// The start of a clause.
     Begin,
-    /// End of the text.
+    /// The end of the text.
     End,
 }
 
 #[derive(Debug)]
 struct OrderRule {
-    /// Whom it is for.
+    /// Origin of the texts to which the rule applies.
     of: TextOrigin,
     weight: u8,
     reason: &'static str,
-    /// True if a preceding negation cancels the rule.
+    /// True if the rule does not match after a negation.
     negated: bool,
     steps: Vec<RuleStep>,
-    /// True if the steps may stand in any order, within one sentence.
+    /// True if the steps may be in any order within one sentence.
     anywhere: bool,
 }
 
@@ -59,26 +59,26 @@ struct OrderRule {
 #[derive(Debug)]
 pub(crate) struct Rules {
     rules: Vec<OrderRule>,
-    /// The classes of a word or phrase (`a_b`).
+    /// Classes of each word or phrase (`a_b`).
     exact: HashMap<&'static str, Vec<u16>>,
     stems: HashMap<&'static str, Vec<u16>>,
-    /// Rules that may begin with a class.
+    /// Rules whose first word may be in a class, by class.
     by_class: HashMap<u16, Vec<u16>>,
-    /// Known words of languages without spaces, by their first character.
+    /// Known words of languages without spaces between words, by their first character.
     unspaced: HashMap<char, Vec<&'static str>>,
 }
 
 /// The built-in rules.
 pub(crate) static RULES: LazyLock<Rules> = LazyLock::new(|| {
-    // Verified by the test `the_rules_are_sound`.
+    // The test `the_rules_are_sound` verifies this.
     Rules::parse(include_str!("rules.txt")).expect("the built-in rules are valid")
 });
 
-/// A class of a word, and how many words make it.
+/// A class, and the number of words of the phrase that is in it.
 type RuleMark = (u16, usize);
 
 impl Rules {
-    /// Parses rules; the error names the invalid line.
+    /// Parses rules. The error names the invalid line.
     pub(crate) fn parse(text: &'static str) -> Result<Self, String> {
         let mut rules = Self {
             rules: Vec::new(),
@@ -195,7 +195,7 @@ impl Rules {
         Some(RuleStep::Any { classes: found, optional })
     }
 
-    /// Notes which classes a new rule may begin with.
+    /// Records with which classes a new rule may begin; `None` if the rule does not begin with a word.
     fn begin(&mut self, steps: &[RuleStep]) -> Option<()> {
         let number = self.rules.len() as u16;
         for step in steps {
@@ -215,13 +215,14 @@ impl Rules {
         None
     }
 
-    /// Returns the length of the longest known word at the beginning of a text without spaces.
+    /// Returns the number of bytes of the longest known word at the start of a text without spaces; `None` if there is
+    /// none.
     pub(crate) fn known(&self, text: &str) -> Option<usize> {
         let list = self.unspaced.get(&text.chars().next()?)?;
         list.iter().find(|word| text.starts_with(**word)).map(|word| word.len())
     }
 
-    /// The rules that hold for these words, of a text from there.
+    /// Returns the rules that match these words of a text with origin `of`.
     pub(crate) fn held(&self, words: &[Word], of: TextOrigin) -> Vec<Held> {
         let marks: Vec<Vec<RuleMark>> = (0..words.len()).map(|at| self.marks(words, at)).collect();
         let mut held = Vec::new();
@@ -275,7 +276,7 @@ impl Rules {
     }
 }
 
-/// Returns the end of the match of a pattern that begins at a word.
+/// Returns the end of the match of a pattern that starts at word `at`; `None` if it does not match.
 fn matches(
     steps: &[RuleStep],
     words: &[Word],
@@ -313,7 +314,7 @@ fn matches(
                     // A gap at the end of a rule extends to the end of the sentence.
                     return rest.is_empty().then_some(at);
                 }
-                // After a gap that crosses sentences, the next word starts a new one.
+                // If a gap crosses sentences, the next word may start a new sentence.
                 let from = if *crosses { at + skip } else { first };
                 if let Some(end) = matches(rest, words, marks, at + skip, from) {
                     return Some(end);
@@ -324,7 +325,8 @@ fn matches(
     }
 }
 
-/// Returns where the words end that make all steps in any order, all in the sentence of the first one.
+/// Returns the index after the words that match all steps in any order, near the word `first` and in its sentence;
+/// `None` if a step does not match.
 fn together(
     steps: &[RuleStep],
     words: &[Word],
@@ -344,7 +346,7 @@ fn together(
     all.then(|| near.last().map_or(first, |last| last + 1))
 }
 
-/// Returns whether the sentence is in the first person: "without asking me" is a wish.
+/// Returns whether a sentence is in the first person, such as "without asking me", which is a wish of the user.
 fn is_first_person(words: &[Word], at: usize) -> bool {
     const PERSONS: [&str; 16] = [
         "me", "my", "i", "us", "mir", "mich", "mein", "moi", "mon", "mi", "mim", "meu", "io",
@@ -355,7 +357,7 @@ fn is_first_person(words: &[Word], at: usize) -> bool {
     near.iter().any(|word| word.sentence == sentence && PERSONS.contains(&word.text.as_str()))
 }
 
-/// Returns whether the match is negated, or reported as an attempt, a test or something to prevent.
+/// Returns whether a match is negated, or is reported as an attempt, a test or something to be prevented.
 fn is_negated(words: &[Word], first: usize) -> bool {
     const NEGATIONS: [&str; 20] = [
         "not",

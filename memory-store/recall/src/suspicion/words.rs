@@ -12,21 +12,21 @@ use super::{TextOrigin, suspicion};
 /// Maximum number of words of a text that are checked.
 const WORDS_MAX: usize = 8192;
 
-/// A word, or a mark such as `‹url›` for a text that is not a word.
+/// A word, or a mark such as `‹url›` in place of text that is not a word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Word {
-    /// The word in lower case, without accents, invisible characters and look-alikes.
+    /// The word in lower case, without accents and invisible characters, and with look-alikes replaced.
     pub text: String,
-    /// Line of the text, from 0.
+    /// Line of the text that contains the word, counted from 0.
     pub line: usize,
-    /// Number of its sentence.
+    /// Number of the sentence that contains the word.
     pub sentence: u32,
-    /// True if it begins a clause.
+    /// True if the word begins a clause.
     pub begins: bool,
 }
 
-/// Normalises text to lower case and NFKC, without invisible characters and accents; Cyrillic and Greek letters in
-/// words with Latin ones become the Latin letters that they resemble. Line breaks are kept.
+/// Returns a text in lower case and NFKC, without invisible characters and accents. In words that also contain Latin
+/// letters, Cyrillic and Greek letters are replaced by the Latin letters that they resemble. Line breaks are kept.
 pub(crate) fn plain(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
     let mut latin = false;
@@ -45,8 +45,8 @@ pub(crate) fn plain(text: &str) -> String {
     if folded.is_ascii() { folded } else { unmixed(&folded) }
 }
 
-/// Returns the letter of a symbol that normal forms do not fold: in a filled circle or square, as half of a flag, or as
-/// a small capital.
+/// Returns the letter for a symbol that normal forms do not replace: a letter in a filled circle or square, half of a
+/// flag, or a small capital. Other characters are returned unchanged.
 fn unframed(c: char) -> char {
     const SMALL_CAPITALS: &str = "ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘꞯʀꜱᴛᴜᴠᴡ-ʏᴢ";
     let letter = |first: u32| char::from_u32(u32::from('a') + u32::from(c) - first).unwrap_or(c);
@@ -62,8 +62,8 @@ fn unframed(c: char) -> char {
     }
 }
 
-/// Replaces look-alikes in words that mix them with Latin letters, and in all words of a text where
-/// one does.
+/// Returns a text without look-alikes, if at least one word mixes them with Latin letters. They are then also replaced
+/// in words that consist only of look-alikes.
 fn unmixed(text: &str) -> String {
     let is_mixed = |word: &str| {
         word.chars().any(|c| c.is_ascii_alphabetic())
@@ -85,7 +85,7 @@ fn unmixed(text: &str) -> String {
     result
 }
 
-/// Returns the Latin letter that resembles a lower-case Cyrillic, Greek or Armenian one.
+/// Returns the Latin letter that a lower-case Cyrillic, Greek or Armenian letter resembles; `None` if there is none.
 fn look_alike(c: char) -> Option<char> {
     Some(match c {
         'а' | 'α' => 'a',
@@ -117,14 +117,14 @@ fn look_alike(c: char) -> Option<char> {
     })
 }
 
-/// Splits plain text into words. `known` returns the length in bytes of the longest known word at the start of a text
-/// without spaces.
+/// Splits normalised text into words. `known` returns the number of bytes of the longest known word at the start of a
+/// text without spaces.
 pub(crate) fn words(text: &str, known: &dyn Fn(&str) -> Option<usize>) -> Vec<Word> {
     let mut cutter = WordCutter { words: Vec::new(), sentence: 0, begins: true, known };
     let mut blank = false;
     for (line, content) in text.lines().enumerate() {
         let content = content.trim();
-        // A single line break is a space; an empty line, a list item or a heading ends a sentence.
+        // A single line break counts as a space. An empty line, a list item or a heading ends a sentence.
         if blank || content.starts_with(['#', '-', '*', '>', '|']) {
             cutter.end();
         }
@@ -136,7 +136,8 @@ pub(crate) fn words(text: &str, known: &dyn Fn(&str) -> Option<usize>) -> Vec<Wo
     cutter.words
 }
 
-/// Inserts a mark before a download whose output is passed to a command: `sh -c "$(curl ...)"`, `bash <(curl ...)`.
+/// Inserts a mark before a download whose output is passed to a command, as in `sh -c "$(curl ...)"` and `bash <(curl
+/// ...)`.
 fn marked_substitutions(line: &str) -> Cow<'_, str> {
     let begins = ["$(curl ", "$(wget ", "<(curl ", "<(wget "];
     if !begins.iter().any(|begin| line.contains(begin)) {
@@ -156,7 +157,8 @@ fn is_interpreter(word: &str) -> bool {
     ) || name.starts_with("python")
 }
 
-/// Marks the pipe of a download that is run: `curl ... | sh`, `sh -c "$(curl ...)"`.
+/// Replaces the pipe, or the mark, of a download that is run by `‹pipe›`, as in `curl ... | sh` and `sh -c "$(curl
+/// ...)"`.
 fn mark_downloads(words: &mut [Word]) {
     const WORDS_BETWEEN: usize = 12;
     for at in 0..words.len() {
@@ -178,7 +180,7 @@ fn mark_downloads(words: &mut [Word]) {
     }
 }
 
-/// Unmarks role labels in prose: `User: and Assistant: labels` mentions them without a turn.
+/// Replaces the marks of role labels that are only mentioned, as in `User: and Assistant: labels`, which is not a turn.
 fn unmark_labels(words: &mut [Word]) {
     let is_label = |next: &[Word]| {
         let after = next.get(2).map_or("and", |word| word.text.as_str());
@@ -190,7 +192,7 @@ fn unmark_labels(words: &mut [Word]) {
     }
 }
 
-/// Inserts spaces around text in angle brackets, and around pipes.
+/// Inserts spaces around tags and pipes.
 fn spaced_tags(line: &str) -> String {
     let mut result = String::with_capacity(line.len() + 16);
     let mut rest = line;
@@ -203,7 +205,7 @@ fn spaced_tags(line: &str) -> String {
         if spaced {
             result.push(' ');
         }
-        // A space inside a tag would split it.
+        // A space inside a tag is replaced, because it would split the tag.
         result.extend(rest[..step].chars().map(|c| if spaced && c == ' ' { '_' } else { c }));
         if spaced {
             result.push(' ');
@@ -214,7 +216,7 @@ fn spaced_tags(line: &str) -> String {
     result
 }
 
-/// Returns the length of the tag at the start of a text.
+/// Returns the number of bytes of the tag at the start of a text; `None` if there is no tag.
 fn tag_length(text: &str) -> Option<usize> {
     const TAG_BYTES_MAX: usize = 48;
     if text.starts_with("]]>") {
@@ -253,7 +255,7 @@ impl WordCutter<'_> {
         }
     }
 
-    /// Adds the text between two spaces: one word, or several with colons between them.
+    /// Adds the text between two spaces, which is one word, or several words separated by colons.
     fn chunk(&mut self, chunk: &str, line: usize) {
         let Some(first) = glued_colon(chunk).filter(|_| mark(chunk).is_none()) else {
             return self.piece(chunk, line);
@@ -322,7 +324,7 @@ impl WordCutter<'_> {
         }
     }
 
-    /// Adds words that are not separated by spaces: known words, and each text between them as one word.
+    /// Adds words that are not separated by spaces: the known words, and each text between known words as one word.
     fn unspaced(&mut self, text: &str, line: usize) {
         let mut rest = text;
         let mut unknown = String::new();
@@ -349,8 +351,8 @@ impl WordCutter<'_> {
     }
 }
 
-/// Returns the place of a colon between two words without a space: not `://`, `::` or `12:30`, nor the colon of a
-/// redaction placeholder.
+/// Returns the place of a colon that separates two words without a space; `None` if there is none. `://`, `::`, `12:30`
+/// and redaction placeholders do not count.
 fn glued_colon(chunk: &str) -> Option<usize> {
     chunk.match_indices(':').map(|(at, _)| at).find(|&at| {
         let (before, rest) = chunk.split_at(at);
@@ -358,19 +360,19 @@ fn glued_colon(chunk: &str) -> Option<usize> {
         let start = before.trim_end_matches(|c: char| c.is_ascii_alphanumeric()).len();
         before.ends_with(char::is_alphanumeric)
             && rest[1..].starts_with(opens)
-            // A name that ends with the chunk is the first word of a sentence in brackets.
+            // If the text ends before the closing bracket, the name may be the first word of a sentence in brackets.
             && placeholder::name_len(&before[..start], &before[start..], rest)
                 .filter(|_| rest.contains([']', '…']))
                 .is_none_or(|length| is_order(&rest[1..length]))
     })
 }
 
-/// Returns whether the words of a placeholder's name are an order: a forged placeholder may contain one.
+/// Returns whether the name of a placeholder is an instruction, because a forged placeholder may contain one.
 fn is_order(name: &str) -> bool {
     suspicion("", &name.replace('-', " "), TextOrigin::Repository).is_some()
 }
 
-/// Words after which an order may begin.
+/// Returns whether an instruction may begin after this word.
 fn opens_clause(word: &str) -> bool {
     matches!(
         word,
@@ -398,7 +400,7 @@ fn opens_clause(word: &str) -> bool {
     ) || word.starts_with('‹')
 }
 
-/// Returns whether a word is long enough to be several words whose spaces were removed.
+/// Returns whether a word is so long that it may consist of several words without spaces.
 fn is_run_together(word: &str) -> bool {
     const WORD_BYTES_MAX: usize = 20;
     word.len() > WORD_BYTES_MAX && word.bytes().all(|byte| byte.is_ascii_alphabetic())
@@ -411,7 +413,7 @@ fn is_role(word: &str) -> bool {
     )
 }
 
-/// Returns the words for a symbol without letters.
+/// Returns the marks for a text that is not a word, such as an address or a tag; `None` for words.
 fn mark(chunk: &str) -> Option<Vec<&'static str>> {
     let bare = chunk.trim_matches(|c: char| {
         matches!(c, '"' | '`' | '\'' | '(' | ')' | ',' | ';' | '.' | '!' | '?' | '“' | '”')
@@ -467,7 +469,7 @@ fn mark(chunk: &str) -> Option<Vec<&'static str>> {
     (small(left) && small(right)).then(|| vec!["‹of›"])
 }
 
-/// Returns whether an address has a parameter for conversation text.
+/// Returns whether a web address has a parameter that may carry text of the conversation.
 fn asks_for_talk(address: &str) -> bool {
     const TALK: [&str; 14] = [
         "answer",

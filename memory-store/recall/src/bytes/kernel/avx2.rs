@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 
 use super::{BITS, CODE, DIMENSIONS, FINE, LANE};
 
-/// Which of four bytes of a code fill the lanes of two: see [`super::KernelWeights::of`].
+/// Indices of the bytes, out of four bytes of a code, that fill two lanes; see [`super::KernelWeights::of`].
 const BYTES: [[u8; LANE]; 2] = [
     [0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1],
     [2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3],
@@ -60,8 +60,8 @@ pub(crate) fn add(sum: &mut [f32; DIMENSIONS], scale: f32, vector: &[i8; DIMENSI
     for (sums, values) in sum.as_chunks_mut::<8>().0.iter_mut().zip(vector.as_chunks::<8>().0) {
         let values = _mm_cvtsi64_si128(i64::from_le_bytes(values.map(i8::cast_unsigned)));
         let values = _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(values));
-        // SAFETY: 8 numbers are read and written within the arrays, without alignment. They are
-        // multiplied and added in two steps, as in portable code.
+        // SAFETY: 8 numbers are read and written within the arrays, which need no alignment. They are multiplied and
+        // added in two steps, as in the portable code.
         unsafe {
             let sum = _mm256_loadu_ps(sums.as_ptr());
             _mm256_storeu_ps(sums.as_mut_ptr(), _mm256_add_ps(sum, _mm256_mul_ps(scale, values)));
@@ -95,14 +95,14 @@ pub(crate) fn set(places: &[i8; DIMENSIONS], code: &[u8; CODE]) -> i32 {
 #[target_feature(enable = "avx2")]
 pub(crate) fn levels(components: &[i8; DIMENSIONS], code: &[u8; FINE]) -> i32 {
     let lowest = _mm256_set1_epi8(3);
-    // 16-bit sums: each of the eight addends is at most 2 * 3 * 128.
+    // The sums have 16 bits, because each of the eight addends is at most 2 * 3 * 128.
     let mut sums = _mm256_setzero_si256();
     let halves = components.as_chunks::<{ DIMENSIONS / 2 }>().0.iter();
     for (components, code) in halves.zip(code.as_chunks::<LANE>().0.as_chunks::<2>().0) {
         let mut bytes = load_two(code);
         for components in components.as_chunks::<LANE>().0.as_chunks::<2>().0 {
             let levels = _mm256_and_si256(bytes, lowest);
-            // The shift moves bits of the neighbour in, which are masked out.
+            // The shift moves bits of the neighbouring byte in, which are masked out.
             bytes = _mm256_srli_epi16::<2>(bytes);
             let products = _mm256_maddubs_epi16(levels, load_two(components));
             sums = _mm256_add_epi16(sums, products);

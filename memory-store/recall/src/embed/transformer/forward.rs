@@ -5,14 +5,14 @@ use super::math::{ROUNDER, dot, exp, gelu, largest, sum};
 use super::weights::{HEAD, HEADS, INNER, Layer, Linear, Norm, WIDTH, Weights};
 use crate::embed::rows::EmbeddingRow;
 
-/// Added to a variance before its root is taken, as in the model's training.
+/// Number added to a variance before taking the square root, as in the model's training.
 const EPSILON: f32 = 1e-12;
 
-/// Keys that are compared with a query at once.
+/// Number of keys that are compared with a query at once.
 const BLOCK: usize = 32;
 
-/// Returns the mean of what becomes of a text's tokens, at most [`super::TOKENS_MAX`], scaled to
-/// length one.
+/// Returns the mean of the final values of a text's tokens, scaled to length one. There are at most
+/// [`super::TOKENS_MAX`] tokens.
 pub(crate) fn pooled(
     path: Path,
     weights: &Weights,
@@ -23,7 +23,7 @@ pub(crate) fn pooled(
         // SAFETY: this path is only chosen on a processor with AVX2.
         #[cfg(target_arch = "x86_64")]
         Path::Avx2 => unsafe { run_avx2(weights, tokens) },
-        // SAFETY: this path is only chosen on a processor with these.
+        // SAFETY: this path is only chosen on a processor with these instructions.
         #[cfg(target_arch = "x86_64")]
         Path::Vnni => unsafe { run_vnni(weights, tokens) },
         #[cfg(target_arch = "aarch64")]
@@ -64,15 +64,15 @@ fn run<K: Kernel>(weights: &Weights, tokens: &[EmbeddingRow<WIDTH>]) -> [f32; WI
 
 /// Buffers that the layers share.
 struct ForwardRoom {
-    /// Quantised activations, two to a word, as [`Kernel::tile`] takes them: tile by tile, of each tile pair by pair.
+    /// Quantised activations, two in each word, in the order of [`Kernel::tile`]: by tile, and in each tile by pair.
     words: Vec<u32>,
-    /// Scale of each row.
+    /// Scale of each row of activations.
     scales: Vec<f32>,
-    /// Queries, keys and values, then the intermediate values of feed-forward.
+    /// Queries, keys and values of the attention, and later the intermediate values of the feed-forward part.
     wide: Vec<f32>,
-    /// Values to add to the hidden values.
+    /// Values that are added to the hidden values.
     change: Vec<f32>,
-    /// The keys of a head in blocks, value by value, and a query's weights for them.
+    /// The keys of a head in blocks by component, and the weights of a query for the keys.
     keys: Vec<f32>,
     shares: Vec<f32>,
 }
@@ -116,7 +116,7 @@ fn run_layer<K: Kernel>(layer: &Layer, hidden: &mut [f32], room: &mut ForwardRoo
     add_and_normalise(hidden, &room.change, &layer.norm);
 }
 
-/// Quantises rows of `width` values, each by its own largest.
+/// Quantises rows of `width` values, each relative to its own largest value.
 #[inline(always)]
 fn quantise(values: &[f32], width: usize, room: &mut ForwardRoom) {
     let tiles = room.words.chunks_mut(TILE * width / 2).zip(room.scales.chunks_mut(TILE));
@@ -138,7 +138,7 @@ fn quantise(values: &[f32], width: usize, room: &mut ForwardRoom) {
     }
 }
 
-/// Multiplies all quantised rows with a linear map.
+/// Multiplies all quantised rows by a linear map.
 #[inline(always)]
 fn multiply<K: Kernel>(linear: &Linear, words: &[u32], scales: &[f32], out: &mut [f32]) {
     let channels = linear.scales.len();
@@ -160,7 +160,7 @@ fn multiply<K: Kernel>(linear: &Linear, words: &[u32], scales: &[f32], out: &mut
     }
 }
 
-/// Target of a tile's sums.
+/// Where the sums of a tile are written.
 struct Tile<'a> {
     linear: &'a Linear,
     scales: &'a [f32],
@@ -173,8 +173,8 @@ impl Tile<'_> {
     #[inline(always)]
     fn put<const R: usize>(&mut self, sums: [[i32; PANEL]; R]) {
         let channels = self.linear.scales.len();
-        // For arrays the compiler has the length, and vectorises loops over them. Rows are indexed: step iterators were
-        // called for each row, which took as long as its arithmetic.
+        // For arrays the compiler knows the length and vectorises loops over them. Rows are indexed, because step
+        // iterators were called for each row, which took as long as the row's arithmetic.
         let channel_scales = &self.linear.scales.as_chunks::<PANEL>().0[self.panel];
         let bias = &self.linear.bias.as_chunks::<PANEL>().0[self.panel];
         let row_scales = &self.scales[self.token..][..R];
@@ -189,8 +189,8 @@ impl Tile<'_> {
     }
 }
 
-/// Computes attention of every token to every other ("Attention Is All You Need", Vaswani et al. 2017): from the
-/// queries, keys and values in `room.wide` to the heads' results in `room.change`.
+/// Computes the attention of every token to every other token ("Attention Is All You Need", Vaswani et al. 2017). It
+/// takes queries, keys and values from `room.wide` and writes the heads' results to `room.change`.
 #[inline(always)]
 fn attend(room: &mut ForwardRoom, tokens: usize) {
     let row =
@@ -219,7 +219,7 @@ fn attend(room: &mut ForwardRoom, tokens: usize) {
     }
 }
 
-/// Computes the softmax of a query's products with all keys.
+/// Computes the softmax of a query's dot products with all keys.
 #[inline(always)]
 fn compare(query: &[f32], keys: &[f32], shares: &mut [f32], tokens: usize) {
     let blocks = keys.as_chunks::<{ BLOCK * HEAD }>().0;

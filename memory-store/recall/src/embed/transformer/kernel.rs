@@ -1,5 +1,5 @@
-//! Products of int8 weights and 13-bit activations, summed as 32-bit integers: exact, so that every code path returns
-//! the same sums. This is most of the transformer's time.
+//! Products of int8 weights and 13-bit activations, summed as 32-bit integers. The sums are exact, so every code path
+//! returns the same ones. These products take most of the transformer's time.
 
 /// Number of output channels of a panel of weights.
 pub(crate) const PANEL: usize = 16;
@@ -7,27 +7,27 @@ pub(crate) const PANEL: usize = 16;
 /// Maximum number of rows of activations that are multiplied at once.
 pub(crate) const TILE: usize = 6;
 
-/// The largest activation after quantisation: with it, 1,536 products of 127 stay below 2^31.
+/// Largest activation after quantisation. With this value, a sum of 1,536 products with 127 is below 2^31.
 pub(crate) const ACTIVATION_MAX: f32 = 4095.0;
 
 /// Instruction set of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Path {
-    /// Every processor.
+    /// Works on every processor.
     Portable,
-    /// AVX2 of x86-64.
+    /// AVX2 on x86-64.
     #[cfg(target_arch = "x86_64")]
     Avx2,
-    /// AVX-512 of x86-64 with the dot products of its VNNI.
+    /// AVX-512 on x86-64, with the dot products of VNNI.
     #[cfg(target_arch = "x86_64")]
     Vnni,
-    /// NEON of 64-bit ARM.
+    /// NEON on 64-bit ARM.
     #[cfg(target_arch = "aarch64")]
     Neon,
 }
 
 impl Path {
-    /// Returns the code paths that this processor supports, the fastest last.
+    /// Returns the code paths that this processor supports, from the slowest to the fastest.
     pub fn available() -> Vec<Self> {
         let mut paths = vec![Self::Portable];
         #[cfg(target_arch = "x86_64")]
@@ -48,17 +48,17 @@ impl Path {
     }
 }
 
-/// Implementation of the multiplication.
+/// Implementation of the multiplication for one instruction set.
 pub(crate) trait Kernel {
-    /// Multiplies `R` rows of activations with a panel of weights.
+    /// Multiplies `R` rows of activations by a panel of weights. Returns the sums for each row and channel.
     ///
-    /// An activation word contains two neighbours of a row as `i16`, the first in its low half; the words of all rows
-    /// for one pair are adjacent, so that a loop follows two pointers without bounds checks. A panel contains, for each
-    /// such pair, 32 bytes: the two weights of each of its [`PANEL`] channels.
+    /// A word of activations contains two neighbouring values of a row as `i16`, the first in the low half. The words
+    /// of all rows for the same pair are adjacent, so a loop follows two pointers without bounds checks. For each pair,
+    /// a panel contains 32 bytes: two weights for each of its [`PANEL`] channels.
     fn tile<const R: usize>(panel: &[u8], pairs: &[[u32; R]]) -> [[i32; PANEL]; R];
 }
 
-/// See [`Path::Portable`].
+/// Kernel of [`Path::Portable`].
 pub(crate) struct Portable;
 
 impl Kernel for Portable {
@@ -78,7 +78,7 @@ impl Kernel for Portable {
     }
 }
 
-/// See [`Path::Avx2`]. Only used if [`Path::available`] detected it.
+/// Kernel of [`Path::Avx2`], which is used only if [`Path::available`] detected AVX2.
 #[cfg(target_arch = "x86_64")]
 pub(crate) struct Avx2;
 
@@ -102,7 +102,7 @@ fn tile_avx2<const R: usize>(panel: &[u8], pairs: &[[u32; R]]) -> [[i32; PANEL];
     let mut sums = [[_mm256_setzero_si256(); 2]; R];
     for (words, weights) in pairs.iter().zip(panel.as_chunks::<{ 2 * PANEL }>().0) {
         let start: *const __m128i = weights.as_ptr().cast();
-        // SAFETY: the array has 32 bytes, two loads of 16 that need no alignment.
+        // SAFETY: the array has 32 bytes, which are two loads of 16 bytes. The loads need no alignment.
         let halves = unsafe { [_mm_loadu_si128(start), _mm_loadu_si128(start.add(1))] };
         let halves = [_mm256_cvtepi8_epi16(halves[0]), _mm256_cvtepi8_epi16(halves[1])];
         for r in 0..R {
@@ -114,7 +114,7 @@ fn tile_avx2<const R: usize>(panel: &[u8], pairs: &[[u32; R]]) -> [[i32; PANEL];
     let mut out = [[0i32; PANEL]; R];
     for (out, sums) in out.iter_mut().zip(sums) {
         let start: *mut __m256i = out.as_mut_ptr().cast();
-        // SAFETY: the array has 64 bytes, two stores of 32 that need no alignment.
+        // SAFETY: the array has 64 bytes, which are two stores of 32 bytes. The stores need no alignment.
         unsafe {
             _mm256_storeu_si256(start, sums[0]);
             _mm256_storeu_si256(start.add(1), sums[1]);
@@ -123,7 +123,7 @@ fn tile_avx2<const R: usize>(panel: &[u8], pairs: &[[u32; R]]) -> [[i32; PANEL];
     out
 }
 
-/// See [`Path::Vnni`]. Only used if [`Path::available`] detected it.
+/// Kernel of [`Path::Vnni`], which is used only if [`Path::available`] detected AVX-512 with VNNI.
 #[cfg(target_arch = "x86_64")]
 pub(crate) struct Vnni;
 
@@ -131,7 +131,7 @@ pub(crate) struct Vnni;
 impl Kernel for Vnni {
     #[inline(always)]
     fn tile<const R: usize>(panel: &[u8], pairs: &[[u32; R]]) -> [[i32; PANEL]; R] {
-        // SAFETY: this kernel is only chosen on a processor with both.
+        // SAFETY: this kernel is only chosen on a processor with both features.
         unsafe { tile_vnni(panel, pairs) }
     }
 }
@@ -147,7 +147,7 @@ fn tile_vnni<const R: usize>(panel: &[u8], pairs: &[[u32; R]]) -> [[i32; PANEL];
     let mut even = [_mm512_setzero_si512(); R];
     let mut odd = even;
     let add = |sums: &mut [_; R], words: &[u32; R], weights: &[u8; 2 * PANEL]| {
-        // SAFETY: the array has the 32 bytes that are read, without a need to be aligned.
+        // SAFETY: the array has the 32 bytes that are read; the load needs no alignment.
         let weights = unsafe { _mm256_loadu_si256(weights.as_ptr().cast()) };
         let weights = _mm512_cvtepi8_epi16(weights);
         for r in 0..R {
@@ -157,7 +157,7 @@ fn tile_vnni<const R: usize>(panel: &[u8], pairs: &[[u32; R]]) -> [[i32; PANEL];
     };
     let weights = panel.as_chunks::<{ 2 * PANEL }>().0;
     let (twos, last) = pairs.as_chunks::<2>();
-    // A sum depends on the previous one for some cycles, so even and odd pairs have separate sums.
+    // A sum depends on the previous one for some cycles, so pairs with even and odd numbers have separate sums.
     for (words, weights) in twos.iter().zip(weights.as_chunks::<2>().0) {
         add(&mut even, &words[0], &weights[0]);
         add(&mut odd, &words[1], &weights[1]);
@@ -173,7 +173,7 @@ fn tile_vnni<const R: usize>(panel: &[u8], pairs: &[[u32; R]]) -> [[i32; PANEL];
     out
 }
 
-/// See [`Path::Neon`].
+/// Kernel of [`Path::Neon`].
 #[cfg(target_arch = "aarch64")]
 pub(crate) struct Neon;
 
@@ -196,8 +196,8 @@ fn tile_neon<const R: usize>(panel: &[u8], pairs: &[[u32; R]]) -> [[i32; PANEL];
 
     let mut sums = [[vdupq_n_s32(0); 4]; R];
     for (words, weights) in pairs.iter().zip(panel.as_chunks::<{ 2 * PANEL }>().0) {
-        // SAFETY: the array has the 32 bytes that are read: the first weights of all channels
-        // into one register, the second ones into another.
+        // SAFETY: the array has the 32 bytes that are read. The first weights of all channels are loaded into one
+        // register, the second ones into another.
         let apart = unsafe { vld2q_s8(weights.as_ptr().cast()) };
         let [first, second] = [apart.0, apart.1]
             .map(|both| [vmovl_s8(vget_low_s8(both)), vmovl_s8(vget_high_s8(both))]);

@@ -1,11 +1,11 @@
-//! Arithmetic with identical bits on every machine: no fused operations, no library calls, and sums
-//! in a fixed order of eight lanes, which the compiler vectorises for the target.
+//! Arithmetic with the same bits on every machine. There are no fused operations and no library calls, and sums are
+//! computed in a fixed order of eight lanes, which the compiler vectorises for the target.
 
-/// Adding this to a float of less than 2^22 and subtracting it rounds to the nearest integer, ties
-/// to even; before the subtraction, the low bits are that integer.
+/// Adding this number to a float below 2^22 and subtracting it again rounds to the nearest integer, ties to even.
+/// Before the subtraction, the low bits are that integer.
 pub(crate) const ROUNDER: f32 = 12_582_912.0;
 
-/// Returns `e^x` for `x <= 0`, to about one unit in the last place; below -87 it stays at `e^-87`.
+/// Returns `e^x` for `x <= 0`, with an error of about one unit in the last place. For `x` below -87 it returns `e^-87`.
 #[inline(always)]
 pub(crate) fn exp(x: f32) -> f32 {
     const LN2_HIGH: f32 = 0.693_359_4;
@@ -14,15 +14,15 @@ pub(crate) fn exp(x: f32) -> f32 {
     let shifted = x * std::f32::consts::LOG2_E + ROUNDER;
     let n = shifted - ROUNDER;
     let r = (x - n * LN2_HIGH) - n * LN2_LOW;
-    // Taylor's series; |r| is at most ln 2 / 2.
+    // This is Taylor's series; |r| is at most ln 2 / 2.
     let high = (r * (1.0 / 720.0) + 1.0 / 120.0) * r + 1.0 / 24.0;
     let tail = ((high * r + 1.0 / 6.0) * r + 0.5) * r;
     let fraction = (tail + 1.0) * r + 1.0;
     fraction * f32::from_bits(shifted.to_bits().wrapping_add(127) << 23)
 }
 
-/// Returns the Gaussian error linear unit, `x * Phi(x)`, with the error function by formula 7.1.26
-/// of Abramowitz and Stegun (absolute error 1.5e-7).
+/// Returns the Gaussian error linear unit, `x * Phi(x)`. The error function is computed by formula 7.1.26 of Abramowitz
+/// and Stegun (absolute error 1.5e-7).
 #[inline(always)]
 pub(crate) fn gelu(x: f32) -> f32 {
     let z = x * std::f32::consts::FRAC_1_SQRT_2;
@@ -34,7 +34,7 @@ pub(crate) fn gelu(x: f32) -> f32 {
     0.5 * x * (1.0 + erf.copysign(z))
 }
 
-/// Returns the sum of values; their number must be a multiple of eight.
+/// Returns the sum of values, whose number must be a multiple of eight.
 #[inline(always)]
 pub(crate) fn sum(values: &[f32]) -> f32 {
     let mut lanes = [0.0f32; 8];
@@ -46,7 +46,7 @@ pub(crate) fn sum(values: &[f32]) -> f32 {
     fold(lanes)
 }
 
-/// Returns the dot product of two slices of equal length, a multiple of eight.
+/// Returns the dot product of two slices of equal length, which must be a multiple of eight.
 #[inline(always)]
 pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
     let mut lanes = [0.0f32; 8];
@@ -64,7 +64,7 @@ fn fold(lanes: [f32; 8]) -> f32 {
     ((a + e) + (c + g)) + ((b + f) + (d + h))
 }
 
-/// Returns the largest absolute value.
+/// Returns the largest absolute value. The number of values must be a multiple of eight.
 #[inline(always)]
 pub(crate) fn largest(values: &[f32]) -> f32 {
     let mut lanes = [0.0f32; 8];
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn the_unit_is_close() {
-        // Phi by its series, in double precision.
+        // Computes Phi by its series in double precision.
         let phi = |x: f64| {
             let (mut term, mut sum) = (x, x);
             for n in 1..120 {

@@ -1,13 +1,13 @@
-//! The transformer half of the embedder: a model of the BERT family (Devlin et al. 2018), here
-//! all-MiniLM-L6-v2 with int8 weights, whose vectors the table imitates.
+//! The transformer of the embedder: a model of the BERT family (Devlin et al. 2018), namely all-MiniLM-L6-v2 with int8
+//! weights. The table approximates its vectors.
 //!
-//! It takes some 0.2 ms for each token, so it runs on memories and turns in the background and on
-//! the queries of an explicit search, never in a hook.
+//! It takes some 0.2 ms for each token, so it is used for memories and turns in the background and for the queries of
+//! explicit search, but never in a hook.
 //!
-//! **Identical results on every machine.** Products of weights and activations are summed as
-//! integers, which is exact. Everything else uses 32-bit floats with additions, products, quotients
-//! and square roots only, in an order that the code fixes and no compiler changes; exponentials are
-//! our own polynomials. So the portable code, AVX2 and NEON return the same bits.
+//! **Identical results on every machine.** Products of weights and activations are summed as integers, which is exact.
+//! All other computations use 32-bit floats, and only sums, products, quotients and square roots, in an order that the
+//! code fixes and no compiler changes. Exponentials are our own polynomials. Therefore the portable code, AVX2 and NEON
+//! return the same bits.
 
 mod forward;
 mod kernel;
@@ -29,7 +29,7 @@ pub use kernel::Path as CodePath;
 use memory_store_base::error::Result;
 pub use weights::{HEAD, INNER, Layer, Linear, Norm, POSITIONS, Projection, WIDTH, Weights};
 
-/// Maximum number of tokens of a text, including the two special ones around it.
+/// Maximum number of tokens of a text, including the special tokens at its start and end.
 pub const TOKENS_MAX: usize = POSITIONS;
 
 /// An opened transformer. It may be shared by several threads.
@@ -39,7 +39,7 @@ pub struct Transformer {
     weights: Weights,
     first: EmbeddingRow<WIDTH>,
     last: EmbeddingRow<WIDTH>,
-    /// Way through the computation; the results of all are the same.
+    /// Code path that is used; all code paths return the same results.
     pub path: CodePath,
 }
 
@@ -47,12 +47,12 @@ impl Transformer {
     /// Opens the transformer of the model in `dir`.
     ///
     /// # Errors
-    /// It is missing, damaged or of another format.
+    /// If the transformer is missing, damaged or of another format.
     pub fn open(dir: &Path) -> Result<Self> {
         Self::open_file(&dir.join(EmbedderModel::read(dir)?.transformer))
     }
 
-    /// Opens a transformer's file by mapping it, so that all programs share its memory.
+    /// Opens the file of a transformer by mapping it, so that all processes share its memory.
     pub fn open_file(path: &Path) -> Result<Self> {
         let rows = Rows::map(path, TRANSFORMER_MAGIC)?;
         let weights = rows.weights();
@@ -69,16 +69,16 @@ impl Transformer {
         Ok(Self { rows, weights, first, last, path: CodePath::fastest() })
     }
 
-    /// Returns the space of its vectors.
+    /// Returns the space of the transformer's vectors.
     pub fn space(&self) -> Space {
         self.rows.header().space
     }
 
-    /// Returns the vector of a text, identical on every machine, from its first [`TOKENS_MAX`]
-    /// tokens; `None` for a text without any.
+    /// Returns the vector of a text, made from its first [`TOKENS_MAX`] tokens; `None` if the text has no tokens. The
+    /// vector is the same on every machine.
     ///
     /// # Errors
-    /// A row of the file is damaged.
+    /// If a row of the file is damaged.
     pub fn embed(&self, text: &str) -> Result<Option<Vector>> {
         let rows = self.text_rows(text)?;
         if rows.len() < 3 {
@@ -90,18 +90,18 @@ impl Transformer {
         Ok(Vector::of(&components))
     }
 
-    /// Returns the transformer's own vector of a text, of length one, before it is centred and
-    /// projected to the space shared with the table.
+    /// Returns the transformer's own vector of a text, of length one. It is not yet centred and projected to the space
+    /// that is shared with the table.
     pub fn pooled(&self, text: &str) -> Result<[f32; WIDTH]> {
         Ok(forward::pooled(self.path, &self.weights, &self.text_rows(text)?))
     }
 
-    /// Returns the numbers of the tokens that [`Transformer::embed`] reads.
+    /// Returns the numbers of the tokens that [`Transformer::embed`] uses.
     pub fn tokens(&self, text: &str) -> Result<Vec<u32>> {
         Ok(self.text_rows(text)?.iter().map(|row| row.number).collect())
     }
 
-    /// The rows of a text's tokens, with the special ones around them.
+    /// Returns the rows of a text's tokens, with those of the special tokens at start and end.
     fn text_rows(&self, text: &str) -> Result<Vec<EmbeddingRow<WIDTH>>> {
         let mut rows = vec![self.first.clone()];
         each_token(&self.rows, text, self.rows.header().cut, &mut |row| {

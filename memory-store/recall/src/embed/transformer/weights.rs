@@ -10,46 +10,46 @@ use crate::embed::piece::FilePiece;
 
 /// Number of values of a token between layers.
 pub const WIDTH: usize = 384;
-/// Number of values of a token inside the feed-forward part of a layer.
+/// Number of values of a token in the feed-forward part of a layer.
 pub const INNER: usize = 1536;
-/// Number of positions of a text.
+/// Maximum number of tokens of a text, which have different positions.
 pub const POSITIONS: usize = 128;
 /// Number of attention heads.
 pub(crate) const HEADS: usize = 12;
 /// Number of values of a head.
 pub const HEAD: usize = WIDTH / HEADS;
 
-/// Maximum number of layers of a file.
+/// Maximum number of layers in a file.
 const LAYERS_MAX: u32 = 48;
 
-/// All weights except the vectors of the tokens.
+/// All weights except the token vectors.
 #[derive(Clone, Debug)]
 pub struct Weights {
-    /// Position embeddings: [`POSITIONS`] times [`WIDTH`].
+    /// Position embeddings: [`POSITIONS`] rows of [`WIDTH`] values.
     pub positions: Vec<f32>,
-    /// The norm of the sum of token and position.
+    /// Norm that is applied to the sum of token and position.
     pub norm: Norm,
     /// The layers.
     pub layers: Vec<Layer>,
-    /// Projection from the transformer's own vectors to the shared space.
+    /// Projection of the transformer's own vectors to the shared space.
     pub projection: Projection,
 }
 
-/// One layer.
+/// One layer of the transformer.
 #[derive(Clone, Debug)]
 pub struct Layer {
-    /// Queries, keys and values of all heads in this order; queries are already multiplied by the
+    /// Map to the queries, keys and values of all heads, in this order. Queries are already multiplied by the
     /// reciprocal square root of [`HEAD`].
     pub attention: Linear,
-    /// Map from the heads' results to the token.
+    /// Map from the results of the heads to the token's values.
     pub output: Linear,
-    /// The norm after attention.
+    /// Norm that is applied after the attention.
     pub attention_norm: Norm,
-    /// Map from [`WIDTH`] to [`INNER`].
+    /// Map from [`WIDTH`] to [`INNER`] values.
     pub widen: Linear,
-    /// Map from [`INNER`] to [`WIDTH`].
+    /// Map from [`INNER`] to [`WIDTH`] values.
     pub narrow: Linear,
-    /// The norm at the layer's end.
+    /// Norm that is applied at the end of the layer.
     pub norm: Norm,
 }
 
@@ -58,36 +58,35 @@ pub struct Layer {
 pub struct Norm {
     /// Factor of each value.
     pub gain: Vec<f32>,
-    /// Addend of each value.
+    /// Number that is added to each value.
     pub bias: Vec<f32>,
 }
 
-/// A linear map with int8 weights and a scale for each output channel.
+/// A linear map with int8 weights, and a scale for each output channel.
 #[derive(Clone, Debug)]
 pub struct Linear {
-    /// The scale of each channel.
+    /// Scale of each channel.
     pub scales: Vec<f32>,
-    /// Addend of each channel.
+    /// Number that is added to each channel.
     pub bias: Vec<f32>,
-    /// The weights in the order of the kernels: see [`super::kernel::Kernel::tile`].
+    /// The weights in the order of the kernels; see [`super::kernel::Kernel::tile`].
     pub panels: FilePiece,
 }
 
-/// Projection from the transformer's own vectors to the shared space: `matrix * (pooled - mean)`.
+/// Projection of the transformer's own vectors to the shared space, `matrix * (pooled - mean)`.
 #[derive(Clone, Debug)]
 pub struct Projection {
-    /// The mean of the transformer's vectors: [`WIDTH`] values.
+    /// Mean of the transformer's vectors, with [`WIDTH`] values.
     pub mean: Vec<f32>,
     /// [`DIMENSIONS`] rows of [`WIDTH`] values.
     pub matrix: Vec<f32>,
 }
 
 impl Linear {
-    /// Quantises a map: `weights` contains a row of `inputs` values for each channel.
+    /// Quantises a map. `weights` contains a row of `inputs` values for each channel.
     ///
     /// # Panics
-    /// Panics if the number of channels is no multiple of [`PANEL`], or the number of inputs is
-    /// odd.
+    /// If the number of channels is not a multiple of [`PANEL`], or the number of inputs is odd.
     pub fn new(weights: &[f32], bias: &[f32], inputs: usize) -> Self {
         let channels = bias.len();
         assert!(channels.is_multiple_of(PANEL) && inputs.is_multiple_of(2));
@@ -105,7 +104,7 @@ impl Linear {
         Self { scales, bias: bias.to_vec(), panels: panels.into() }
     }
 
-    /// Returns the bytes of a panel.
+    /// Returns the number of bytes of a panel.
     pub(crate) fn panel_bytes(&self) -> usize {
         self.panels.len() / (self.scales.len() / PANEL)
     }
@@ -126,14 +125,15 @@ impl Norm {
 }
 
 impl Projection {
-    /// Returns the first axes of the transformer's own space, used before a projection is fitted.
+    /// Returns the projection to the first axes of the transformer's own space, which is used before a projection is
+    /// fitted.
     pub fn first_axes() -> Self {
         let mut matrix = vec![0.0; DIMENSIONS * WIDTH];
         (0..DIMENSIONS).for_each(|axis| matrix[axis * WIDTH + axis] = 1.0);
         Self { mean: vec![0.0; WIDTH], matrix }
     }
 
-    /// Computes the components of a pooled vector.
+    /// Computes the components of a vector in the shared space from the transformer's own vector.
     pub(crate) fn apply(&self, pooled: &[f32; WIDTH], components: &mut [f32; DIMENSIONS]) {
         let mut centred = *pooled;
         for (value, mean) in centred.iter_mut().zip(&self.mean) {
@@ -146,7 +146,7 @@ impl Projection {
 }
 
 impl Weights {
-    /// Reads the weights of a file; `None` when they make no sense.
+    /// Reads the weights of a file; `None` if they are invalid.
     pub(crate) fn decode(bytes: &FilePiece) -> Option<Self> {
         let mut reader = WeightReader { cursor: Cursor(bytes), all: bytes };
         let layers = reader.cursor.u32().filter(|&layers| layers <= LAYERS_MAX)?;
@@ -165,7 +165,7 @@ impl Weights {
         })
     }
 
-    /// Encodes the weights as in a file.
+    /// Appends the weights as they are in a file.
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         let shape = [self.layers.len(), WIDTH, INNER, HEADS, POSITIONS, DIMENSIONS];
         shape.iter().for_each(|&number| out.extend_from_slice(&(number as u32).to_le_bytes()));
@@ -222,7 +222,7 @@ struct WeightReader<'a> {
 }
 
 impl WeightReader<'_> {
-    /// Takes bytes; those of a mapped file are not copied.
+    /// Takes bytes. Those of a mapped file are not copied.
     fn piece(&mut self, count: usize) -> Option<FilePiece> {
         let at = self.all.len() - self.cursor.0.len();
         let bytes = self.cursor.take(count)?;
@@ -235,7 +235,7 @@ impl WeightReader<'_> {
         })
     }
 
-    /// Takes floats, all finite.
+    /// Takes floats; `None` if one of them is not finite.
     fn floats(&mut self, count: usize) -> Option<Vec<f32>> {
         let bytes = self.cursor.take(count.checked_mul(4)?)?;
         let numbers = bytes.as_chunks::<4>().0.iter().map(|four| f32::from_le_bytes(*four));

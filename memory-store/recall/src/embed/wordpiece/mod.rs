@@ -1,12 +1,12 @@
 //! Tokeniser for an uncased BERT vocabulary, equivalent to the reference tokeniser.
 //!
-//! The steps, from "BERT: Pre-training of Deep Bidirectional Transformers" (Devlin et al. 2018) and its published code:
-//! control characters are removed, ideographs are separate words, accents are dropped after canonical decomposition,
-//! letters become lower case, words end at spaces and around punctuation, and each word is split greedily into the
-//! longest pieces of the vocabulary.
+//! The steps are those of "BERT: Pre-training of Deep Bidirectional Transformers" (Devlin et al. 2018) and its
+//! published code. Control characters are removed, ideographs become separate words, accents are dropped after
+//! canonical decomposition, and letters become lower case. Words end at spaces and around punctuation, and each word is
+//! split greedily into the longest pieces of the vocabulary.
 //!
-//! One feature is omitted on purpose: the text `[CLS]` is three tokens, not the special one, so that no text can
-//! imitate the frame that the transformer adds.
+//! One feature is omitted on purpose: the text `[CLS]` is three tokens instead of the special one, so that no text can
+//! imitate the special tokens that the transformer adds.
 
 mod characters;
 
@@ -18,35 +18,35 @@ use characters::{is_dropped, is_ideograph, is_mark, is_punctuation};
 use memory_store_base::error::Result;
 use memory_store_base::text::beginnings;
 
-/// Maximum characters of a word; a longer one is unknown, as in the reference.
+/// Maximum number of characters of a word. A longer word is unknown, as in the reference.
 const WORD_CHARS_MAX: usize = 100;
 
-/// Maximum bytes of a vocabulary piece, with the `##` of a continuing one.
+/// Maximum number of bytes of a vocabulary piece, including the `##` of a continuing piece.
 pub const PIECE_BYTES_MAX: usize = 64;
 
 /// Prefix of vocabulary pieces that continue a word.
 const CONTINUES: &str = "##";
 
-/// The piece for a word without pieces.
+/// The piece for a word that cannot be split into pieces.
 pub(crate) const UNKNOWN: &str = "[UNK]";
 
-/// Rule for splitting words besides spaces and punctuation. BERT's own tokeniser splits nowhere else; code names fall
-/// into fragments then, because letters become lower case first.
+/// Rule for splitting words, in addition to spaces and punctuation. BERT's own tokeniser has no such rule; code names
+/// are then split into fragments, because letters become lower case first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WordCut {
-    /// At the humps of `camelCase` and `HTTPServer`.
+    /// True if words are split at the humps of `camelCase` and `HTTPServer`.
     pub humps: bool,
-    /// Between a letter and a digit that follows: `sha256`.
+    /// True if words are split between a letter and a digit that follows it, as in `sha256`.
     pub digits: bool,
 }
 
 impl WordCut {
-    /// The bits that stand for it in a file.
+    /// Returns the bits that represent the rule in a file.
     pub(crate) const fn bits(self) -> u16 {
         self.humps as u16 | (self.digits as u16) << 1
     }
 
-    /// Decodes the bits; `None` for unknown rules.
+    /// Returns the rule that bits represent; `None` for unknown rules.
     pub(crate) const fn of_bits(bits: u16) -> Option<Self> {
         if bits > 3 {
             return None;
@@ -57,25 +57,25 @@ impl WordCut {
 
 /// Lookup of pieces in a vocabulary.
 pub(crate) trait WordPieces {
-    /// The vocabulary's answer for a piece.
+    /// What the vocabulary returns for a piece.
     type Token;
 
-    /// Looks up a piece by its [`hash`].
+    /// Looks up a piece by its [`hash`]; `None` if the vocabulary lacks the piece.
     fn find(&self, hash: u64) -> Result<Option<Self::Token>>;
 
-    /// Bytes of its longest piece, at most [`PIECE_BYTES_MAX`].
+    /// Returns the number of bytes of the vocabulary's longest piece, at most [`PIECE_BYTES_MAX`].
     fn piece_bytes_max(&self) -> usize;
 }
 
-/// Returns the hash of a piece in a vocabulary, with `##` if it continues a word.
+/// Returns the hash of a piece, which starts with `##` if it continues a word.
 pub(crate) fn hash(piece: &str) -> u64 {
     memory_store_base::text::term_hash(piece)
 }
 
-/// Splits a text into pieces, and calls `emit` with the vocabulary's token for each, in order, until it breaks.
+/// Splits a text into pieces, and calls `emit` with the vocabulary's token for each, in order, until `emit` breaks.
 ///
 /// # Errors
-/// Splits a text into pieces, and passes the vocabulary's answer for each.
+/// If the vocabulary cannot be read.
 pub(crate) fn each_token<V: WordPieces>(
     vocabulary: &V,
     text: &str,
@@ -97,7 +97,7 @@ pub(crate) fn each_token<V: WordPieces>(
     failure.map_or(Ok(()), Err)
 }
 
-/// Cuts a word into pieces. `None` is a word that is too long.
+/// Appends the pieces of a word; `None` represents a word that is too long.
 fn word_pieces<V: WordPieces>(
     vocabulary: &V,
     word: Option<&str>,
@@ -123,7 +123,7 @@ fn word_pieces<V: WordPieces>(
     Ok(())
 }
 
-/// The longest piece at the start of `word`, and its length.
+/// Returns the longest piece at the start of `word`, and its length in bytes; `None` if there is none.
 fn longest<V: WordPieces>(
     vocabulary: &V,
     prefix: &str,
@@ -144,7 +144,7 @@ fn longest<V: WordPieces>(
     Ok(None)
 }
 
-/// Calls `emit` with each word, `None` for one that is too long, until it breaks.
+/// Calls `emit` with each word, or with `None` for a word that is too long, until `emit` breaks.
 fn each_word(text: &str, cut: WordCut, emit: &mut dyn FnMut(Option<&str>) -> ControlFlow<()>) {
     if text.is_ascii() {
         split(Clean::new(text, cut).map(|c| c.to_ascii_lowercase()), emit);
@@ -154,14 +154,14 @@ fn each_word(text: &str, cut: WordCut, emit: &mut dyn FnMut(Option<&str>) -> Con
     }
 }
 
-/// Splits clean characters at spaces and around punctuation.
+/// Splits characters into words at spaces and around punctuation.
 fn split(
     characters: impl Iterator<Item = char>,
     emit: &mut dyn FnMut(Option<&str>) -> ControlFlow<()>,
 ) {
     let mut word = String::with_capacity(4 * WORD_CHARS_MAX);
     let mut count = 0;
-    // An additional space ends the last word.
+    // The additional space ends the last word.
     for c in characters.chain([' ']) {
         let punctuation = is_punctuation(c);
         if !punctuation && !c.is_whitespace() {
@@ -183,12 +183,12 @@ fn split(
     }
 }
 
-/// The characters of a text without dropped ones, with spaces around ideographs and where words are split.
+/// The characters of a text without the dropped ones, with spaces around ideographs and where words are split.
 struct Clean<'a> {
     rest: std::str::Chars<'a>,
     cut: WordCut,
     last: char,
-    /// Characters to return before the rest, in order; a zero is none.
+    /// Characters that are returned before the rest, in order; `\0` means none.
     waiting: [char; 2],
 }
 
@@ -220,7 +220,7 @@ impl Iterator for Clean<'_> {
         }
         let c = loop {
             let c = self.rest.next()?;
-            // These three are control characters too, of which the others are dropped.
+            // These three are control characters too, but they become spaces instead of being dropped.
             if matches!(c, '\t' | '\n' | '\r') {
                 break ' ';
             }
@@ -248,7 +248,7 @@ mod tests {
 
     use super::*;
 
-    /// A vocabulary of a few pieces, which returns the piece.
+    /// A vocabulary of a few pieces, which returns the piece itself.
     struct Pieces(BTreeMap<u64, &'static str>);
 
     impl Pieces {
@@ -348,7 +348,7 @@ mod tests {
 
         #[test]
         fn ascii_takes_the_short_way_to_the_same_words(text in "[ -~\t\n]{0,80}", bits in 0u16..4) {
-            // A letter that decomposes to nothing ASCII sends the text the long way.
+            // The added letter is not ASCII, so the text takes the general path.
             let mut long = words(&format!("{text} Ω"), WordCut::of_bits(bits).unwrap());
             proptest::prop_assert_eq!(long.pop(), Some("ω".to_owned()));
             proptest::prop_assert_eq!(words(&text, WordCut::of_bits(bits).unwrap()), long);
