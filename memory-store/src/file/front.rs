@@ -10,7 +10,7 @@ use crate::memory::{
 };
 use crate::time::Timestamp;
 
-/// Our keys, in the order of writing.
+/// Our keys, in the order in which they are written.
 pub(super) const KEYS: [&str; 24] = [
     "id",
     "kind",
@@ -50,7 +50,7 @@ pub(super) fn keys_inside(key: &str) -> &'static [&'static str] {
     }
 }
 
-/// Returns the front matter of a memory; fields with their default are omitted.
+/// Returns the front matter of a memory, without fields that have their default value.
 pub(super) fn write(memory: &Memory, style: Style) -> Result<String, String> {
     yaml::write(&Front(memory), style)
 }
@@ -127,7 +127,7 @@ fn paths<S: Serializer>(paths: &[PathRef], serializer: S) -> Result<S::Ok, S::Er
     serializer.collect_seq(paths.iter().map(PathFront))
 }
 
-/// A path, written as plain text unless it has more fields.
+/// A path, written as plain text unless it has further fields.
 struct PathFront<'a>(&'a PathRef);
 
 impl Serialize for PathFront<'_> {

@@ -1,5 +1,5 @@
-//! Check of a memory before it is written to a committed folder: one with a likely credential is held, or, if its file
-//! exists already, not changed.
+//! Check of a memory before it is written to a committed folder. A new memory with a likely credential becomes pending;
+//! an existing file is not changed to contain one.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -48,7 +48,8 @@ impl Store {
     }
 
     /// Refuses a memory for a file of the folder if it contains a likely credential that was not there `before`.
-    ///
+    /// Refuses to write a memory to a file in the folder if it contains a likely credential that the memory `before`
+    /// did not contain.
     /// # Errors
     /// [`Error::Credential`] with the places.
     pub(super) fn check_gate(
