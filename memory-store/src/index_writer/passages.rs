@@ -284,7 +284,7 @@ impl Maker<'_> {
     }
 }
 
-/// Marks the documents of a turn as dead that are not among these.
+/// Adds to `buried` the live documents of a turn whose ids are not in `ids`.
 fn bury_others(
     segment: &Segment,
     turn: ([u8; 10], u32),

@@ -241,7 +241,7 @@ fn joined(words: &[String]) -> String {
     key
 }
 
-/// Returns the usual form of a word: not abbreviated, and in the singular.
+/// Returns the usual form of a word, which is the full word for an abbreviation, and the singular.
 fn usual(word: &str) -> String {
     if let Some(version) =
         word.strip_prefix('v').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
@@ -265,13 +265,13 @@ fn singular(word: &str) -> String {
         _ if is_plural => &word[..word.len() - 1],
         _ => word,
     };
-    // "caches" and "batches" differ in the e of their singular.
+    // The singular of "caches" ends in e, that of "batches" does not.
     let has_e = ["che", "she", "xe", "sse"].iter().any(|end| stem.ends_with(end));
     (if has_e { &stem[..stem.len() - 1] } else { stem }).to_owned()
 }
 
-/// Returns whether one of two words is a misspelling of the other: one letter in the middle differs, or two are swapped,
-/// and one of both is no usual word.
+/// Returns whether one of two words is a misspelling of the other: one letter in the middle differs, or two letters are
+/// swapped, and at least one of the words is not a usual word.
 fn is_misspelt(one: &str, other: &str) -> bool {
     if has_digit(one) || has_digit(other) {
         return false;
@@ -296,7 +296,7 @@ fn is_misspelt(one: &str, other: &str) -> bool {
                 && long[first + 1] == short[first];
             is_inner && (differing == 1 || is_swap)
         }
-        // A repeated letter or an e may be missing at the end, too.
+        // At the end, a repeated letter or an e may also be missing.
         false => differing <= 1 && first > 0 && (last > 0 || ends_twice_or_with_e(long)),
     };
     let (one, other) = (term_of(one), term_of(other));

@@ -315,14 +315,14 @@ impl<'a> FileSurvey<'a> {
         }
     }
 
-    /// Returns whose a memory's file is; `is_ours` if the program wrote its text.
+    /// Returns the owner of a memory's file. `is_ours` is true if the program wrote the file's text.
     pub(crate) fn owner(&self, entry: &LedgerEntry, file: &Read, is_ours: bool) -> Owner {
         let tracked = self.tracks(&file.stored.path);
         let kept = entry.was_kept(&self.reviewed);
         Owner::of(entry, &file.file.memory, OwnershipEvidence { tracked, edited: !is_ours, kept })
     }
 
-    /// Returns the files of this machine's memories in working trees, with their trees and ids.
+    /// Returns the files of this machine's memories in all working trees, each with its tree and id.
     pub(crate) fn own_files(&self) -> impl Iterator<Item = (&Path, MemoryId, &Read)> {
         let files = self.disk.files.iter();
         let all = files.flat_map(|((root, id), reads)| {
@@ -342,7 +342,7 @@ impl<'a> FileSurvey<'a> {
         persons.map(|(_, _, read)| &read.file.memory)
     }
 
-    /// Returns whether git has a memory's file: in HEAD, in the index, in another branch or a stash.
+    /// Returns whether git has a memory's file: in HEAD, in the index, in another branch or in a stash.
     pub(crate) fn tracks(&self, path: &Path) -> bool {
         self.stores.iter().any(|(root, store)| {
             let name = store.relative(path);
@@ -365,12 +365,12 @@ impl<'a> FileSurvey<'a> {
         self.traces.get(root).is_some_and(Traces::wants_readme)
     }
 
-    /// Returns the state of each tree to remember.
+    /// Returns the state of each tree to record in the ledger.
     pub(crate) fn seen_now(&self) -> Vec<SeenTree> {
         self.traces.iter().filter_map(|(root, tree)| tree.seen_now(root)).collect()
     }
 
-    /// Returns another tree that has a file of this memory.
+    /// Returns another tree that has a file of this memory; `None` if there is none.
     pub(crate) fn elsewhere(&self, id: MemoryId, root: &Path) -> Option<PathBuf> {
         self.stores.keys().find(|other| *other != root && self.has_own(other, id)).cloned()
     }
@@ -397,8 +397,8 @@ impl Disk {
         Ok(disk)
     }
 
-    /// Divides files with a text that is not known as this machine's: returns the paths of those from the repository,
-    /// and the hashes of the others.
+    /// Separates the files whose text is not known as this machine's. Returns the paths of files from the repository or
+    /// from Claude's tool calls, and the hashes of the other files' texts.
     fn unknown(
         &self,
         is_unknown: impl Fn(&Read) -> bool,
@@ -437,7 +437,7 @@ impl Disk {
                 {
                     self.unreadable.insert(path);
                 }
-                // A folder that could not be read completely gives no evidence of deletions.
+                // If a folder could not be read completely, missing files do not indicate deletions.
                 error => return Err(error),
             }
         }
@@ -445,11 +445,11 @@ impl Disk {
     }
 }
 
-/// Returns whether an error about this path concerns one file, and not a folder.
+/// Returns whether an error about this path concerns a single file, not a folder.
 fn is_file(path: &Path) -> bool {
     path.extension().is_some() && (path.is_symlink() || !path.is_dir())
 }
 
-/// State without git: only the folder itself can move.
+/// State without git: only the folder of memory files itself can be moved.
 static NO_GIT: LazyLock<GitState> =
     LazyLock::new(|| GitState { forward: true, ..GitState::default() });
