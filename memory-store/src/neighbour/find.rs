@@ -61,8 +61,8 @@ impl Neighbour {
     }
 }
 
-/// Returns links from a memory to the neighbours that contradict it and are undecided. Neighbours in `settled` are not
-/// undecided, because the memory supersedes them.
+/// Returns links from a memory to the neighbours that differ from it. Neighbours in `settled` get no link, because the
+/// memory supersedes them.
 pub fn contradictions(neighbours: &[Neighbour], settled: &[MemoryId]) -> Vec<Relation> {
     let unsettled = neighbours
         .iter()
