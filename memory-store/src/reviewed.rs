@@ -32,7 +32,7 @@ pub struct Reviewed {
     /// ids.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     both: BTreeSet<String>,
-    /// Pairs of which a language model answered that only one memory can be true, until a person decides. They are
+    /// Pairs about which a language model answered that only one memory can be true, until a person decides. They are
     /// stored here because links are not added to a person's file without a request.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     differing: BTreeSet<String>,
@@ -99,12 +99,12 @@ impl Reviewed {
         self.both.contains(&pair(one, other))
     }
 
-    /// Replaces the pairs of which a language model answered that only one memory can be true.
+    /// Replaces the pairs about which a language model answered that only one memory can be true.
     pub fn note_differing(&mut self, pairs: impl IntoIterator<Item = (MemoryId, MemoryId)>) {
         self.differing = pairs.into_iter().map(|(one, other)| pair(one, other)).collect();
     }
 
-    /// Returns the pairs of which a language model answered that only one memory can be true.
+    /// Returns the pairs about which a language model answered that only one memory can be true.
     pub fn differing(&self) -> impl Iterator<Item = (MemoryId, MemoryId)> {
         let ids = self.differing.iter().filter_map(|pair| pair.split_once(' '));
         ids.filter_map(|(one, other)| Some((one.parse().ok()?, other.parse().ok()?)))

@@ -428,10 +428,10 @@ mod tests {
             ("", "", "tags: [a] # theirs\n", "tags: [a] # theirs\n"),
             ("pinned: true\n", "", "pinned: true\n", ""),
             ("topic: a/b\n", "topic: a/b\n", "", ""),
-            // Both sides, in different keys.
+            // Both sides changed different keys.
             ("", "topic: a/b\n", "pinned: true\n", "pinned: true\ntopic: a/b\n"),
             ("topic: a\nx: 1\n", "topic: b\nx: 1\n", "topic: a\nx: 2\n", "topic: b\nx: 2\n"),
-            // Both sides, equal.
+            // Both sides made the same change.
             ("", "tags: [a]\n", "tags:\n  - a\n", "tags: [a]\n"),
             // Lists.
             ("", "tags: [a]\n", "tags: [b]\n", "tags:\n  - a\n  - b\n"),
@@ -456,7 +456,7 @@ mod tests {
                 "created: 2026-01-01\n",
             ),
             ("confidence: 0.5\n", "confidence: 0.6\n", "confidence: 0.9\n", "confidence: 0.9\n"),
-            // A path whose file each side has seen with other contents.
+            // A path whose file had other contents on each side.
             (
                 "paths:\n  - path: a.rs\n    seen: \"1\"\n",
                 "paths:\n  - path: a.rs\n    seen: \"2\"\n",
@@ -509,7 +509,7 @@ mod tests {
             )
         );
         assert!(read(&text).is_ok());
-        // A comment beside a list that would be rewritten.
+        // There is a comment next to a list that would be rewritten.
         let commented = merge(&file(""), &file("tags: [a] # ours\n"), &file("tags: [b]\n"));
         assert_eq!(commented.unwrap().conflicts.len(), 1);
         // A fact with different ends, and a name with two types.

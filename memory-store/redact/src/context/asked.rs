@@ -120,7 +120,7 @@ enum Asks {
     ForIt,
     /// The question is about a property of the secret.
     AboutIt,
-    /// The question is about access. For prompts that are not an answer in form, it may be about any other subject.
+    /// The question is about access.
     WayIn,
 }
 

@@ -67,7 +67,8 @@ pub(crate) fn find(text: &[u8], hit: &Range<usize>, is_dense: bool) -> Option<Ra
         .filter(|_| !is_in_template(text, &name))
 }
 
-/// Returns a value anywhere after the name of a secret in its line. `pwd` may also be a folder.
+/// Returns a value after or before the name of a secret in the same line. `pwd` counts only after `;`, because it may
+/// also be a folder.
 fn near(text: &[u8], name: &Range<usize>, promise: Promise) -> Option<Range<usize>> {
     let is_folder =
         text[name.clone()].eq_ignore_ascii_case(b"pwd") && !text[..name.start].ends_with(b";");
