@@ -263,7 +263,7 @@ impl Ledger {
     }
 
     /// Returns the ledger line to write when we rewrite a memory's text. `None` if the memory has no entry, or if a
-    /// person wrote the text: it remains the person's without a line.
+    /// person wrote the text, which remains the person's without a line.
     pub(crate) fn rewritten(&self, id: MemoryId, before: &str, after: &str) -> Option<LedgerLine> {
         let mut entry = self.entries.get(&id)?.clone();
         if entry.wrote(before) {

@@ -1,7 +1,7 @@
 //! Reconciliation: brings memory files to the desired state.
 //!
-//! The result is a function of the desired memories, the ledger, the disk and git: a second run changes nothing, and a
-//! run after an interrupted one ends in the same state as an uninterrupted run.
+//! The result is a function of the desired memories, the ledger, the disk and git, so a second run changes nothing, and
+//! a run after an interrupted one ends in the same state as an uninterrupted run.
 //!
 //! Reconciliation has three phases: the ledger records the intended changes, files are changed, and the ledger records
 //! the results. A kill in between leaves files that the ledger already recognises as ours, and entries for files that
@@ -128,7 +128,7 @@ pub struct Outcome {
     pub unchanged: usize,
     /// Memories not written because a person deleted them.
     pub tombstoned: usize,
-    /// True if the reason for a missing file is unclear, or git changed something during the run: the next run must
+    /// True if the reason for a missing file is unclear, or git changed something during the run. The next run must
     /// survey again, even if nothing seems to have changed.
     pub unsettled: bool,
     /// One error message for each memory that could not be written. The other memories were written.
@@ -690,6 +690,6 @@ mod tests {
         assert!(!std::fs::read_to_string(&path).unwrap().contains("later"));
     }
 
-    /// Number of rounds that rewrites the ledger at least once: each round records an intent and a result.
+    /// Number of rounds that rewrites the ledger at least once, because each round records an intent and a result.
     const SPARE_ROUNDS: usize = 200;
 }

@@ -672,7 +672,7 @@ impl Store {
         Ok(lock)
     }
 
-    /// Returns an error for an unreleased file: a changed file would count as this machine's.
+    /// Returns an error for an unreleased file, because a changed file would count as this machine's.
     fn check_given(&self, stored: &Stored) -> Result<()> {
         let unreleased =
             self.judged.as_deref().is_some_and(|(trust, _)| trust.is_unreleased(stored));
@@ -686,7 +686,7 @@ impl Store {
         ))
     }
 
-    /// Returns an error if the committed folder is a symbolic link: another person's commit could make it point
+    /// Returns an error if the committed folder is a symbolic link, because another person's commit could make it point
     /// anywhere.
     pub(crate) fn check_folder(&self) -> Result<()> {
         self.root.as_deref().map_or(Ok(()), check_folder)
@@ -777,7 +777,7 @@ impl Store {
         change: impl FnOnce(&mut Memory),
     ) -> Result<Saved> {
         let Read { stored, mut file } = stored::read(path)?;
-        // The file as it is now is checked: a pull may have replaced it since it was listed.
+        // The file as it is now is checked, because a pull may have replaced it since it was listed.
         self.check_given(&stored)?;
         let mut memory = stored.memory.clone();
         change(&mut memory);

@@ -33,7 +33,7 @@ const FEWER: &str = "Remove what is no memory, or keep fewer of them.";
 /// Minimum number of characters of an id by which a memory can be found.
 pub const SHORT_ID_CHARS_MIN: usize = 4;
 
-/// Maximum depth of folders in a store: a person may sort memories into folders.
+/// Maximum depth of folders in a store, because a person may sort memories into folders.
 pub(crate) const LEVELS_MAX: usize = 4;
 
 /// A memory and its file.
@@ -133,8 +133,8 @@ fn counting<T>(files: &[T], mut is_held: impl FnMut(&T) -> bool) -> usize {
 }
 
 /// Removes files whose names differ only in case or in composed letters, which other systems treat as equal, and
-/// returns an error for each. The caller must have read all files, including withheld ones: a file that is not selected
-/// occupies no name.
+/// returns an error for each. The caller must have read all files, including withheld ones, because a file that is not
+/// selected occupies no name.
 pub(crate) fn refuse_twins<P: AsRef<Path>, T>(
     folders: &[P],
     files: &mut Vec<T>,
@@ -278,8 +278,8 @@ fn read_with(reader: &mut FileReader, path: &Path) -> Result<Read> {
     Ok(Read { stored, file })
 }
 
-/// Reads a file that was just written. If git removed it since, returns the memory as written: the ledger contains it,
-/// so it is saved nevertheless.
+/// Reads a file that was just written. If git removed it since, returns the memory as written, because the ledger
+/// contains it, so it is saved nevertheless.
 pub(crate) fn read_back(path: &Path, written: &MemoryFile) -> Result<Stored> {
     match read(path) {
         Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {

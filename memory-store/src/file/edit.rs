@@ -1,8 +1,8 @@
 //! Rewriting a file in place: only our data is changed, in as few bytes as possible.
 //!
 //! Three trees determine the changes: the tree of the file, and the trees that we would write for the memory before and
-//! after the change. A value is changed only if the latter two differ. The result is parsed again and refused if any
-//! text of a person would be lost.
+//! after the change. A value is changed only if the last two differ. The result is parsed again and refused if any text
+//! of a person would be lost.
 
 use std::ops::Range;
 

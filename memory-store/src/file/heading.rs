@@ -62,8 +62,7 @@ pub(super) fn one_line(text: &str) -> String {
     if title.is_empty() { "Untitled".to_owned() } else { title }
 }
 
-/// Returns a text in the normal form of a body: lines end with `
-/// `, and there are no blank lines at the start or end.
+/// Returns a text in the normal form of a body: lines end with `\n`, and there are no blank lines at the start or end.
 pub(super) fn plain_text(text: &str) -> String {
     let mut lines = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {

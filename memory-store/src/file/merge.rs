@@ -7,7 +7,7 @@ use super::{FILE_BYTES_MAX, read};
 use crate::memory::Entity;
 use crate::time::Timestamp;
 
-/// Keys whose times may differ without a conflict: the later time is used.
+/// Keys whose times may differ without a conflict, because the later time is used.
 const LATER: [&str; 3] = ["updated", "occurred", "last"];
 /// Keys for which the earlier time is used.
 const EARLIER: [&str; 1] = ["created"];
@@ -423,7 +423,7 @@ mod tests {
     #[test]
     fn each_key_is_merged_by_itself() {
         for (base, ours, theirs, expected) in [
-            // Only one side.
+            // Only one side changed.
             ("", "tags: [a]\n", "", "tags: [a]\n"),
             ("", "", "tags: [a] # theirs\n", "tags: [a] # theirs\n"),
             ("pinned: true\n", "", "pinned: true\n", ""),

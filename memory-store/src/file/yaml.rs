@@ -207,8 +207,7 @@ impl Style {
     pub(crate) const ALL: [Self; 2] = [Self::Blocks, Self::Quotes];
 }
 
-/// Writes a value as block YAML, with one key per line, and `
-/// ` at the end of each line.
+/// Writes a value as block YAML, with one key per line, and `\n` at the end of each line.
 pub(super) fn write(value: &impl Serialize, style: Style) -> Result<String, String> {
     let options = serde_saphyr::ser_options! {
         compact_list_indent: false,

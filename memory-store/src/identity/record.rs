@@ -67,8 +67,8 @@ pub struct Identity {
     /// The user's decision about sessions that were recorded at the project's paths before the setup.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier: Option<Earlier>,
-    /// Turns of sessions that ended before this time are kept regardless of their age: some exceeded the age limit when
-    /// they were read, and the user did not want them removed.
+    /// Turns of sessions that ended before this time are kept regardless of their age, because some exceeded the age
+    /// limit when they were read, and the user did not want them removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_until: Option<Timestamp>,
     /// Restrictions on other people's commits that an older version recorded. If there are any, memories from the
@@ -200,8 +200,8 @@ impl Identity {
     }
 
     /// Returns whether a tree belongs to this project without a confirmation, because it has the same root commit and
-    /// the same remote. One of the two is not enough: a fork shares the root commit, and memories of a private fork
-    /// must not appear in the public clone.
+    /// the same remote. One of the two is not enough, because a fork shares the root commit, and memories of a private
+    /// fork must not appear in the public clone.
     pub(super) fn is_joined_by(&self, observed: &Observed) -> bool {
         !observed.shallow && self.shares_remote(observed) && self.shares_root_commit(observed)
     }

@@ -43,7 +43,7 @@ const BETTER_SHARE: usize = 4;
 /// Segments with up to this number of documents get every better vector at once.
 const BETTER_SMALL: u32 = 4096;
 /// If a segment has fewer than this many entries per new passage, all its entries are scanned instead of searching for
-/// each new passage: a search takes about this many steps.
+/// each new passage, because a search takes about this many steps.
 const WALKED: usize = 16;
 /// Size of the sample of a large segment's documents that estimates the gain of better vectors.
 const SAMPLE: usize = 512;
@@ -167,7 +167,7 @@ impl Maker<'_> {
         let segment = Segment::open(self.dir, reference)?;
         let mut replaced = BTreeSet::new();
         let mut known = BTreeSet::new();
-        // If there are many new passages, they are not searched one by one: both lists are sorted by id.
+        // If there are many new passages, they are not searched one by one, because both lists are sorted by id.
         let walks = new.len().saturating_mul(WALKED) >= segment.docs() as usize;
         let mut next = 0;
         for document in new.iter() {

@@ -81,8 +81,8 @@ impl Staged {
     /// Returns the segments for the generation after `old`.
     ///
     /// # Errors
-    /// If another process published meanwhile: the new generation may have other passages, and the other process has
-    /// removed the files that this generation does not name.
+    /// If another process published meanwhile, because the new generation may have other passages, and the other
+    /// process has removed the files that this generation does not name.
     pub(super) fn segments(&self, old: Option<&Manifest>) -> Result<Vec<SegmentRef>> {
         if self.base.is_some() && self.base != old.map(|old| old.generation) {
             return Err(format::damaged(

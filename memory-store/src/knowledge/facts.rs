@@ -2,7 +2,7 @@
 //!
 //! A fact ends at the date in its memory, when its memory is superseded, or when a newer fact of another memory
 //! excludes it: another value of a predicate with one value at a time, another version of the same object, or a denial.
-//! This last kind of end is derived: no file of a person is changed for it, but `throughline review` offers to write
+//! This last kind of end is derived, so no file of a person is changed for it, but `throughline review` offers to write
 //! it.
 
 use std::cell::RefCell;

@@ -60,8 +60,8 @@ pub(crate) struct Unsynced {
 }
 
 impl Unsynced {
-    /// Waits until the lines are on the disk. Other writers need not wait meanwhile: a process that replaces the file
-    /// has read these lines and syncs the new file.
+    /// Waits until the lines are on the disk. Other writers need not wait meanwhile, because a process that replaces
+    /// the file has read these lines and syncs the new file.
     pub(crate) fn sync(self) -> Result<()> {
         self.file.sync_data().at(&self.path)
     }

@@ -40,10 +40,10 @@ struct TextHashes {
 }
 
 impl KnownTexts {
-    /// Returns whether the text of a memory's file was derived, written or released here, in any form: an editor may
-    /// write the front matter in another way.
+    /// Returns whether the text of a memory's file was derived, written or released here, in any form, because an
+    /// editor may write the front matter in another way.
     pub(crate) fn owns(&self, stored: &Stored) -> bool {
-        // A pulled text is recorded by the hash of its meaning as well: if no pulled text was released, neither was
+        // A pulled text is recorded by the hash of its meaning as well, so if no pulled text was released, neither was
         // this one.
         let is_others = self.is_pulled(&stored.text) || self.is_claudes(&stored.text);
         let may_own = self.both || !is_others;

@@ -2,7 +2,7 @@
 //!
 //! A backup is a folder in `backups` in the store's private folder. It contains a manifest and a copy of each file.
 //! Until the run is finished, the folder has a fixed name, by which the next run finds it. Files are restored one by
-//! one, and only if they still have bytes that the run wrote: a file that a person changed since is not restored.
+//! one, and only if they still have bytes that the run wrote, so a file that a person changed since is not restored.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -119,7 +119,7 @@ impl Backup {
             return Ok(None);
         }
         let Some(manifest) = read_manifest(&path)? else {
-            // The run was killed while it made the first copies: no file was changed yet.
+            // The run was killed while it made the first copies, so no file was changed yet.
             fs::remove_dir_all(&path).at(&path)?;
             return Ok(None);
         };

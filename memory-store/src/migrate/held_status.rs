@@ -16,7 +16,7 @@ pub(super) fn plan(site: &Site) -> Result<Planned> {
     let ledger = Ledger::open(&site.home)?;
     let (mut changes, mut lines) = (Vec::new(), Vec::new());
     visit(std::slice::from_ref(&site.home.drafts), &mut |read| {
-        // A file that cannot be parsed or changed in place is not changed: the old status is still accepted.
+        // A file that cannot be parsed or changed in place is not changed, because the old status is still accepted.
         let Ok(read) = read else { return };
         let (path, id, mut file) = (read.stored.path, read.stored.memory.id, read.file);
         let before = file.text().to_owned();

@@ -83,7 +83,7 @@ impl MigrationLine {
     }
 }
 
-/// Appends a line, unless it repeats the last line about the store: a recurring failure is logged only once.
+/// Appends a line, unless it repeats the last line about the store, so that a recurring failure is logged only once.
 pub(super) fn append(home: &ProjectDir, line: &MigrationLine) -> Result<()> {
     let before = read(home);
     let last = before.iter().rev().find(|known| known.folder == line.folder);

@@ -1,8 +1,8 @@
 //! Undecided pairs: memories that contradict or repeat each other, until a person decides.
 //!
 //! Some of these pairs are linked in memory files. The others are found by comparing the memories of people and Claude
-//! with all other memories, so that a pair is found however its memories were saved: an import and an edit by hand
-//! write no link. Consolidation compares memories extracted from sessions, and asks a model if one is available.
+//! with all other memories, so that a pair is found however its memories were saved, because an import and an edit by
+//! hand write no link. Consolidation compares memories extracted from sessions, and asks a model if one is available.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -70,7 +70,7 @@ impl GitSnapshot {
 
     /// Returns the last time that git discarded uncommitted files without moving HEAD, according to HEAD's log. This
     /// includes `git stash`: it also removes files that appeared after it listed the files to stash, so no stash
-    /// contains them.
+    /// contains these.
     pub(super) fn swept(&self) -> Option<&str> {
         self.swept.as_deref()
     }

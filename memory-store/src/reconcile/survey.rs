@@ -203,8 +203,8 @@ impl<'a> FileSurvey<'a> {
         let was_there = entry.root == root && entry.placed;
         let may_be_replaced = was_there && self.is_forward(root) && !self.changed_branch(root);
         match self.replacement(entry).filter(|_| may_be_replaced) {
-            // A file that a tool call of Claude's wrote replaces nothing: the change is pending and the memory still in
-            // force.
+            // A file that a tool call of Claude's wrote replaces nothing, because the change is pending and the memory
+            // still in force.
             Some(file) if !self.claudes.contains(&file.stored.path) => InTree::Replaced(file),
             Some(_) | None => InTree::Nothing,
         }

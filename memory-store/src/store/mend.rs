@@ -13,7 +13,7 @@ use crate::ledger::{Ledger, LedgerEntry};
 use crate::stored;
 
 impl Store {
-    /// Writes truncated private memory files again. Text that a person may have written is preserved: a file is
+    /// Writes truncated private memory files again. Text that a person may have written is preserved, because a file is
     /// replaced only by a text that begins with the file's contents. Returns the number of repaired files.
     pub fn mend_private(&self) -> Result<usize> {
         let private = Some(&self.folder).filter(|_| self.root.is_none());

@@ -139,8 +139,8 @@ impl Store {
         read.collect()
     }
 
-    /// Returns the documents of memories that had expired at a given time, for a search in the past: an index does not
-    /// contain them. Only files that are not in the index are read.
+    /// Returns the documents of memories that had expired at a given time, for a search in the past, because an index
+    /// does not contain them. Only files that are not in the index are read.
     pub fn expired(
         &self,
         trust: &Trust,
@@ -264,8 +264,8 @@ impl Store {
     }
 
     /// Creates a new file, records it in the ledger, and returns its path. The file and the ledger are not synced yet.
-    /// The caller must hold the lock: a file that was created earlier could be committed, or could remain in a folder
-    /// that is moved meanwhile.
+    /// The caller must hold the lock, because a file that was created earlier could be committed, or could remain in a
+    /// folder that is moved meanwhile.
     fn create_one(&self, new: &NewFile) -> Result<(PathBuf, Option<Unsynced>)> {
         self.check_folder()?;
         let path = match self.place(new)? {

@@ -14,7 +14,7 @@ pub(crate) fn sweep(folder: &Path, levels: usize) {
     for entry in walk.into_iter().flatten().filter(|entry| entry.file_type().is_file()) {
         let name = entry.file_name().to_string_lossy();
         if disk::is_temporary(&name) {
-            // A file that cannot be removed is harmless: it is hidden and not a memory file.
+            // A file that cannot be removed is harmless, because it is hidden and not a memory file.
             let _ = fs::remove_file(entry.path());
         }
     }

@@ -133,7 +133,7 @@ impl Store {
         }
         let mut ledger = Ledger::open(&self.home)?;
         ledger.put_back(&before.ids, &before.entries, &before.tombstones)?;
-        // A release changes no memory file: it only adds the hash of an existing text to the texts of this machine.
+        // A release changes no memory file and only adds the hash of an existing text to the texts of this machine.
         let released = after.own.intersection(&before.texts);
         let released = released.filter(|hash| !before.own.contains(*hash)).cloned();
         ledger.disown(&released.collect())?;

@@ -423,8 +423,8 @@ fn value_at(text: &[u8], at: usize, join: Join, judged: usize) -> Option<(Range<
         let end = closing(text, start, quote, escapes > 0)?;
         return (end > start).then_some((start..end, true));
     }
-    // At first only the judged part is read: a text may contain many such names, each inside the value of the previous
-    // one.
+    // At first only the judged part is read, because a text may contain many such names, each inside the value of the
+    // previous one.
     let bare = text[at..].iter().take(judged);
     let length = bare.take_while(|byte| !ends_bare(**byte, join)).count();
     let length = length + beyond_quotes(&text[at + length..], length, join);

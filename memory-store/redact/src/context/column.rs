@@ -153,7 +153,7 @@ fn ruled(text: &[u8], hit: &Range<usize>) -> Option<Column> {
         if line.is_empty() || is_rule(line) {
             return None;
         }
-        // The first word of the cell: text longer than the column shifts the others.
+        // The first word of the cell, because text longer than the column shifts the others.
         let value = cell(row.clone());
         let rest = &text[value.start..row.end];
         let length = rest.iter().take_while(|byte| !byte.is_ascii_whitespace()).count();

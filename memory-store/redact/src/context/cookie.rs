@@ -42,7 +42,7 @@ struct Cookies {
     secrets: Vec<Range<usize>>,
     /// End of the text that was read.
     end: usize,
-    /// True if keywords inside this text are skipped: a header contains only cookies, but a call may contain another
+    /// True if keywords inside this text are skipped. A header contains only cookies, but a call may contain another
     /// call.
     is_whole: bool,
 }

@@ -22,8 +22,8 @@ const MATCH_BYTES_MAX: usize = 16 << 10;
 /// Maximum compiled size of a pattern in bytes.
 const PATTERN_BYTES_MAX: usize = 64 << 20;
 
-/// Text that may directly precede a token: a character that is not part of a word, an escape such as `
-/// ` in a JSON string, or a percent-encoded byte. Equivalent to [`has_left_edge`].
+/// Text that may directly precede a token: a character that is not part of a word, an escape such as `\n` in a JSON
+/// string, or a percent-encoded byte. Equivalent to [`has_left_edge`].
 const LEFT_EDGE: &str = r"(?:\\[nrt]|%[0-9A-Fa-f]{2}|\A|[^A-Za-z0-9_])";
 
 /// Maximum length of a left edge in bytes.
@@ -73,8 +73,8 @@ pub(crate) struct Rule {
     /// True if the secret must resemble a password or a token, because ordinary words are possible in its place.
     #[serde(default)]
     told: bool,
-    /// As the previous field, but a password that a person chose, including its sign, is accepted as well: the value is
-    /// delimited.
+    /// As the previous field, but a password that a person chose, including its sign, is accepted as well, because the
+    /// value is delimited.
     #[serde(default)]
     chosen: bool,
     /// True if the secret must look like a generated password or key.

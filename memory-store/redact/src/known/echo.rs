@@ -25,8 +25,8 @@ static COMPANION: LazyLock<Option<Regex>> = LazyLock::new(|| {
     RegexBuilder::new(pattern).unicode(false).case_insensitive(true).build().ok()
 });
 
-/// Returns the other occurrences of the values in `found`: a log or a message may repeat a value that an assignment
-/// revealed.
+/// Returns the other occurrences of the values in `found`, because a log or a message may repeat a value that an
+/// assignment revealed.
 pub(crate) fn repeated(text: &[u8], found: &[Finding]) -> Vec<Finding> {
     let mut values: Vec<(&[u8], &'static str)> = found
         .iter()

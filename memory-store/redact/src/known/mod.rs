@@ -97,7 +97,8 @@ struct KnownTable {
     revision: usize,
     /// Number of values by scope.
     counts: BTreeMap<Scope, usize>,
-    /// Hashes of the values by the hash of their first word and by their length: text is hashed once for each length.
+    /// Hashes of the values by the hash of their first word and by their length, so that text is hashed once for each
+    /// length.
     by_word: HashMap<u64, BTreeMap<usize, ValueHashes>>,
     /// For each length, whether a value begins with a word of this length.
     lengths: Vec<bool>,
@@ -480,8 +481,8 @@ fn words(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Returns the start of a word whose first letters belong to an escape before it: the `n` of a line break in the form `
-/// `, or the end of a terminal colour. `None` if there is no escape.
+/// Returns the start of a word whose first letters belong to an escape before it: the `n` of a line break in the form
+/// `\n`, or the end of a terminal colour. `None` if there is no escape.
 fn behind_escape(text: &[u8], run: &Range<usize>) -> Option<usize> {
     const COLOUR_BYTES_MAX: usize = 32;
     let before = &text[..run.start];

@@ -100,7 +100,8 @@ fn is_template(value: &[u8]) -> bool {
         })
 }
 
-/// Returns whether a text is possible inside a template: it begins like a name or a call, and does not look random.
+/// Returns whether a text is possible inside a template, which is so if it begins like a name or a call and does not
+/// look random.
 fn is_expression(inside: &[u8]) -> bool {
     let inside = inside.trim_ascii();
     let inside = inside.strip_prefix(b"=").unwrap_or(inside).trim_ascii_start();

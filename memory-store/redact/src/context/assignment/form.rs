@@ -218,7 +218,7 @@ impl ProseJudge {
     }
 }
 
-/// Returns whether numbers are random bytes: no two consecutive ones are equal, and some are large.
+/// Returns whether numbers are random bytes, which means that no two consecutive ones are equal and some are large.
 fn are_drawn_bytes(value: &[u8]) -> bool {
     const LARGE: u32 = 99;
     const LARGE_MIN: usize = 4;
