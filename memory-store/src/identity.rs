@@ -223,7 +223,7 @@ pub fn drop_limits(dirs: &UserDirs, project: ProjectId) -> Result<bool> {
     change(dirs, project, drop_all)
 }
 
-/// Revokes trust in a working tree: its files are no longer read. Memories that were learned there are kept.
+/// Revokes trust in a working tree, so that its files are no longer read. Memories that were learned there are kept.
 pub fn untrust(dirs: &UserDirs, root: &Path) -> Result<()> {
     let Some(tree) = Tree::locate(dirs, root).map(Place::tree) else { return Ok(()) };
     leave(dirs, tree.project, &tree.main_root)?;

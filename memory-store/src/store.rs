@@ -217,8 +217,8 @@ impl Store {
     /// Returns the redactor for text that is about to be written.
     ///
     /// # Errors
-    /// If the files are committed and the user's redaction settings could not be read completely: files for other
-    /// people are not written under a partial policy.
+    /// If the files are committed and the user's redaction settings could not be read completely, because files for
+    /// other people are not written under a partial policy.
     pub fn redactor_for_writing(&self, settings: &Settings) -> Result<Redactor> {
         match (&self.root, &settings.redact.broken) {
             (Some(_), Some((path, message))) => Err(Error::Settings {
@@ -567,7 +567,7 @@ impl Store {
         Ok(stored::read(&path)?.stored)
     }
 
-    /// Rejects a draft: its file is removed and the memory is not learned again. The title is kept, redacted by
+    /// Rejects a draft, so that its file is removed and the memory is not learned again. The title is kept, redacted by
     /// `redactor`.
     pub fn reject(&self, id: &str, redactor: &Redactor, now: Timestamp) -> Result<Stored> {
         let _lock = self.lock()?;

@@ -1,5 +1,5 @@
 //! Memories from the repository. The ledger contains the hashes of all texts that were derived, written or released on
-//! this machine. Every other file in a committed memory folder is *from the repository*: it is labelled wherever it is
+//! this machine. Every other file in a committed memory folder is *from the repository*. It is labelled wherever it is
 //! returned and never presented as a wish of the user. With `pulled = "reviewed"` it is withheld until it is released.
 
 use std::sync::OnceLock;

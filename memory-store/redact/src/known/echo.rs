@@ -13,7 +13,7 @@ use crate::vocabulary::WORDS;
 /// Maximum number of secrets in a text whose repetitions are searched for.
 const ECHOED_MAX: usize = 200;
 
-/// Minimum length in bytes of such a secret: shorter values may be words elsewhere.
+/// Minimum length in bytes of such a secret, because shorter values may be words elsewhere.
 const ECHO_BYTES_MIN: usize = 8;
 
 /// Maximum distance in bytes between a user name and its secret.

@@ -8,7 +8,7 @@ use crate::engine::{Redactor, is_learned};
 use crate::finding::Finding;
 use crate::value::{shape, stand_in};
 
-/// Minimum length of a value in bytes: shorter values may be any word in the other texts.
+/// Minimum length of a value in bytes, because shorter values may be any word in the other texts.
 const VALUE_BYTES_MIN: usize = 5;
 
 /// Maximum number of values that are searched for in the other texts.
