@@ -13,16 +13,16 @@ use crate::time::Timestamp;
 pub enum Standing {
     /// The memory is in force.
     InForce,
-    /// The memory is in force, but private until a review accepts it.
+    /// The memory is in force, but pending.
     Held,
     /// The memory is past its `valid_until`.
     Expired,
-    /// Another memory supersedes it, or a person rejected it.
+    /// Another memory supersedes this one, or a person rejected it.
     Replaced,
 }
 
 impl Standing {
-    /// Returns the state of a memory that no person has forgotten.
+    /// Returns the state of a memory. The caller must omit memories that a person has forgotten.
     pub fn of(memory: &Memory, now: Timestamp) -> Self {
         match memory.status {
             Status::Rejected | Status::Archived => Self::Replaced,
@@ -39,27 +39,27 @@ impl Standing {
     }
 }
 
-/// Counts of the memories of a project and its user. Each memory is in exactly one of them, apart from `by_kind`.
+/// Counts of the memories of a project and its user. Each memory is in exactly one count, not including `by_kind`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct MemoryCounts {
-    /// In force, in the memory folder of the working tree.
+    /// Memories in force, in the memory folder of the working tree.
     pub in_repository: usize,
-    /// In force, in the private folder of a project that keeps its memories privately.
+    /// Memories in force, in the private folder of a private project.
     pub private: usize,
-    /// Held until a review accepts them.
+    /// Pending memories.
     pub held: usize,
-    /// In force, of the user for every project.
+    /// The user's memories in force, which apply to every project.
     pub user_memories: usize,
-    /// Superseded by another memory.
+    /// Memories that another memory superseded, or that a person rejected.
     pub replaced: usize,
-    /// Past their `valid_until`.
+    /// Memories past their `valid_until`.
     pub expired: usize,
     /// Memories of the project that are in force, by kind.
     pub by_kind: BTreeMap<&'static str, usize>,
 }
 
 impl MemoryCounts {
-    /// Counts the memories of a project, which are committed or private, and those of its user.
+    /// Counts the memories of a project and of its user. `is_committed` is false if the project's memories are private.
     pub fn of(project: &[Stored], is_committed: bool, user: &[Stored], now: Timestamp) -> Self {
         let mut counts = Self::default();
         for Stored { memory, .. } in project {
@@ -89,12 +89,12 @@ impl MemoryCounts {
         }
     }
 
-    /// Returns the number of the project's memories in force.
+    /// Returns the number of the project's memories that are in force, including pending ones.
     pub fn project(&self) -> usize {
         self.in_repository + self.private + self.held
     }
 
-    /// Returns the number of memories in force here: those of the project and of its user.
+    /// Returns the number of memories in force for this project: the project's own and the user's.
     pub fn current(&self) -> usize {
         self.project() + self.user_memories
     }

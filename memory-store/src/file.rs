@@ -1,8 +1,8 @@
 //! Memory files: YAML front matter and a Markdown body.
 //!
-//! A file may be edited by anyone. It is parsed leniently, and a rewrite touches only the lines of our keys that
-//! changed: the body, comments, the order of keys, unknown keys and line endings stay byte for byte. If that is
-//! impossible, the rewrite is refused.
+//! Anyone may edit a file. Parsing is lenient, and a rewrite touches only the lines of our keys that changed: the body,
+//! comments, the order of keys, unknown keys and line endings are preserved byte for byte. If that is impossible, the
+//! file is not rewritten.
 
 mod edit;
 mod engine;
@@ -28,7 +28,7 @@ pub use split::FRONT_BYTES_MAX;
 use split::FileFault;
 use yaml::Style;
 
-/// Maximum size of a memory file.
+/// Maximum size of a memory file in bytes.
 pub const FILE_BYTES_MAX: usize = 256 << 10;
 
 /// A memory with the bytes of its file.
@@ -56,13 +56,13 @@ impl MemoryFile {
         Ok(Self { memory, path: path.to_owned(), text })
     }
 
-    /// Creates the file of a new memory. Its text is normalised for a file: a title of one line, a body without blank
-    /// lines around it.
+    /// Creates the file of a new memory. The memory is normalised: its title is one line, and its body has no blank
+    /// lines at the start or end.
     pub fn new(memory: Memory) -> Result<Self> {
         let path = PathBuf::from(file_name(&memory));
         let memory = normal_form(memory);
-        // Memories come from transcripts: no text, however odd, may come out of the file as something else. So it is
-        // read back before anybody relies on it.
+        // Memories come from transcripts and may contain any text. The file is parsed before it is used, to make sure
+        // that it contains the same memory.
         let mut fault = FileFault::new(0, "its text does not survive being written as YAML");
         for style in Style::ALL {
             let text = new_text(&memory, style).map_err(|fault| invalid(&path, "", &fault))?;
@@ -75,13 +75,13 @@ impl MemoryFile {
         Err(invalid(&path, "", &fault))
     }
 
-    /// Returns the text that [`MemoryFile::new`] tries first, which may not be reproduced by parsing.
+    /// Returns the text that [`MemoryFile::new`] tries first. Parsing it may yield a different memory.
     pub(crate) fn first_form(memory: &Memory) -> Option<String> {
         new_text(&normal_form(memory.clone()), Style::ALL[0]).ok()
     }
 
-    /// Changes the file to contain `memory`, in place. Only our keys that changed are rewritten; fails, without a
-    /// change, if other data would be lost.
+    /// Changes the file in place to contain `memory`. Only our keys that changed are rewritten. Returns an error, and
+    /// changes nothing, if other data would be lost.
     pub fn set(&mut self, memory: &Memory) -> Result<()> {
         let memory = normal_form(memory.clone());
         if memory == self.memory {
@@ -94,8 +94,8 @@ impl MemoryFile {
         Ok(())
     }
 
-    /// Writes the status in the word of this version: 0.1.0 wrote `draft` for `held`. Nothing else in the file changes.
-    /// Returns whether the file contained the old word.
+    /// Writes the status with this version's word: version 0.1.0 wrote `draft` for `held`. Nothing else in the file
+    /// changes. Returns whether the file contained the old word.
     pub(crate) fn renew_status(&mut self) -> Result<bool> {
         let fault = |fault: FileFault| invalid(&self.path, &self.text, &fault);
         let front = split::split(&self.text).map_err(fault)?.front;
@@ -141,7 +141,7 @@ fn normal_form(mut memory: Memory) -> Memory {
     memory
 }
 
-/// Steps between no confidence and full confidence, so that a file does not show rounding noise.
+/// Number of steps between no confidence and full confidence, so that files contain no rounding errors.
 const CONFIDENCE_STEPS: f32 = 1000.0;
 
 fn read(text: &str) -> Result<Memory, FileFault> {
@@ -155,7 +155,7 @@ fn read(text: &str) -> Result<Memory, FileFault> {
     let front = match engine::read(front_text) {
         Ok(front) => front,
         Err(message) => {
-            // Read once more, for the place: only a broken file pays for it.
+            // Only a broken file is parsed a second time, to find the place of the error.
             let fault = yaml::read(front_text).err().unwrap_or(FileFault::new(0, message));
             return Err(FileFault::new(split.front.start + fault.offset, fault.message));
         }

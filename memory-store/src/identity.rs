@@ -1,8 +1,8 @@
-//! Projects of this machine: their working trees, and the trust in them.
+//! Projects of this machine, their working trees, and the trust in these.
 //!
-//! A store is read only if a person ran `init` or `trust`. That is recorded under `by-path`, outside of the repository,
-//! so that no file of a repository can grant trust. A folder at a recorded path is accepted only while its fingerprint
-//! matches ([`crate::fs::tree_fingerprint`]), or after git has confirmed it ([`review`]).
+//! A store is read only after a person ran `init` or `trust`. This is recorded in `by-path`, outside of the repository,
+//! so that no file in a repository can grant trust. A folder at a recorded path is accepted only while its tree
+//! fingerprint matches ([`crate::fs::tree_fingerprint`]), or after git has confirmed the folder ([`review`]).
 
 mod observed;
 mod record;
@@ -24,23 +24,24 @@ use crate::stored::lock;
 use crate::time::Timestamp;
 use crate::tree::{KnownFingerprint, Moved, Place, record_with_home};
 
-/// A project known on this machine.
+/// A project that has a record on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Known {
-    /// Its record.
+    /// The project's record.
     pub identity: Identity,
-    /// Its trusted working trees that are still there.
+    /// The project's trusted working trees that still exist.
     pub trees: Vec<Tree>,
 }
 
-/// Returns the mode of a project, which determines the place of its memories; without a record, the repository.
+/// Returns the mode of a project, which determines where its memories are stored. Without a record, they are in the
+/// repository.
 pub fn mode(dirs: &UserDirs, project: ProjectId) -> Result<Mode> {
     Ok(Identity::read(&dirs.project(project))?.map(|identity| identity.mode).unwrap_or_default())
 }
 
-/// Trusts a working tree: its store is read and its sessions are processed from now on. A known tree stays with its
-/// project, one that is certainly another clone of a known project joins it, and any other becomes a new project whose
-/// id is `random`. `mode` sets the place of the project's memories; without it, that is unchanged.
+/// Trusts a working tree: from now on its store is read and its sessions are processed. A recorded tree remains in its
+/// project; a tree that is certainly another clone of a recorded project joins that project; any other tree becomes a
+/// new project with the id `random`. `mode` sets where the project's memories are stored; `None` leaves this unchanged.
 pub fn vouch(
     dirs: &UserDirs,
     observed: &Observed,
@@ -64,9 +65,9 @@ pub fn link(dirs: &UserDirs, observed: &Observed, project: ProjectId) -> Result<
     record(dirs, identity, observed, None)
 }
 
-/// Reviews a working tree whose record is missing or differs from the disk, before any of its files are read: a tree
-/// with the same history gets a new fingerprint, any other is ignored from then on. `observe` runs git, and is only
-/// called if necessary. Returns the reason for a refusal; `None` if there is none, or the tree does not exist.
+/// Reviews a working tree whose record is missing or differs from the disk, before any of its files are read. A tree
+/// with the same history gets a new tree fingerprint; any other tree is ignored from then on. `observe` runs git and is
+/// called only if necessary. Returns the reason if the tree is refused; `None` if it is accepted or does not exist.
 pub fn review(
     dirs: &UserDirs,
     tree: &Tree,
@@ -74,7 +75,7 @@ pub fn review(
 ) -> Result<Option<&'static str>> {
     let root = &tree.main_root;
     if format_version::check_private(&dirs.project(tree.project)).is_err() {
-        // A later version has its own records.
+        // The data has the format of a later version, which may record trees in another way.
         return Ok(None);
     }
     let Some((folder, record)) = tree.record(dirs) else { return Ok(None) };
@@ -95,7 +96,7 @@ pub fn review(
     let observed = observe(root).of(root);
     let is_silent = observed.root_commits.is_empty() && observed.remotes.is_empty();
     if record.fingerprint == KnownFingerprint::No && is_silent && now.has_git() && now.is_ours() {
-        // Git cannot be queried now, or there is no commit yet: the state is unchanged.
+        // git cannot be queried now, or there is no commit yet, so nothing changes.
         return Ok(None);
     }
     let identity = Identity::read(&dirs.project(record.project))?;
@@ -142,16 +143,17 @@ pub fn adopt(
     Ok(tree.clone())
 }
 
-/// Rewrites a damaged or missing record of a project. Returns a description of the repair.
+/// Rewrites a damaged or missing record of a project. Returns a description of the repair, or `None` if nothing was
+/// repaired.
 ///
 /// # Errors
-/// When files cannot be read or written.
+/// If files cannot be read or written.
 pub fn mend(dirs: &UserDirs, project: ProjectId) -> Result<Option<String>> {
     Identity::mend(dirs, project)
 }
 
 /// Adds root commits and remotes to a project that had none when it was set up, so that a new clone is recognised.
-/// `observe` runs git, and is only called if necessary.
+/// `observe` runs git and is called only if necessary.
 pub fn learn_history(
     dirs: &UserDirs,
     tree: &Tree,
@@ -178,7 +180,7 @@ pub fn learn_history(
 /// Records the user's decision about sessions that may belong to another project.
 ///
 /// # Errors
-/// When the record cannot be read or written.
+/// If the record cannot be read or written.
 pub fn decide_earlier(dirs: &UserDirs, project: ProjectId, decision: Earlier) -> Result<()> {
     change(dirs, project, |known| {
         known.iter_mut().for_each(|identity| identity.earlier = Some(decision));
@@ -186,10 +188,10 @@ pub fn decide_earlier(dirs: &UserDirs, project: ProjectId, decision: Earlier) ->
     })
 }
 
-/// Keeps turns of sessions that ended before `until`, regardless of their age.
+/// Records that turns of sessions that ended before `until` are kept regardless of their age.
 ///
 /// # Errors
-/// When the record cannot be read or written.
+/// If the record cannot be read or written.
 pub fn keep_turns(dirs: &UserDirs, project: ProjectId, until: Timestamp) -> Result<()> {
     change(dirs, project, |known| {
         known.iter_mut().for_each(|known| known.kept_until = known.kept_until.max(Some(until)));
@@ -197,19 +199,19 @@ pub fn keep_turns(dirs: &UserDirs, project: ProjectId, until: Timestamp) -> Resu
     })
 }
 
-/// Returns the end of the period in which turns of sessions are kept regardless of their age.
+/// Returns the time before which sessions must have ended for their turns to be kept regardless of their age.
 ///
 /// # Errors
-/// When the record cannot be read.
+/// If the record cannot be read.
 pub fn turns_kept_until(dirs: &UserDirs, project: ProjectId) -> Result<Timestamp> {
     let identity = Identity::read(&dirs.project(project))?;
     Ok(identity.and_then(|identity| identity.kept_until).unwrap_or_default())
 }
 
-/// Removes the limits that an older version set on other people's commits; returns whether there were any.
+/// Removes the restrictions that an older version set on other people's commits. Returns whether there were any.
 ///
 /// # Errors
-/// When the record cannot be read or written.
+/// If the record cannot be read or written.
 pub fn drop_limits(dirs: &UserDirs, project: ProjectId) -> Result<bool> {
     let path = dirs.project(project);
     if Identity::read(&path)?.is_none_or(|identity| identity.authors.is_none()) {
@@ -221,7 +223,7 @@ pub fn drop_limits(dirs: &UserDirs, project: ProjectId) -> Result<bool> {
     change(dirs, project, drop_all)
 }
 
-/// Revokes trust in a working tree; its files are no longer read. Learned memories stay.
+/// Revokes trust in a working tree, so that its files are no longer read. Memories that were learned there are kept.
 pub fn untrust(dirs: &UserDirs, root: &Path) -> Result<()> {
     let Some(tree) = Tree::locate(dirs, root).map(Place::tree) else { return Ok(()) };
     leave(dirs, tree.project, &tree.main_root)?;
@@ -231,7 +233,7 @@ pub fn untrust(dirs: &UserDirs, root: &Path) -> Result<()> {
     })
 }
 
-/// Lists the projects of this machine by id, without those whose record cannot be read.
+/// Lists the projects of this machine by id, except those whose record cannot be read.
 pub fn list(dirs: &UserDirs) -> Result<Vec<Known>> {
     let folder = dirs.data.join("projects");
     let entries = match std::fs::read_dir(&folder) {
@@ -257,15 +259,15 @@ fn trees(dirs: &UserDirs, identity: &Identity) -> Vec<Tree> {
         .collect()
 }
 
-/// Returns the existing roots of a project's trusted working trees that its record names.
+/// Returns the existing roots of the trusted working trees in a project's record.
 pub(crate) fn known_roots(dirs: &UserDirs, project: ProjectId) -> Vec<PathBuf> {
     let identity = Identity::read(&dirs.project(project)).ok().flatten();
     let trees = identity.map(|identity| trees(dirs, &identity)).unwrap_or_default();
     trees.into_iter().map(|tree| tree.root).collect()
 }
 
-/// Returns the project of a tree: the recorded one, or the one that it joins automatically. `None` if it would become a
-/// new project.
+/// Returns the recorded project of a tree, or the project that it joins automatically. `None` if the tree would become
+/// a new project.
 fn recognise(dirs: &UserDirs, observed: &Observed) -> Result<Option<Identity>> {
     if let Some(project) = recorded(dirs, observed)? {
         let home = dirs.project(project);
@@ -281,13 +283,13 @@ fn recognise(dirs: &UserDirs, observed: &Observed) -> Result<Option<Identity>> {
     })
 }
 
-/// Returns the project that a working tree joins when a person trusts it: one that it is recognised as, or its project
-/// before trust was revoked, its record was damaged, or it was moved.
+/// Returns the project that a working tree joins when a person trusts it: the project that it is recognised as, or its
+/// project before the trust was revoked, the record was damaged, or the tree was moved. `None` if there is none.
 pub fn known(dirs: &UserDirs, observed: &Observed) -> Result<Option<Identity>> {
     if let Some(identity) = recognise(dirs, observed)? {
         return Ok(Some(identity));
     }
-    // Without a root commit, only the folder's identity distinguishes successive projects at a path.
+    // Without a root commit, only the folder's tree fingerprint distinguishes successive projects at the same path.
     let is_another = matches!(Tree::locate(dirs, observed.main_root()), Some(Place::Changed(_)));
     let known = list(dirs)?.into_iter().map(|known| known.identity);
     let (mut before, others): (Vec<Identity>, Vec<Identity>) = known.partition(|identity| {
@@ -307,8 +309,8 @@ fn recorded(dirs: &UserDirs, observed: &Observed) -> Result<Option<ProjectId>> {
     Ok(found.map(|tree| tree.project))
 }
 
-/// Changes the record of a project under a lock, so that no program loses changes of another. `None` is a project
-/// without record.
+/// Changes the record of a project under a lock, so that no program overwrites changes by another. `change` gets `None`
+/// for a project without a record.
 fn change<T, E: From<Error>>(
     dirs: &UserDirs,
     project: ProjectId,
@@ -316,7 +318,7 @@ fn change<T, E: From<Error>>(
 ) -> Result<T, E> {
     let home = dirs.project(project);
     format_version::check_user(dirs)?;
-    // A project that is being created has no other users, and if that fails no lock file must remain.
+    // A project that is being created has no other users; if its creation fails, no lock file must be left.
     let is_new = !home.folder.is_dir();
     let _lock = (!is_new).then(|| lock(&home)).transpose()?;
     let before = Identity::read(&home)?;
@@ -334,8 +336,8 @@ fn change<T, E: From<Error>>(
     Ok(done)
 }
 
-/// Records that a working tree belongs to this project, and removes data derived there for another one; `mode` sets the
-/// place of memories from now on.
+/// Records that a working tree belongs to this project, and removes data derived there for another project. `mode` sets
+/// where memories are stored from now on.
 fn record(
     dirs: &UserDirs,
     identity: Identity,
@@ -346,7 +348,7 @@ fn record(
     let known = tree.record(dirs).map(|(_, record)| record.project);
     let is_anothers = known.is_none_or(|known| known != tree.project);
     if is_anothers {
-        // Before the new record makes the tree accessible.
+        // Done before the new record makes the tree accessible.
         remove_all_derived(dirs, &tree)?;
     }
     note(dirs, identity, observed, mode)?;
@@ -372,12 +374,12 @@ fn note(
     write_records(dirs, project, observed.main_root())
 }
 
-/// Removes data derived for another project, which must not be given to sessions of this one.
+/// Removes data derived for another project, because it must not be given to sessions of this project.
 fn remove_all_derived(dirs: &UserDirs, tree: &Tree) -> Result<()> {
     [&tree.main_root, &tree.root].into_iter().try_for_each(|root| remove_derived(&dirs.tree(root)))
 }
 
-/// Records the working tree that keeps the memories of a repository without a main one.
+/// Records the working tree that contains the memories of a repository without a main working tree.
 fn note_home(dirs: &UserDirs, project: ProjectId, root: &Path) -> Result<()> {
     change(dirs, project, |known| {
         known.iter_mut().for_each(|known| add(&mut known.paths, [root.to_owned()]));
@@ -385,12 +387,12 @@ fn note_home(dirs: &UserDirs, project: ProjectId, root: &Path) -> Result<()> {
     })
 }
 
-/// Returns the folders to record so that a working tree that keeps memories, and those linked to it, are found. For a
-/// separate git directory the record names its working tree.
+/// Returns the folders to record so that a working tree with memories is found, and the working trees linked to it. The
+/// record of a separate git directory names the working tree.
 fn folders_of(main_root: &Path) -> Vec<(PathBuf, Option<&Path>)> {
     let root = (main_root.to_owned(), None);
     match GitDirs::of(main_root) {
-        // Without a main working tree no other folder is permanent.
+        // Without a main working tree, no folder other than the git directory is permanent.
         Some(git) if git.is_linked() => vec![(git.common, Some(main_root))],
         Some(git) if git.common.parent() != Some(main_root) => {
             vec![root, (git.common, Some(main_root))]
@@ -416,12 +418,12 @@ fn write_records(dirs: &UserDirs, project: ProjectId, main_root: &Path) -> Resul
         .try_for_each(|path| remove(path))
 }
 
-/// Returns whether a folder can be recognised after a move, as far as the file system permits.
+/// Returns whether a folder could be recognised after a move. True if the file system cannot identify folders.
 fn is_found_when_moved(dirs: &UserDirs, folder: &Path) -> bool {
     folder_key(folder).is_none_or(|key| dirs.by_folder(&key).exists())
 }
 
-/// Removes data derived from a project's memories and sessions; a sync derives it again.
+/// Removes data derived from a project's memories and sessions; a sync derives the data again.
 fn remove_derived(state: &TreeDir) -> Result<()> {
     for folder in [&state.index, &state.thinking] {
         match std::fs::remove_dir_all(folder) {
@@ -443,7 +445,7 @@ fn leave(dirs: &UserDirs, project: ProjectId, root: &Path) -> Result<()> {
 }
 
 fn remove_records(dirs: &UserDirs, project: ProjectId, folder: &Path) -> Result<()> {
-    // A record that now names another project must stay.
+    // A record that now names another project must not be removed.
     let by_folder = folder_key(folder).map(|key| dirs.by_folder(&key));
     for path in std::iter::once(dirs.by_path(folder)).chain(by_folder) {
         if TreeRecord::read_file(&path).is_some_and(|record| record.project == project) {
@@ -540,20 +542,20 @@ mod tests {
         let other = home.observed("other", &["s"], &["git@example.com:a/b.git"]);
         assert!(recognise(&home.dirs, &other).unwrap().is_none());
 
-        // Until the user links it.
+        // The tree is recognised once the user links it.
         assert_eq!(link(&home.dirs, &copy, first.project).unwrap().project, first.project);
         assert_eq!(Tree::find(&home.dirs, &copy.root).unwrap().project, first.project);
         assert!(link(&home.dirs, &copy, ProjectId([9; 16])).is_err());
-        // A tree that was a separate project leaves it.
+        // A tree that was a separate project leaves that project.
         link(&home.dirs, &fork, first.project).unwrap();
         let known = list(&home.dirs).unwrap();
         assert_eq!(known.iter().map(|known| known.trees.len()).collect::<Vec<_>>(), [4, 0]);
     }
 
-    /// Replaces the folder of a tree by another one, like a new clone.
+    /// Replaces the folder of a tree by a different one, as a new clone does.
     fn replace_folder(tree: &Tree) {
         std::fs::remove_dir_all(&tree.root).unwrap();
-        // Some file systems record creation times by the tick of a slow clock.
+        // Some file systems record creation times with a resolution of several milliseconds.
         std::thread::sleep(std::time::Duration::from_millis(20));
         std::fs::create_dir_all(tree.root.join(".git")).unwrap();
     }
@@ -583,7 +585,7 @@ mod tests {
         let strange = UntrustedTree::read(&home.dirs.tree(&tree.root).untrusted_tree).unwrap();
         assert_eq!(strange.fingerprint, TreeFingerprint::of(&tree.root).unwrap());
 
-        // A new clone is recognised, a shallow one by its remote.
+        // A new clone is recognised; a shallow clone is recognised by its remote.
         let shallow = Observed {
             shallow: true,
             ..home.observed("work", &["x"], &["https://example.com/a/b"])
@@ -610,7 +612,7 @@ mod tests {
         let home = Home::new();
         let observed = home.observed("work", &[], &[]);
         let tree = home.init(&observed, 1);
-        // It may become a repository, and then be recognised by its history.
+        // The folder may become a repository and then be recognised by its history.
         std::fs::create_dir(tree.root.join(".git")).unwrap();
         assert_eq!(review(&home.dirs, &tree, |_| panic!()).unwrap(), None);
         let with_git = home.observed("work", &["r"], &["git@example.com:a/b.git"]);
@@ -631,7 +633,7 @@ mod tests {
         let sealed = std::fs::read(&path).unwrap();
         std::fs::write(&path, by_path_record(tree.project, &tree.root, None)).unwrap();
         assert!(Tree::find(&home.dirs, &tree.root).is_some());
-        // A remote was added since; that is no reason for doubt.
+        // A remote that was added since does not make the tree untrusted.
         let pushed = home.observed("work", &["r"], &["git@example.com:a/b.git"]);
         assert_eq!(look(&home, &tree, &pushed), (None, true));
         assert_eq!(std::fs::read(&path).unwrap(), sealed);
@@ -639,7 +641,7 @@ mod tests {
         std::fs::write(&path, by_path_record(tree.project, &tree.root, None)).unwrap();
         let evil = home.observed("work", &["s"], &[]);
         assert_eq!(look(&home, &tree, &evil), (Some("it has another history"), false));
-        // Hooks keep refusing it until the old repository is back.
+        // Hooks refuse the folder until the old repository is there again.
         assert_eq!(look(&home, &tree, &pushed), (None, true));
         untrust(&home.dirs, &tree.root).unwrap();
         assert!(!path.exists());
@@ -668,7 +670,7 @@ mod tests {
         assert_ne!(home.init(&home.observed("work", &["s"], &[]), 9).project, tree.project);
         std::fs::write(&path, &sound).unwrap();
         std::fs::remove_dir_all(home.dirs.data.join("by-folder")).unwrap();
-        // A record of an older version gets its checksum at the next review.
+        // A record that an older version wrote gets its checksum at the next review.
         let lines: Vec<&[u8]> = sound.split_inclusive(|byte| *byte == b'\n').collect();
         std::fs::write(&path, lines[..2].concat()).unwrap();
         review(&home.dirs, &tree, |_| panic!("it is the same")).unwrap();
@@ -704,7 +706,7 @@ mod tests {
             assert!(mend(dirs, tree.project).unwrap().unwrap().contains("written again"));
             assert_eq!(std::fs::read(&project.identity).unwrap(), sound);
         }
-        // Without a copy it must be certain that memories were not private.
+        // Without a copy, the record is rebuilt only if memories were certainly not private.
         std::fs::write(&project.identity, b"{").unwrap();
         std::fs::remove_file(&project.identity_copy).unwrap();
         assert_eq!(mend(dirs, tree.project).unwrap(), None);
@@ -736,7 +738,7 @@ mod tests {
         let observed = home.observed("work", &[], &[]);
         let tree = home.init(&observed, 1);
         let identity = || Identity::read(&home.dirs.project(tree.project)).unwrap().unwrap();
-        // In the form of an older version.
+        // The record has the form of an older version.
         let path = home.dirs.project(tree.project).identity;
         let limited = Identity { authors: Some(serde_json::json!({"signed": true})), ..identity() };
         std::fs::write(&path, serde_json::to_vec(&limited).unwrap()).unwrap();

@@ -1,10 +1,10 @@
 //! Search words of a text.
 //!
-//! With the feature `keywords` the crate `keyword_extraction` scores them by RAKE. It gets words of our tokenizer, with
-//! code names replaced by plain words, so that it cannot split them. Its scores are weighted by the rarity of a word in
-//! technical text, because RAKE alone, like TF-IDF over the few sentences of one text, cannot distinguish common words
-//! from rare ones. Without the feature, and for texts without a result, words are ranked by frequency and the same
-//! rarity.
+//! With the feature `keywords`, the crate `keyword_extraction` scores words by RAKE. It gets the words of our
+//! tokenizer, with code names replaced by plain words so that it cannot split them. Its scores are multiplied by the
+//! rarity of each word in technical text, because RAKE alone, like TF-IDF over the few sentences of one text, cannot
+//! distinguish common words from rare ones. Without the feature, and for texts without a result, words are ranked by
+//! frequency and rarity.
 
 #[cfg(feature = "keywords")]
 use memory_store_base::text::STOP_WORDS;
@@ -15,8 +15,8 @@ use memory_store_base::text::{
 /// Maximum number of bytes of a text that are read.
 const TEXT_BYTES_MAX: usize = 20_000;
 
-/// Returns up to `max` search words of a text, best first, in lower case: words in their original form, code names
-/// whole. Equal texts give equal words.
+/// Returns up to `max` search words of a text in lower case, the best first. Words have their original form, and code
+/// names are whole. Equal texts have equal search words.
 pub fn keywords(text: &str, max: usize) -> Vec<String> {
     let text = &text[..text.floor_char_boundary(TEXT_BYTES_MAX)];
     let mut words = extracted(text);
@@ -29,7 +29,7 @@ pub fn keywords(text: &str, max: usize) -> Vec<String> {
     words
 }
 
-/// Returns candidates by frequency and general rarity, then by position.
+/// Returns candidates, ranked by frequency and rarity, then by position.
 fn counted(text: &str) -> Vec<String> {
     let mut found: Vec<(String, f32)> = Vec::new();
     each_word(text, &mut |word, form| {
@@ -57,7 +57,7 @@ fn rarity(word: &str) -> f32 {
     rarity
 }
 
-/// Returns whether a word is suitable as a search word: no part, no number, no single letter.
+/// Returns whether a word is suitable as a search word, which excludes parts of code names, numbers and single letters.
 fn is_candidate(word: &str, form: Form) -> bool {
     match form {
         Form::Part => false,
@@ -93,12 +93,12 @@ fn extracted(text: &str) -> Vec<String> {
             (word, weight)
         })
         .collect();
-    // The scores come from a map: equal ones are in no defined order.
+    // The scores come from a map, so the order of equal scores must be defined here.
     ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     ranked.into_iter().map(|(word, _)| word).collect()
 }
 
-/// Returns the text as plain words, with its code names replaced by placeholder words.
+/// Returns the text as plain words in which placeholder words replace code names, and the code names.
 #[cfg(feature = "keywords")]
 fn prepared(text: &str) -> (String, Vec<String>) {
     let mut names: Vec<String> = Vec::new();
@@ -125,7 +125,7 @@ fn prepared(text: &str) -> (String, Vec<String>) {
     (prepared, names)
 }
 
-/// Returns a plain word for a number: `zqx` and its digits as letters.
+/// Returns a plain word that represents a number: `zqx`, followed by the digits as letters.
 #[cfg(feature = "keywords")]
 fn stand_in(number: usize) -> String {
     let digits =

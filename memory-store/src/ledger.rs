@@ -1,7 +1,7 @@
 //! The ledger: the log of derived memories and their states.
 //!
-//! It is stored in the private folder of the project, so that a memory survives the working tree, the branch and the
-//! stash of its file, and so that a deleted memory is not learned again.
+//! It is stored in the private folder of the project, so that a memory survives the loss of the working tree, branch or
+//! stash that contains its file, and so that a deleted memory is not learned again.
 
 mod clean;
 mod entry;
@@ -39,32 +39,32 @@ const SPARE_LINES: usize = 32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
-    /// `forget`.
+    /// A person ran `forget`.
     Forgotten,
-    /// Its file was deleted.
+    /// The memory's file was deleted.
     Deleted,
-    /// A commit removed its file.
+    /// A commit removed the memory's file.
     RemovedInCommit,
-    /// A review rejected it.
+    /// A person rejected the memory in a review.
     Rejected,
-    /// Rules of an earlier version wrote it, and no person decided about it.
+    /// Rules of an earlier version wrote the memory, and no person decided about it.
     MadeByRules,
 }
 
 /// A memory that is not learned again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tombstone {
-    /// The memory.
+    /// Id of the memory.
     pub id: MemoryId,
-    /// Its title, for the list.
+    /// Title of the memory, for lists.
     pub title: String,
-    /// The reason.
+    /// Reason for the removal.
     pub reason: Reason,
-    /// The time of the removal.
+    /// Time of the removal.
     pub at: Timestamp,
-    /// Path of its file, below the folder of memory files.
+    /// Path of the memory's file, relative to the folder of memory files.
     pub name: Option<String>,
-    /// True if a person or a model wrote it, so that no sync learns it again. Missing in older ledgers.
+    /// True if a person or a model wrote the memory, so that no sync learns it again. Missing in older ledgers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written: Option<bool>,
     /// Fields of a later version of the program.
@@ -72,21 +72,21 @@ pub struct Tombstone {
     pub(crate) more: More,
 }
 
-/// The ledger of one project. Its writer holds the store's lock.
+/// The ledger of one project. A writer must hold the store's lock.
 #[derive(Debug)]
 pub struct Ledger {
     path: PathBuf,
     entries: BTreeMap<MemoryId, LedgerEntry>,
     tombstones: BTreeMap<MemoryId, Tombstone>,
     seen: BTreeMap<PathBuf, SeenTree>,
-    /// Texts whose origin is known, beside those of the entries.
+    /// Texts whose origin is recorded, in addition to those of the entries.
     texts: KnownTexts,
-    /// Changes of Claude's that the user has not decided about.
+    /// Changes by Claude that the user has not decided about.
     pending: BTreeMap<MemoryId, PendingChange>,
     /// Lines of a later version of the program, verbatim.
     foreign: Vec<Vec<u8>>,
     lines: usize,
-    /// Number of lines that could not be parsed: one torn line after a crash is normal.
+    /// Number of lines that could not be parsed. One torn line after a crash is normal.
     pub damaged: usize,
 }
 
@@ -103,16 +103,16 @@ enum LedgerEvent {
     Own(String),
     /// The hash of a text from the repository.
     Pulled(String),
-    /// The hash of a text that a tool call of Claude's wrote into a file.
+    /// The hash of a text that a tool call of Claude's wrote to a file.
     Claude(String),
     /// Claude changed a memory that the user stated or requested.
     Ask(PendingChange),
-    /// The user decided about that.
+    /// The user decided about Claude's change to this memory.
     Settle(MemoryId),
 }
 
 impl Ledger {
-    /// Opens the ledger of a project; a missing one is empty.
+    /// Opens the ledger of a project. A missing file counts as an empty ledger.
     pub fn open(home: &ProjectDir) -> Result<Self> {
         let path = home.ledger.clone();
         let lines = lines::read(&path)?;
@@ -133,18 +133,18 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// Returns whether the ledger contains a memory, including as a tombstone.
+    /// Returns whether the ledger contains an entry or a tombstone for a memory.
     pub fn contains(&self, id: MemoryId) -> bool {
         self.entries.contains_key(&id) || self.tombstones.contains_key(&id)
     }
 
-    /// Returns the HEAD of each working tree when it was last reconciled.
+    /// Returns the root of each working tree with its HEAD when it was last reconciled.
     pub fn heads(&self) -> Vec<(PathBuf, String)> {
         let heads = self.seen.values();
         heads.filter_map(|seen| Some((seen.root.clone(), seen.head.clone()?))).collect()
     }
 
-    /// Returns whether the file of a memory that is in no commit is missing from a working tree.
+    /// Returns whether the file of a memory that was in no commit is missing from this working tree.
     pub fn misses_loose(&self, root: &Path) -> bool {
         let folder = memory_folder(root);
         self.entries.values().any(|entry| {
@@ -156,8 +156,8 @@ impl Ledger {
         })
     }
 
-    /// Lists the missing files of memories of a folder, except for Claude's notes, with their ids. `root` is the
-    /// working tree of the folder.
+    /// Lists the ids and missing files of the memories in a folder, except Claude's notes. `root` is the working tree
+    /// that contains the folder.
     pub fn missing_of_person(
         &self,
         root: Option<&Path>,
@@ -181,15 +181,15 @@ impl Ledger {
         self.tombstones.values().cloned().collect()
     }
 
-    /// Returns the texts whose origin is known: those that this machine derived, wrote or released, and those
-    /// that came with the repository.
+    /// Returns the texts whose origin is recorded: those that this machine derived, wrote or released, those from the
+    /// repository, and those written by Claude's tool calls.
     pub(crate) fn texts(&self) -> KnownTexts {
         let mut texts = self.texts.clone();
         self.entries.values().for_each(|entry| texts.own_all(entry));
         texts
     }
 
-    /// Records that texts, by their hashes, are of this machine.
+    /// Records that texts, given by their hashes, are of this machine.
     pub(crate) fn own(&mut self, hashes: impl IntoIterator<Item = String>) -> Result<()> {
         let mut events = Vec::new();
         for hash in hashes {
@@ -200,7 +200,7 @@ impl Ledger {
         self.add(events)
     }
 
-    /// Records that texts, by their hashes, are from the repository.
+    /// Records that texts, given by their hashes, are from the repository.
     pub(crate) fn pulled(&mut self, hashes: impl IntoIterator<Item = String>) -> Result<()> {
         let mut events = Vec::new();
         for hash in hashes {
@@ -211,7 +211,7 @@ impl Ledger {
         self.add(events)
     }
 
-    /// Records that tool calls of Claude's wrote texts, by their hashes. Texts of this machine stay so.
+    /// Records that tool calls of Claude's wrote texts, given by their hashes. Texts of this machine remain so.
     pub(crate) fn claude(&mut self, hashes: impl IntoIterator<Item = String>) -> Result<()> {
         let new = hashes.into_iter().filter(|hash| !self.texts.is_claudes(hash));
         let events = new.map(LedgerEvent::Claude).collect();
@@ -239,13 +239,13 @@ impl Ledger {
         self.pending.values()
     }
 
-    /// Returns whether a ledger has a line about such a change, without parsing it.
+    /// Returns whether the ledger has a line about a change by Claude. The lines are not parsed.
     pub fn has_asked(home: &ProjectDir) -> bool {
         let lines = std::fs::read(&home.ledger).unwrap_or_default();
         memchr::memmem::find(&lines, b"{\"ask\":").is_some()
     }
 
-    /// Notes a text that was made of another one: it is whoever's that was.
+    /// Records a text that was made from another text, whose origin it takes.
     pub(crate) fn inherit(&mut self, text: &str, origin: LedgerOrigin) -> Result<()> {
         let hash = [text_hash(text)];
         match origin {
@@ -256,14 +256,14 @@ impl Ledger {
         }
     }
 
-    /// Returns whether we wrote a text for a memory that no person decided about.
+    /// Returns whether we wrote this text for a memory that no person has decided about.
     pub(crate) fn wrote(&self, text: &str) -> bool {
         let is_decided = |entry: &LedgerEntry| entry.saved || entry.promoted || entry.owned;
         self.entries.values().any(|entry| entry.wrote(text) && !is_decided(entry))
     }
 
-    /// Returns the ledger line for a rewrite of a memory's text by us. A text that a person wrote stays the person's
-    /// and needs none.
+    /// Returns the ledger line to write when we rewrite a memory's text. `None` if the memory has no entry, or if a
+    /// person wrote the text, which remains the person's without a line.
     pub(crate) fn rewritten(&self, id: MemoryId, before: &str, after: &str) -> Option<LedgerLine> {
         let mut entry = self.entries.get(&id)?.clone();
         if entry.wrote(before) {
@@ -288,7 +288,7 @@ impl Ledger {
         self.tombstones.get(&id)
     }
 
-    /// Finds a tombstone by the last or first characters of its id.
+    /// Finds a tombstone by the first or last characters of its id. Returns `None` unless exactly one matches.
     pub(crate) fn find_tombstone(&self, id: &str) -> Option<MemoryId> {
         match abbreviated(id, self.tombstones.keys().map(|id| (*id, *id)))[..] {
             [found] => Some(found),
@@ -300,7 +300,7 @@ impl Ledger {
         self.seen.get(root)
     }
 
-    /// Records that a review accepted a memory; if a person changed it before (`was_changed`), the text is the
+    /// Records that a review accepted a memory. If a person changed it before (`was_changed`), its text counts as the
     /// person's.
     pub(crate) fn promoted(
         &mut self,
@@ -321,7 +321,7 @@ impl Ledger {
         self.add(vec![LedgerEvent::Entry(Box::new(entry))])
     }
 
-    /// Notes that a person put an accepted memory back to held; the text is theirs.
+    /// Records that a person made an accepted memory pending again; its text counts as the person's.
     pub(crate) fn held(&mut self, mut entry: LedgerEntry, text: &str) -> Result<()> {
         entry.will_change(text);
         entry.placed = true;
@@ -332,7 +332,7 @@ impl Ledger {
         self.add(vec![LedgerEvent::Entry(Box::new(entry))])
     }
 
-    /// Restores the state of memories before a decision that is reverted.
+    /// Restores the recorded state of memories from before a decision that is reverted.
     pub(crate) fn put_back(
         &mut self,
         ids: &BTreeSet<MemoryId>,
@@ -359,7 +359,7 @@ impl Ledger {
         self.add(events)
     }
 
-    /// Removes texts, by their hashes, from those of this machine: their release is reverted.
+    /// Removes texts, given by their hashes, from those of this machine, because their release is reverted.
     pub(crate) fn disown(&mut self, hashes: &BTreeSet<String>) -> Result<()> {
         if hashes.iter().filter(|hash| self.texts.disown(hash)).count() == 0 {
             return Ok(());
@@ -388,7 +388,7 @@ impl Ledger {
         })])
     }
 
-    /// Returns the memories that a review should propose to remove, by id.
+    /// Returns the ids of the memories that a review should propose to remove.
     pub(crate) fn unfound(&self) -> Vec<MemoryId> {
         let proposed = self.entries.values().filter(|entry| {
             entry.unfound == Some(Unfound::Proposed) && !self.tombstones.contains_key(&entry.id)
@@ -403,7 +403,7 @@ impl Ledger {
         self.add(vec![LedgerEvent::Entry(Box::new(entry))])
     }
 
-    /// Removes every trace of a memory's text and title; its tombstone stays.
+    /// Removes every trace of a memory's text and title, but keeps its tombstone.
     pub(crate) fn scrub(&mut self, id: MemoryId) -> Result<()> {
         self.entries.remove(&id);
         if let Some(tombstone) = self.tombstones.get_mut(&id) {
@@ -413,8 +413,8 @@ impl Ledger {
         self.forget_history()
     }
 
-    /// Removes records of memories that are gone, and earlier texts of the others. After a purge the ledger must
-    /// contain nothing of the purged data, so lines of a later version, which cannot be parsed, are removed as well.
+    /// Removes earlier texts and the lines and fields of later versions from the ledger. After a purge the ledger must
+    /// contain no purged data, and what a later version wrote cannot be checked.
     pub fn forget_history(&mut self) -> Result<()> {
         self.foreign.clear();
         self.entries.values_mut().for_each(|entry| entry.more.clear());
@@ -424,8 +424,8 @@ impl Ledger {
         self.rewrite()
     }
 
-    /// Removes a tombstone. An existing file is recorded again; without one, the memory is written if transcripts still
-    /// contain it.
+    /// Removes a tombstone. An existing file is recorded again. If there is no file, the next sync writes the memory if
+    /// transcripts still contain it.
     pub(crate) fn revive(&mut self, id: MemoryId, name: Option<&str>) -> Result<()> {
         let mut events = vec![LedgerEvent::Revive(id)];
         if let Some(entry) = self.entries.get(&id) {
@@ -462,7 +462,7 @@ impl Ledger {
 
     fn apply(&mut self, event: LedgerEvent) {
         match event {
-            // Texts that an entry does not remember any more stay known: another branch may have them.
+            // Texts that an entry no longer lists remain recorded, because another branch may contain them.
             LedgerEvent::Entry(entry) => {
                 let texts = [&entry.written, &entry.changed].map(|texts| texts.clone());
                 if let Some(before) = self.entries.insert(entry.id, *entry) {
@@ -496,7 +496,7 @@ impl Ledger {
     pub(crate) fn compact_if_due(&mut self) -> Result<()> {
         let known =
             self.entries.len() + self.tombstones.len() + self.seen.len() + self.pending.len();
-        // There is one line for each text, however often it is recorded.
+        // Each text has one line, however often it is recorded.
         let once = self.texts.len() + self.foreign.len();
         if self.lines > known + known / 2 + once + SPARE_LINES || self.damaged > 0 {
             self.rewrite()

@@ -1,10 +1,11 @@
 //! Migrations: numbered steps that bring a store from one format to the next.
 //!
 //! A store is the user's own, the private state of a project, or the memory folder of a working tree; each has its own
-//! format ([`crate::format_version`]). A step returns the files that it changes, as a pure function of the store, and
-//! may run again over a partly changed store. Before any file changes, the bytes of all files of the step are copied to
-//! a backup; the mark of the format changes last. A run that fails restores the changed files; a killed one is
-//! continued by the next. Runs hold the project's `store.lock`, and a log beside the ledger lists each step.
+//! format ([`crate::format_version`]). A step returns the files that it changes as a pure function of the store, and
+//! can be repeated on a partly changed store. Before any file changes, the bytes of all files that the step changes are
+//! copied to a backup; the version file is changed last. A run that fails restores the changed files; a run that is
+//! killed is continued by the next one. Runs hold the project's `store.lock`, and a log next to the ledger lists each
+//! step.
 
 mod backup;
 mod budget;

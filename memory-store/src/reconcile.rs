@@ -1,11 +1,11 @@
 //! Reconciliation: brings memory files to the desired state.
 //!
-//! The result is a function of the desired memories, the ledger, the disk and git, so that a second run changes
-//! nothing, and a run after an interrupted one ends in the same state as an undisturbed one.
+//! The result is a function of the desired memories, the ledger, the disk and git, so a second run changes nothing, and
+//! a run after an interrupted one ends in the same state as an uninterrupted run.
 //!
-//! It has three phases: the ledger records the intended changes, files are changed, the ledger records the results. A
-//! kill in between leaves files that the ledger already recognises as ours, and entries of files that were never
-//! written, which do not count as missing.
+//! Reconciliation has three phases: the ledger records the intended changes, files are changed, and the ledger records
+//! the results. A kill in between leaves files that the ledger already recognises as ours, and entries for files that
+//! were never written, which do not count as missing.
 
 mod decide;
 mod git_snapshot;
@@ -36,110 +36,111 @@ pub(crate) use ownership::OwnershipEvidence;
 use plan::ReconcilePlan;
 use survey::FileSurvey;
 
-/// A memory derived from transcripts, with its place.
+/// A memory derived from transcripts, with the working tree for its file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Desired {
-    /// The memory. Status `Draft` makes it pending review, unless it is in the folder already.
+    /// The memory. Status `Draft` makes it pending, unless its file is already in the folder.
     pub memory: Memory,
-    /// The root of its working tree. If that is gone, or keeps its memories elsewhere, the main tree is used.
+    /// The root of the memory's working tree. If the tree is missing or contains no memories, the main tree is used.
     pub root: PathBuf,
 }
 
-/// State of one working tree in git, filled by callers that may run git. Without git all fields but `root` are empty.
-/// All paths are relative to `root`.
+/// State of one working tree in git. Callers that may run git fill it in. Without git, all fields except `root` are
+/// empty. All paths are relative to `root`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GitState {
     /// The root of the working tree, as in [`Desired::root`].
     pub root: PathBuf,
     /// The commit of HEAD.
     pub head: Option<String>,
-    /// The branch; `None` when HEAD is detached.
+    /// The branch; `None` if HEAD is detached.
     pub branch: Option<String>,
     /// True if the HEAD that [`Ledger::heads`] names for this tree is `head` or an ancestor of it
     /// (`git merge-base --is-ancestor`).
     pub forward: bool,
-    /// Files below `.throughline` in `head` (`git ls-tree -r --name-only <head> .throughline`), rather than in HEAD,
-    /// which may have changed since.
+    /// Files below `.throughline` in `head` (`git ls-tree -r --name-only <head> .throughline`). HEAD itself is not
+    /// read, because it may have changed since.
     pub committed: Vec<PathBuf>,
-    /// Files below `.throughline` that commits between that HEAD and `head` removed
-    /// (`git log --diff-filter=D --name-only --no-renames <old>..HEAD -- .throughline`).
+    /// Files below `.throughline` that were removed by commits between the HEAD in [`Ledger::heads`] and `head` (`git
+    /// log --diff-filter=D --name-only --no-renames <old>..HEAD -- .throughline`).
     pub removed_in_commits: Vec<PathBuf>,
-    /// Files below `.throughline` that git keeps elsewhere: in other branches, local or remote, and
-    /// in stashes (their untracked part is `<stash>^3`).
+    /// Files below `.throughline` that git has elsewhere: in other branches, local or remote, and in stashes (the
+    /// untracked part of a stash is `<stash>^3`).
     pub held: Vec<PathBuf>,
     /// The commit of `refs/stash`.
     pub stash: Option<String>,
     /// Files below `.throughline` in the index (`git ls-files .throughline`).
     pub indexed: Vec<PathBuf>,
-    /// Whether the working tree has an untracked, not ignored file outside of the memory folder that is older than the
-    /// ledger: `git clean` leaves none. `None` if it was not determined, because it is slower than the rest.
+    /// Whether the working tree has an untracked file, not ignored, that is outside of the memory folder and older than
+    /// the ledger: `git clean` would have removed it. `None` if not determined, because this query is slower than the
+    /// others.
     pub has_untracked: Option<bool>,
-    /// Files below `.throughline` in the index that a sparse checkout leaves out of the tree (skip-worktree, `git
-    /// ls-files -v`).
+    /// Files below `.throughline` in the index that a sparse checkout omits from the tree (skip-worktree, `git ls-files
+    /// -v`).
     pub left_out: Vec<PathBuf>,
     /// Memory files that tool calls of Claude's removed since the last survey, relative to the folder of memory files.
     pub removed_by_tools: Vec<PathBuf>,
-    /// State of git's own files before these queries.
+    /// Snapshot of git's own files from before these queries.
     pub marks: GitSnapshot,
 }
 
 /// State of the source of a memory that sessions no longer contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceState {
-    /// It was read again and does not contain the memory.
+    /// The source was read again and does not contain the memory.
     Read,
-    /// It is lost, or differs from the version that the memory was learned from: the memory stays.
+    /// The source is lost, or differs from the version from which the memory was learned. The memory is kept.
     Lost,
-    /// A person purged it: the memory is removed as well, unless a person changed it.
+    /// A person purged the source. The memory is removed as well, unless a person changed it.
     Purged,
 }
 
 /// Function that returns the state of a memory's source.
 pub type SourceStates<'a> = &'a dyn Fn(&Memory) -> SourceState;
 
-/// Permission to rewrite or remove files that git has and that are not a person's.
+/// Permission to rewrite or remove files that git has and that do not belong to a person.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Replacing {
-    /// At most [`REPLACED_MAX`] of them; with more, nothing changes and [`Outcome::withheld`] lists them.
+    /// At most [`REPLACED_MAX`] files. If there are more, nothing changes and [`Outcome::withheld`] lists them.
     #[default]
     Few,
-    /// All of them: a person has confirmed the list.
+    /// All files, because a person has confirmed the list.
     All,
 }
 
-/// Committed files that a sync may rewrite or remove without asking.
+/// Maximum number of committed files that a sync may rewrite or remove without asking.
 pub const REPLACED_MAX: usize = 3;
 
-/// Result of [`reconcile`], in numbers of memories.
+/// Result of [`reconcile`]; numbers count memories.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// Written for the first time, or again after they disappeared.
+    /// Memories written for the first time, or again after their files disappeared.
     pub written: usize,
-    /// Written again after the only untracked one was missing, as after `git clean`.
+    /// Memories written again after their file was missing as the only untracked one, as after `git clean`.
     pub returned: usize,
-    /// Replaced by a newer text.
+    /// Memories replaced by a newer text.
     pub updated: usize,
-    /// Removed because no source contains them any more.
+    /// Memories removed because no source contains them any more.
     pub removed: usize,
-    /// Archived because rules of an earlier version wrote them and no person decided about them.
+    /// Memories archived because rules of an earlier version wrote them and no person decided about them.
     pub put_aside: usize,
-    /// Unchanged.
+    /// Memories left unchanged.
     pub unchanged: usize,
-    /// Not written because a person deleted them.
+    /// Memories not written because a person deleted them.
     pub tombstoned: usize,
-    /// True if a missing file could not be judged, or git was at work meanwhile: the next run must survey again, even
-    /// if nothing seems to have changed.
+    /// True if the reason for a missing file is unclear, or git changed something during the run. The next run must
+    /// survey again, even if nothing seems to have changed.
     pub unsettled: bool,
-    /// Memories that could not be written, with the error; the others were.
+    /// One error message for each memory that could not be written. The other memories were written.
     pub refused: Vec<String>,
-    /// Files that git has and that would be rewritten or removed. Unless empty, nothing was changed at all.
+    /// Files that git has and that would be rewritten or removed. If there are any, nothing was changed at all.
     pub withheld: Vec<PathBuf>,
 }
 
-/// Brings the files to the desired state, the complete set of this project's derived memories. `trees` are its existing
-/// working trees, the main one first. A memory for any other tree is written to the main one. Text that people wrote is
-/// kept, redacted by `redactor`; nothing from the repository is kept. `source_state` is called for memories that are no
-/// longer desired.
+/// Brings the memory files to the desired state. `desired` is the complete set of this project's derived memories.
+/// `trees` are the project's existing working trees, the main one first; a memory for any other tree is written to the
+/// main one. Text that people wrote is kept and redacted by `redactor`; nothing from the repository is kept.
+/// `source_state` is called for memories that are no longer desired.
 pub fn reconcile(
     store: &Store,
     redactor: &Redactor,
@@ -152,7 +153,7 @@ pub fn reconcile(
     run(store, redactor, desired, trees, now, (source_state, replacing, usize::MAX))
 }
 
-/// Runs [`reconcile`], interrupted after this many steps.
+/// Runs [`reconcile`] and stops after this many steps, as if interrupted.
 fn run(
     store: &Store,
     redactor: &Redactor,
@@ -167,7 +168,7 @@ fn run(
     let desired = without_new_suspects(desired, &ledger, redactor, store.root.is_none());
     let desired = with_successors_that_count(desired, &ledger, store.root.is_none());
     let (mut wanted, refused) = wanted(desired);
-    // Memories derived here belong to this machine, even if the ledger does not list them.
+    // Memories derived in this run count as this machine's, even if the ledger does not list them.
     let mut texts = ledger.texts();
     wanted.values().flat_map(WantedMemory::texts).for_each(|text| texts.own(&text_hash(text)));
     let survey = FileSurvey::look(store, &ledger, &texts, trees)?;
@@ -196,8 +197,8 @@ fn run(
     Ok(plan.outcome)
 }
 
-/// Returns the files that git has and that a plan rewrites or removes, if a person should see them first. A person's files
-/// are in no plan; this bounds the harm of whatever else decides about files.
+/// Returns the files that git has and that a plan rewrites or removes, if a person should confirm them first. A
+/// person's files are in no plan; this check limits the harm that any other error in the decisions could do.
 fn withheld(
     plan: &ReconcilePlan,
     replacing: Replacing,
@@ -211,8 +212,8 @@ fn withheld(
     }
 }
 
-/// Redacts likely credentials in memories whose files are already in the folder: a file that other people read cannot
-/// be held. All other memories with such a text are held unchanged.
+/// Redacts likely credentials in memories whose files are already in the folder, because a file that other people read
+/// cannot be made pending. All other memories with likely credentials become pending, with their text unchanged.
 fn without_new_suspects(
     mut desired: Vec<Desired>,
     ledger: &Ledger,
@@ -231,9 +232,9 @@ fn without_new_suspects(
     desired
 }
 
-/// Removes links to successors that a person archived: like expired memories, they supersede nothing. A pending
-/// successor, or one that git keeps elsewhere, supersedes nothing in the folder: a reader of the folder alone would
-/// have neither text.
+/// Removes links to successors that a person archived: like expired memories, they supersede nothing. A successor that
+/// is pending, or whose file git has elsewhere, supersedes nothing in the folder either: someone who reads only the
+/// folder would have neither text.
 fn with_successors_that_count(
     mut desired: Vec<Desired>,
     ledger: &Ledger,
@@ -261,7 +262,7 @@ fn with_successors_that_count(
     desired
 }
 
-/// Returns the desired memories with their texts, and why some have none.
+/// Returns the desired memories with their file texts, and an error message for each memory that has none.
 fn wanted(desired: Vec<Desired>) -> (BTreeMap<MemoryId, WantedMemory>, Vec<String>) {
     let (mut wanted, mut refused) = (BTreeMap::new(), Vec::new());
     for desired in desired {
@@ -303,7 +304,7 @@ fn plan(
             (Some(entry), None) => decision.unwanted(entry),
             (None, None) => Ok(()),
         };
-        // A file that cannot be written must not prevent the others.
+        // An error for one file must not prevent writing the others.
         if let Err(error) = done {
             plan.outcome.refused.push(error.to_string());
         }
@@ -311,7 +312,7 @@ fn plan(
     plan
 }
 
-/// Returns, by tree, the memories whose files are in its folder after the plan.
+/// Returns the memories whose files are in the folder of a tree after the plan, as pairs of tree and id.
 fn placed(
     survey: &FileSurvey,
     ledger: &Ledger,
@@ -391,7 +392,7 @@ mod tests {
                 .collect()
         }
 
-        /// Returns every file that a person or recall sees, without the ledger's own lines.
+        /// Returns every file that a person or recall reads; the ledger is not included.
         fn memories(&self) -> BTreeMap<PathBuf, Vec<u8>> {
             let mut files = self.files(&self.root);
             files.extend(self.files(&self.store.home.folder));
@@ -449,7 +450,7 @@ mod tests {
     #[test]
     fn a_run_after_a_kill_at_any_step_ends_where_an_undisturbed_one_does() {
         let first = [memory(1, "One", "a"), memory(2, "Two", "b"), memory(3, "Three", "c")];
-        // A new text, a new title, one removed, one added, one pending.
+        // The memories have a new text and a new title; one is removed, one is added and one is pending.
         let draft = Memory { status: Status::Held, ..memory(5, "Five", "e") };
         let second =
             [memory(1, "One", "A"), memory(2, "Zwei", "b"), memory(4, "Four", "d"), draft.clone()];
@@ -603,7 +604,7 @@ mod tests {
         std::fs::write(&one.path, &text).unwrap();
         let open = || Ledger::open(&home.store.home).unwrap();
         open().pulled([text_hash(&text)]).unwrap();
-        // The text of a memory that is no longer desired may still be in another branch.
+        // The text of a memory that is no longer desired may still exist in another branch.
         home.run(&[memory(1, "One", "a")], usize::MAX);
         assert_eq!(std::fs::read_to_string(&one.path).unwrap(), text);
         let mut files = home.store.files();
@@ -611,10 +612,10 @@ mod tests {
         let texts = open().texts();
         assert!(!texts.owns(&pulled));
         assert!(texts.owns(&one) && texts.owns(&two));
-        // A replacement on the same branch counts: it is a correction, or a commit of one.
+        // A replacement on the same branch counts: it is a correction, or a commit that contains one.
         assert_eq!(home.store.list().unwrap().memories[0].memory, pulled.memory);
         assert!(open().entry(one.memory.id).unwrap().wrote(&text.replace("\nz\n", "\na\n")));
-        // It also counts after a rewrite of the ledger.
+        // The replacement still counts after a rewrite of the ledger.
         open().forget_history().unwrap();
         let texts = open().texts();
         assert!(texts.owns(&two) && texts.is_pulled(&pulled.text) && !texts.owns(&pulled));
@@ -636,7 +637,7 @@ mod tests {
         assert!(!Ledger::open(&home.store.home).unwrap().texts().owns(&other));
     }
 
-    /// Two versions of the program use one project: the earlier one must not remove records of the later one, unless a
+    /// Two versions of the program use one project. The earlier one must not remove records of the later one, unless a
     /// person removes text.
     #[test]
     fn what_a_later_version_noted_survives_a_rewrite() {
@@ -647,7 +648,7 @@ mod tests {
         let sum = crate::bytes::checksum(json.as_bytes());
         let foreign = format!("{sum:08x} {json}\n");
         let text = std::fs::read_to_string(&path).unwrap();
-        // After it a torn line, which causes a rewrite.
+        // The foreign line is followed by a torn line, which causes a rewrite.
         std::fs::write(&path, format!("{text}{foreign}0000")).unwrap();
         home.run(&[memory(1, "One", "b")], usize::MAX);
         let ledger = Ledger::open(&home.store.home).unwrap();
@@ -669,7 +670,7 @@ mod tests {
             .unwrap()
             .bury(MemoryId([9; 16]), "Nine", crate::ledger::Reason::Forgotten, None, Timestamp(0))
             .unwrap();
-        // Each line in the form of a later version, followed by a torn one, which causes a rewrite.
+        // Each line has the form of a later version; a torn line at the end causes a rewrite.
         let text = std::fs::read_to_string(&path).unwrap();
         let later = text.lines().map(|line| {
             let json = format!(r#"{},"later":["kept"]}}}}"#, line[9..].strip_suffix("}}").unwrap());
@@ -689,6 +690,6 @@ mod tests {
         assert!(!std::fs::read_to_string(&path).unwrap().contains("later"));
     }
 
-    /// Enough to rewrite the ledger at least once: each round records an intent and a result.
+    /// Number of rounds that rewrites the ledger at least once, because each round records an intent and a result.
     const SPARE_ROUNDS: usize = 200;
 }

@@ -1,7 +1,8 @@
-//! Decisions about memories, by a person in `throughline review` or recorded by Claude over MCP: reviewed memories,
-//! memories confirmed although their files changed, and pairs of which both are valid.
+//! Decisions about memories that a person made in `throughline review` or that Claude recorded over MCP: reviewed
+//! memories, memories confirmed although their files changed, and pairs of memories that are both valid.
 //!
-//! The file is private and may be deleted: every memory then counts as new, and stale ones are proposed again.
+//! The file is private and may be deleted. Every memory then counts as new, and stale memories are proposed for review
+//! again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,24 +16,25 @@ use crate::memory::Relation;
 use crate::stored;
 use crate::time::Timestamp;
 
-/// Bytes of the file that are read: more than a hundred thousand memories.
+/// Maximum size in bytes of the file: more than a hundred thousand memories.
 const FILE_BYTES_MAX: usize = 4 << 20;
 
-/// The memories of a project with a person's decision.
+/// Decisions about the memories of a project.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Reviewed {
-    /// Memories with a person's decision.
+    /// Memories that a person decided about.
     #[serde(deserialize_with = "known_ids")]
     pub ids: BTreeSet<MemoryId>,
     /// Time at which a person last confirmed a memory.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "known_confirmed")]
     pub confirmed: BTreeMap<MemoryId, Timestamp>,
-    /// Pairs with contradicting words that are both valid, each as two ids.
+    /// Pairs of memories that are both valid although their words contradict each other; each pair is stored as two
+    /// ids.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     both: BTreeSet<String>,
-    /// Pairs of which a language model answered that only one can be true, until a person decides. They are stored here
-    /// because a person's file gets no link without a request.
+    /// Pairs about which a language model answered that only one memory can be true, until a person decides. They are
+    /// stored here because links are not added to a person's file without a request.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     differing: BTreeSet<String>,
     /// Numbers of times that a model reported that a memory helped, and that it did not.
@@ -63,17 +65,17 @@ fn known_confirmed<'de, D: Deserializer<'de>>(
 }
 
 impl Reviewed {
-    /// Reads the record of a project; a missing or damaged one is empty.
+    /// Reads the decisions of a project. If the file is missing or damaged, there are none.
     pub fn read(home: &ProjectDir) -> Self {
         let bytes = read_if_there(&home.reviewed, FILE_BYTES_MAX).ok().flatten();
         bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
     }
 
-    /// Changes the record of a project under its lock, so that of two simultaneous decisions none is lost. An unchanged
-    /// record is not written.
+    /// Changes the decisions of a project under the project's lock, so that simultaneous changes are not lost. The file
+    /// is not written if nothing changed.
     ///
     /// # Errors
-    /// When the project's lock is not released in time, or the file cannot be replaced.
+    /// If the project's lock is not released in time, or the file cannot be replaced.
     pub fn change(home: &ProjectDir, change: impl FnOnce(&mut Self)) -> Result<()> {
         let _lock = stored::lock(home)?;
         let before = Self::read(home);
@@ -82,10 +84,10 @@ impl Reviewed {
         if reviewed == before { Ok(()) } else { reviewed.write(home) }
     }
 
-    /// Records that a person decided about a memory. The caller holds the store's lock.
+    /// Records that a person decided about a memory. The caller must hold the store's lock.
     ///
     /// # Errors
-    /// When the record cannot be written.
+    /// If the file cannot be written.
     pub(crate) fn note_locked(home: &ProjectDir, id: MemoryId) -> Result<()> {
         let mut reviewed = Self::read(home);
         if reviewed.ids.insert(id) { reviewed.write(home) } else { Ok(()) }
@@ -102,17 +104,17 @@ impl Reviewed {
         self.both.insert(pair(one, other));
     }
 
-    /// Returns whether a person declared two memories both valid.
+    /// Returns whether a person declared two memories to be both valid.
     pub fn hold_both(&self, one: MemoryId, other: MemoryId) -> bool {
         self.both.contains(&pair(one, other))
     }
 
-    /// Replaces the pairs of which a language model answered that only one can be true.
+    /// Replaces the pairs about which a language model answered that only one memory can be true.
     pub fn note_differing(&mut self, pairs: impl IntoIterator<Item = (MemoryId, MemoryId)>) {
         self.differing = pairs.into_iter().map(|(one, other)| pair(one, other)).collect();
     }
 
-    /// Returns the pairs of which a language model answered that only one can be true.
+    /// Returns the pairs about which a language model answered that only one memory can be true.
     pub fn differing(&self) -> impl Iterator<Item = (MemoryId, MemoryId)> {
         let ids = self.differing.iter().filter_map(|pair| pair.split_once(' '));
         ids.filter_map(|(one, other)| Some((one.parse().ok()?, other.parse().ok()?)))
@@ -174,7 +176,7 @@ impl Reviewed {
         self.settled.retain(has_both);
     }
 
-    /// Returns only the decisions about some memories.
+    /// Returns only the decisions about the memories in `ids`.
     pub(crate) fn about(mut self, ids: &BTreeSet<MemoryId>) -> Self {
         self.ids.retain(|id| ids.contains(id));
         self.confirmed.retain(|id, _| ids.contains(id));
@@ -182,7 +184,7 @@ impl Reviewed {
         self
     }
 
-    /// Restores the decisions about some memories to their state `before` a decision that is reverted.
+    /// Restores the decisions about the memories in `ids` to their state `before` a decision that is reverted.
     pub(crate) fn put_back(&mut self, ids: &BTreeSet<MemoryId>, before: &Self) {
         self.ids.retain(|id| !ids.contains(id));
         self.ids.extend(&before.ids);
@@ -199,7 +201,7 @@ impl Reviewed {
     }
 }
 
-/// Returns whether a pair contains one of some memories.
+/// Returns whether a pair contains one of the memories in `ids`.
 fn is_about(pair: &str, ids: &BTreeSet<MemoryId>) -> bool {
     pair.split(' ').any(|id| id.parse().is_ok_and(|id| ids.contains(&id)))
 }
@@ -253,7 +255,7 @@ mod tests {
         assert!(!reviewed.hold_both(one, two));
         assert!(reviewed.ids.contains(&one) && !reviewed.ids.contains(&two));
         assert_eq!(reviewed.confirmed.get(&two).copied(), None);
-        // A record of an earlier version contains no confirmations.
+        // A file of an earlier version contains no confirmations.
         fs::write(&home.reviewed, format!("{{\"ids\":[\"{two}\"]}}")).unwrap();
         assert!(Reviewed::read(&home).ids.contains(&two));
         // An invalid id does not affect the others.

@@ -1,7 +1,7 @@
-//! The settings files: the user's `config.toml`, and the repository's, of which only harmless keys are read.
+//! The settings files: the user's `config.toml`, and the repository's, from which only harmless keys are read.
 //!
-//! An invalid key is reported with its file and name, and keeps its previous value. But if a user's setting about the
-//! exclusion or inclusion of data is invalid, the strictest possible value applies.
+//! An invalid key is reported with its file and name, and keeps its previous value. If the invalid key is a user's
+//! setting about excluding or including data, the strictest possible value applies instead.
 
 mod form;
 mod keys;
@@ -29,13 +29,13 @@ use keys::KEYS;
 pub use values::CONTEXT_TOKENS;
 use values::place_of_pattern;
 
-/// Maximum size of a settings file.
+/// Maximum size of a settings file in bytes.
 const FILE_BYTES_MAX: usize = 256 << 10;
 
-/// Maximum number of entries of a list in a settings file.
+/// Maximum number of entries in a list in a settings file.
 const ENTRIES_MAX: usize = 1_000;
 
-/// Maximum number of characters of a text in a list.
+/// Maximum number of characters in a text in a list.
 const ENTRY_CHARS_MAX: usize = 400;
 
 /// A problem in a settings file.
@@ -45,10 +45,10 @@ pub struct Warning {
     pub path: PathBuf,
     /// The key; empty if the whole file could not be parsed.
     pub key: String,
-    /// The problem, and the fallback.
+    /// The problem, and the value that applies instead.
     pub message: String,
-    /// True if it concerns the exclusion or inclusion of data: until it is corrected, fewer features work than the user
-    /// wants.
+    /// True if the problem concerns the exclusion or inclusion of data: until it is corrected, some features work less
+    /// than the user wants.
     pub is_grave: bool,
 }
 
@@ -62,18 +62,18 @@ impl fmt::Display for Warning {
 /// Source of a key's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// No file sets it.
+    /// No file sets the key.
     Default,
     /// The settings file that sets it.
     File(PathBuf),
 }
 
-/// A key with the value in effect.
+/// A key with its present value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explained {
     /// The key.
     pub key: &'static str,
-    /// Its value in the syntax of a settings file; `None` if it is not set.
+    /// The value in the syntax of a settings file; `None` if it is not set.
     pub value: Option<String>,
     /// The value as JSON.
     pub json: serde_json::Value,
@@ -81,13 +81,13 @@ pub struct Explained {
     pub origin: Origin,
 }
 
-/// Reads the settings in effect for a tree, or for the user alone.
+/// Reads the present settings for a tree, or for the user alone. Returns them with the problems in the files.
 pub fn load(dirs: &UserDirs, tree: Option<&Tree>) -> (Settings, Vec<Warning>) {
     let loaded = Loaded::read(dirs, tree);
     (loaded.settings, loaded.warnings)
 }
 
-/// Returns the value of each key and its source.
+/// Returns the present value of each key and the source of the value.
 pub fn explain(dirs: &UserDirs, tree: Option<&Tree>) -> Vec<Explained> {
     let loaded = Loaded::read(dirs, tree);
     let values = values(&loaded.settings);
@@ -104,7 +104,7 @@ pub fn explain(dirs: &UserDirs, tree: Option<&Tree>) -> Vec<Explained> {
         .collect()
 }
 
-/// Returns the form, meaning and default of each setting.
+/// Returns the description of each setting: form, meaning and default.
 pub fn describe() -> Vec<Described> {
     let defaults = values(&Settings::default());
     KEYS.iter()
@@ -119,14 +119,14 @@ pub fn describe() -> Vec<Described> {
         .collect()
 }
 
-/// Returns whether a repository may set a setting: such a setting grants no access and sends no data. `key` may name
-/// one value of a setting with several, like `half_life_days.fix`.
+/// Returns whether a repository may set a setting, which is so if it grants no access and sends no data. `key` may name
+/// one value of a setting that has several, such as `half_life_days.fix`.
 pub fn may_repository_set(key: &str) -> bool {
     let name = key.split('.').next().unwrap_or_default();
     KEYS.iter().any(|key| key.name == name && key.in_repository)
 }
 
-/// Returns the effective values by key, including the defaults that a manifest omits.
+/// Returns the present values by key, including defaults that a manifest omits.
 fn values(settings: &Settings) -> Table {
     let mut values = Table::try_from(settings).unwrap_or_default();
     let left_out = [
@@ -139,7 +139,7 @@ fn values(settings: &Settings) -> Table {
     }
     for value in values.iter_mut().map(|(_, value)| value) {
         if let Value::Float(number) = value {
-            // The settings have single precision; more digits would be noise.
+            // The settings have single precision, so further digits would be noise.
             *number = (*number as f32).to_string().parse().unwrap_or(*number);
         }
     }
@@ -168,7 +168,7 @@ impl Loaded {
         loaded
     }
 
-    /// Reads one file: the user's own, or that of the repository at `root`.
+    /// Reads one settings file, either the user's own or that of the repository at `root`.
     fn file(&mut self, path: &Path, root: Option<&Path>) {
         let is_users = root.is_none();
         let (table, text) = match table(path, root) {
@@ -205,7 +205,7 @@ impl Loaded {
                     self.warn(path, &name, message);
                 }
                 Err(message) => {
-                    // The valid part of it is in effect.
+                    // The valid part of the value applies.
                     if GUARDED.contains(&key.name) {
                         self.origins.push((key.name, path.to_owned()));
                     }
@@ -215,8 +215,8 @@ impl Loaded {
         }
     }
 
-    /// Handles a user's file that cannot be parsed: the strictest reading of its settings about excluded and included
-    /// data applies.
+    /// Handles a user's file that cannot be parsed: for its settings about excluded and included data, the strictest
+    /// possible reading applies.
     fn close(&mut self, path: &Path, message: &str) {
         self.settings.redact.broken = Some((path.to_owned(), brief(message)));
         let bytes = read_bounded(path, FILE_BYTES_MAX).map(|(bytes, _)| bytes).unwrap_or_default();
@@ -230,12 +230,13 @@ impl Loaded {
                 line.starts_with(key.name) || key.name == "review" && line.starts_with("promote")
             };
             let said: Vec<&str> = lines.filter(is_of_key).collect();
-            // The line may be valid although another one is not; of several lines none is certainly the intended one.
+            // A single line may be valid although another one is not. If a key has several lines, none of them is
+            // certainly the intended one.
             let value = |line: &str| line.parse::<Table>().ok()?.remove(key.name);
             let value = match *said {
                 [] if text.is_some() => continue,
                 [line] => value(line).unwrap_or(Value::Float(f64::NAN)),
-                // No setting accepts this value, so the strictest one is in effect.
+                // No setting accepts this value, so the strictest value applies.
                 _ => Value::Float(f64::NAN),
             };
             if key.name != "pulled" {
@@ -245,7 +246,7 @@ impl Loaded {
     }
 
     fn warn(&mut self, path: &Path, key: &str, message: String) {
-        // The file of a repository may be written by strangers, and the message is printed.
+        // Strangers may have written the repository's file, and the message is printed.
         let is_users = self.users_file.as_deref() == Some(path);
         let is_grave = is_users && (key.is_empty() || key == "redact" || GUARDED.contains(&key));
         let (key, message) = (brief(key), brief(&message));
@@ -253,7 +254,7 @@ impl Loaded {
     }
 }
 
-/// Returns the table of a file and its text.
+/// Returns the table that a file contains, and its text.
 fn table(path: &Path, root: Option<&Path>) -> Result<(Table, String), String> {
     let read = match root {
         Some(root) => read_below(root, path, FILE_BYTES_MAX),
@@ -271,7 +272,7 @@ fn table(path: &Path, root: Option<&Path>) -> Result<(Table, String), String> {
     let text = String::from_utf8(bytes).map_err(|_| "is no UTF-8; it is ignored".to_owned())?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let table = text.parse().map_err(|error: toml::de::Error| {
-        // Its first line contains the position; the others display it.
+        // The first line of the message contains the position; the other lines display it.
         let told = error.to_string();
         let place = told.lines().next().unwrap_or_default();
         let rest = match root {
@@ -287,7 +288,8 @@ fn table(path: &Path, root: Option<&Path>) -> Result<(Table, String), String> {
     Ok((table, text.to_owned()))
 }
 
-/// Returns the error without its path, for a file that is named beside it; a folder on the way keeps its name.
+/// Returns the error without its path, because the message names the file anyway. An error about a parent folder keeps
+/// the folder's name.
 fn without_path(error: Error, path: &Path) -> String {
     match error {
         Error::Io { source, .. } => source.to_string(),
@@ -299,7 +301,7 @@ fn without_path(error: Error, path: &Path) -> String {
     }
 }
 
-/// Settings whose default may exclude or include less than the user wanted: if one is invalid, the strictest value
+/// Settings whose default may exclude less or include more than the user wanted. If one is invalid, the strictest value
 /// applies. Redaction is handled separately.
 const GUARDED: [&str; 4] = ["review", "pulled", "ignore_paths", "names"];
 
@@ -447,23 +449,23 @@ mod tests {
             told.ends_with("; until it is mended, what is from the repository is held back"),
             "{told}"
         );
-        // Valid lines of a file that is not TOML apply, and settings that it does not name are unchanged.
+        // In a file that is not TOML, valid lines apply, and settings that the file does not name are unchanged.
         let (settings, warnings) = load("a = = 1\npulled = \"authors\"\nignore_paths = [\"a\"]\n");
         assert_eq!((settings.pulled, settings.review), (Pulled::Reviewed, false));
         assert_eq!((settings.ignore_paths.len(), settings.ignores_unknown), (1, false));
         assert_eq!((settings.names, warnings[0].is_grave), (None, true));
-        // Of several lines none is certainly the intended one, and a file in another encoding cannot be parsed.
+        // If a key has several lines, none is certainly the intended one. A file in another encoding cannot be parsed.
         let twice =
             "ignore_paths = [\"a\"]\nignore_paths = [\"b\"]\nreview = false\nreview = true\n";
         for text in [twice, "a = 1\rpulled = \"all\"\r", "a\0 = 1\n"] {
             let settings = load(text).0;
             assert_eq!((settings.review, settings.ignores_unknown), (true, true), "{text:?}");
         }
-        // Values of older versions count as the stricter ones, with a warning.
+        // A value of an older version counts as the stricter one, with a warning.
         let (settings, warnings) = load("pulled = \"authors\"\n");
         assert_eq!((settings.pulled, warnings.len()), (Pulled::Reviewed, 1));
         assert!(warnings[0].to_string().contains("is read as \"reviewed\""), "{}", warnings[0]);
-        // Not grave: a budget, and any setting of a repository.
+        // A budget is not grave, and neither is any setting of a repository.
         assert!(!load("start_tokens = \"many\"\n").1[0].is_grave);
         let theirs = files("", "pulled = \"x\"\n");
         let (settings, warnings) = super::load(&theirs.dirs, Some(&theirs.tree));
@@ -553,7 +555,7 @@ mod tests {
         }
     }
 
-    /// Returns lines of a form, each with its validity: values at both ends of a range, and one beyond.
+    /// Returns lines for a form, each with whether it is valid: values at both ends of a range, and values beyond.
     fn samples(name: &str, form: &Form) -> Vec<(String, bool)> {
         let line = |value: String, is_taken: bool| (format!("{name} = {value}\n"), is_taken);
         match form {
@@ -618,7 +620,7 @@ mod tests {
                     let others = needed.iter().filter(|other| other.name != field.name);
                     let others: String = others.filter_map(|other| sample_of(other)).collect();
                     for (text, is_taken) in samples(field.name, &field.form) {
-                        // One provider requires the address of its server.
+                        // One provider requires a host.
                         let host =
                             if text.contains("openai") { "host = \"localhost\"\n" } else { "" };
                         tables.push((format!("[{name}]\n{others}{host}{text}"), is_taken));
@@ -722,7 +724,7 @@ mod tests {
             (find("notice").json.as_str(), find("llm").json.is_null()),
             (Some("first"), true)
         );
-        // Each default is valid in a settings file, or there is none.
+        // Each default is valid in a settings file, unless there is no default.
         for explained in &explained {
             let Some(value) = &explained.value else { continue };
             let line = format!("{} = {value}\n", explained.key);
@@ -730,7 +732,7 @@ mod tests {
         }
         assert_eq!(find("pulled").value.as_deref(), Some("\"all\""));
         assert!(find("llm").value.is_none());
-        // Every field of the settings can be set, and no other.
+        // Each field of the settings can be set, and nothing else.
         let llm = Llm { model: "m".to_owned(), ..Llm::default() };
         let redact = RedactSettings { deny: vec!["x".to_owned()], ..RedactSettings::default() };
         let embedder = Some(Embedder::default());

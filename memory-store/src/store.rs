@@ -63,40 +63,41 @@ pub struct Store {
     pub home: ProjectDir,
     /// The folder of memory files.
     pub folder: PathBuf,
-    /// The working tree that contains the files, to be committed; `None` if they are private.
+    /// The working tree in which the files are committed; `None` if the store is private.
     pub root: Option<PathBuf>,
-    /// Root of the current linked worktree: memory files of its checkout are read as well, and new ones are written to
-    /// the main working tree. `git worktree remove` refuses a worktree that contains an untracked file of ours.
+    /// Root of the current linked worktree, if the store was opened there. Memory files of its checkout are read as
+    /// well, but new files are written to the main working tree, because `git worktree remove` refuses a worktree that
+    /// contains an untracked file.
     checkout: Option<PathBuf>,
-    /// Trust and the settings of redaction, if attached by [`Store::judged`].
+    /// Trust and redaction settings, if [`Store::judged`] attached them.
     judged: Option<Arc<(Trust, Settings)>>,
-    /// True if likely credentials are written to the folder, because a person accepted them.
+    /// True if a person accepted likely credentials, so that they may be written to the folder.
     accepts_credentials: bool,
-    /// Longest wait for other writers of the project's files.
+    /// Maximum time to wait for other writers of the project's files.
     pub lock_wait: Duration,
 }
 
 /// Result of saving a memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Saved {
-    /// The memory as it is now.
+    /// The memory after saving.
     pub stored: Stored,
-    /// Change: new, changed or as before.
+    /// Whether the file was created, updated or left unchanged.
     pub change: Change,
     /// Number of redacted secrets.
     pub hidden: usize,
-    /// Likely credentials, for which the memory is held.
+    /// Likely credentials, because of which the memory is pending.
     pub suspects: Vec<MemorySuspect>,
 }
 
-/// Change to a file.
+/// Change to a memory file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// It was written for the first time.
+    /// The file was written for the first time.
     Created,
-    /// Its content changed.
+    /// The content changed.
     Updated,
-    /// Its content was equal; the file was not written.
+    /// The content was equal, so the file was not written.
     Unchanged,
 }
 
@@ -105,11 +106,11 @@ pub enum Change {
 pub enum By {
     /// A person, who becomes the author of the file.
     Person,
-    /// A model. Text that a tool call of Claude's wrote does not become the person's through such a change.
+    /// A model. Text written by Claude's tool calls does not count as the person's after such a change.
     Model,
-    /// A link to another memory: the author of the remaining text does not change.
+    /// Only a link to another memory was written: the author of the remaining text does not change.
     Link,
-    /// A redacted secret: neither the author of the remaining text nor any link changes.
+    /// A secret was redacted: neither the author of the remaining text nor any link changes.
     Redaction,
 }
 
@@ -133,8 +134,8 @@ pub enum Forget {
 }
 
 impl Store {
-    /// Opens the store of a working tree: the committed folders of the main tree and its own, or the project's private
-    /// one.
+    /// Opens the store of a working tree: either the committed folders of the main working tree and of this one, or the
+    /// project's private folder.
     pub fn open(dirs: &UserDirs, tree: &Tree) -> Result<Self> {
         let mode = identity::mode(dirs, tree.project)?;
         let home = dirs.project(tree.project);
@@ -150,7 +151,7 @@ impl Store {
         })
     }
 
-    /// Returns the user's own store, which applies to every project.
+    /// Opens the user's own store, which applies to every project.
     pub fn user(dirs: &UserDirs) -> Result<Self> {
         Ok(Self::new(dirs, dirs.user_dir(), dirs.user_memories(), None))
     }
@@ -172,14 +173,14 @@ impl Store {
         }
     }
 
-    /// Attaches trust and settings: among files with one id, one of this machine that is not held then wins, and
-    /// unreleased files are not changed.
+    /// Attaches trust and settings. If several files have the same id, a file of this machine that is not withheld then
+    /// takes precedence, and unreleased files are not changed.
     #[must_use]
     pub fn judged(self, trust: Trust, settings: &Settings) -> Self {
         Self { judged: Some(Arc::new((trust, settings.clone()))), ..self }
     }
 
-    /// Returns the project's store in another of its working trees.
+    /// Returns the store of the same project in another working tree.
     pub fn at(&self, root: &Path) -> Self {
         match self.root {
             Some(_) => Self {
@@ -192,8 +193,8 @@ impl Store {
         }
     }
 
-    /// Creates the folder of memory files and, in a repository, its README. A repository's folder is created together
-    /// with its first memory.
+    /// Creates the folder of memory files and, in a repository, a README. In a repository, saving the first memory
+    /// calls this.
     pub fn create(&self) -> Result<()> {
         self.check_folder()?;
         if let Some(root) = &self.root {
@@ -203,8 +204,8 @@ impl Store {
         Folder::create(self.root_of(&self.folder), &self.folder, privacy).map(drop)
     }
 
-    /// Returns the redactor for output of this store's memories: committed files are redacted more strictly than
-    /// private ones, and a known secret without a person's decision is redacted.
+    /// Returns the redactor for output of this store's memories. Committed files are redacted more strictly than
+    /// private ones, and known secrets that no person has decided about are redacted.
     pub fn redactor(&self, settings: &Settings) -> Redactor {
         self.redactor_with(settings, Known::read_file(&self.dirs, &self.home).as_given())
     }
@@ -217,8 +218,8 @@ impl Store {
     /// Returns the redactor for text that is about to be written.
     ///
     /// # Errors
-    /// When files are committed and the user's redaction settings could not be read completely: files for other people
-    /// are not written under a partial policy.
+    /// If the files are committed and the user's redaction settings could not be read completely, because files for
+    /// other people are not written under a partial policy.
     pub fn redactor_for_writing(&self, settings: &Settings) -> Result<Redactor> {
         match (&self.root, &settings.redact.broken) {
             (Some(_), Some((path, message))) => Err(Error::Settings {
@@ -234,7 +235,7 @@ impl Store {
         }
     }
 
-    /// Lists the memories, including those that wait for review.
+    /// Lists the memories, including pending ones.
     pub fn list(&self) -> Result<Listing> {
         let mut redactor = None;
         let own = self.owner();
@@ -250,8 +251,8 @@ impl Store {
         Ok(listing)
     }
 
-    /// Returns a predicate for files of this machine, as opposed to files from the repository or of Claude's tool
-    /// calls. The ledger is read at the first call.
+    /// Returns a predicate that is true for files of this machine and false for files from the repository or from
+    /// Claude's tool calls. The predicate reads the ledger at its first call.
     fn owner(&self) -> impl Fn(&Stored) -> bool {
         let texts = LazyLock::new(|| {
             Ledger::open(&self.home).map(|ledger| ledger.texts()).unwrap_or_default()
@@ -262,7 +263,7 @@ impl Store {
         }
     }
 
-    /// Returns whether only this user can write a file: in a private store, or among the drafts.
+    /// Returns whether only this user can write a file, because the store is private or the file is a draft.
     fn is_private(&self, path: &Path) -> bool {
         self.root.is_none() || path.starts_with(&self.home.drafts)
     }
@@ -274,8 +275,8 @@ impl Store {
         files
     }
 
-    /// Returns the folders of memory files: the worktree's checkout and the store's folder, unless a symbolic link
-    /// leads out of it; copies of files that a sparse checkout omits; and drafts.
+    /// Returns the folders of memory files: that of the worktree's checkout and the store's own, except those that are
+    /// symbolic links; the folder with copies of files that a sparse checkout omits; and the drafts.
     fn folders(&self) -> Vec<PathBuf> {
         let checkout = self.checkout.as_deref().filter(|root| check_folder(root).is_ok());
         let own = self.check_folder().is_ok().then(|| self.folder.clone());
@@ -284,14 +285,14 @@ impl Store {
         folders.chain([self.home.drafts.clone()]).collect()
     }
 
-    /// Returns the working tree whose folder of memory files contains a path.
+    /// Returns the working tree whose memory folder contains `path`; `None` if there is none.
     fn tree_of(&self, path: &Path) -> Option<&Path> {
         let mut roots = self.root.iter().chain(&self.checkout).map(PathBuf::as_path);
         roots.find(|root| path.starts_with(memory_folder(root)))
     }
 
-    /// Saves a memory by a person or a model, redacted by `redactor`. A memory of the same kind and title is updated:
-    /// its text is replaced, tags and paths are merged.
+    /// Saves a memory by a person or a model, redacted by `redactor`. If a memory of the same kind and title exists, it
+    /// is updated: the text is replaced, tags and paths are merged.
     pub fn save(&self, mut memory: Memory, redactor: &Redactor, now: Timestamp) -> Result<Saved> {
         if memory.scope == Scope::User && self.folder != self.dirs.user_memories() {
             let user = Self { lock_wait: self.lock_wait, ..Self::user(&self.dirs)? };
@@ -299,7 +300,8 @@ impl Store {
         }
         let hidden = redactor.redact_memory(&mut memory);
         let suspects = self.gate(&mut memory, redactor);
-        // All files are read before the lock is taken; under it, only the candidates and files that appeared since.
+        // All files are read before the lock is taken. Under the lock, only candidates and files that appeared since
+        // are read.
         let known = stored::paths(&self.folders());
         let mut same: Vec<PathBuf> = self
             .list()?
@@ -312,8 +314,8 @@ impl Store {
         same.extend(stored::paths(&self.folders()).difference(&known).cloned());
         let now_there = same.iter().filter_map(|path| Some(stored::read(path).ok()?.stored));
         let mut same = now_there.filter(|stored| is_same(stored, &memory));
-        // A save never merges with a memory from the repository or of a tool call of Claude's: the parts of it that
-        // `memory` does not replace would count as this machine's from then on.
+        // A save never merges with a memory from the repository or from a tool call of Claude's: parts of the old
+        // memory that `memory` does not replace would then count as this machine's.
         let own = self.owner();
         let by = By::author(&memory);
         match same.find(|stored| own(stored) && self.may_merge(stored, by, &suspects)) {
@@ -335,7 +337,7 @@ impl Store {
         }
     }
 
-    /// Changes a memory; its id stays. The file is edited in place, and all of it is redacted by `redactor`.
+    /// Changes a memory but not its id. The file is edited in place and redacted completely by `redactor`.
     pub fn edit(
         &self,
         id: &str,
@@ -347,10 +349,11 @@ impl Store {
         self.update(&stored.path, By::Person, redactor, change)
     }
 
-    /// Changes the memory in this file; no other file is read.
+    /// Changes the memory in this file. No other file is read.
     ///
     /// # Errors
-    /// [`Error::NotFound`] when the file now contains another memory; others when it is missing, or is not released.
+    /// [`Error::NotFound`] if the file now contains another memory; other errors if the file is missing or not
+    /// released.
     pub fn edit_at(
         &self,
         path: &Path,
@@ -368,12 +371,12 @@ impl Store {
         self.update(path, by, redactor, change)
     }
 
-    /// Marks the memory in this file as superseded by another one, or by none; it then no longer supersedes that one. A
-    /// file that other people read never names a memory that they lack: if the newer one is in another folder, the file
-    /// is unchanged, and only the newer memory contains the link.
+    /// Marks the memory in this file as superseded by another memory, or by none, and removes the reverse link if there
+    /// is one. A file that other people read never names a memory that they do not have: if the newer memory is in
+    /// another folder, this file is unchanged, and only the newer memory contains the link.
     ///
     /// # Errors
-    /// As [`Store::edit_at`].
+    /// See [`Store::edit_at`].
     pub fn supersede(
         &self,
         path: &Path,
@@ -392,13 +395,13 @@ impl Store {
         })
     }
 
-    /// Returns whether the folder of memory files contains a memory.
+    /// Returns whether the folder of memory files contains the memory with this id.
     fn has_in_folder(&self, id: MemoryId) -> bool {
         self.files().iter().any(|it| it.memory.id == id && it.path.starts_with(&self.folder))
     }
 
-    /// Saves a memory file that a person changed in an editor, redacted by `redactor`; the id stays. Returns `None`,
-    /// without writing, if the file no longer has the text that the person started from.
+    /// Saves a memory file that a person changed in an editor, redacted by `redactor`; the id does not change. Returns
+    /// `None`, without writing, if the file's text has changed since the person opened it.
     pub fn rewrite(
         &self,
         id: &str,
@@ -416,8 +419,8 @@ impl Store {
         self.put(stored, before, By::Person, file, redactor).map(Some)
     }
 
-    /// Removes a memory from recall, with a tombstone so that it is not learned again. The archived copy is redacted by
-    /// `redactor`.
+    /// Removes a memory from recall and writes a tombstone, so that it is not learned again. The archived copy is
+    /// redacted by `redactor`.
     pub fn forget(
         &self,
         id: &str,
@@ -430,11 +433,11 @@ impl Store {
         let memory = &stored.memory;
         let archived = self.archived_path(memory);
         let mut ledger = Ledger::open(&self.home)?;
-        // In this order a crash leaves the memory in its place, or complete in both places.
+        // In this order, a crash leaves the memory either in its place or complete in both places.
         if how == Forget::Archive {
             let Read { stored: now, file } = stored::read(&stored.path)?;
             let text = redacted_file(file.text(), redactor);
-            // A restored file must keep its origin: this machine, the repository or a tool call.
+            // A restored file must keep its origin, which is this machine, the repository or a tool call.
             ledger.inherit(&text, ledger.texts().origin(&now))?;
             replace(&archived, text.as_bytes(), Privacy::Private)?;
         }
@@ -446,8 +449,8 @@ impl Store {
             migrate::remove_backups(&self.home)?;
             remove(&archived)?;
         }
-        // Remove other files with the same id as well, for example a person's copy, but not those from the repository,
-        // which may use any id.
+        // Other files with the same id, for example a person's copy, are removed as well, but not files from the
+        // repository, which may contain any id.
         let own = self.owner();
         for copy in self.copies(memory.id) {
             if copy.path == stored.path || own(&copy) {
@@ -457,7 +460,7 @@ impl Store {
         Ok(stored)
     }
 
-    /// Holds the memory of a file under the conditions of [`Store::gate`].
+    /// Marks the memory in this file as pending if [`Store::gate`] finds likely credentials in it.
     fn hold_file(&self, file: &mut MemoryFile, redactor: &Redactor) -> Result<()> {
         let mut memory = file.memory.clone();
         match self.gate(&mut memory, redactor).is_empty() {
@@ -466,8 +469,8 @@ impl Store {
         }
     }
 
-    /// Restores an archived memory, redacted by `redactor`, or removes the tombstone of one that the next sync learns
-    /// again.
+    /// Restores an archived memory, redacted by `redactor`. Without an archived copy, removes the tombstone of a
+    /// deleted memory, so that the next sync can learn it again.
     pub fn restore(&self, id: &str, redactor: &Redactor) -> Result<Option<Stored>> {
         let _lock = self.lock()?;
         let mut ledger = Ledger::open(&self.home)?;
@@ -500,8 +503,8 @@ impl Store {
         Ok(Some(stored::read(&path)?.stored))
     }
 
-    /// Restores a deleted memory: one that was written by hand or by a model from the ledger's copy, a learned one by
-    /// the next sync.
+    /// Restores a deleted memory. One that a person or a model wrote is restored from the ledger's copy; a learned one
+    /// is written by the next sync.
     fn restore_deleted(
         &self,
         ledger: &mut Ledger,
@@ -537,8 +540,8 @@ impl Store {
         Ok(stored)
     }
 
-    /// Moves a draft to the folder of memory files after a review, redacted by `redactor`: the draft may be older than
-    /// a redaction setting, or edited by hand.
+    /// Moves a draft to the folder of memory files after a review, redacted by `redactor`, because the draft may be
+    /// older than a redaction setting or may have been edited by hand.
     pub fn promote(&self, id: &str, redactor: &Redactor) -> Result<Stored> {
         let _lock = self.lock()?;
         let draft = self.find_draft(id)?;
@@ -565,7 +568,8 @@ impl Store {
         Ok(stored::read(&path)?.stored)
     }
 
-    /// Rejects a draft: it is removed and not learned again. Its title is kept, redacted by `redactor`.
+    /// Rejects a draft, so that its file is removed and the memory is not learned again. The title is kept, redacted by
+    /// `redactor`.
     pub fn reject(&self, id: &str, redactor: &Redactor, now: Timestamp) -> Result<Stored> {
         let _lock = self.lock()?;
         let draft = self.find_draft(id)?;
@@ -576,12 +580,13 @@ impl Store {
         Ok(draft)
     }
 
-    /// Puts an accepted memory back to held, with its id and text: it is private, and syncs keep it so until a review
-    /// accepts it. The caller has checked whether git has the file, of which other clones would keep a copy.
+    /// Makes an accepted memory pending again, with its id and text. The file becomes private, and syncs leave it so
+    /// until a review accepts the memory. The caller must check that git does not have the file, because other clones
+    /// would keep a copy.
     ///
     /// # Errors
-    /// [`Error::NotFound`] when no memory of this id is in the folder of memory files; others when its file is not
-    /// released, or cannot be moved.
+    /// [`Error::NotFound`] if the folder of memory files contains no memory with this id; other errors if the file is
+    /// not released or cannot be moved.
     pub fn hold(&self, id: MemoryId) -> Result<Stored> {
         let _lock = self.lock()?;
         let is_it =
@@ -596,7 +601,8 @@ impl Store {
         let mut ledger = Ledger::open(&self.home)?;
         let entry = ledger.entry(id).cloned();
         let entry = entry.unwrap_or_else(|| LedgerEntry::new(id, self.ledger_root()));
-        // In this order a kill leaves it accepted, or in both places, where the accepted one counts.
+        // In this order, a kill leaves the memory accepted, or in both places, where the accepted file takes
+        // precedence.
         let path = free_path_in(&self.home.drafts, &file.memory)?;
         self.write(&path, file.text().as_bytes())?;
         ledger.held(entry, file.text())?;
@@ -604,24 +610,26 @@ impl Store {
         Ok(stored::read(&path)?.stored)
     }
 
-    /// Lists the memories pending review, without superseded ones.
+    /// Lists the pending memories, except superseded ones.
     pub fn drafts(&self) -> Result<Listing> {
         let mut listing = stored::list(std::slice::from_ref(&self.home.drafts), &mut |_| false);
         listing.memories.retain(|stored| stored.memory.waits());
         Ok(listing)
     }
 
-    /// Returns the memories that are not learned again, by id.
+    /// Returns the tombstones, by id.
     pub fn tombstones(&self) -> Result<Vec<Tombstone>> {
         Ok(Ledger::open(&self.home)?.tombstones())
     }
 
-    /// Returns the memories of a person that sessions no longer contain, unless a person decided to keep them.
+    /// Returns the ids of a person's memories that sessions no longer contain, except those that a person decided to
+    /// keep.
     pub fn unfound(&self) -> Result<Vec<MemoryId>> {
         Ok(Ledger::open(&self.home)?.unfound())
     }
 
-    /// Returns a predicate: according to the ledger, no person changed or accepted a memory with a text.
+    /// Returns a predicate that is true if, according to the ledger, no person changed or accepted the memory with this
+    /// id and text.
     pub fn undecided(&self) -> Result<impl Fn(MemoryId, &str) -> bool> {
         let ledger = Ledger::open(&self.home)?;
         Ok(move |id: MemoryId, text: &str| {
@@ -630,7 +638,7 @@ impl Store {
         })
     }
 
-    /// Records that a person keeps a memory that sessions no longer contain.
+    /// Records that a person keeps this memory although sessions no longer contain it.
     pub fn keep_unfound(&self, id: MemoryId) -> Result<()> {
         let _lock = self.lock()?;
         Ledger::open(&self.home)?.keep_unfound(id)
@@ -651,11 +659,11 @@ impl Store {
     }
 
     /// Locks the project's files for a change. Waits for another writer, which takes a second at most; readers take no
-    /// lock. The lock is released when dropped.
+    /// lock. The lock is released when the returned file is dropped.
     ///
     /// # Errors
-    /// [`Error::Newer`] when a later version of the program has written the store, the user's own store or the memory
-    /// folder; others when the lock cannot be taken.
+    /// [`Error::Newer`] if a later version of the program has written the store, the user's own store or the memory
+    /// folder; other errors if the lock cannot be taken.
     pub(crate) fn lock(&self) -> Result<File> {
         format_version::check_user(&self.dirs)?;
         let lock = stored::lock_within(&self.home, self.lock_wait)?;
@@ -665,7 +673,7 @@ impl Store {
         Ok(lock)
     }
 
-    /// Refuses to change an unreleased file: the result would count as this machine's.
+    /// Returns an error for an unreleased file, because a changed file would count as this machine's.
     fn check_given(&self, stored: &Stored) -> Result<()> {
         let unreleased =
             self.judged.as_deref().is_some_and(|(trust, _)| trust.is_unreleased(stored));
@@ -679,7 +687,8 @@ impl Store {
         ))
     }
 
-    /// Refuses a committed folder that is a symbolic link: another person's commit could point it anywhere.
+    /// Returns an error if the committed folder is a symbolic link, because another person's commit could make it point
+    /// anywhere.
     pub(crate) fn check_folder(&self) -> Result<()> {
         self.root.as_deref().map_or(Ok(()), check_folder)
     }
@@ -709,13 +718,14 @@ impl Store {
         disk::remove_below(self.root_of(path), path)
     }
 
-    /// Returns the folder below which no link is followed: the working tree, or our data folder.
+    /// Returns the folder below which symbolic links are not followed: the working tree that contains `path`, or our
+    /// data folder.
     fn root_of(&self, path: &Path) -> &Path {
         self.tree_of(path).unwrap_or(&self.dirs.data)
     }
 
-    /// Returns whether a file can be written again under its earlier name in the folder of memory files: the path is
-    /// free, and its parents are still folders.
+    /// Returns whether `path` is in the folder of memory files and can be created again: it is free, and its parents
+    /// are folders or missing.
     pub(crate) fn may_create(&self, path: &Path) -> bool {
         let folders = path.ancestors().skip(1).take_while(|folder| *folder != self.folder);
         let mut parts = path.strip_prefix(&self.folder).into_iter().flat_map(Path::components);
@@ -728,7 +738,7 @@ impl Store {
             })
     }
 
-    /// Removes temporary files of killed writers. The caller holds the lock.
+    /// Removes temporary files that killed writers left behind. The caller must hold the lock.
     pub(crate) fn sweep<'r>(&self, roots: impl Iterator<Item = &'r Path>) {
         for root in roots {
             if check_folder(root).is_ok() {
@@ -753,7 +763,7 @@ impl Store {
         free_path_in(folder, memory)
     }
 
-    /// Returns the path relative to the folder of memory files, if it is below it.
+    /// Returns `path` relative to the folder of memory files; `None` if it is not below that folder.
     pub(crate) fn relative(&self, path: &Path) -> Option<String> {
         let of_tree = self.tree_of(path).map(memory_folder);
         let folder = of_tree.as_ref().unwrap_or(&self.folder);
@@ -768,7 +778,7 @@ impl Store {
         change: impl FnOnce(&mut Memory),
     ) -> Result<Saved> {
         let Read { stored, mut file } = stored::read(path)?;
-        // Checked with the present file: a pull may have replaced the listed one.
+        // The file as it is now is checked, because a pull may have replaced it since it was listed.
         self.check_given(&stored)?;
         let mut memory = stored.memory.clone();
         change(&mut memory);
@@ -778,7 +788,7 @@ impl Store {
         self.put(stored, &before, by, file, redactor)
     }
 
-    /// Writes a memory's file in place, redacted, if its content changed.
+    /// Redacts a changed memory file and writes it in place if its content differs from `before`.
     fn put(
         &self,
         stored: Stored,
@@ -811,7 +821,7 @@ impl Store {
         Ok(Saved { stored, change: Change::Updated, hidden, suspects: Vec::new() })
     }
 
-    /// Records a saved memory in the ledger, so that it survives `git clean` as derived ones do.
+    /// Records a saved memory in the ledger, so that it survives `git clean` as derived memories do.
     fn note_saved(&self, path: &Path, file: &MemoryFile, by: By) -> Result<()> {
         let Some(name) = self.relative(path) else { return Ok(()) };
         let lookup = Lookup::new(&self.home);
@@ -823,7 +833,7 @@ impl Store {
             Reviewed::note_locked(&self.home, file.memory.id)?;
         }
         if by == By::Link {
-            // A sync may remove the link again, once the newer memory is gone.
+            // A sync may remove the link again once the newer memory is removed.
             for entry in known.iter_mut().chain([&mut new]) {
                 entry.linked = file.memory.superseded_by;
             }
@@ -831,13 +841,13 @@ impl Store {
         lookup.saved(known, new, &name, file.text())
     }
 
-    /// Returns the root under which the ledger records these files.
+    /// Returns the root that ledger entries of this store's files contain; empty for a private store.
     fn ledger_root(&self) -> &Path {
         self.root.as_deref().unwrap_or(Path::new(""))
     }
 
     pub(crate) fn archived_path(&self, memory: &Memory) -> PathBuf {
-        // Named by the whole id: the title may have changed since it was last archived.
+        // The name contains the whole id, because the title may have changed since the memory was last archived.
         self.home.archived_memories.join(format!("{}.md", memory.id))
     }
 
@@ -848,7 +858,7 @@ impl Store {
     }
 }
 
-/// Refuses a working tree whose committed folder is a symbolic link; call it before the tree is trusted.
+/// Returns an error if the committed folder of a working tree is a symbolic link. Call it before the tree is trusted.
 pub fn check_folder(root: &Path) -> Result<()> {
     let store = root.join(STORE_DIR);
     for folder in [memory_folder(root), store] {
@@ -880,7 +890,7 @@ pub(crate) fn free_path_in(folder: &Path, memory: &Memory) -> Result<PathBuf> {
     if std::fs::symlink_metadata(&path).is_err() {
         return Ok(path);
     }
-    // The short id belongs to another memory of the same title, or a person's file has that name.
+    // The short id belongs to another memory of the same title, or a person gave another file this name.
     let name = format!("{}.md", memory.id);
     let path = folder.join(name);
     match std::fs::symlink_metadata(&path) {
@@ -897,7 +907,7 @@ fn is_same(stored: &Stored, memory: &Memory) -> bool {
     let live = matches!(stored.memory.status, Status::Active | Status::Held);
     stored.memory.id == memory.id
         || live
-            // A superseded or expired statement that is repeated becomes a new memory.
+            // If a superseded or expired statement is repeated, it becomes a new memory.
             && stored.memory.superseded_by.is_none()
             && !stored.memory.is_expired(memory.created)
             && stored.memory.kind == memory.kind
@@ -906,20 +916,20 @@ fn is_same(stored: &Stored, memory: &Memory) -> bool {
             && !is_note_on_others_word(&stored.memory, memory)
 }
 
-/// Returns whether a model's note has the title of a memory that a person stated or wrote: it becomes a separate
-/// memory, because the person did not state it.
+/// Returns whether a model's note has the same title as a memory that a person stated or wrote. Such a note becomes a
+/// separate memory, because the person did not state it.
 fn is_note_on_others_word(old: &Memory, new: &Memory) -> bool {
     new.source.is_noted() && old.source.is_users()
 }
 
-/// Replaces the text of `old` by that of `new`, with the tags, paths and superseded memories of both. A statement that
-/// is repeated in other words has a new date of occurrence.
+/// Replaces the text of `old` by that of `new` and merges the tags, paths and superseded memories of both. If anything
+/// changes, the memory gets a new date of occurrence.
 fn unite(old: &mut Memory, new: Memory, now: Timestamp) {
     let before = old.clone();
     let occurred = new.occurred.unwrap_or(now);
     if !new.body.trim().is_empty() {
         old.body = new.body;
-        // The author of the new text becomes that of the memory.
+        // The author of the new text becomes the author of the memory.
         old.source.said_by = new.source.said_by.or(old.source.said_by);
         old.source.extractor = new.source.extractor.or(old.source.extractor.take());
     }
@@ -959,7 +969,7 @@ fn unite(old: &mut Memory, new: Memory, now: Timestamp) {
             old.supersedes.push(older);
         }
     }
-    // Contradictions were searched again, or resolved.
+    // The caller has searched for contradictions again, or resolved them.
     old.relations.retain(|link| link.kind != CONTRADICTS);
     for link in new.relations {
         if link.to != old.id && !old.relations.contains(&link) {

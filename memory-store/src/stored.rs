@@ -1,5 +1,5 @@
-//! Memory files in folders: reading one, listing many, and the lock for changes. Ledger, identity, trust and the store
-//! depend on this module.
+//! Memory files in folders: reading one, listing many, and the lock for changes. The ledger, identity, trust and the
+//! store depend on this module.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -20,20 +20,20 @@ use crate::id::{MemoryId, abbreviated};
 use crate::layout::ProjectDir;
 use crate::memory::Memory;
 
-/// Maximum number of files of one store that are read; more are reported.
+/// Maximum number of files that are read in one store. Further files are reported as errors.
 pub const FILES_MAX: usize = 200_000;
 
-/// Maximum size of all files of one store that are read; more are reported. It fits some 200,000 memories of the usual
-/// length; a larger store is probably malicious.
+/// Maximum size in bytes of all files that are read in one store. Further files are reported as errors. This suffices
+/// for about 200,000 memories of the usual length; a larger store is probably malicious.
 pub(crate) const STORE_BYTES_MAX: u64 = 128 << 20;
 
 /// Remedy for a store that is too large to read.
 const FEWER: &str = "Remove what is no memory, or keep fewer of them.";
 
-/// Minimum number of characters of an id to find a memory.
+/// Minimum number of characters of an id by which a memory can be found.
 pub const SHORT_ID_CHARS_MIN: usize = 4;
 
-/// Maximum depth of folders in a store: a person may sort memories into a few.
+/// Maximum depth of folders in a store, because a person may sort memories into folders.
 pub(crate) const LEVELS_MAX: usize = 4;
 
 /// A memory and its file.
@@ -43,9 +43,9 @@ pub struct Stored {
     pub path: PathBuf,
     /// The memory.
     pub memory: Memory,
-    /// Size and modification time of the file.
+    /// Size and modification time of the file when it was read.
     pub stamp: Stamp,
-    /// The hash of its text (see [`text_hash`]).
+    /// Hash of the file's text (see [`text_hash`]).
     pub text: String,
 }
 
@@ -54,22 +54,24 @@ pub struct Stored {
 pub struct Listing {
     /// The memories, by id.
     pub memories: Vec<Stored>,
-    /// Files that repeat the id or the name of the selected one.
+    /// Files that have the same id or name as a selected file.
     pub repeats: Vec<Stored>,
-    /// Files that are not valid memories, or that repeat the id or the name of the selected one. They are not changed.
+    /// Errors about files that are not valid memories, or that have the same id or name as a selected file. Such files
+    /// are not changed.
     pub broken: Vec<Error>,
 }
 
-/// A file and its bytes when it was read.
+/// A memory file when it was read.
 #[derive(Clone, Debug)]
 pub(crate) struct Read {
     pub stored: Stored,
     pub file: MemoryFile,
 }
 
-/// Lists folders. Of several files with one id, or one name (see [`refuse_twins`]), one that is in force is selected,
-/// so that a held file hides no other; of those the first by folder and path. A repetition in a later folder is not an
-/// error: a draft may be in the tree again.
+/// Lists the memories in folders. If several files have the same id or name (see [`refuse_twins`]), the first one by
+/// folder and path for which `is_held` returns false is selected, so that a withheld file hides no other; if there is
+/// none, the first. A repetition in a later folder is not an error, because the file of a draft may be in the working
+/// tree again.
 pub(crate) fn list<P: AsRef<Path>>(
     folders: &[P],
     is_held: &mut dyn FnMut(&Stored) -> bool,
@@ -102,10 +104,10 @@ pub(crate) fn list<P: AsRef<Path>>(
 }
 
 impl Listing {
-    /// Finds a memory by its id, or by the last or first characters of its id.
+    /// Finds a memory by its id, or by the first or last characters of its id.
     ///
     /// # Errors
-    /// [`Error::NotFound`] unless there is exactly one.
+    /// [`Error::NotFound`] unless exactly one memory matches.
     pub fn find(&self, id: &str) -> Result<Stored> {
         let memories = self.memories.iter().filter(|_| id.trim().len() >= SHORT_ID_CHARS_MIN);
         let found = abbreviated(id, memories.map(|stored| (stored.memory.id, stored)));
@@ -115,14 +117,14 @@ impl Listing {
         }
     }
 
-    /// Returns all memory files, including those with a duplicate id or name.
+    /// Returns all valid memory files, including those with a duplicate id or name.
     pub fn files(&self) -> impl Iterator<Item = &Stored> {
         self.memories.iter().chain(&self.repeats)
     }
 }
 
-/// Returns the index of the selected file of several with one id or name: the first that is not held, or else the
-/// first. `is_held` is only called if there are several.
+/// Returns the index of the file to select from several with the same id or name: the first for which `is_held` returns
+/// false, or else the first. `is_held` is called only if there are several files.
 fn counting<T>(files: &[T], mut is_held: impl FnMut(&T) -> bool) -> usize {
     match files.len() {
         1 => 0,
@@ -130,9 +132,9 @@ fn counting<T>(files: &[T], mut is_held: impl FnMut(&T) -> bool) -> usize {
     }
 }
 
-/// Removes the files whose names differ only in case or composed letters, which other systems treat as equal, and
-/// returns an error for each. The caller must have read all files, including held ones: a file that is not selected
-/// occupies no name.
+/// Removes files whose names differ only in case or in composed letters, which other systems treat as equal, and
+/// returns an error for each. The caller must have read all files, including withheld ones, because a file that is not
+/// selected occupies no name.
 pub(crate) fn refuse_twins<P: AsRef<Path>, T>(
     folders: &[P],
     files: &mut Vec<T>,
@@ -161,7 +163,7 @@ pub(crate) fn refuse_twins<P: AsRef<Path>, T>(
     refused
 }
 
-/// Returns a path without differences of case and of composed letters.
+/// Returns a path in a form that does not depend on case and composed letters.
 pub(crate) fn folded(path: &Path) -> String {
     let path = path.to_string_lossy();
     match path.is_ascii() {
@@ -175,7 +177,7 @@ fn same_folder<P: AsRef<Path>>(folders: &[P], a: &Path, b: &Path) -> bool {
 }
 
 /// Reads every memory file, in the order of folders and paths, including duplicates (see [`refuse_twins`]). An error
-/// about a folder means that it was not read completely.
+/// about a folder means that the folder was not read completely.
 pub(crate) fn visit<P: AsRef<Path>>(folders: &[P], each: &mut dyn FnMut(Result<Read>)) {
     visit_up_to(STORE_BYTES_MAX, folders, each);
 }
@@ -198,7 +200,7 @@ fn visit_up_to<P: AsRef<Path>>(bytes_max: u64, folders: &[P], each: &mut dyn FnM
                         .and_then(|()| read_with(&mut reader, entry.path()));
                     bytes += match &read {
                         Ok(read) => read.stored.stamp.bytes,
-                        // At most this much of a larger file was read.
+                        // Only this many bytes of a larger file were read.
                         Err(_) => entry
                             .metadata()
                             .map_or(0, |metadata| metadata.len().min(FILE_BYTES_MAX as u64)),
@@ -229,25 +231,26 @@ fn walk(folder: &Path) -> impl Iterator<Item = walkdir::Result<DirEntry>> {
         .max_depth(LEVELS_MAX)
         .follow_links(false)
         .follow_root_links(false)
-        // By file name: compared entries are in one folder, and extracting the name from the path each time is slower.
+        // Sorted by file name: the compared entries are in one folder, and extracting the name from each path is
+        // slower.
         .sort_by(|a, b| a.path().as_os_str().cmp(b.path().as_os_str()))
         .into_iter()
         .filter_entry(|entry| !is_hidden(entry))
 }
 
-/// Returns the paths of memory files, without reading them.
+/// Returns the paths of the memory files in folders, without reading the files.
 pub(crate) fn paths<P: AsRef<Path>>(folders: &[P]) -> BTreeSet<PathBuf> {
     found(folders).take(FILES_MAX).collect()
 }
 
-/// Returns them in the order of the walk.
+/// Returns the paths of the memory files in folders, in the order of the walk.
 pub(crate) fn found<P: AsRef<Path>>(folders: &[P]) -> impl Iterator<Item = PathBuf> {
     let entries = folders.iter().flat_map(|folder| walk(folder.as_ref()));
     let files = entries.filter_map(|entry| entry.ok().filter(is_memory_name));
     files.map(DirEntry::into_path)
 }
 
-/// Refuses a file whose name is not portable.
+/// Returns an error for a file whose name is not portable.
 pub(crate) fn check_name(folder: &Path, path: &Path) -> Result<()> {
     let relative = path.strip_prefix(folder).unwrap_or(path);
     let mut names = relative.components().map(|part| part.as_os_str().to_string_lossy());
@@ -275,8 +278,8 @@ fn read_with(reader: &mut FileReader, path: &Path) -> Result<Read> {
     Ok(Read { stored, file })
 }
 
-/// Reads a file that was just written. If git removed it since, returns it as written: the ledger contains it, so it is
-/// saved nevertheless.
+/// Reads a file that was just written. If git removed it since, returns the memory as written, because the ledger
+/// contains it, so it is saved nevertheless.
 pub(crate) fn read_back(path: &Path, written: &MemoryFile) -> Result<Stored> {
     match read(path) {
         Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
@@ -291,7 +294,7 @@ pub(crate) fn read_back(path: &Path, written: &MemoryFile) -> Result<Stored> {
     }
 }
 
-/// Returns the hash of a memory file's text, independent of line endings, which git may convert.
+/// Returns the hash of a memory file's text. It does not depend on line endings, which git may convert.
 pub(crate) fn text_hash(text: &str) -> String {
     const HASH_CHARS: usize = 32;
     let hash = match text.contains('\r') {
@@ -301,12 +304,12 @@ pub(crate) fn text_hash(text: &str) -> String {
     hash.to_hex()[..HASH_CHARS].to_owned()
 }
 
-/// Takes the lock for changes to files of a project, including its record; see `Store::lock`.
+/// Takes the lock for changes to a project's files, including its record; see `Store::lock`.
 pub(crate) fn lock(home: &ProjectDir) -> Result<File> {
     lock_within(home, LOCK_WAIT)
 }
 
-/// Locks the store, waiting at most this long. A store of an unsupported format is refused.
+/// Takes the store's lock, waiting at most `most`. Returns an error for a store of an unsupported format.
 pub(crate) fn lock_within(home: &ProjectDir, most: Duration) -> Result<File> {
     create_folder(&home.folder, Privacy::Private)?;
     let path = home.folder.join("store.lock");
@@ -360,7 +363,7 @@ mod tests {
             let file = folder.path().join(name).with_extension("md");
             std::fs::write(file, format!("# {name}\n\n{}", "x".repeat(1 << 19))).unwrap();
         }
-        // The first is larger than a store may be, which must not hide the others.
+        // The first file is larger than a store may be, which must not hide the other files.
         let hole = File::create(folder.path().join("a.md")).unwrap();
         hole.set_len(STORE_BYTES_MAX + 1).unwrap();
         let read = |bytes_max| {
@@ -368,7 +371,7 @@ mod tests {
             visit_up_to(bytes_max, &[folder.path()], &mut |read| errors.extend(read.err()));
             errors
         };
-        // Each is too long for a memory, and counts with the number of bytes read.
+        // Each file is too long for a memory and counts with the number of bytes read.
         assert_eq!(read(5 * FILE_BYTES_MAX as u64).len(), 5);
         let errors = read(1 << 20);
         assert_eq!(errors.len(), 6, "all five, and that it was too much");

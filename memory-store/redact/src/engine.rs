@@ -1,4 +1,4 @@
-//! Engine: one pass of an automaton over all keywords, and the detectors that read the text around each.
+//! The engine: one pass of an automaton finds all keywords, and each keyword's detectors read the text around it.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -19,19 +19,19 @@ use crate::value::spread::{SpreadEvidence, may_spread, trimmed};
 use crate::vocabulary::WORDS;
 use crate::word_search::WordSearch;
 
-/// Maximum number of passes over the result: hiding one secret may uncover the edge of another.
+/// Maximum number of passes over the result: redacting one secret may expose a part of another.
 const PASSES_MAX: usize = 8;
 
 /// Number of keywords without a match after which a rule reads the rest of the text in one pass.
 const FAILURES_MAX: u16 = 200;
 
-/// Distance between names of secrets below which fewer bytes of each are read.
+/// Distance in bytes between two names of secrets below which fewer bytes are read after each name.
 const DENSE_BYTES: usize = 24;
 
-/// Minimum length of a base 64 run that is part of an image or an archive; matches inside are skipped.
+/// Minimum length in bytes of a base 64 run that counts as part of an image or an archive; matches inside are ignored.
 const BLOB_BYTES_MIN: usize = 256;
 
-/// Hides secrets in text. Cheap to create and to share between threads.
+/// Hides secrets in text. A redactor is cheap to create and to share between threads.
 #[derive(Clone, Debug, Default)]
 pub struct Redactor {
     /// Policies for findings, and the names and known secrets to hide.
@@ -46,8 +46,8 @@ impl Redactor {
         Self { options: options.clone(), only_known: false }
     }
 
-    /// Returns `text` without secrets, and the secrets that rules found in it and that appear random: they have no
-    /// other meaning in other texts.
+    /// Returns `text` without secrets, and the values of those secrets that rules found and that appear random: such a
+    /// value has no other meaning in other texts.
     pub fn redact_and_recognise<'t>(&self, text: &'t str) -> (Cow<'t, str>, Vec<String>) {
         let found = self.findings(text);
         let mut values = Vec::new();
@@ -70,13 +70,12 @@ impl Redactor {
         (self.redact_found(text, found), values)
     }
 
-    /// Returns `text` without secrets: each is replaced by `[redacted:<rule>]`. Redacting the
-    /// result again changes nothing.
+    /// Returns `text` with each secret replaced by `[redacted:<rule>]`. Redacting the result again changes nothing.
     pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.redact_found(text, self.findings(text))
     }
 
-    /// Redacts a text with known findings.
+    /// Returns `text` with these findings redacted, and all secrets that the redaction exposes.
     pub(crate) fn redact_found<'t>(&self, text: &'t str, mut found: Vec<Finding>) -> Cow<'t, str> {
         let mut result = Cow::Borrowed(text);
         for pass in 1..=PASSES_MAX {
@@ -94,7 +93,7 @@ impl Redactor {
         if self.only_known {
             let mut found = self.options.known.find(text);
             found.retain(|finding| !self.is_harmless(&text.as_bytes()[finding.range.clone()]));
-            // A value may be within another, or begin before another has ended.
+            // One known value may contain another or overlap with it.
             let mut found = united(found);
             found.iter_mut().for_each(|finding| take_end(text.as_bytes(), finding));
             return found;
@@ -104,7 +103,7 @@ impl Redactor {
         found.map(|finding| Finding { range: plain.place(&finding.range), ..finding }).collect()
     }
 
-    /// Returns the secrets in a text without line numbers.
+    /// Returns the secrets of a text that has no line numbers.
     fn findings_of(&self, text: &str) -> Vec<Finding> {
         let mut found = self.options.deny.find(text.as_bytes());
         found.extend(self.options.names.find(text));
@@ -132,12 +131,12 @@ impl Redactor {
         found
     }
 
-    /// Returns whether a user declared that a value is no secret.
+    /// Returns whether the user declared this value harmless.
     pub(crate) fn is_harmless(&self, value: &[u8]) -> bool {
         self.options.harmless.iter().any(|harmless| harmless.as_bytes() == value)
     }
 
-    /// Returns the values beside secrets that are as sensitive.
+    /// Returns values near secrets that are as sensitive as the secrets, such as repetitions and user names.
     fn beside(&self, text: &str, found: &[Finding]) -> Vec<Finding> {
         let mut beside = echo::repeated(text.as_bytes(), found);
         let logins: Vec<Finding> =
@@ -151,7 +150,7 @@ impl Redactor {
     }
 }
 
-/// Detectors of a keyword, the most specific first: where matches overlap, the first determines the name.
+/// Detectors that a keyword starts. Of overlapping matches, the most specific one determines the rule's name.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Detector {
     PrivateText,
@@ -204,7 +203,7 @@ impl Engine {
         Self { rules, keywords, detectors }
     }
 
-    /// Returns all secrets of a text, the most specific first, including those written in several pieces.
+    /// Returns all secrets of a text, the most specific first, including secrets that are written in several pieces.
     fn scan(&'static self, text: &[u8]) -> Vec<Finding> {
         let mut found = self.detect(text);
         found.extend(joined::find(text, |piece| {
@@ -253,7 +252,7 @@ impl Engine {
                     last_name = range.end;
                 }
                 if detector == Detector::Assignment {
-                    // A table with a name in every cell is read once, not for each of them.
+                    // A table that has a name in every cell is read once, not once for each name.
                     let column = (!rows.contains(&range.start))
                         .then(|| column::find(text, &range))
                         .flatten();
@@ -293,7 +292,7 @@ impl Engine {
         matches!(detector, Detector::Rule(index) if self.rules[index].prefers_one_pass())
     }
 
-    /// Returns all matches of a rule from here on, for text full of its keyword.
+    /// Returns all matches of a rule from the offset `from` on, for text that contains its keyword very often.
     fn find_all(&self, detector: Detector, text: &[u8], from: usize) -> Vec<Range<usize>> {
         match detector {
             Detector::Rule(index) => self.rules[index].find_all(text, from),
@@ -319,7 +318,7 @@ impl Engine {
             Detector::EncodedKey => block::encoded_key(text, hit),
             Detector::Rule(index) => self.rules[index].find(text, hit),
             Detector::Assignment => assignment::find(text, hit, is_dense),
-            // They return several at once; see `detect`.
+            // These detectors return several matches at once; see `detect`.
             Detector::Cookie | Detector::Cue => None,
         }
     }
@@ -337,21 +336,21 @@ impl Engine {
     }
 }
 
-/// Counts of a rule's keywords without a match. A window around each keyword is fast while there are few; text full of
-/// a keyword is read faster once as a whole.
+/// Number of keywords without a match, for each rule. Reading a window around each keyword is fast while there are few
+/// keywords; a text with many of them is read faster once as a whole.
 #[derive(Default)]
 struct Failures {
     by_rule: Vec<u16>,
 }
 
 impl Failures {
-    /// Returns whether the rule has read the text to its end.
+    /// Returns whether the rule has already read the text to its end.
     fn is_done(&self, detector: Detector) -> bool {
         let Detector::Rule(index) = detector else { return false };
         self.by_rule.get(index).is_some_and(|count| *count >= FAILURES_MAX)
     }
 
-    /// Counts a failure; returns whether the rule is now to read the rest as a whole.
+    /// Counts a failure of a rule. Returns whether the rule should now read the rest of the text as a whole.
     fn are_too_many(&mut self, detector: Detector, rules: usize) -> bool {
         let Detector::Rule(index) = detector else { return false };
         if self.by_rule.is_empty() {
@@ -371,8 +370,8 @@ fn is_in_blob(text: &[u8], range: &Range<usize>) -> bool {
     before.max(after) >= BLOB_BYTES_MIN
 }
 
-/// Extends a value by the sign after its final number: more passwords than sentences have this ending, and such a
-/// sentence loses nothing else.
+/// Extends a value by a punctuation mark that follows its final digit: passwords end so more often than sentences do,
+/// and a sentence loses nothing but this mark.
 fn take_end(text: &[u8], finding: &mut Finding) {
     let range = &finding.range;
     let is_secret = is_learned(finding.rule) || finding.rule == KNOWN;
@@ -412,7 +411,8 @@ impl Redactor {
     }
 }
 
-/// Returns the password within a hidden value: a URL, a connection string, a user and a password, a sentence.
+/// Returns the password inside a hidden value, which may be a URL, a connection string, a user name with a password, or
+/// a sentence.
 fn password_within(value: &str) -> Option<&str> {
     if let Some((_, address)) = value.split_once("://") {
         return address.rsplit_once('@')?.0.split_once(':').map(|(_, password)| password);
@@ -425,8 +425,8 @@ fn password_within(value: &str) -> Option<&str> {
     value.rsplit_once([' ', ',']).or_else(|| value.split_once(':')).map(|(_, password)| password)
 }
 
-/// Returns whether a rule's findings are searched for elsewhere: no personal data, and no matches of a user's own
-/// patterns or marks.
+/// Returns whether the values that a rule found are searched for in other texts. False for personal data and for
+/// matches of the user's own patterns and marks.
 pub(crate) fn is_learned(rule: &str) -> bool {
     let is_other = [PRIVATE_TEXT, PRIVATE_KEY, ACCOUNT, NAME, KNOWN, DENIED];
     !is_other.contains(&rule) && Class::from_name(rule).is_none()

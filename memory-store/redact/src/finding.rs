@@ -16,13 +16,13 @@ pub struct Finding {
     pub range: Range<usize>,
 }
 
-/// Rule name of a password that is identified by its place.
+/// Rule name of a password that is recognised by its position.
 pub(crate) const LOGIN: &str = "login";
 
 /// Rule name of a user name that is hidden because it belongs to a password.
 pub(crate) const ACCOUNT: &str = "account";
 
-/// Rules whose secrets come with a user name or an id.
+/// Rules whose secrets are used together with a user name or an id.
 pub(crate) const WITH_LOGIN: [&str; 6] = [
     "azure-storage-key",
     ASSIGNMENT,
@@ -32,7 +32,7 @@ pub(crate) const WITH_LOGIN: [&str; 6] = [
     "azure-client-secret",
 ];
 
-/// Names of the rules that are code instead of data.
+/// Names of rules that are implemented in code, not listed as patterns.
 pub(crate) const PRIVATE_KEY: &str = "private-key";
 pub(crate) const ENCODED_KEY: &str = "private-key-in-base64";
 pub(crate) const PRIVATE_TEXT: &str = "private";
@@ -48,7 +48,7 @@ pub(crate) const DENIED: &str = "denied";
 /// Rule name of hidden names of people.
 pub const NAME: &str = "name";
 
-/// Merges overlapping findings (sorted by specificity); the most specific one determines the name.
+/// Merges overlapping findings. `found` is sorted by specificity; the most specific finding determines the rule's name.
 pub(crate) fn united(found: Vec<Finding>) -> Vec<Finding> {
     let mut ranked: Vec<(usize, Finding)> = found.into_iter().enumerate().collect();
     ranked.sort_by_key(|(rank, finding)| (finding.range.start, *rank));
@@ -67,7 +67,7 @@ pub(crate) fn united(found: Vec<Finding>) -> Vec<Finding> {
     kept.into_iter().map(|(_, finding)| finding).collect()
 }
 
-/// Returns whether one of these ranges, which are in order, overlaps with another range.
+/// Returns whether a range overlaps with one of the `ordered` ranges.
 pub(crate) fn touches(ordered: &[Range<usize>], range: &Range<usize>) -> bool {
     let first = ordered.partition_point(|known| known.end <= range.start);
     ordered.get(first).is_some_and(|known| overlap(known, range))
@@ -77,7 +77,7 @@ pub(crate) fn overlap(left: &Range<usize>, right: &Range<usize>) -> bool {
     left.start < right.end && right.start < left.end
 }
 
-/// Returns the places of existing placeholders.
+/// Returns the ranges of the placeholders in a text, in bytes.
 pub(crate) fn placeholders(text: &str) -> Vec<Range<usize>> {
     memmem::find_iter(text.as_bytes(), PLACEHOLDER_OPEN)
         .filter_map(|start| {
@@ -90,7 +90,7 @@ pub(crate) fn placeholders(text: &str) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// Returns the placeholder of a rule.
+/// Returns the placeholder for a rule's finding.
 pub(crate) fn placeholder(rule: &str) -> String {
     format!("{PLACEHOLDER_OPEN}{rule}]")
 }

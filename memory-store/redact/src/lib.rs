@@ -1,8 +1,8 @@
-//! Redaction: the first step for all text, before it is archived, shown to a model or written to a
-//! file. To *redact* is to replace each secret by `[redacted:<rule>]`.
+//! Redaction: the first step for all text, before it is archived, shown to a model or written to a file. To *redact* is
+//! to replace each secret by `[redacted:<rule>]`.
 //!
-//! One pass of an automaton over all keywords finds the candidate places; a rule's pattern is
-//! compiled when its keyword first appears, and runs in a window around it.
+//! One pass of an automaton over all keywords finds the candidate places; a rule's pattern is compiled when its keyword
+//! first appears, and is matched against a window around that keyword.
 
 mod context;
 mod engine;

@@ -12,7 +12,7 @@ use crate::personal::{Class, Personal, Policy};
 pub struct RedactOptions {
     /// Values that a person declared harmless, such as the password of a local test database.
     pub harmless: Vec<String>,
-    /// Regular expressions of text that a person does not want to be stored.
+    /// Regular expressions for text that a person does not want to be stored.
     pub deny: DenyPatterns,
     /// Policies for personal data.
     pub personal: Personal,
@@ -22,37 +22,37 @@ pub struct RedactOptions {
     pub known: Known,
 }
 
-/// Reason for rejecting settings of redaction.
+/// Reason why redaction settings are invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionsError {
-    /// An invalid pattern of `deny`.
+    /// A pattern in `deny` is invalid.
     #[error("deny: {0}")]
     Pattern(#[from] PatternError),
-    /// An unknown class.
+    /// The class of personal data is unknown.
     #[error("`{0}` is no class; there are: {classes}", classes = Class::ALL.map(Class::name).join(", "))]
     Class(String),
-    /// An unknown policy.
+    /// The policy is unknown.
     #[error("{class}: `{policy}` is no policy; there are: keep, mask, drop")]
     Policy {
-        /// The class.
+        /// The class for which the policy is set.
         class: String,
-        /// The given policy.
+        /// The policy in the settings.
         policy: String,
     },
 }
 
 impl RedactOptions {
-    /// Returns the options for a store: one with a root is committed. The settings were checked when their file was
-    /// read; if they are invalid after all, the defaults are used.
+    /// Returns the options for a store. The settings were checked when their file was read; if they are invalid
+    /// nevertheless, the defaults are used.
     pub fn for_store(settings: &Settings, is_committed: bool) -> Self {
         let personal = if is_committed { Personal::COMMITTED } else { Personal::PRIVATE };
         Self::of(&settings.redact, is_committed).unwrap_or(Self { personal, ..Self::default() })
     }
 
-    /// Returns the options for committed files, or for those that only this user reads.
+    /// Returns the options for committed files, or for files that only this user reads.
     ///
     /// # Errors
-    /// A pattern, a class or a policy is invalid.
+    /// If a pattern, a class or a policy is invalid.
     pub fn of(settings: &RedactSettings, is_committed: bool) -> Result<Self, OptionsError> {
         let (mut personal, policies) = match is_committed {
             true => (Personal::COMMITTED, &settings.committed),

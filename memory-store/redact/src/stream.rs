@@ -1,7 +1,7 @@
 //! Redaction of streams of any length in bounded memory.
 //!
-//! A stream is read in blocks. Text near the end of a block is kept for the next one, so that a secret that spans the
-//! border is found.
+//! A stream is read in blocks. The end of each block is kept and read again with the next block, so that a secret
+//! across the border is found.
 
 use std::io::{self, Read, Write};
 
@@ -9,20 +9,22 @@ use crate::context::block::{PRIVATE_CLOSE, PRIVATE_OPEN};
 use crate::engine::Redactor;
 use crate::finding::{Finding, PRIVATE_TEXT, placeholder};
 
-/// Size of a read.
+/// Size of a block in bytes.
 const BLOCK_BYTES: usize = 512 << 10;
 
-/// Bytes at the end of a block that are kept for the next: more than any secret except private text takes.
+/// Number of bytes at the end of a block that are kept for the next block: more than the longest secret, except private
+/// text.
 pub const OVERLAP_BYTES: usize = 96 << 10;
 
-/// Bytes before a secret that may contain its name.
+/// Number of bytes before a secret that may contain the secret's name.
 const CONTEXT_BYTES: usize = 1 << 10;
 
-/// Bytes of private text after which its end is searched for without storing it.
+/// Length in bytes of private text beyond which it is no longer kept while its end is searched for.
 const HELD_BYTES_MAX: usize = 1 << 20;
 
 impl Redactor {
-    /// Copies text without its secrets; returns the number of hidden ones. Bytes that are not UTF-8 become U+FFFD.
+    /// Copies `input` to `output` without secrets. Returns the number of hidden secrets. Bytes that are not UTF-8
+    /// become U+FFFD.
     pub fn redact_stream(&self, mut input: impl Read, mut output: impl Write) -> io::Result<usize> {
         let mut held: Vec<u8> = Vec::new();
         let mut inside = 0usize;
@@ -65,19 +67,19 @@ impl Redactor {
         }
     }
 
-    /// Returns a place to cut a text that is in no secret, the findings before it, and whether the text after it is
-    /// private text that does not end here and is too long to keep.
+    /// Returns a place to cut the text that is inside no secret, the findings before this place, and whether the text
+    /// after it is private text that does not end here and is too long to keep.
     fn cut(&self, text: &str, is_last: bool) -> (usize, Vec<Finding>, bool) {
         let mut findings = self.findings(text);
         if is_last {
             return (text.len(), findings, false);
         }
         let mut cut = text.floor_char_boundary(text.len().saturating_sub(OVERLAP_BYTES));
-        // Lines are not split: rules read the text before a value in its line.
+        // Cut between lines: rules read the text before a value in the same line.
         if let Some(line) = memchr::memrchr(b'\n', &text.as_bytes()[..cut]) {
             cut = line + 1;
         }
-        // The name of a secret may be some lines before it.
+        // The name of a secret may be in one of the lines before it.
         let next = findings.iter().find(|f| f.range.start >= cut).map(|f| f.range.start);
         if let Some(next) = next.filter(|next| *next < cut + CONTEXT_BYTES) {
             let before = &text.as_bytes()[..next.saturating_sub(CONTEXT_BYTES).min(cut)];
@@ -95,7 +97,7 @@ impl Redactor {
     }
 }
 
-/// Drops private text up to its end; `inside` counts the tags that are still open.
+/// Drops private text up to its closing tag; `inside` counts the tags that are still open.
 fn skip_private(held: &mut Vec<u8>, inside: &mut usize, is_last: bool) {
     let mut at = 0;
     while let Some(next) = memchr::memchr(b'<', &held[at..]) {
@@ -122,7 +124,7 @@ fn skip_private(held: &mut Vec<u8>, inside: &mut usize, is_last: bool) {
     held.clear();
 }
 
-/// Returns the number of bytes before an incomplete character.
+/// Returns the length in bytes without an incomplete character at the end.
 fn whole_characters(bytes: &[u8]) -> usize {
     const CHARACTER_BYTES_MAX: usize = 4;
     let is_start = |byte: &u8| *byte < 0x80 || *byte >= 0xC0;
@@ -137,7 +139,7 @@ fn whole_characters(bytes: &[u8]) -> usize {
 mod tests {
     use super::*;
 
-    /// Returns a few bytes at a time, as a pipe does.
+    /// A reader that returns a few bytes at a time, as a pipe does.
     struct Slow<'a>(&'a [u8], usize);
 
     impl Read for Slow<'_> {

@@ -1,5 +1,4 @@
-//! The values are made up, and assembled at run time so that no scanner reports this file as a
-//! leak.
+//! The values are made up, and are assembled at run time so that no scanner reports this file as a leak.
 
 use proptest::prelude::*;
 
@@ -21,7 +20,7 @@ const ALNUM: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456
 const HEX: &str = "0123456789abcdef";
 const BASE32: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
-/// Returns a reproducible text of `length` characters that appears random.
+/// Returns a reproducible text of `length` characters that looks random.
 fn random(alphabet: &str, length: usize, seed: u64) -> String {
     let alphabet = alphabet.as_bytes();
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
@@ -35,10 +34,10 @@ fn random(alphabet: &str, length: usize, seed: u64) -> String {
         .collect()
 }
 
-/// Returns the examples of the table: a rule's name, and a text with its secret between « and ».
+/// Returns the examples in the tables of rules: a rule's name, and a text with its secret between « and ».
 fn examples() -> Vec<(String, String)> {
     let rules = rule::built_in();
-    // The dots prevent scanners from reporting the table as a leak.
+    // The table has dots in the examples, so that scanners do not report it as a leak.
     rules.map(|rule| (rule.name.clone(), rule.example.replace('·', ""))).collect()
 }
 

@@ -1,17 +1,19 @@
-//! Splitting of lines into texts. In a line of JSON each string was written, and redacted, separately: in the raw line,
-//! names, quotes and escapes of the JSON resemble parts of secrets, and conceal others. The same applies to texts and
-//! attributes of the page that `throughline report` writes. In binary data, each stretch of text is separate.
+//! Splitting of lines into texts. In a line of JSON, each string was written separately and is redacted separately: in
+//! the raw line, the names, quotes and escapes of JSON resemble parts of secrets or conceal them. The same applies to
+//! texts and attributes in the page that `throughline report` writes. In binary data, each run of readable characters
+//! is a text.
 
 use std::ops::Range;
 
 use serde::de::IgnoredAny;
 
-/// A text with the places of its bytes in the line.
+/// A text, with the position of each of its bytes in the line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Text {
     /// The text.
     pub text: String,
-    /// Offsets in the text with the corresponding offsets in the line, for the bytes that follow.
+    /// Pairs of an offset in the text and the corresponding offset in the line. A pair applies to all bytes up to the
+    /// next pair.
     places: Vec<(usize, usize)>,
 }
 
@@ -20,7 +22,7 @@ impl Text {
         Self { text: text.to_owned(), places: vec![(0, at)] }
     }
 
-    /// Returns the range of a part of the text in the line, with whole escapes.
+    /// Returns the range in the line that corresponds to a part of the text. Escapes are included as a whole.
     pub fn place(&self, part: &Range<usize>) -> Range<usize> {
         self.at(part.start)..self.at(part.end)
     }
@@ -35,10 +37,10 @@ impl Text {
 /// The first two lines of the page that `throughline report` writes.
 pub const PAGE_START: &str = "<!doctype html>\n<!-- throughline report -->\n";
 
-/// Reader of a file's texts by line.
+/// Splits the lines of a file into texts.
 #[derive(Clone, Debug, Default)]
 pub struct FileTexts {
-    /// Number of read lines, up to those of [`PAGE_START`].
+    /// Number of lines read so far, at most the number of lines in [`PAGE_START`].
     start: usize,
     /// True if all lines so far match the start of a page.
     is_page: bool,
@@ -59,14 +61,14 @@ impl FileTexts {
 /// Returns the texts of a line.
 pub fn of_line(line: &[u8]) -> Vec<Text> {
     match json(line) {
-        // A letter for the type of the line, or a checksum, may precede the JSON.
+        // The JSON may follow a letter for the line's type, or a checksum.
         Some(start) => strings(line, start),
         None => stretches(line),
     }
 }
 
-/// Returns a text without the line numbers that tools print, because they separate the lines of a secret; `None` if the
-/// first two lines are not numbered.
+/// Returns a text without the line numbers that tools print, because the numbers separate the lines of a secret.
+/// Returns `None` if one of the first two lines has no number.
 pub(crate) fn unnumbered(text: &str) -> Option<Text> {
     let mut lines = text.split_inclusive('\n');
     let (first, _) = numbered(lines.next()?)?;
@@ -85,7 +87,8 @@ pub(crate) fn unnumbered(text: &str) -> Option<Text> {
     Some(plain)
 }
 
-/// Returns the number before a line, and the start of the line itself.
+/// Returns the number at the start of a line, and the offset at which the line itself starts. `None` if there is no
+/// number.
 fn numbered(line: &str) -> Option<(u32, usize)> {
     let number = line.trim_start_matches(' ');
     let behind = number.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -94,15 +97,15 @@ fn numbered(line: &str) -> Option<(u32, usize)> {
     Some((number.parse().ok()?, line.len() - plain.len()))
 }
 
-/// Returns the start of the JSON that forms the rest of a line.
+/// Returns the offset from which the rest of the line is JSON; `None` if no such offset is near the start.
 fn json(line: &[u8]) -> Option<usize> {
     const MARK_BYTES_MAX: usize = 16;
     let start = line.iter().take(MARK_BYTES_MAX).position(|byte| b"{[".contains(byte))?;
     serde_json::from_slice::<IgnoredAny>(&line[start..]).is_ok().then_some(start)
 }
 
-/// Returns the texts of a line of a page: those between tags, values of attributes, and the rest of each tag. All bytes
-/// are in one of them, so that none is skipped; separate texts are as they were before they became a page.
+/// Returns the texts in a line of a page: the text between tags, the values of attributes, and the rest of each tag.
+/// Each byte is in one of the texts, so none is skipped, and each text is as it was before the page was written.
 fn of_page_line(line: &[u8]) -> Vec<Text> {
     // A list of objects, one per line.
     let object = line.trim_ascii_end();
@@ -134,7 +137,8 @@ fn of_page_line(line: &[u8]) -> Vec<Text> {
     texts
 }
 
-/// Returns the length of the tag or comment at the start, if it ends in the line.
+/// Returns the length of the tag or comment at the start of `bytes`; `None` if there is none, or if it does not end in
+/// this line.
 fn tag(bytes: &[u8]) -> Option<usize> {
     let second = bytes.strip_prefix(b"<")?.first()?;
     (second.is_ascii_alphabetic() || b"/!".contains(second)).then_some(())?;
@@ -146,7 +150,7 @@ fn tag(bytes: &[u8]) -> Option<usize> {
     Some(end? + 1)
 }
 
-/// Adds a text of a page with decoded entities.
+/// Decodes the entities in a text of a page and adds the result to `texts`.
 fn push_unescaped(texts: &mut Vec<Text>, bytes: &[u8], start: usize) {
     const ENTITIES: [(&[u8], char); 5] =
         [(b"&amp;", '&'), (b"&lt;", '<'), (b"&gt;", '>'), (b"&quot;", '"'), (b"&#39;", '\'')];
@@ -171,7 +175,7 @@ fn push_unescaped(texts: &mut Vec<Text>, bytes: &[u8], start: usize) {
     }
 }
 
-/// Returns the stretches of readable text.
+/// Returns the runs of readable text in a line.
 fn stretches(line: &[u8]) -> Vec<Text> {
     let mut texts = Vec::new();
     let mut at = 0;
@@ -189,12 +193,12 @@ fn stretches(line: &[u8]) -> Vec<Text> {
     texts
 }
 
-/// Returns whether a character occurs in binary files only.
+/// Returns whether a character occurs only in binary files.
 fn is_binary(character: char) -> bool {
     character < ' ' && !matches!(character, '\t' | '\n' | '\r' | '\x0c' | '\x1b')
 }
 
-/// Returns the strings of valid JSON from `start` on, including names of fields.
+/// Returns the strings of valid JSON from offset `start` on, including the names of members.
 fn strings(line: &[u8], start: usize) -> Vec<Text> {
     let mut texts = Vec::new();
     let mut at = start;
@@ -208,7 +212,7 @@ fn strings(line: &[u8], start: usize) -> Vec<Text> {
     texts
 }
 
-/// Returns the string that begins at `at`, and the place after it.
+/// Returns the string that begins at offset `at`, and the offset after it.
 fn string(line: &[u8], mut at: usize) -> (Text, usize) {
     let mut text = Text { text: String::new(), places: vec![(0, at)] };
     loop {
@@ -227,7 +231,8 @@ fn string(line: &[u8], mut at: usize) -> (Text, usize) {
     }
 }
 
-/// Returns the character of the escape at the start of these bytes, and its length (RFC 8259, 7).
+/// Returns the character that the escape at the start of `bytes` represents, and the length of the escape (RFC 8259,
+/// 7).
 fn escape(bytes: &[u8]) -> (char, usize) {
     let unit = |at: usize| {
         let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
@@ -249,7 +254,7 @@ fn escape(bytes: &[u8]) -> (char, usize) {
                 Some(Err(_)) | None => (char::REPLACEMENT_CHARACTER, 6),
             }
         }
-        // A quote, a backslash, a slash.
+        // The escape of a quote, a backslash or a slash.
         Some(byte) => (char::from(*byte), 2),
         None => (char::REPLACEMENT_CHARACTER, 1),
     }
@@ -278,7 +283,7 @@ mod tests {
         }
     }
 
-    /// Returns the texts of a page with these lines.
+    /// Returns the texts of a page that consists of the start of a page and these lines.
     fn page_texts(lines: &str) -> Vec<String> {
         let page = format!("{PAGE_START}{lines}");
         let mut file = FileTexts::default();
@@ -311,10 +316,10 @@ mod tests {
             page_texts("{\"title\":\"token =\",\"kind\":\"fact\"},\n"),
             ["title", "token =", "kind", "fact"]
         );
-        // Text without tags is one text, as in a script.
+        // A line without tags, as in a script, is one text.
         let script = "if (a < b && c > d) password = \"x\";\n";
         assert_eq!(page_texts(script), [script]);
-        // Another page is read line by line in raw form.
+        // Any other page is read as raw lines.
         let mut file = FileTexts::default();
         let other = ["<!doctype html>\n", "<p>a</p>\n"].map(|line| file.of_line(line.as_bytes()));
         assert_eq!(other[1][0].text.trim_end(), "<p>a</p>");
@@ -339,7 +344,7 @@ mod tests {
             ["a", "b\n\"c\"", "d"]
         );
         assert_eq!(line_texts("p{\"a\":\"\\u00e9\\ud83d\\ude00\\ud83d\"}"), ["a", "é😀\u{fffd}"]);
-        // A truncated line, and one that is not JSON, are read in raw form.
+        // A truncated line and a line that is not JSON are read raw.
         assert_eq!(line_texts("{\"a\":\"b"), ["{\"a\":\"b"]);
         assert_eq!(line_texts("[redacted] x\n"), ["[redacted] x\n"]);
         assert_eq!(line_texts("0a1b2c3d {\"a\":\"b\"}\n"), ["a", "b"]);

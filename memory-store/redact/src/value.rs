@@ -1,5 +1,6 @@
-//! Judgement of values: one function decides for all places of a text whether a value is a secret. A place has a table
-//! of reasons for and against; each matching reason adds its points. Decisive reasons are first, and skip the rest.
+//! Judgement of values: one function decides for all places in a text whether a value is a secret. Each kind of place
+//! has a table of reasons for and against. Each matching reason adds its points; decisive reasons are first and skip
+//! the rest.
 
 use crate::vocabulary::WORDS;
 use spread::SpreadEvidence;
@@ -12,41 +13,42 @@ pub(crate) mod spread;
 pub(crate) mod stand_in;
 pub(crate) mod word;
 
-/// Promise of the name or sentence beside a value.
+/// What the name or sentence near a value indicates about the value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Promise {
-    /// A password, chosen by a person: any value is possible.
+    /// A password that a person chose, so any value is possible.
     Password,
     /// A key or token: random.
     Key,
-    /// A key of some kind: the value itself must resemble a secret.
+    /// A key of some kind; the value itself must resemble a secret.
     SomeKey,
 }
 
-/// Place of a value, which decides its required form.
+/// Place of a value, which determines the form that the value must have.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ValuePlace {
-    /// Beside a name, without a word or sign between them.
+    /// Next to a name, without a word or sign in between.
     Beside(Promise),
     /// After a name and a word or sign that gives it.
     Given(Promise),
-    /// As [`Given`](Self::Given), but hexadecimal digits count as a key too.
+    /// As [`Given`](Self::Given), but hexadecimal digits also count as a key.
     Told(Promise),
     /// In quotes; `true` if the name is in upper case.
     Quoted(Promise, bool),
     /// In a settings file, after `NAME=`.
     Setting(Promise),
-    /// Without quotes where code is possible: the byte after it, and whether the sign has no spaces around it.
+    /// Without quotes, where code is possible. The fields are the byte after the value, and whether the sign before it
+    /// has no spaces around it.
     Bare(Promise, u8, bool),
-    /// After a name anywhere in its line.
+    /// After a name, anywhere in the same line.
     Near,
-    /// Beside a word about a way in, which promises nothing.
+    /// Near a word about access, which does not indicate the form of the value.
     Cue,
-    /// Where only the place indicates a secret: a rule, a column, an argument.
+    /// Where only the place indicates a secret: the match of a rule, a column, an argument.
     Rule,
-    /// In a context that opens something: any style of generated passwords and keys.
+    /// In a context about opening something: any style of generated passwords and keys is possible.
     Styled,
-    /// In other texts than the one where it was found.
+    /// In texts other than the one in which the value was found.
     Elsewhere(SpreadEvidence),
 }
 
@@ -54,14 +56,14 @@ pub(crate) enum ValuePlace {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ValueVerdict {
     points: i32,
-    /// Indexes of the matching reasons, as bits.
+    /// Indexes of the matching reasons, one bit each.
     held: u32,
     #[cfg_attr(not(test), expect(dead_code, reason = "for people who ask why, and for tests"))]
     table: &'static [ValueReason],
 }
 
 impl ValueVerdict {
-    /// Returns whether the value is taken for a secret.
+    /// Returns whether the value counts as a secret.
     pub(crate) fn is_secret(self) -> bool {
         self.points >= ENOUGH
     }
@@ -89,13 +91,13 @@ pub(crate) struct ValueReason {
 struct JudgedValue<'t> {
     bytes: &'t [u8],
     promise: Promise,
-    /// True if a word or sign gives it, or if its name is in upper case.
+    /// True if a word or sign gives the value, or if the value's name is in upper case.
     is_given: bool,
-    /// Byte after it.
+    /// Byte after the value.
     next: u8,
 }
 
-/// Minimum number of points of a secret.
+/// Minimum number of points for a value to count as a secret.
 const ENOUGH: i32 = 2;
 
 /// Points of a decisive reason.
@@ -144,7 +146,7 @@ pub(crate) fn judge(value: &[u8], place: ValuePlace) -> ValueVerdict {
     verdict
 }
 
-/// Beside a name.
+/// Reasons for a value next to a name.
 static NAMED: [ValueReason; 13] = [
     // `xqzkvpwrtm`
     yes("letters drawn at random", |it| {
@@ -200,7 +202,7 @@ static NAMED: [ValueReason; 13] = [
     yes("letters and digits", |_| true),
 ];
 
-/// Behind a name and a word that gives the value.
+/// Reasons for a value after a name and a word that gives the value.
 static TOLD: [ValueReason; 3] = [
     yes("looks like what its name promises", |it| {
         it.promise != Promise::SomeKey && judge(it.bytes, ValuePlace::Given(it.promise)).is_secret()
@@ -208,7 +210,7 @@ static TOLD: [ValueReason; 3] = [
     yes("a long random part", |it| {
         const KEY_BYTES_MIN: usize = 24;
         let is_key = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=_-".contains(byte);
-        // Keys of some kind are often names of things; a long value with letters of both cases is not.
+        // Values of keys of some kind are often names of things, but a long value with letters of both cases is not.
         let is_kind = match it.promise {
             Promise::Password => false,
             Promise::Key => true,
@@ -228,7 +230,7 @@ static TOLD: [ValueReason; 3] = [
     }),
 ];
 
-/// In quotes.
+/// Reasons for a value in quotes.
 static QUOTED: [ValueReason; 8] = [
     yes("a phrase of plain words", |it| {
         let is_constant = it.is_given && it.is_password() && it.bytes.len() >= 8;
@@ -239,8 +241,8 @@ static QUOTED: [ValueReason; 8] = [
     no("spaces, or too short", |it| {
         it.bytes.iter().any(u8::is_ascii_whitespace) || it.bytes.len() < 4
     }),
-    // `staging#shop`: words joined by a sign that joins no words of a message or a file. Routes have this form too, but
-    // no route is named as a secret.
+    // `staging#shop`: the words are joined by a sign that joins no words in messages and file names. Routes also have
+    // this form, but their names are not those of secrets.
     no("several words", |it| {
         let is_telling =
             it.promise == Promise::Key && it.bytes.contains(&b'#') && !it.bytes.starts_with(b"#");
@@ -261,7 +263,7 @@ static QUOTED: [ValueReason; 8] = [
     yes("a key in quotes", |it| it.bytes.len() >= 6 && !shape::is_numeric(it.bytes)),
 ];
 
-/// Behind `NAME=` in a file of settings.
+/// Reasons for a value after `NAME=` in a settings file.
 static SETTING: [ValueReason; 2] = [
     yes("a password", |it| {
         it.is_password() && it.bytes.len() >= 3 && !spread::is_trade_word(it.bytes)
@@ -274,7 +276,7 @@ static SETTING: [ValueReason; 2] = [
     }),
 ];
 
-/// Without quotes, where code may stand.
+/// Reasons for a value without quotes, where code is possible.
 static BARE: [ValueReason; 8] = [
     no("a call, an index, a reference, a type", |it| {
         let is_type = it.bytes.starts_with(b"__");
@@ -308,7 +310,7 @@ static BARE: [ValueReason; 8] = [
     }),
 ];
 
-/// Behind a name in its line, whatever is between.
+/// Reasons for a value after a name in the same line, whatever is in between.
 static NEAR: [ValueReason; 1] = [yes("drawn at random where code may stand", |it| {
     const TURNS_MIN: usize = 4;
     kind_turns(it.bytes) >= TURNS_MIN
@@ -316,7 +318,7 @@ static NEAR: [ValueReason; 1] = [yes("drawn at random where code may stand", |it
         && is_drawn_beside_name(it.bytes)
 })];
 
-/// Beside a word about a way in: as names in code never look, and with no signs of code.
+/// Reasons for a value near a word about access. It must look unlike names in code and have no signs of code.
 static CUE: [ValueReason; 5] = [
     no("too short, too long, or signs of code", |it| {
         const BYTES: std::ops::RangeInclusive<usize> = 10..=56;
@@ -327,7 +329,7 @@ static CUE: [ValueReason; 5] = [
     }),
     no("no scrambled part", |it| {
         const TURNS_MIN: usize = 4;
-        // Without a digit before a letter, as in names.
+        // No digit precedes a letter, as in names.
         const MANY_TURNS_MIN: usize = 6;
         const PART_BYTES_MIN: usize = 6;
         let is_inside = |pair: &[u8]| pair[0].is_ascii_digit() && pair[1].is_ascii_alphabetic();
@@ -349,7 +351,7 @@ static CUE: [ValueReason; 5] = [
     yes("drawn at random where code may stand", |it| judge(it.bytes, ValuePlace::Near).is_secret()),
 ];
 
-/// Where only the place indicates a secret.
+/// Reasons for a value where only the place indicates a secret.
 static RULE: [ValueReason; 2] = [
     yes("looks like a password", |it| {
         judge(it.bytes, ValuePlace::Given(Promise::Password)).is_secret()
@@ -363,7 +365,8 @@ static RULE: [ValueReason; 2] = [
     }),
 ];
 
-/// Where what is around a value opens something: words drawn by lot, digits of a hash, words with a sign or a number.
+/// Reasons for a value in a context about opening something: words drawn by lot, digits of a hash, words with a sign or
+/// a number.
 static STYLED: [ValueReason; 6] = [
     no("too short, a stand-in or another thing", |it| {
         it.bytes.len() < 8 || stand_in::is_other_thing(it.bytes) || shape::is_numeric(it.bytes)
@@ -409,7 +412,7 @@ impl<'t> JudgedValue<'t> {
     }
 }
 
-/// Returns how often digits and letters follow each other.
+/// Returns the number of changes between digits and letters.
 fn turns(value: &[u8]) -> usize {
     let is_turn = |pair: &&[u8]| {
         pair[0].is_ascii_digit() && pair[1].is_ascii_alphabetic()
@@ -424,7 +427,7 @@ fn kind_turns(value: &[u8]) -> usize {
     value.windows(2).filter(|pair| kind(pair[0]) != kind(pair[1])).count()
 }
 
-/// Returns whether a value looks drawn at random where a name promises a secret; signs of code make it less likely.
+/// Returns whether a value looks random next to a name that indicates a secret. Signs of code make this less likely.
 pub(crate) fn is_drawn_beside_name(value: &[u8]) -> bool {
     let is_code = value.iter().any(|byte| b"(){}[]<>|,;=/:&".contains(byte));
     let is_drawn =
@@ -432,7 +435,7 @@ pub(crate) fn is_drawn_beside_name(value: &[u8]) -> bool {
     is_drawn && !is_chain(value) && word::length(value) == value.len()
 }
 
-/// Returns whether a password that a sentence gives is a number.
+/// Returns whether a value that a sentence gives as a password is a number.
 pub(crate) fn is_numeric_password(value: &[u8], promise: Promise) -> bool {
     promise == Promise::Password
         && (6..=20).contains(&value.len())
@@ -440,8 +443,8 @@ pub(crate) fn is_numeric_password(value: &[u8], promise: Promise) -> bool {
         && !stand_in::is_placeholder(value)
 }
 
-/// Returns whether a value has the signs of a template within a random string: `aB3${x}9Kq`. Types and calls have
-/// braces, too, but no digits and upper-case letters among lower-case ones on both sides of them.
+/// Returns whether a value has braces inside a random string, like a template: `aB3${x}9Kq`. Types and calls also have
+/// braces, but no digits or upper-case letters among lower-case letters on both sides of them.
 pub(crate) fn has_braces_inside(value: &[u8]) -> bool {
     const BYTES_MIN: usize = 6;
     let Some(brace) = value.iter().position(|byte| b"{}".contains(byte)) else { return false };
@@ -461,7 +464,7 @@ pub(crate) fn has_braces_inside(value: &[u8]) -> bool {
         && !stand_in::is_fake(value)
 }
 
-/// Returns whether this has more signs than a name or an expression: `A,.:-*@?!`.
+/// Returns whether a value has more signs than a name or an expression: `A,.:-*@?!`.
 pub(crate) fn has_many_signs(value: &[u8]) -> bool {
     const SIGNS_MIN: usize = 4;
     let signs = b"@*?!#$%^~".iter().filter(|sign| value.contains(sign)).count();
@@ -486,7 +489,7 @@ fn is_chain(value: &[u8]) -> bool {
     is_member(value) && mixed.count() < 2
 }
 
-/// Returns whether a value in quotes is a passphrase: a few plain words that are no message to the reader.
+/// Returns whether a value in quotes is a passphrase: a few plain words that are not a message to the reader.
 fn is_passphrase(value: &[u8]) -> bool {
     const PARTS: std::ops::RangeInclusive<usize> = 3..=10;
     let is_word = |word: &&[u8]| {
@@ -499,8 +502,8 @@ fn is_passphrase(value: &[u8]) -> bool {
         && !words.iter().any(|word| WORDS.message.has(word))
 }
 
-/// Returns whether all words begin with an upper-case letter, or one is longer than by chance: `Web3Signer`,
-/// `isEnrolledIn2Sv`.
+/// Returns whether all words in a value begin with an upper-case letter, or one is longer than chance would allow:
+/// `Web3Signer`, `isEnrolledIn2Sv`.
 fn is_name_of_words(value: &[u8]) -> bool {
     const WORD_BYTES_MIN: usize = 3;
     const LONG_BYTES_MIN: usize = 7;
@@ -511,8 +514,8 @@ fn is_name_of_words(value: &[u8]) -> bool {
     value.split(|byte| !byte.is_ascii_lowercase()).any(is_long) || letters.all(is_word)
 }
 
-/// Returns whether a value is an id with a prefix for its kind: `cus_Nff8dGh2kL`, `toolu_01Ab`. Node ids of GitHub's
-/// GraphQL have upper-case prefixes: `PR_kwDOABCD12Mz5oXk4Q`.
+/// Returns whether a value is an id with a prefix that names its kind: `cus_Nff8dGh2kL`, `toolu_01Ab`. Node ids in
+/// GitHub's GraphQL API have upper-case prefixes: `PR_kwDOABCD12Mz5oXk4Q`.
 fn is_id(value: &[u8]) -> bool {
     let Some(sign) = value.iter().position(|byte| b"_-".contains(byte)) else { return false };
     let (kind, rest) = (&value[..sign], &value[sign + 1..]);
@@ -521,7 +524,7 @@ fn is_id(value: &[u8]) -> bool {
         || is_node && kind.iter().all(u8::is_ascii_uppercase)
 }
 
-/// Returns whether a byte is a sign within a value beside a word about a way in.
+/// Returns whether a byte is a sign that a value near a word about access may contain.
 fn is_cue_sign(byte: u8) -> bool {
     b"!#$^*?~-_@%&".contains(&byte)
 }

@@ -11,9 +11,9 @@ use crate::word_search::WordSearch;
 
 /// Words of one role.
 pub(crate) struct WordList {
-    /// Words of a text, as they are in the file.
+    /// Words of a text, as in the file.
     whole: Vec<String>,
-    /// Those that match anywhere in a text.
+    /// Words that match anywhere in a text.
     parts: Vec<String>,
     search: OnceLock<WordSearch>,
 }
@@ -133,7 +133,7 @@ pub(crate) static WORDS: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary::new
 
 /// Reads the lists of all languages by role.
 fn lists() -> BTreeMap<String, Vec<String>> {
-    // Proved by the test `each_list_has_a_role`.
+    // The test `each_list_has_a_role` verifies this.
     let file: VocabularyFile = toml::from_str(include_str!("../data/vocabulary.toml"))
         .expect("the built-in vocabulary is valid");
     let mut lists: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -155,18 +155,18 @@ impl WordList {
         self.whole.iter().map(String::as_str)
     }
 
-    /// Returns whether this is one of the words, ignoring ASCII case.
+    /// Returns whether a word is in the list, ignoring ASCII case.
     pub(crate) fn has(&self, word: impl AsRef<[u8]>) -> bool {
         self.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(word.as_ref()))
     }
 
-    /// Returns whether one of the words of a lower-case text is one of these, or the text contains one that matches
-    /// anywhere.
+    /// Returns whether the list contains one of `words`, which are the words of a lower-case text, or whether the text
+    /// contains a listed word that matches anywhere.
     pub(crate) fn are_in(&self, text: &str, words: &[&str]) -> bool {
         words.iter().any(|word| self.has(word)) || self.parts.iter().any(|part| text.contains(part))
     }
 
-    /// Returns whether a text begins with one of them, ignoring ASCII case.
+    /// Returns whether a text begins with a listed word, ignoring ASCII case.
     pub(crate) fn begin(&self, text: &[u8]) -> bool {
         let begins = |word: &str| {
             text.get(..word.len()).is_some_and(|it| it.eq_ignore_ascii_case(word.as_bytes()))
@@ -174,31 +174,31 @@ impl WordList {
         self.iter().any(begins)
     }
 
-    /// Returns whether a text ends with one of them.
+    /// Returns whether a text ends with a listed word.
     pub(crate) fn end(&self, text: &[u8]) -> bool {
         self.iter().any(|word| text.ends_with(word.as_bytes()))
     }
 
-    /// Returns whether a text contains one of them anywhere, ignoring ASCII case.
+    /// Returns whether a text contains a listed word anywhere, ignoring ASCII case.
     pub(crate) fn occur_in(&self, text: &[u8]) -> bool {
         self.automaton_for(text).is_match(text)
     }
 
-    /// Returns the automaton for all of them, to search a text with. A separate search for each word would be prepared
-    /// again for each text, which takes longer than the search.
+    /// Returns the automaton for finding all listed words in a text. Preparing a separate search for each word would
+    /// take longer than the search itself.
     pub(crate) fn automaton_for(&self, text: impl AsRef<[u8]>) -> &AhoCorasick {
         let search = self.search.get_or_init(|| WordSearch::new(self.whole.iter().cloned()));
         search.automaton_for(text)
     }
 
-    /// Returns whether a word of a lower-case text, which ends with a space, begins with one of them.
+    /// Returns whether a word in a lower-case text begins with a listed word. The text must end with a space.
     pub(crate) fn is_in(&self, lowered: &str) -> bool {
         let mut hits = self.automaton_for(lowered).find_overlapping_iter(lowered);
         hits.any(|hit| begins_word(lowered, hit.start()))
     }
 
-    /// Returns whether a lower-case text contains one of the words as a whole, or in the plural. A word that ends with
-    /// `*` matches as a prefix.
+    /// Returns whether a lower-case text contains a listed word as a whole word, or its plural. A listed word that ends
+    /// with `*` matches as a prefix.
     pub(crate) fn is_in_whole(&self, lowered: &str) -> bool {
         lowered.split(|c: char| c.is_whitespace() || "(:,;=\"'`".contains(c)).any(|word| {
             self.iter().map(str::trim_end).any(|known| match known.strip_suffix('*') {
@@ -209,21 +209,21 @@ impl WordList {
         })
     }
 
-    /// Returns whether a lower-case text ends with one of the words, or with the plural of one.
+    /// Returns whether a lower-case text ends with a listed word or its plural.
     pub(crate) fn ends(&self, lowered: &str) -> bool {
         let ends = |lowered: &str| self.last(lowered).next().is_some();
         ends(lowered) || lowered.strip_suffix('s').is_some_and(ends)
     }
 
-    /// Returns a lower-case text without the word that it ends with.
+    /// Returns a lower-case text without the listed word with which it ends.
     pub(crate) fn stripped<'t>(&self, lowered: &'t str) -> &'t str {
         let word = self.last(lowered).map(str::len).max();
         lowered[..lowered.len() - word.unwrap_or_default()].trim_end_matches([' ', ':', '='])
     }
 
-    /// Returns the words with which a lower-case text ends.
+    /// Returns the listed words with which a lower-case text ends.
     fn last(&self, lowered: &str) -> impl Iterator<Item = &str> {
-        // Most words are excluded by one byte, without a call.
+        // Comparing one byte excludes most words without a call.
         let end = lowered.as_bytes().last();
         self.iter().map(str::trim_end).filter(move |word| {
             word.as_bytes().last() == end
@@ -232,7 +232,7 @@ impl WordList {
         })
     }
 
-    /// Returns whether a lower-case text begins with one of the words.
+    /// Returns whether a lower-case text begins with a listed word.
     pub(crate) fn begins(&self, lowered: &str) -> bool {
         self.iter().any(|word| {
             let Some(rest) = lowered.strip_prefix(word.trim_end()) else { return false };
@@ -242,35 +242,35 @@ impl WordList {
     }
 }
 
-/// Several lists of words that are searched for in one pass, each with a bit.
+/// Several lists of words that are searched for in one pass. Each list has a bit.
 #[derive(Default)]
 pub(crate) struct WordClasses {
     words: BTreeMap<String, WordClass>,
     search: OnceLock<(WordSearch, Vec<WordClass>)>,
 }
 
-/// Bits of a word.
+/// Bits of a word's lists.
 #[derive(Clone, Copy, Default)]
 struct WordClass {
-    /// Lists for which it matches at the start of a word.
+    /// Lists in which the word matches at the start of a word.
     begins: u8,
-    /// Lists for which it matches anywhere.
+    /// Lists in which the word matches anywhere.
     anywhere: u8,
 }
 
 impl WordClasses {
-    /// Adds the words of a list, each of which begins a word of a text.
+    /// Adds the words of a list, which match at the start of a word.
     pub(crate) fn add(&mut self, words: &WordList, bit: u8) {
         words.iter().for_each(|word| self.words.entry(word.to_owned()).or_default().begins |= bit);
     }
 
-    /// Adds the words of a list, without their spaces, which may be anywhere in a text.
+    /// Adds the words of a list, without the spaces at their ends, which match anywhere.
     pub(crate) fn add_anywhere(&mut self, words: &WordList, bit: u8) {
         let words = words.iter().map(|word| word.trim_end().to_owned());
         words.for_each(|word| self.words.entry(word).or_default().anywhere |= bit);
     }
 
-    /// Returns the bits of the lists with a word in a lower-case text, which ends with a space.
+    /// Returns the bits of the lists that have a word in a lower-case text. The text must end with a space.
     pub(crate) fn in_text(&self, lowered: &str) -> u8 {
         let (search, classes) = self.search.get_or_init(|| {
             let search = WordSearch::new(self.words.keys().cloned());
@@ -292,7 +292,7 @@ impl WordClasses {
     }
 }
 
-/// Returns whether a word of a text begins at a place. In scripts without spaces any place counts.
+/// Returns whether a word of a text begins at an offset. In scripts without spaces this is true everywhere.
 fn begins_word(text: &str, at: usize) -> bool {
     let (before, behind) = (text[..at].chars().next_back(), text[at..].chars().next());
     behind.is_some_and(is_unspaced)

@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
-/// Number of bytes of text after which a deterministic automaton takes less time, with the time to build it.
+/// Number of bytes of text for which building and using a deterministic automaton takes less time.
 const DETERMINISTIC_BYTES_MIN: usize = 512 << 10;
 
 /// Search for words, ignoring ASCII case.
 ///
-/// A deterministic automaton is faster, but some milliseconds pass until it is built, which a process that reads one
-/// prompt would spend for nothing. It is built when enough text was searched.
+/// A deterministic automaton is faster, but building it takes some milliseconds, which would be wasted in a process
+/// that reads one prompt. It is built once enough text was searched.
 pub(crate) struct WordSearch {
     words: Vec<String>,
     automaton: AhoCorasick,
@@ -20,7 +20,7 @@ pub(crate) struct WordSearch {
 }
 
 impl WordSearch {
-    /// Builds the search. The words are numbered in their order.
+    /// Builds the search. The words are numbered in the given order.
     pub(crate) fn new(words: impl IntoIterator<Item = String>) -> Self {
         let words: Vec<String> = words.into_iter().collect();
         let automaton = build(&words, AhoCorasickKind::ContiguousNFA);
@@ -28,7 +28,7 @@ impl WordSearch {
         Self { words, automaton, deterministic, bytes_searched }
     }
 
-    /// Returns the automaton to search a text with.
+    /// Returns the automaton with which to search this text.
     pub(crate) fn automaton_for(&self, text: impl AsRef<[u8]>) -> &AhoCorasick {
         if let Some(deterministic) = self.deterministic.get() {
             return deterministic;

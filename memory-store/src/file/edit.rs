@@ -1,8 +1,8 @@
-//! Rewriting a file in place: as few bytes as possible, and only our data.
+//! Rewriting a file in place: only our data is changed, in as few bytes as possible.
 //!
-//! Three trees determine the changes: the file's, and those that we would write for the memory before and after the
-//! change. A value is touched only if the last two differ. The result is parsed again, and refused if any text of a
-//! person would be lost.
+//! Three trees determine the changes: the tree of the file, and the trees that we would write for the memory before and
+//! after the change. A value is changed only if the last two differ. The result is parsed again and refused if any text
+//! of a person would be lost.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use super::yaml::{self, Style, YamlKey, YamlNode, YamlValue};
 use super::{front, heading, read};
 use crate::memory::Memory;
 
-/// Returns the text with the changes from `old` to `new` made in place.
+/// Returns the text with the changes from `old` to `new`.
 pub(super) fn rewrite(text: &str, old: &Memory, new: &Memory) -> Result<String, FileFault> {
     rewrite_in(text, old, new, Style::Blocks).or_else(|_| rewrite_in(text, old, new, Style::Quotes))
 }
@@ -38,7 +38,7 @@ fn refusal(why: &str) -> FileFault {
 fn join(text: &str, parts: &Split, front: &str, body: &str) -> String {
     let before = &text[..parts.front.start];
     let fence = &text[parts.front.end..parts.body.start];
-    // A file may end with its closing fence; a body needs a new line.
+    // The file may end with its closing fence; a body needs a line break before it.
     let gap = if fence.ends_with('\n') || body.is_empty() { "" } else { parts.line_ending };
     format!("{before}{front}{fence}{gap}{body}")
 }
@@ -109,7 +109,7 @@ struct TextEdit<'a> {
 }
 
 impl TextEdit<'_> {
-    /// Notes what changes in a map of the file.
+    /// Records the changes to a map in the file.
     fn map(
         &mut self,
         file: &YamlNode,
@@ -174,8 +174,8 @@ impl TextEdit<'_> {
             (YamlValue::List(items), YamlValue::List(new_items))
                 if !node.flow && !items.is_empty() =>
             {
-                // Compared with what we would have written, an entry that a person added to is
-                // still the same entry.
+                // The entry is compared with the text that we would have written, so that an entry to which a person
+                // added something still counts as the same entry.
                 let known = match was.map(|was| &was.value) {
                     Some(YamlValue::List(known)) if known.len() == items.len() => known,
                     _ => items,
@@ -192,7 +192,7 @@ impl TextEdit<'_> {
         }
     }
 
-    /// Replaces a value within its line, so that a comment after it stays.
+    /// Replaces a value within its line, so that a comment after the value is preserved.
     fn inline(
         &self,
         key: &YamlKey,
@@ -260,7 +260,7 @@ impl TextEdit<'_> {
         self.changes.push((at..at, lines));
     }
 
-    /// Replaces the entries of a block list that differ; returns whether that was possible.
+    /// Replaces the entries of a block list that differ. Returns whether that was possible.
     fn items(
         &mut self,
         items: &[YamlNode],
@@ -298,7 +298,7 @@ impl TextEdit<'_> {
         true
     }
 
-    /// The column of the dash before an entry that begins on its line.
+    /// Returns the column of the dash before an entry, if the entry begins on the line of its dash.
     fn dash(&self, item: &YamlNode) -> Option<usize> {
         let start = line_start(self.text, item.span.start);
         let lead = &self.text[start..item.span.start];
@@ -318,13 +318,13 @@ impl TextEdit<'_> {
         offset - line_start(self.text, offset)
     }
 
-    /// Returns lines of ours with the indentation and the line endings of the file.
+    /// Returns lines that we wrote with the indentation and the line endings of the file.
     fn reindented(&self, source: &str, range: &Range<usize>, indent: usize) -> String {
         let lines = &source[range.clone()];
         let own = lines.len() - lines.trim_start_matches(' ').len();
         let mut moved = String::new();
         for line in lines.lines() {
-            // Blank lines inside a block scalar may be shorter than its indentation.
+            // Blank lines in a block scalar may be shorter than the indentation.
             let line = line.get(own..).unwrap_or_default();
             if !line.is_empty() {
                 moved.extend(std::iter::repeat_n(' ', indent));
@@ -336,7 +336,7 @@ impl TextEdit<'_> {
     }
 
     fn apply(mut self) -> Result<String, FileFault> {
-        // A stable sort: what is inserted at one place stays in order.
+        // The sort is stable, so insertions at the same place keep their order.
         self.changes.sort_by_key(|(range, _)| (range.start, range.end));
         let mut text = String::with_capacity(self.text.len() + 256);
         let mut done = 0;
@@ -353,19 +353,19 @@ impl TextEdit<'_> {
     }
 }
 
-/// Returns whether only blanks separate a key and its value: no anchor, no tag, no indicator of a block scalar.
+/// Returns whether only blanks separate a key and its value, and no anchor, tag or indicator of a block scalar.
 fn is_plain_gap(gap: &str) -> bool {
     gap.strip_prefix(':').is_some_and(|gap| gap.bytes().all(|byte| byte == b' '))
 }
 
-/// The lines of a key and its value, without comments that follow.
+/// Returns the lines of a key and its value, without comments that follow.
 fn entry_lines(text: &str, (key, node): &(YamlKey, YamlNode)) -> Range<usize> {
     lines_of(text, key.span.start..content_end(text, node).max(key.span.end))
 }
 
 fn item_lines(text: &str, item: &YamlNode) -> Option<Range<usize>> {
     let start = line_start(text, item.span.start);
-    // The first line of a block scalar is the one with its indicator, not the first line of text.
+    // The first line of a block scalar is the line with its indicator, not the first line of its text.
     let dash_line = if text[start..item.span.start].contains('-') {
         start
     } else {
@@ -374,13 +374,14 @@ fn item_lines(text: &str, item: &YamlNode) -> Option<Range<usize>> {
     Some(dash_line..lines_of(text, item.span.start..content_end(text, item)).end)
 }
 
-/// Returns where the text of a value ends. The span of a block list or map reaches beyond, to what follows.
+/// Returns the offset at which the text of a value ends. The span of a block list or map extends further, up to the
+/// text that follows.
 fn content_end(text: &str, node: &YamlNode) -> usize {
     match &node.value {
         YamlValue::Null => node.span.start,
         YamlValue::Text(_) => {
             let end = node.span.start + text[node.span.clone()].trim_end().len();
-            // A block scalar of blank lines ends with the line of its indicator.
+            // A block scalar of blank lines ends with the line that contains its indicator.
             end - usize::from(end == node.span.start && text[..end].ends_with('\n'))
         }
         _ if node.flow => node.span.end,
@@ -399,7 +400,7 @@ fn line_start(text: &str, offset: usize) -> usize {
     text[..offset].rfind('\n').map_or(0, |at| at + 1)
 }
 
-/// Returns the range of the complete lines that a range touches.
+/// Returns the range of all complete lines that overlap with a range.
 fn lines_of(text: &str, range: Range<usize>) -> Range<usize> {
     let end = text[range.end..].find('\n').map_or(text.len(), |at| range.end + at + 1);
     line_start(text, range.start)..end
@@ -428,7 +429,7 @@ fn collect_foreign(node: &YamlNode, keys: &[&str], found: &mut Vec<String>) {
     }
 }
 
-/// A value without its place, to compare what is said.
+/// Returns a value without its position, to compare contents.
 fn plain(node: &YamlNode) -> String {
     match &node.value {
         YamlValue::Null => "null".to_owned(),

@@ -1,4 +1,5 @@
-//! The engine with which `gray_matter` parses front matter: the default one guesses types and does not limit aliases.
+//! The engine with which `gray_matter` parses front matter. The default engine guesses types and does not limit
+//! aliases.
 
 use std::collections::HashMap;
 
@@ -7,7 +8,7 @@ use gray_matter::{Error, Matter, Pod};
 
 use super::yaml::{self, YamlNode, YamlValue};
 
-/// Engine that keeps every scalar as text.
+/// Engine that reads every scalar as text.
 struct PlainYaml;
 
 impl Engine for PlainYaml {
@@ -19,8 +20,8 @@ impl Engine for PlainYaml {
 
 /// Parses the text between the fences.
 pub(super) fn read(front: &str) -> Result<Pod, String> {
-    // Only the front matter is handed over: the body is ours to keep, byte for byte. The comments
-    // around it keep blanks at its ends, which mean something in YAML, from being trimmed.
+    // Only the front matter is passed on, because the body must be preserved byte for byte. The comments around the
+    // front matter prevent blanks at its ends, which are significant in YAML, from being trimmed.
     let gap = if front.is_empty() || front.ends_with('\n') { "" } else { "\n" };
     let fenced = format!("---\n#\n{front}{gap}#\n---\n");
     let entity =

@@ -1,5 +1,5 @@
-//! Conversion of front matter to a memory. It is lenient: a person may omit fields with a default and write one text
-//! instead of a list. An error names the key of an invalid value.
+//! Conversion of front matter to a memory. It is lenient: a person may omit fields that have a default, and may write
+//! one text instead of a list. An error names the key of the invalid value.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,13 +14,13 @@ use crate::memory::{
 };
 use crate::time::Timestamp;
 
-/// Maximum number of entries of a list of texts or paths.
+/// Maximum number of entries in a list of texts or paths.
 const ENTRIES_MAX: usize = 1000;
 
-/// Maximum size of one of them, that of a path.
+/// Maximum size in bytes of an entry in such a list, which is the maximum for a path.
 const ENTRY_BYTES_MAX: usize = 4096;
 
-/// Maximum number of keys of a map that is searched linearly.
+/// Maximum number of keys in a map that is searched linearly.
 const COMPARED_MAX: usize = 12;
 
 /// A step from a value to one inside it.
@@ -53,7 +53,7 @@ impl fmt::Display for Wrong {
 
 type ReadField<T> = Result<T, Wrong>;
 
-/// Parses the fields; `title` and `body` come from the body.
+/// Parses the fields of front matter; `title` and `body` come from the file's body.
 pub(super) fn memory(front: &Pod, title: String, body: String) -> ReadField<Memory> {
     let front = FrontValue { pod: front, last: None };
     if !matches!(front.pod, Pod::Hash(_)) {
@@ -100,10 +100,10 @@ pub(super) fn memory(front: &Pod, title: String, body: String) -> ReadField<Memo
     })
 }
 
-/// Confidence of a memory without one: a person wrote it.
+/// Confidence of a memory whose file contains none, because a person wrote it.
 pub(super) const CONFIDENCE_DEFAULT: f32 = 1.0;
 
-/// Display of the names of the kinds, for messages.
+/// Displays the names of all kinds, for messages.
 struct KindNames;
 
 impl fmt::Display for KindNames {
@@ -196,10 +196,10 @@ fn command(field: &FrontValue) -> ReadField<Option<CommandRecord>> {
     }))
 }
 
-/// A value and the way to it, which is put together only for an error.
+/// A value and the path to it. The path is built only for an error.
 struct FrontValue<'a> {
     pod: &'a Pod,
-    /// The last step of the way, and the field that it is taken from.
+    /// The last step of the path, and the value from which it leads; `None` for the root.
     last: Option<(&'a FrontValue<'a>, FieldStep<'a>)>,
 }
 
@@ -264,7 +264,7 @@ impl FrontValue<'_> {
             }
             Some(_) | None => self.wrong(format!("nothing here; expected {expected}")),
         };
-        // Texts are used unchanged, including blanks.
+        // Texts are used unchanged, including blanks at their ends.
         if let Some(Ok(value)) = self.text()?.map(|text| text.parse::<T>()) {
             return Ok(value);
         }
@@ -329,7 +329,7 @@ impl FrontValue<'_> {
         }
     }
 
-    /// Returns this list, unless it is longer than any that recall could use.
+    /// Returns this list, or an error if it is longer than recall could use.
     fn bounded(self) -> ReadField<Self> {
         match self.pod {
             Pod::Array(items) if items.len() > ENTRIES_MAX => {
@@ -339,7 +339,7 @@ impl FrontValue<'_> {
         }
     }
 
-    /// Returns this entry, unless its text is longer than any tag or path.
+    /// Returns this entry, or an error if its text is longer than any tag or path.
     fn short(&self) -> ReadField<&Self> {
         match self.pod {
             Pod::String(text) if text.len() > ENTRY_BYTES_MAX => {

@@ -51,7 +51,7 @@ pub(super) fn keys_inside(key: &str) -> &'static [&'static str] {
     }
 }
 
-/// Returns the front matter of a memory; fields with their default are omitted.
+/// Returns the front matter of a memory, without fields that have their default value.
 pub(super) fn write(memory: &Memory, style: Style) -> Result<String, String> {
     yaml::write(&Front(memory), style)
 }
@@ -130,7 +130,7 @@ fn paths<S: Serializer>(paths: &[PathRef], serializer: S) -> Result<S::Ok, S::Er
     serializer.collect_seq(paths.iter().map(PathFront))
 }
 
-/// A path, written as plain text unless it has more fields.
+/// A path, written as plain text unless it has further fields.
 struct PathFront<'a>(&'a PathRef);
 
 impl Serialize for PathFront<'_> {

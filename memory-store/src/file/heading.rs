@@ -1,21 +1,21 @@
-//! The title and the text of a body: the first heading, and the text around it.
+//! The title and the text of a body: the first heading, and the text without that heading.
 
 use std::ops::Range;
 
-/// Maximum number of characters of a title; longer ones are cut.
+/// Maximum number of characters of a title; longer titles are cut.
 const TITLE_CHARS_MAX: usize = 300;
 
 /// The parts of a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Body {
     pub title: String,
-    /// The byte range of the title's text in the body, if it has a heading.
+    /// The byte range of the title's text in the body; `None` if the body has no heading.
     pub heading: Option<Range<usize>>,
     /// The Markdown without the heading.
     pub text: String,
 }
 
-/// Splits off the title: the first heading outside of code, or else the first line.
+/// Separates the title from the text. The title is the first heading outside of code, or else the first line.
 pub(super) fn read(body: &str) -> Body {
     if let Some((line, title)) = first_heading(body) {
         let above = plain_text(&body[..line.start]);
@@ -45,7 +45,7 @@ pub(super) fn write(title: &str, text: &str, line_ending: &str) -> String {
     if line_ending == "\n" { body } else { body.replace('\n', line_ending) }
 }
 
-/// Returns a title for a heading: one line without control characters, never empty.
+/// Returns a title for a heading: one line without control characters. The title is never empty.
 pub(super) fn one_line(text: &str) -> String {
     let mut title = String::new();
     let words = text.split(|c: char| c.is_whitespace() || c.is_control());
@@ -62,14 +62,14 @@ pub(super) fn one_line(text: &str) -> String {
     if title.is_empty() { "Untitled".to_owned() } else { title }
 }
 
-/// Returns a text in the normal form of a body: lines end with `\n`, no blank lines around it.
+/// Returns a text in the normal form of a body: lines end with `\n`, and there are no blank lines at the start or end.
 pub(super) fn plain_text(text: &str) -> String {
     let mut lines = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
         match line.strip_suffix('\n') {
             Some(line) => {
                 let line = line.trim_end_matches('\r');
-                // Blank lines before the text are dropped, but not its indentation.
+                // Blank lines before the text are dropped, but not the text's indentation.
                 if !(lines.is_empty() && line.trim().is_empty()) {
                     lines.push_str(line);
                     lines.push('\n');

@@ -1,5 +1,5 @@
-//! Merge of two versions of a memory file with a common ancestor. Front matter is merged key by key, so that two
-//! branches that each add a tag do not conflict. The caller merges the text below it as lines.
+//! Merge of two versions of a memory file that have a common ancestor. Front matter is merged key by key, so that two
+//! branches that each add a tag do not conflict. The caller merges the text below the front matter line by line.
 
 use super::split::split;
 use super::yaml::{self, Style, YamlKey, YamlNode, YamlValue};
@@ -7,11 +7,11 @@ use super::{FILE_BYTES_MAX, read};
 use crate::memory::Entity;
 use crate::time::Timestamp;
 
-/// Keys whose times may differ without a conflict: the later one wins.
+/// Keys whose times may differ without a conflict, because the later time is used.
 const LATER: [&str; 3] = ["updated", "occurred", "last"];
-/// Keys of which the earlier time wins.
+/// Keys for which the earlier time is used.
 const EARLIER: [&str; 1] = ["created"];
-/// Keys of which the higher number wins.
+/// Keys for which the higher number is used.
 const HIGHER: [&str; 1] = ["confidence"];
 
 /// Two versions of a memory file with their front matter merged.
@@ -19,7 +19,7 @@ const HIGHER: [&str; 1] = ["confidence"];
 pub struct MergedFront {
     /// The front matter with both fences.
     head: String,
-    /// Keys that both sides changed differently. `head` contains our side of them.
+    /// Keys that both sides changed differently. `head` contains our values.
     conflicts: Vec<FrontConflict>,
     /// True if both sides changed a key differently.
     pub has_conflicts: bool,
@@ -27,7 +27,7 @@ pub struct MergedFront {
     pub ours: String,
     /// The text below the ancestor's front matter.
     pub base: String,
-    /// The text below their front matter.
+    /// The text below the front matter of the other side.
     pub theirs: String,
     line_ending: &'static str,
 }
@@ -35,16 +35,16 @@ pub struct MergedFront {
 /// A key that both sides changed differently.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct FrontConflict {
-    /// Our lines; empty if the key was removed.
+    /// The lines of our side; empty if the key was removed.
     ours: String,
-    /// Their lines.
+    /// The lines of the other side; empty if the key was removed.
     theirs: String,
 }
 
 impl MergedFront {
-    /// Returns the merged file. Conflicts of the front matter are placed above the text, so that the file still parses
-    /// as a memory. They are marked with the names of our side, the ancestor and theirs; `marker_size` is the number of
-    /// repetitions of a marker's character.
+    /// Returns the merged file. Conflicts of the front matter are placed above the body, so that the file can still be
+    /// parsed as a memory. Conflict markers contain the names of our side, the ancestor and the other side;
+    /// `marker_size` is the number of times that a marker's character is repeated.
     pub fn with_body(&self, body: &str, names: [&str; 3], marker_size: usize) -> String {
         let [our_name, _, their_name] = names;
         let mut text = self.head.clone();
@@ -65,8 +65,8 @@ impl MergedFront {
 }
 
 /// Merges the front matter of `ours` and `theirs`. Returns `None` if one of them is not a memory, if they are different
-/// memories, or if their fields cannot be separated by lines; the caller then merges the files as text. An ancestor
-/// that is not a memory counts as empty.
+/// memories, or if their fields cannot be separated by lines; the caller should then merge the files as text. An
+/// ancestor that is not a memory counts as empty.
 pub fn merge(base: &str, ours: &str, theirs: &str) -> Option<MergedFront> {
     let is_memory = |text: &str| read(text).ok().map(|memory| memory.id);
     if is_memory(ours)? != is_memory(theirs)? {
@@ -98,7 +98,7 @@ pub fn merge(base: &str, ours: &str, theirs: &str) -> Option<MergedFront> {
 /// One version of the file.
 #[derive(Default)]
 struct MergeSide<'a> {
-    /// Text before and behind the front matter: fences with their line ends.
+    /// Text before and after the front matter: the fences with their line ends.
     fences: (&'a str, &'a str),
     /// Text above the first key.
     preamble: &'a str,
@@ -109,7 +109,7 @@ struct MergeSide<'a> {
 /// A key of the front matter.
 struct FrontField<'a> {
     name: String,
-    /// Its lines, including comments and blank lines after it.
+    /// Lines of the key, including comments and blank lines after it.
     lines: &'a str,
     value: YamlNode,
 }
@@ -168,7 +168,7 @@ impl Merge<'_> {
             if ours.field(name).is_none()
                 && let Some(lines) = self.field(name, None, Some(field))?
             {
-                // At their position: after the same key.
+                // The key is inserted after the same key as before.
                 let behind = |it: &str| merged.iter().position(|(name, _)| *name == it);
                 let at = previous.and_then(behind).map_or(0, |at| at + 1);
                 merged.insert(at, (name, lines));
@@ -189,7 +189,8 @@ impl Merge<'_> {
         Some(merged.into_iter().fold(preamble.to_owned(), |front, (_, lines)| front + &lines))
     }
 
-    /// Returns the lines of a key, `Some(None)` if it is removed, and `None` if it cannot be written.
+    /// Returns the merged lines of a key. Returns `Some(None)` if the key is removed, and `None` if it cannot be
+    /// written.
     fn field(
         &mut self,
         name: &str,
@@ -223,7 +224,7 @@ impl Merge<'_> {
         if says(&their_value) {
             return Some(their_lines);
         }
-        // A person's comment beside a value must not be lost silently.
+        // A person's comment next to a value must not be lost without a conflict.
         let has_comment = |lines: &Option<String>| {
             lines.as_deref().is_some_and(|it| !yaml::comments(it).is_empty())
         };
@@ -250,7 +251,7 @@ impl Merge<'_> {
     }
 }
 
-/// Merges a value that differs: `Some(None)` if it is removed, `None` for a conflict.
+/// Merges two different values. Returns `Some(None)` if the value is removed, and `None` for a conflict.
 fn united(
     name: &str,
     base: Option<&YamlNode>,
@@ -284,7 +285,7 @@ fn united(
     }
 }
 
-/// Returns whether our text wins over theirs; `None` if a person has to decide.
+/// Returns whether our text is used instead of theirs; `None` if a person has to decide.
 fn prefers_ours(name: &str, ours: &str, theirs: &str) -> Option<bool> {
     let times = || Some((Timestamp::parse(ours)?, Timestamp::parse(theirs)?));
     if LATER.contains(&name) {
@@ -300,8 +301,8 @@ fn prefers_ours(name: &str, ours: &str, theirs: &str) -> Option<bool> {
     None
 }
 
-/// Unites lists: what one side added is there, and what one side removed is not. An entry that both have in different
-/// forms is united by itself.
+/// Merges lists: entries that one side added are included, and entries that one side removed are not. An entry that
+/// both sides contain in different forms is merged separately.
 fn list(
     name: &str,
     base: Option<&YamlNode>,
@@ -331,8 +332,8 @@ fn list(
     Some((!items.is_empty()).then(|| YamlNode::new(YamlValue::List(items))))
 }
 
-/// Unites two forms of one entry; `None` for a conflict. Of a path, each side saw the file at another time, which does not
-/// matter.
+/// Merges two forms of one entry. Returns `None` for a conflict. Two forms of a path do not conflict if they differ
+/// only in the state of the file that each side recorded.
 fn entry(
     name: &str,
     base: Option<&YamlNode>,
@@ -355,8 +356,8 @@ fn entry(
     }
 }
 
-/// Whether both are the same entry of a list: a path is one, whatever was seen of its file, a name whatever its type, and
-/// a fact whenever it held.
+/// Returns whether two list entries are the same: paths regardless of the recorded state of the file, names regardless
+/// of their type, and facts regardless of their dates.
 fn is_entry(name: &str, one: &YamlNode, other: &YamlNode) -> bool {
     if one.is_equivalent(other) {
         return true;
@@ -422,15 +423,15 @@ mod tests {
     #[test]
     fn each_key_is_merged_by_itself() {
         for (base, ours, theirs, expected) in [
-            // Only one side.
+            // Only one side changed.
             ("", "tags: [a]\n", "", "tags: [a]\n"),
             ("", "", "tags: [a] # theirs\n", "tags: [a] # theirs\n"),
             ("pinned: true\n", "", "pinned: true\n", ""),
             ("topic: a/b\n", "topic: a/b\n", "", ""),
-            // Both sides, in different keys.
+            // Both sides changed different keys.
             ("", "topic: a/b\n", "pinned: true\n", "pinned: true\ntopic: a/b\n"),
             ("topic: a\nx: 1\n", "topic: b\nx: 1\n", "topic: a\nx: 2\n", "topic: b\nx: 2\n"),
-            // Both sides, equal.
+            // Both sides made the same change.
             ("", "tags: [a]\n", "tags:\n  - a\n", "tags: [a]\n"),
             // Lists.
             ("", "tags: [a]\n", "tags: [b]\n", "tags:\n  - a\n  - b\n"),
@@ -463,7 +464,7 @@ mod tests {
                 "created: 2026-01-01\n",
             ),
             ("confidence: 0.5\n", "confidence: 0.6\n", "confidence: 0.9\n", "confidence: 0.9\n"),
-            // A path whose file each side has seen with other contents.
+            // A path whose file had other contents on each side.
             (
                 "paths:\n  - path: a.rs\n    seen: \"1\"\n",
                 "paths:\n  - path: a.rs\n    seen: \"2\"\n",
@@ -516,7 +517,7 @@ mod tests {
             )
         );
         assert!(read(&text).is_ok());
-        // A comment beside a list that would be rewritten.
+        // There is a comment next to a list that would be rewritten.
         let commented = merge(&file(""), &file("tags: [a] # ours\n"), &file("tags: [b]\n"));
         assert_eq!(commented.unwrap().conflicts.len(), 1);
         // A fact with different ends, and a name with two types.

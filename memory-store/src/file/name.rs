@@ -1,17 +1,17 @@
-//! Names of memory files: readable, valid on every file system, and linked to the id.
+//! Names of memory files: readable, valid on every file system, and containing a part of the id.
 
 use crate::memory::{Memory, Status};
 use crate::redact::{PLACEHOLDER_OPEN, Redactor};
 
-/// Maximum number of characters of the readable part of a file name.
+/// Maximum number of characters in the readable part of a file name.
 const SLUG_CHARS_MAX: usize = 48;
 
 /// Extension of memory files.
 pub const EXTENSION: &str = "md";
 
-/// Returns the name of a new memory's file: `<slug>-<short id>.md`. A person may rename the file, because it is
-/// identified by the id inside. The name of a held memory does not contain its title, which may resemble a credential
-/// now or earlier.
+/// Returns the name of a new memory's file: `<slug>-<short id>.md`. A person may rename the file, because the id inside
+/// the file identifies the memory. The name of a pending memory's file does not contain the title, which may now or
+/// later be found to resemble a credential.
 pub fn file_name(memory: &Memory) -> String {
     if memory.status == Status::Held {
         return format!("held-{}.{EXTENSION}", memory.id.short());
@@ -20,7 +20,7 @@ pub fn file_name(memory: &Memory) -> String {
 }
 
 /// Returns the words of a title that are permitted in a name, as lower-case ASCII letters and digits joined by `-`. The
-/// short id after it prevents a device name of Windows (`con`, `nul`, `lpt1`).
+/// short id that follows prevents names that Windows reserves for devices (`con`, `nul`, `lpt1`).
 fn slug(title: &str) -> String {
     let mut slug = String::new();
     let clean = Redactor::default().without_suspects(title, "");
@@ -43,7 +43,7 @@ fn slug(title: &str) -> String {
     if slug.is_empty() { "memory".to_owned() } else { slug }
 }
 
-/// Returns whether a word mixes kinds of characters like a password or an identifier; names contain neither.
+/// Returns whether a word mixes kinds of characters as passwords and identifiers do; file names must contain neither.
 fn mixes(word: &str) -> bool {
     let inner = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
     let has = |is_kind: fn(&char) -> bool| inner.chars().any(|c| is_kind(&c));

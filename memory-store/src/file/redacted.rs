@@ -1,4 +1,4 @@
-//! Redaction of a complete file: its memory, and comments and foreign keys by people or other programs.
+//! Redaction of a complete file: the memory, and comments and foreign keys that people or other programs wrote.
 
 use super::split::{FileFault, split};
 use super::{MemoryFile, front, invalid, read, yaml};
@@ -6,15 +6,16 @@ use crate::error::Result;
 use crate::redact::{PLACEHOLDER_OPEN, Redactor};
 
 impl MemoryFile {
-    /// Redacts the secrets in the file; returns their number. Everything else stays unchanged.
+    /// Redacts the secrets in the file and returns their number. Everything else is unchanged.
     ///
     /// # Errors
-    /// When the file would not be a valid memory without them. It is then unchanged.
+    /// If the file would not be a valid memory without its secrets. The file is then unchanged.
     pub(crate) fn redact(&mut self, redactor: &Redactor) -> Result<usize> {
         let mut file = self.clone();
         let mut memory = file.memory.clone();
         let found = redactor.redact_memory(&mut memory);
-        // If the file cannot be changed field by field, it is changed as plain text, and the secrets are counted there.
+        // If the file cannot be changed field by field, it is changed as plain text, and the secrets are counted in
+        // that text.
         let refused = file.set(&memory).err();
         let mut hidden = if refused.is_none() { found } else { 0 };
         let (text, more) = without_secrets(&file.text, redactor);
@@ -36,7 +37,7 @@ impl MemoryFile {
     }
 }
 
-/// Returns the text redacted part by part, and the number of secrets.
+/// Returns the text after redacting each part separately, and the number of secrets.
 fn without_secrets(text: &str, redactor: &Redactor) -> (String, usize) {
     let body = split(text).map_or(0, |split| split.body.start);
     let (mut clean, mut at, mut hidden) = (String::with_capacity(text.len()), 0, 0);
@@ -58,8 +59,8 @@ fn without_secrets(text: &str, redactor: &Redactor) -> (String, usize) {
     (clean, hidden)
 }
 
-/// Returns a line of YAML in which a value that begins with a redaction placeholder is quoted: unquoted it would be a
-/// list.
+/// Returns a line of YAML in which a value that begins with a redaction placeholder is quoted, because without quotes
+/// it would be parsed as a list.
 fn quoted(line: &str) -> String {
     let ends = line.trim_end_matches(['\r', '\n']).len();
     let (said, end) = line.split_at(ends);
@@ -75,8 +76,9 @@ fn quoted(line: &str) -> String {
     }
 }
 
-/// Divides a memory file's text into independent parts: each line of our fields; a text of several lines; a foreign key
-/// with all below it; a run of comments; and everything below the fields. A text without fields is one part.
+/// Divides a memory file's text into independent parts: each line of our fields, each text of several lines, each
+/// foreign key with everything below it, each run of comments, and everything below the front matter. A text without
+/// front matter is one part.
 pub fn parts(text: &str) -> Vec<&str> {
     let body = split(text).map_or(0, |split| split.body.start);
     let mut parts = Vec::new();
@@ -94,12 +96,12 @@ pub fn parts(text: &str) -> Vec<&str> {
     parts
 }
 
-/// Element of the preceding line.
+/// Kind of element that contains the preceding line.
 enum Within {
-    /// A line by itself.
+    /// A separate line.
     Line,
     Comment,
-    /// A multi-line text, below a line with this indentation.
+    /// A text of several lines, below a line with this indentation.
     Block(usize),
     /// A key that is not ours.
     Foreign,
@@ -131,7 +133,7 @@ impl Within {
     }
 }
 
-/// Returns whether a line belongs to a key above it.
+/// Returns whether a line belongs to a key in a line above.
 fn is_below(line: &str) -> bool {
     line.starts_with([' ', '\t', '-', '#', ']', '}']) && !line.starts_with("---")
 }
@@ -157,7 +159,7 @@ mod tests {
         format!("-----BEGIN {kind}-----\n{}-----END {kind}-----", format!("{line}\n").repeat(6))
     }
 
-    /// Returns a memory's file with foreign lines among the fields.
+    /// Returns a memory's file with foreign lines in the front matter.
     fn with(lines: &str) -> MemoryFile {
         let id = MemoryId([7; 16]);
         let memory = Memory::new(id, Kind::Fact, "Deploying", "By `make`.", Timestamp(0));

@@ -1,11 +1,10 @@
-//! Position of the front matter in a memory file, as byte ranges, so that a rewrite can leave everything else
-//! unchanged.
+//! Position of the front matter in a memory file, as byte ranges, so that a rewrite can leave all other text unchanged.
 
 use std::ops::Range;
 
 use crate::error::TextPlace;
 
-/// Maximum size of the front matter of a memory file.
+/// Maximum size in bytes of a memory file's front matter.
 pub const FRONT_BYTES_MAX: usize = 64 << 10;
 
 const BOM: &str = "\u{feff}";
@@ -15,13 +14,13 @@ const BOM: &str = "\u{feff}";
 pub(super) struct Split {
     /// The YAML between the fences.
     pub front: Range<usize>,
-    /// Everything after the closing fence's line.
+    /// Everything after the line of the closing fence.
     pub body: Range<usize>,
-    /// Line ending of the opening fence; new lines end the same way.
+    /// Line ending of the opening fence; new lines get the same ending.
     pub line_ending: &'static str,
 }
 
-/// Problem with a file at a byte offset.
+/// Problem in a file, with its byte offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FileFault {
     pub offset: usize,
@@ -34,7 +33,7 @@ impl FileFault {
     }
 }
 
-/// Finds the front matter: a first line `---` and the next line `---` (or `...`).
+/// Finds the front matter: the first line must be `---`; the next line `---` or `...` ends it.
 pub(super) fn split(text: &str) -> Result<Split, FileFault> {
     let start = if text.starts_with(BOM) { BOM.len() } else { 0 };
     let mut lines = text[start..].split_inclusive('\n');
@@ -63,7 +62,7 @@ pub(super) fn split(text: &str) -> Result<Split, FileFault> {
     Err(FileFault::new(start, "the front matter is not closed: add a line `---` after it"))
 }
 
-/// The line and column of a byte offset.
+/// Returns the line and column of a byte offset.
 pub(super) fn place(text: &str, offset: usize) -> TextPlace {
     let mut end = offset.min(text.len());
     while !text.is_char_boundary(end) {

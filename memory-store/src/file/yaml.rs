@@ -1,6 +1,6 @@
 //! YAML as a tree of plain texts with their positions. Only this module uses the YAML library.
 //!
-//! Types are not guessed: `1.10`, `007` and a git hash stay text.
+//! Types are not guessed: `1.10`, `007` and git hashes are read as text.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -12,23 +12,23 @@ use serde_saphyr::granit_parser::{self, Event, Parser, ScalarStyle, StrInput, St
 use super::fields::ValueStep;
 use super::split::{FRONT_BYTES_MAX, FileFault};
 
-/// Maximum number of nodes of front matter, including each repetition by an alias.
+/// Maximum number of nodes in front matter, including each repetition by an alias.
 const NODES_MAX: usize = 10_000;
 
-/// Maximum size of their text, including each repetition by an alias.
+/// Maximum size in bytes of the text in front matter, including each repetition by an alias.
 const TEXT_BYTES_MAX: usize = 4 * FRONT_BYTES_MAX;
 
-/// Maximum nesting of its lists and maps.
+/// Maximum nesting depth of lists and maps in front matter.
 const DEPTH_MAX: usize = 16;
 
 /// A value with its position.
 #[derive(Clone, Debug)]
 pub(super) struct YamlNode {
-    /// Byte range in the text that was parsed. Of a block list or map it may reach to the start of
-    /// what follows.
+    /// Byte range in the parsed text. The range of a block list or map may extend to the start of the text that
+    /// follows.
     pub span: Range<usize>,
     pub value: YamlValue,
-    /// True if it is written between brackets or braces.
+    /// True if the value is written in brackets or braces.
     pub flow: bool,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct YamlKey {
     pub span: Range<usize>,
 }
 
-/// As it says, not as it is written: what looked like a number becomes a quoted text.
+/// Serialises the value instead of its notation: a text that looks like a number is quoted.
 impl Serialize for YamlNode {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.value {
@@ -64,17 +64,17 @@ impl Serialize for YamlNode {
 }
 
 impl YamlNode {
-    /// Returns a value that stands in no text.
+    /// Returns a value that has no position in a text.
     pub(crate) fn new(value: YamlValue) -> Self {
         Self { span: 0..0, value, flow: false }
     }
 
-    /// Returns the value of a key, if this is a map that contains it.
+    /// Returns the value of a key; `None` if this is not a map or does not contain the key.
     pub(crate) fn get(&self, name: &str) -> Option<&Self> {
         self.entry(name).map(|(_, node)| node)
     }
 
-    /// The key and its value, when this is a map that has it.
+    /// Returns the entry of a key; `None` if this is not a map or does not contain the key.
     pub(crate) fn entry(&self, name: &str) -> Option<&(YamlKey, Self)> {
         match &self.value {
             YamlValue::Map(entries) => entries.iter().find(|(key, _)| key.name == name),
@@ -82,12 +82,12 @@ impl YamlNode {
         }
     }
 
-    /// Returns whether this is the expected text.
+    /// Returns whether this is a text that equals `expected`.
     pub(crate) fn is_text(&self, expected: &str) -> bool {
         matches!(&self.value, YamlValue::Text(text) if text == expected)
     }
 
-    /// Returns whether both have equal values, regardless of position and notation.
+    /// Returns whether two values are equal, regardless of position and notation.
     pub(crate) fn is_equivalent(&self, other: &Self) -> bool {
         match (&self.value, &other.value) {
             (YamlValue::Null, YamlValue::Null) => true,
@@ -110,20 +110,20 @@ impl YamlNode {
         }
     }
 
-    /// The byte offset of the value at a path, or of the last step on the way that exists.
+    /// Returns the byte offset of the value at a path, or of the last value on the path that exists.
     pub(crate) fn locate(&self, path: &[ValueStep]) -> usize {
         let Some((step, rest)) = path.split_first() else { return self.span.start };
         let inner = match (step, &self.value) {
             (ValueStep::Key(name), _) => self.get(name),
             (ValueStep::Item(item), YamlValue::List(items)) => items.get(*item),
-            // One value stands where a list is meant.
+            // A single value may be written in place of a list.
             (ValueStep::Item(0), _) => Some(self),
             (ValueStep::Item(_), _) => None,
         };
         inner.map_or(self.span.start, |inner| inner.locate(rest))
     }
 
-    /// Returns the size of this node with everything in it.
+    /// Returns the size of this node, including everything inside it.
     fn size(&self) -> Size {
         let one = Size { nodes: 1, text_bytes: 0 };
         match &self.value {
@@ -138,7 +138,7 @@ impl YamlNode {
     }
 }
 
-/// Size of values, in the units that are limited.
+/// Size of values, in the units for which there are limits.
 #[derive(Clone, Copy, Debug, Default)]
 struct Size {
     nodes: usize,
@@ -158,7 +158,7 @@ impl Size {
     }
 }
 
-/// Reads one document; an empty one is an empty map.
+/// Parses one document. An empty document is an empty map.
 pub(super) fn read(text: &str) -> Result<YamlNode, FileFault> {
     let options = granit_parser::options! {
         emit_comments: false,
@@ -192,12 +192,13 @@ pub(super) fn comments(text: &str) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// Style of writing texts.
+/// Style in which texts are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
-    /// Long and multi-line texts as blocks, which are readable.
+    /// Long texts and texts of several lines are written as blocks, which are readable.
     Blocks,
-    /// Every text on one line, quoted if necessary: for texts that a block cannot contain, such as carriage returns.
+    /// Every text is on one line and quoted if necessary. This is for texts that a block cannot contain, such as those
+    /// with carriage returns.
     Quotes,
 }
 
@@ -206,7 +207,7 @@ impl Style {
     pub(crate) const ALL: [Self; 2] = [Self::Blocks, Self::Quotes];
 }
 
-/// Writes a value as block YAML, one key per line, each line ended by `\n`.
+/// Writes a value as block YAML, with one key per line, and `\n` at the end of each line.
 pub(super) fn write(value: &impl Serialize, style: Style) -> Result<String, String> {
     let options = serde_saphyr::ser_options! {
         compact_list_indent: false,
@@ -223,7 +224,7 @@ pub(super) fn write_flow(items: &[&str]) -> Result<String, String> {
         .map_err(|error| error.to_string())
 }
 
-/// Writes a text on one line, quoted if necessary.
+/// Writes a text on one line, with quotes if necessary.
 pub(super) fn write_line(text: &str) -> Result<String, String> {
     let options = serde_saphyr::ser_options! { prefer_block_scalars: false };
     serde_saphyr::to_string_with_options(&text, options)
@@ -289,7 +290,7 @@ impl<'a> YamlReader<'a> {
                 let Some(node) = self.anchors.get(&anchor) else {
                     return Err(FileFault::new(span.start, "this alias has no anchor"));
                 };
-                // Counted before the copy: aliases in a short line may expand to a large value.
+                // The size is counted before the copy, because aliases in a short line may expand to a large value.
                 self.read = within(self.read.plus(node.size()), &span)?;
                 Ok(YamlNode { span, ..node.clone() })
             }
@@ -375,7 +376,7 @@ impl<'a> YamlReader<'a> {
     }
 }
 
-/// Refuses what takes more than a front matter may.
+/// Returns an error if front matter exceeds the limits.
 fn within(read: Size, span: &Range<usize>) -> Result<Size, FileFault> {
     let message = if read.nodes > NODES_MAX {
         format!("the front matter holds more than {NODES_MAX} values")
@@ -409,7 +410,7 @@ mod tests {
         assert_eq!(text("g").as_deref(), Some("~"));
     }
 
-    /// The maximum number: keys are looked up, not compared with all others.
+    /// With the maximum number of keys: a key is looked up, not compared with all others.
     #[test]
     fn maps_with_many_keys_are_compared_by_key() {
         let keys: String = (0..4_900).map(|number| format!("k{number}: {number}\n")).collect();

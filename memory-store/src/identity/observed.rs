@@ -6,27 +6,27 @@ use super::remote;
 use crate::id::ProjectId;
 use crate::layout::{Tree, UserDirs};
 
-/// Observation of a working tree, made by callers that may run git.
+/// Observation of a working tree. Callers that may run git make it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Observed {
-    /// Its root, canonical.
+    /// Root of the working tree, canonical.
     pub root: PathBuf,
-    /// The root of the working tree that contains the memories, if that is another one: the main one of a linked
-    /// worktree.
+    /// Root of the working tree that contains the memories, if it is a different one: for a linked worktree, the main
+    /// working tree.
     pub main_root: Option<PathBuf>,
-    /// Root commits of its history; empty without git.
+    /// Root commits of the history; empty without git.
     pub root_commits: Vec<String>,
-    /// The addresses of its remotes, as reported by git.
+    /// Addresses of the remotes, as reported by git.
     pub remotes: Vec<String>,
-    /// Roots of its linked worktrees.
+    /// Roots of the linked worktrees.
     pub worktrees: Vec<PathBuf>,
-    /// True if its history is truncated, so that its root commits are meaningless.
+    /// True if the history is truncated, so that the root commits are meaningless.
     pub shallow: bool,
 }
 
 impl Observed {
-    /// Returns it if it is about this main working tree, or else an empty observation. A repository above a folder
-    /// gives no information on the folder.
+    /// Returns this observation if it is about the main working tree `root`, or else an empty observation. A repository
+    /// above a folder gives no information on the folder.
     pub(super) fn of(self, root: &Path) -> Self {
         if self.main_root() == root {
             return self;
@@ -34,7 +34,7 @@ impl Observed {
         Self { root: root.to_owned(), ..Self::default() }
     }
 
-    /// Sets the working tree that contains the memories of a repository without a main one, if it is recorded.
+    /// For a repository without a main working tree, sets the one that contains the memories, if it is recorded.
     pub(super) fn placed(mut self, dirs: &UserDirs) -> Self {
         if self.main_root.is_none()
             && let Some(tree) = Tree::find(dirs, &self.root)
@@ -46,7 +46,7 @@ impl Observed {
         self
     }
 
-    /// Returns the root of the working tree that contains the memories, which may be this one.
+    /// Returns the root of the working tree that contains the memories, which may be this working tree.
     pub(super) fn main_root(&self) -> &Path {
         self.main_root.as_deref().unwrap_or(&self.root)
     }

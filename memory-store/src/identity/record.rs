@@ -1,4 +1,4 @@
-//! Record of a project: its identity, and the place of its memories.
+//! Record of a project: its identity, and where its memories are.
 
 use std::path::{Path, PathBuf};
 
@@ -15,10 +15,10 @@ use crate::layout::{ProjectDir, TreeRecord, UserDirs, memory_folder};
 use crate::time::Timestamp;
 use crate::tree::KnownFingerprint;
 
-/// Maximum size of a project's record.
+/// Maximum size of a project's record in bytes.
 const IDENTITY_BYTES_MAX: usize = 1 << 20;
 
-/// Place of a project's memories.
+/// Where a project's memories are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
@@ -32,47 +32,47 @@ pub enum Mode {
 /// Decision of the user about sessions that may belong to another project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Earlier {
-    /// True if they belong to this project.
+    /// True if the sessions belong to this project.
     pub take: bool,
-    /// Applies to sessions that were last written before this time.
+    /// Time before which a session must have been last written for the decision to apply.
     pub until: Timestamp,
 }
 
 /// Identity of a project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// Its id.
+    /// Id of the project.
     pub project: ProjectId,
-    /// Mode: the place of its memories.
+    /// Where the project's memories are stored.
     #[serde(default)]
     pub mode: Mode,
-    /// Time of the setup.
+    /// Time at which the project was set up.
     #[serde(default)]
     pub created: Timestamp,
-    /// The root commits of its history; empty without git or for a shallow clone.
+    /// Root commits of the history; empty without git or for a shallow clone.
     #[serde(default)]
     pub root_commits: Vec<String>,
-    /// Its remotes, normalised.
+    /// Normalised addresses of the remotes.
     #[serde(default)]
     pub remotes: Vec<String>,
-    /// The working trees in which it was seen, the first one first.
+    /// Roots of the working trees in which the project was seen, the first one first.
     #[serde(default)]
     pub paths: Vec<PathBuf>,
-    /// Linked worktrees seen.
+    /// Roots of the linked worktrees that were seen.
     #[serde(default)]
     pub worktrees: Vec<PathBuf>,
-    /// Working trees whose trust was revoked: one that is trusted again belongs to this project.
+    /// Roots of working trees whose trust was revoked. If one is trusted again, it belongs to this project.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub revoked: Vec<PathBuf>,
-    /// Decision of the user about sessions that were recorded at its paths before the setup.
+    /// The user's decision about sessions that were recorded at the project's paths before the setup.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier: Option<Earlier>,
-    /// Turns of sessions that ended before this time are kept regardless of their age: some exceeded the limit when
-    /// they were read, and the user did not want them removed.
+    /// Turns of sessions that ended before this time are kept regardless of their age, because some exceeded the age
+    /// limit when they were read, and the user did not want them removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_until: Option<Timestamp>,
-    /// Limits that an older version set on other people's commits. If there are any, memories from the repository are
-    /// held until they are released, regardless of the settings.
+    /// Restrictions on other people's commits that an older version recorded. If there are any, memories from the
+    /// repository are withheld until they are released, regardless of the settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authors: Option<serde_json::Value>,
 }
@@ -95,7 +95,8 @@ impl Identity {
         }
     }
 
-    /// Reads the record of a project, or its copy if the record is damaged or missing; `None` if there is neither.
+    /// Reads the record of a project, or the copy if the record is damaged or missing. Returns `None` if neither
+    /// exists.
     pub fn read(project: &ProjectDir) -> Result<Option<Self>> {
         let damage = match Self::read_file(&project.identity) {
             Ok(Some(identity)) => return Ok(Some(identity)),
@@ -118,13 +119,13 @@ impl Identity {
         })
     }
 
-    /// Rewrites a damaged or missing record from its copy, or, if an older version kept no copy, from the records of
-    /// the project's folders. Returns a description of the repair.
+    /// Rewrites a damaged or missing record from its copy. If an older version kept no copy, the record is rebuilt from
+    /// the records of the project's folders. Returns a description of the repair, or `None` if nothing was repaired.
     pub(super) fn mend(dirs: &UserDirs, project: ProjectId) -> Result<Option<String>> {
         let home = dirs.project(project);
         let damage = match Self::read_file(&home.identity) {
             Ok(Some(identity)) => {
-                // A record of an older version gets its copy at the next review.
+                // A record that an older version wrote gets a copy now.
                 if !home.identity_copy.exists() {
                     identity.write_to(&home.identity_copy)?;
                 }
@@ -144,8 +145,8 @@ impl Identity {
         Ok(Some(format!("{} was {damage}; it was written again", home.identity.display())))
     }
 
-    /// Returns the recoverable part of a lost record; `None` if the mode is not certain: private memories must not get
-    /// into a repository.
+    /// Returns the recoverable part of a lost record. `None` if the mode is not certain, because private memories must
+    /// not be written to a repository.
     fn rebuilt(dirs: &UserDirs, project: ProjectId) -> Option<Self> {
         let records = std::fs::read_dir(dirs.data.join("by-path")).ok()?.flatten();
         let mut paths: Vec<PathBuf> = records
@@ -184,7 +185,7 @@ impl Identity {
         replace(path, &bytes, Privacy::Private)
     }
 
-    /// Adds an observation of one of its working trees.
+    /// Adds an observation of one of the project's working trees to the record.
     pub(super) fn learn(&mut self, observed: &Observed) {
         let main_root = observed.main_root();
         add(&mut self.paths, [main_root.to_owned()]);
@@ -198,9 +199,9 @@ impl Identity {
         self.worktrees.retain(|worktree| worktree.is_dir());
     }
 
-    /// Returns whether a tree belongs to this project without a confirmation: it has the same root commit and the same
-    /// remote. One of the two is not enough: a fork shares the root commit, and memories of a private fork must not
-    /// surface in the public clone.
+    /// Returns whether a tree belongs to this project without a confirmation, because it has the same root commit and
+    /// the same remote. One of the two is not enough, because a fork shares the root commit, and memories of a private
+    /// fork must not appear in the public clone.
     pub(super) fn is_joined_by(&self, observed: &Observed) -> bool {
         !observed.shallow && self.shares_remote(observed) && self.shares_root_commit(observed)
     }
@@ -213,8 +214,8 @@ impl Identity {
         observed.normal_remotes().iter().any(|remote| self.remotes.contains(remote))
     }
 
-    /// Returns whether a person trusted a tree before, but revoked that or lost the record of its path. A tree with
-    /// another history at the path does not match.
+    /// Returns whether a person trusted a tree before, and the trust was revoked or the record of the tree's path was
+    /// lost. A tree with another history at the same path does not match.
     pub(super) fn was_vouched_for(&self, observed: &Observed) -> bool {
         let has_none = self.root_commits.is_empty() && observed.root_commits.is_empty();
         let mut roots = self.revoked.iter().chain(&self.paths);
@@ -222,8 +223,8 @@ impl Identity {
             && (has_none || self.shares_root_commit(observed))
     }
 
-    /// Returns whether a newly trusted tree is this project, whose folders are all missing: it has the same root
-    /// commit, and the same remote or none.
+    /// Returns whether a newly trusted tree is this project after a move: all recorded folders are missing, and the
+    /// tree has the same root commit and the same remote, or neither has a remote.
     pub(super) fn was_moved_to(&self, observed: &Observed) -> bool {
         let has_none = self.remotes.is_empty() && observed.normal_remotes().is_empty();
         !observed.shallow
@@ -232,15 +233,15 @@ impl Identity {
             && (has_none || self.shares_remote(observed))
     }
 
-    /// Returns whether all its folders are missing.
+    /// Returns whether all folders of the project are missing.
     pub fn is_gone(&self) -> bool {
         !self.paths.is_empty()
             && self.paths.iter().chain(&self.worktrees).all(|path| !path.exists())
     }
 
-    /// Returns the reason why the tree at a recorded path is not the trusted one; `None` if it is the same, for example
-    /// cloned again. For a sealed tree both a root commit and a remote must match; for records without a fingerprint
-    /// one of them suffices.
+    /// Returns the reason why the tree at a recorded path is not the trusted one. `None` if it is the same, even if it
+    /// was cloned again. For a sealed tree both a root commit and a remote must match; for a record without a tree
+    /// fingerprint one of them suffices.
     pub(super) fn objection(
         &self,
         observed: &Observed,
@@ -250,7 +251,7 @@ impl Identity {
         let is_old = *sealed == KnownFingerprint::No;
         let owned = match sealed {
             KnownFingerprint::As(fingerprint) => now.is_owned_as(fingerprint),
-            // Git checks the owner of a repository before it reports anything about it.
+            // git checks the owner of a repository before it reports anything about the repository.
             KnownFingerprint::No | KnownFingerprint::Broken => {
                 now.is_ours() || !observed.root_commits.is_empty()
             }

@@ -1,7 +1,7 @@
-//! Normalisation of the address of a remote.
+//! Normalisation of remote addresses.
 
-/// Returns the host and path of a remote's address, without user, default port, `.git` and protocol. `None` if the
-/// address has no meaning outside of this folder.
+/// Returns the host and path in a remote's address, without the user, the default port, `.git` and the protocol.
+/// Returns `None` if the address has no meaning outside of this folder.
 pub(crate) fn normalise(address: &str) -> Option<String> {
     let address = address.trim();
     match address.split_once("://") {
@@ -15,10 +15,10 @@ pub(crate) fn normalise(address: &str) -> Option<String> {
     }
 }
 
-/// Parses `user@host:path`, the form of ssh and git. A colon after a slash belongs to a path.
+/// Parses `user@host:path`, the form that ssh and git use. A colon after a slash belongs to a path.
 fn scp_like(address: &str) -> Option<String> {
     let (authority, path) = address.split_once(':')?;
-    // A single letter before the colon is a drive of Windows.
+    // A single letter before the colon is a Windows drive.
     if authority.contains('/') || authority.len() < 2 {
         return None;
     }
@@ -37,7 +37,8 @@ fn remote(host: &str, path: &str) -> Option<String> {
     (!host.is_empty() && !path.is_empty()).then(|| format!("{host}/{path}"))
 }
 
-/// Returns the host in lower case. Ports that only select a transport are dropped: those of ssh and the default ones.
+/// Returns the host in lower case. A port that only selects a transport, which is any port of ssh or a default port, is
+/// dropped.
 fn host(protocol: &str, authority: &str) -> String {
     let authority = authority.to_ascii_lowercase();
     let (host, port) = match authority.rsplit_once(':') {

@@ -6,9 +6,9 @@
 //! publisher.publish(&Content { .. })?;
 //! ```
 //!
-//! Segments are written and synced first, then the manifest beside the old one. A rename publishes it; files that no
-//! manifest names are removed last. A crash in between leaves the old generation and some files that the next publisher
-//! removes.
+//! Segments are written and synced first, then the manifest is written next to the old one and renamed to publish it.
+//! Files that no manifest names are removed last. A crash in between leaves the old generation and some files that the
+//! next publisher removes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -44,8 +44,8 @@ use crate::succession;
 use crate::time::Timestamp;
 use crate::trust::Trust;
 
-/// Returns the index document of a stored memory of the tree at `root`, not yet tokenized; for the user's own memories,
-/// `root` is the user's data directory.
+/// Returns the index document of a stored memory, not yet tokenized. `root` is the root of the working tree; for the
+/// user's own memories, it is the user's data directory.
 pub fn document(stored: &Stored, root: &Path) -> Document {
     let file = stored.path.strip_prefix(root).unwrap_or(&stored.path);
     Document::memory(&stored.memory, file, stored.stamp)
@@ -53,16 +53,17 @@ pub fn document(stored: &Stored, root: &Path) -> Document {
 
 /// Links vectors into a graph.
 pub trait Graphs {
-    /// Returns for each vector the numbers of its neighbours, the nearest first. Equal vectors have equal neighbours.
+    /// Returns, for each vector, the numbers of its neighbours, the nearest first. Equal vectors must have equal
+    /// neighbours.
     fn link(&self, vectors: &[&Vector]) -> Vec<Vec<u32>>;
 
-    /// Returns the minimum number of memory vectors for a graph. A graph makes searches faster only for far larger
-    /// stores; the low limit exercises it early.
+    /// Returns the minimum number of memory vectors for which a graph is built. A graph makes searches faster only in
+    /// far larger stores; the low limit is for exercising the code early.
     fn vectors_min(&self) -> usize {
         1000
     }
 
-    /// Returns the minimum number of passages in a segment for a graph.
+    /// Returns the minimum number of passages in a segment for which a graph is built.
     fn passages_min(&self) -> u32 {
         1 << 14
     }
@@ -70,17 +71,17 @@ pub trait Graphs {
 
 /// Contents of a generation.
 pub struct Content<'a> {
-    /// The root of the working tree; files below it are named relative to it.
+    /// Root of the working tree; paths of files below it are relative to it.
     pub root: &'a Path,
-    /// All memories. Archived and rejected ones are left out of the index.
+    /// All memories. Archived and rejected ones are not indexed.
     pub memories: &'a [Stored],
-    /// The passages, if they change; `None` keeps the present ones.
+    /// The new passages; `None` keeps the present ones.
     pub passages: Option<Staged>,
-    /// The memories of the session-start block, most valuable first.
+    /// The memories of the start block, the most valuable first.
     pub start: &'a [MemoryId],
-    /// The settings in effect.
+    /// The present settings.
     pub settings: &'a Settings,
-    /// The time.
+    /// The present time.
     pub now: Timestamp,
 }
 
@@ -89,42 +90,42 @@ pub struct Content<'a> {
 pub struct Published {
     /// Current generation; the previous one if nothing changed.
     pub generation: u64,
-    /// True if it is a new one.
+    /// True if the generation is new.
     pub changed: bool,
-    /// Number of memories in it.
+    /// Number of memories in the generation.
     pub memories: u32,
-    /// Number of passages in it.
+    /// Number of passages in the generation.
     pub passages: u32,
-    /// Its gate.
+    /// Gate of the generation.
     pub gate: Gate,
 }
 
-/// Publishes a generation. Call [`Publisher::begin`] before listing the store: journal entries appended after that stay
-/// in the journal.
+/// Publishes a generation. Call [`Publisher::begin`] before listing the store, because journal entries that are
+/// appended later are kept in the journal.
 pub struct Publisher<'a> {
     dir: PathBuf,
-    /// The journal's number and length before the store is listed.
+    /// The journal's number and length when the publisher began.
     mark: Option<(u64, u64)>,
-    /// Memories with texts that Claude Code adds to every session, such as `CLAUDE.md`: searches return them, but they
-    /// are not injected.
+    /// Memories whose texts Claude Code adds to every session, such as `CLAUDE.md`. Searches return these memories, but
+    /// hooks do not inject them.
     pub said: BTreeSet<MemoryId>,
     /// Releases by a person, and the policy for memories from the repository.
     pub trust: Trust,
-    /// Changes to the files of memories since these were learned: such memories are labelled and ranked lower.
+    /// Memories whose files changed since they were learned, with the changes. They are labelled and ranked lower.
     pub stale: BTreeMap<MemoryId, Staleness>,
-    /// Memories from the repository: labelled, and held if [`Self::trust`] requires a release. They supersede only one
-    /// another.
+    /// Memories from the repository. They are labelled, and withheld if [`Self::trust`] requires a release. They
+    /// supersede only each other.
     pub from_repository: BTreeSet<MemoryId>,
-    /// Earlier memories that each memory differs from while the pair is undecided: it is returned in their place.
-    /// `None` if only the links in the files are available.
+    /// For each memory, the earlier memories that differ from it and are undecided: the memory is returned instead of
+    /// them. `None` if only the links in the files are available.
     pub differs: Option<BTreeMap<MemoryId, Vec<MemoryId>>>,
-    /// Names of the project: they do not discriminate between prompts.
+    /// Names of the project, which do not distinguish between prompts.
     pub names: BTreeSet<String>,
-    /// Source of the vectors; without it, the index is searched by words alone.
+    /// Source of vectors; without it, the index is searched only by words.
     pub vectors: Option<&'a dyn Vectors>,
     /// Builder that links vectors into graphs; without it, all vectors are compared.
     pub graphs: Option<&'a dyn Graphs>,
-    /// True if the segment of memories is rebuilt without reading the present one, which may have damage that its
+    /// True if the segment of memories is rebuilt without reading the present segment, which may have damage that its
     /// header does not reveal.
     pub afresh: bool,
 }
@@ -136,26 +137,26 @@ struct MemoryDocuments<'a> {
     space: Option<Space>,
     digest: [u8; 16],
     now: Timestamp,
-    /// True if the documents are tokenized, and held and superseded ones are marked.
+    /// True if the documents are tokenized, and the withheld and superseded ones are marked.
     read: bool,
 }
 
-/// Changes that make the next generation.
+/// Changes from which the next generation is made.
 struct BuildPlan {
-    /// The segment of memories; `None` when the present one is up to date.
+    /// The new segment of memories; `None` if the present one is up to date.
     memories: Option<Vec<u8>>,
-    /// The segments of passages.
+    /// All segments of passages.
     passages: Vec<SegmentRef>,
     /// True if there is nothing to publish.
     idle: bool,
 }
 
 impl<'a> Publisher<'a> {
-    /// Records the length of the journal, and creates the folder if it is missing.
+    /// Records the length of the journal. Creates the folder if it is missing.
     pub fn begin(dir: &Path) -> Result<Self> {
-        // Passages are private: only the owner has access.
+        // Passages are private, so only the owner can read the folder.
         create_folder(dir, Privacy::Private)?;
-        // A manifest that cannot be read is replaced, and its journal with it.
+        // A manifest that cannot be read is replaced, together with its journal.
         let manifest = read_manifest(dir).ok().flatten();
         let mark = manifest.map(|manifest| {
             let length = fs::metadata(manifest.journal_path(dir)).map_or(0, |meta| meta.len());
@@ -180,7 +181,7 @@ impl<'a> Publisher<'a> {
         }
     }
 
-    /// Writes the next generation, unless it would equal the present one.
+    /// Writes the next generation, unless it would be equal to the present one.
     pub fn publish(self, content: Content<'_>) -> Result<Published> {
         let mut documents = documents(content.root, content.memories, &self.said);
         self.label(&mut documents);
@@ -192,7 +193,7 @@ impl<'a> Publisher<'a> {
         let mut memories = MemoryDocuments { documents, start, space, digest, now, read: false };
         let passages = content.passages;
 
-        // Slow work is done before the lock is taken, because saves wait for it.
+        // Slow work is done before the lock is taken, because saves wait for the lock.
         let before = read_manifest(&self.dir).ok().flatten();
         let early = self.plan(before.as_ref(), &mut memories, passages.as_ref());
         let _lock = lock::exclusive(&self.dir)?;
@@ -200,7 +201,7 @@ impl<'a> Publisher<'a> {
         let generation = |manifest: &Option<Manifest>| Some(manifest.as_ref()?.generation);
         let plan = match early {
             Ok(plan) if generation(&old) == generation(&before) => plan,
-            // Another process has published, and may have removed the files that were being read.
+            // Another process has published since, and may have removed files that this process was reading.
             Ok(_) | Err(_) => self.plan(old.as_ref(), &mut memories, passages.as_ref())?,
         };
 
@@ -253,7 +254,7 @@ impl<'a> Publisher<'a> {
         Ok(published(&manifest, true))
     }
 
-    /// Prepares what the generation after `old` writes.
+    /// Returns the changes from `old` to the next generation.
     fn plan(
         &self,
         old: Option<&Manifest>,
@@ -274,13 +275,13 @@ impl<'a> Publisher<'a> {
         Ok(BuildPlan { memories, passages, idle })
     }
 
-    /// The bytes of the memories' segment.
+    /// Returns the bytes of the segment of memories.
     fn memories(&self, old: Option<&Manifest>, memories: &mut MemoryDocuments<'_>) -> Vec<u8> {
         if !std::mem::replace(&mut memories.read, true) {
             for document in &mut memories.documents {
                 document.read();
                 self.trust.judge(document);
-                // After the judgement: a release is keyed by the complete text.
+                // After trust has judged the document, because a release is recorded for the complete text.
                 if let Some(staleness) = self.stale.get(&document.entry.id) {
                     mark_stale(document, staleness.clone());
                 }
@@ -292,7 +293,7 @@ impl<'a> Publisher<'a> {
         write::segment(Collection::Memories, documents, memories.start, space, graph)
     }
 
-    /// Returns the graph over the memories' vectors, if there are enough and a builder is set.
+    /// Returns the graph of the memories' vectors; `None` if there are too few vectors or no builder is set.
     fn graph(
         &self,
         old: Option<&Manifest>,
@@ -308,12 +309,13 @@ impl<'a> Publisher<'a> {
         Some(freeze::graph(old, documents, space, graphs.vectors_min(), &link))
     }
 
-    /// Returns the journal that the next generation continues, with its start offset; `None` for a new journal, because
-    /// the segments contain all appended changes.
+    /// Returns the number and start offset of the journal that the next generation continues. `None` for a new journal,
+    /// because the segments contain all appended changes.
     fn journal(&self, old: Option<&Manifest>) -> Option<(u64, u64)> {
         let (old, (journal, listed)) = (old?, self.mark?);
         let length = fs::metadata(old.journal_path(&self.dir)).map_or(0, |meta| meta.len());
-        // Another process published in between: only the entries before its journal start are certainly in a segment.
+        // Another process published in between, so only entries before the journal's start offset are certainly in a
+        // segment.
         let taken = if old.journal == journal { listed } else { old.journal_start };
         match (length, length > taken) {
             (0, _) => Some((old.journal, 0)),
@@ -322,7 +324,7 @@ impl<'a> Publisher<'a> {
         }
     }
 
-    /// Returns a number that no file in the folder has, even after a crash or a lost manifest.
+    /// Returns a number that no file in the folder contains, even after a crash or the loss of the manifest.
     pub(super) fn next_generation(&self, old: Option<&Manifest>) -> u64 {
         let files = fs::read_dir(&self.dir).into_iter().flatten().flatten();
         let used = files.filter_map(|file| file_generation(&file.file_name().to_string_lossy()));
@@ -347,7 +349,7 @@ impl<'a> Publisher<'a> {
         let path = segment.path(&self.dir);
         let result = write_synced(&path, bytes);
         if result.is_err() {
-            // The disk may be full: remove partial files.
+            // The disk may be full, so partial files are removed.
             written.iter().chain([&path]).for_each(|path| drop(fs::remove_file(path)));
         }
         result?;
@@ -356,7 +358,7 @@ impl<'a> Publisher<'a> {
     }
 
     /// Writes the new segments among `parts`. Each file gets its own number, starting at `generation`, which is set to
-    /// the last one.
+    /// the last number used.
     pub(super) fn write_passages(
         &self,
         parts: Vec<SettlePart>,
@@ -380,7 +382,7 @@ impl<'a> Publisher<'a> {
         Ok(crate::recall::calibrate(segment, settings, self.vectors))
     }
 
-    /// Returns the gate for passages: `known` if the passages are unchanged.
+    /// Returns the gate for passages, which is `known` if the passages are unchanged.
     fn passage_gate(
         &self,
         passages: &[SegmentRef],
@@ -392,7 +394,7 @@ impl<'a> Publisher<'a> {
         Ok(crate::recall::passages::calibrated(segments, known, settings, self.vectors))
     }
 
-    /// Returns the digest that decides whether the memories are new. The segment and the gate follow from it.
+    /// Returns the digest by which changed memories are detected. It determines the segment and the gate.
     fn digest(
         &self,
         documents: &[Document],
@@ -406,7 +408,7 @@ impl<'a> Publisher<'a> {
         hasher.update(&[format::MAJOR.to_le_bytes(), format::MINOR.to_le_bytes()].concat());
         hasher.update(&crate::text::VERSION.to_le_bytes());
         hasher.update(&crate::recall::fingerprint());
-        // A hold depends on the memories, the rules, the releases and the policy.
+        // Whether a memory is withheld depends on the memory, the rules, the releases and the policy.
         hasher.update(&self.trust.fingerprint());
         hasher.update(&[u8::from(self.graphs.is_some())]);
         hasher.update(&(self.stale.len() as u64).to_le_bytes());
@@ -421,7 +423,7 @@ impl<'a> Publisher<'a> {
         hasher.update(&(start.len() as u64).to_le_bytes());
         let mut bytes: Vec<u8> = start.iter().flat_map(|id| id.0).collect();
         hasher.update(&bytes);
-        // Expired memories are left out.
+        // Expired memories are not indexed.
         let over: Vec<u8> = expired(documents, now).flat_map(|id| id.0).collect();
         hasher.update(&(over.len() as u64).to_le_bytes());
         hasher.update(&over);
@@ -447,8 +449,8 @@ impl<'a> Publisher<'a> {
         }
     }
 
-    /// Sets the vectors of memories, which are sorted by id. Vectors of the present index for the same text are reused,
-    /// unless a better one is available.
+    /// Sets the vectors of memories, which must be sorted by id. A vector in the present index is reused for the same
+    /// text, unless a better one is available.
     fn embed(&self, documents: &mut [Document]) {
         let Some(vectors) = self.vectors else { return };
         let space = vectors.space();
@@ -479,14 +481,15 @@ impl<'a> Publisher<'a> {
         Ok(())
     }
 
-    /// Removes segments and journals that the manifest does not name: all of them without a manifest. The caller holds
-    /// the writers' lock. A reader that has a file open keeps it; one that is about to open one reads the new manifest.
+    /// Removes segments and journals that the manifest does not name; without a manifest, all of them. The caller must
+    /// hold the writers' lock. A reader that has a file open can still read it; a reader that is about to open a
+    /// removed file reads the new manifest instead.
     pub(super) fn remove_unnamed(&self, manifest: Option<&Manifest>) {
         let named = manifest.map(|manifest| files(manifest, &self.dir)).unwrap_or_default();
         for file in fs::read_dir(&self.dir).into_iter().flatten().flatten() {
             let ours = file_generation(&file.file_name().to_string_lossy()).is_some();
             if ours && !named.contains(&file.path()) {
-                // The next publisher tries again.
+                // If this fails, the next publisher tries again.
                 let _ = fs::remove_file(file.path());
                 clear_folder(&file.path());
             }
@@ -494,7 +497,7 @@ impl<'a> Publisher<'a> {
     }
 }
 
-/// Marks a memory as stale. If its file moved, the new path also finds it.
+/// Marks a memory as stale. If its file was moved, a query for the new path also finds the memory.
 fn mark_stale(document: &mut Document, staleness: Staleness) {
     let paths = &mut document.record.paths;
     if let Some(target) = &staleness.target
@@ -518,7 +521,7 @@ pub(super) fn files(manifest: &Manifest, dir: &Path) -> BTreeSet<PathBuf> {
 /// it until it returns false.
 ///
 /// # Errors
-/// When the index in `dir` cannot be read or written.
+/// If the index in `dir` cannot be read or written.
 pub fn settle(
     dir: &Path,
     vectors: Option<&dyn Vectors>,
@@ -539,11 +542,11 @@ enum TurnStep {
     Nothing,
     /// The step was published.
     Done,
-    /// Another process has published meanwhile: repeat the step.
+    /// Another process has published meanwhile, so the step must be repeated.
     Again,
 }
 
-/// Publishes a generation whose segments of passages are made by `make` from the present ones.
+/// Publishes a generation whose segments of passages `make` returns, given the present ones.
 fn rewrite_passages(
     maker: &passages::Maker<'_>,
     now: Timestamp,
@@ -554,7 +557,7 @@ fn rewrite_passages(
     let segments = passage_segments(Some(&before));
     let parts = match make(maker, segments) {
         Ok(parts) => parts,
-        // Another process has published, and removed the files that were being read.
+        // Another process has published, and has removed files that this process was reading.
         Err(_) if read_manifest(dir)?.is_some_and(|now| now.generation != before.generation) => {
             return Ok(TurnStep::Again);
         }
@@ -574,7 +577,7 @@ fn rewrite_passages(
     Ok(TurnStep::Done)
 }
 
-/// Publishes the generation after `old` with other segments of passages. The caller holds the writers' lock.
+/// Publishes the generation after `old` with other segments of passages. The caller must hold the writers' lock.
 pub(super) fn publish_passages(
     dir: &Path,
     old: Manifest,
@@ -590,31 +593,31 @@ pub(super) fn publish_passages(
     Ok(())
 }
 
-/// Returns whether a step of [`settle`] other than better vectors is due.
+/// Returns whether a step of [`settle`] is due, other than better vectors.
 ///
 /// # Errors
-/// When the manifest in `dir` cannot be read.
+/// If the manifest in `dir` cannot be read.
 pub fn is_unsettled(dir: &Path, graphs: Option<&dyn Graphs>) -> Result<bool> {
     let segments = passage_segments(read_manifest(dir)?.as_ref());
     let lacks_graph = |graphs| Ok(passages::without_graph(dir, &segments, graphs)?.is_some());
     Ok(passages::are_unsettled(&segments) || graphs.map_or(Ok(false), lacks_graph)?)
 }
 
-/// Reader of the present index's memories, in the order of their ids.
+/// Reader of the memories in the present index, in the order of their ids.
 struct Present {
     segment: Segment,
     next: u32,
 }
 
 impl Present {
-    /// Returns `None` if there are no memories, or none with vectors of this space.
+    /// Opens the present index. Returns `None` if it has no memories with vectors of this space.
     fn open(dir: &Path, space: Space) -> Option<Self> {
         let (reference, _) = kept_memories(&read_manifest(dir).ok()??)?;
         let segment = Segment::open(dir, &reference).ok()?;
         (segment.vector_head().ok()??.space == space).then_some(Self { segment, next: 0 })
     }
 
-    /// Returns the vector of a memory whose indexed text is equal. Ids must ascend from call to call.
+    /// Returns the vector of a memory if its indexed text is equal. Ids must ascend from call to call.
     fn vector(&mut self, id: MemoryId, text: &str) -> Option<Embedded> {
         while self.next < self.segment.docs() {
             let entry = self.segment.entry(self.next).ok()?;
@@ -631,7 +634,7 @@ impl Present {
     }
 }
 
-/// Returns the generation in the name of a segment or journal.
+/// Returns the generation that the name of a segment or journal contains.
 fn file_generation(name: &str) -> Option<u64> {
     let stem = name.strip_suffix(".seg").or_else(|| name.strip_suffix(".log"))?;
     let (_, number) = stem.rsplit_once('-')?;
@@ -651,7 +654,7 @@ fn documents(root: &Path, memories: &[Stored], said: &BTreeSet<MemoryId>) -> Vec
     documents.sort_by(|a, b| {
         a.entry.id.cmp(&b.entry.id).then_with(|| a.record.file.cmp(&b.record.file))
     });
-    // A person may have copied a file: the first path is kept.
+    // A person may have copied a file; the file with the first path is used.
     documents.dedup_by(|later, first| later.entry.id == first.entry.id);
     for document in &mut documents {
         if said.contains(&document.entry.id) {
@@ -661,12 +664,12 @@ fn documents(root: &Path, memories: &[Stored], said: &BTreeSet<MemoryId>) -> Vec
     documents
 }
 
-/// Marks superseded memories and sets their successor: the one that the file names, if present, or else the one that
-/// names it. Held memories must be marked before, because they are not returned and so supersede nothing. A memory from
-/// the repository supersedes none of this machine, and a draft only drafts. Expired memories supersede nothing and are
-/// removed.
+/// Marks superseded memories and sets their successor: the memory that the file names, if present, or else the memory
+/// whose file names this one. Withheld memories must be marked before, because they are not returned and therefore
+/// supersede nothing. A memory from the repository does not supersede memories of this machine, and a draft supersedes
+/// only drafts. Expired memories supersede nothing and are removed.
 fn name_successors(documents: &mut Vec<Document>, now: Timestamp) {
-    // Of several, the one with the highest id (the youngest) wins.
+    // If there are several successors, the one with the highest id, which is the youngest, is set.
     let those = |is: fn(&Document) -> bool| -> BTreeSet<MemoryId> {
         documents.iter().filter(|it| is(it)).map(|document| document.entry.id).collect()
     };
@@ -705,7 +708,7 @@ fn name_successors(documents: &mut Vec<Document>, now: Timestamp) {
     documents.retain(|document| !expired.contains(&document.entry.id));
 }
 
-/// Returns the memories of undecided pairs that a newer memory displaces, each with the youngest of the newer ones.
+/// Returns the older memories of undecided pairs that a newer memory replaces, each with the youngest newer one.
 fn displaced(documents: &[Document]) -> BTreeMap<MemoryId, MemoryId> {
     let by_id: BTreeMap<MemoryId, &Document> =
         documents.iter().map(|document| (document.entry.id, document)).collect();
@@ -723,7 +726,7 @@ fn expired(documents: &[Document], now: Timestamp) -> impl Iterator<Item = Memor
     expired.map(|document| document.entry.id)
 }
 
-/// Collects passages; of two with the same session and number, the later one is kept.
+/// Collects passages. If several have the same session and number, the last one is kept.
 pub(super) fn collect_passages(passages: &mut dyn Iterator<Item = Passage>) -> Vec<Passage> {
     let mut passages: Vec<(MemoryId, Passage)> =
         passages.map(|passage| (passage.id(), passage)).collect();
@@ -738,7 +741,7 @@ pub(super) fn passage_segments(old: Option<&Manifest>) -> Vec<SegmentRef> {
     segments.into_iter().filter(|segment| segment.collection == Collection::Passages).collect()
 }
 
-/// Returns the segment of memories of a generation, and its gate.
+/// Returns the segment of memories in a manifest, and the gate.
 fn kept_memories(manifest: &Manifest) -> Option<(SegmentRef, Gate)> {
     let memories = |segment: &&SegmentRef| segment.collection == Collection::Memories;
     Some((manifest.segments.iter().find(memories)?.clone(), manifest.gate))
@@ -758,8 +761,8 @@ fn published(manifest: &Manifest, changed: bool) -> Published {
     }
 }
 
-/// Removes an empty folder at the path of a file. A folder with contents stays; writing the file then fails with an
-/// error.
+/// Removes an empty folder at the path of a file. A folder with contents is not removed; writing the file then returns
+/// an error.
 pub(super) fn clear_folder(path: &Path) {
     let _ = fs::remove_dir(path);
 }
@@ -771,8 +774,8 @@ fn write_synced(path: &Path, bytes: &[u8]) -> Result<()> {
     file.sync_all().at(path)
 }
 
-/// Syncs the folder, so that a rename survives a power failure. If that fails, the old generation may return, which is
-/// harmless.
+/// Syncs the folder, so that a rename survives a power failure. If syncing fails, the old generation may reappear,
+/// which is harmless.
 fn sync_dir(dir: &Path) {
     if let Ok(dir) = File::open(dir) {
         let _ = dir.sync_all();

@@ -21,14 +21,14 @@ use crate::reviewed::Reviewed;
 use crate::stored::Stored;
 use crate::trust::Judgement;
 
-/// Returns the journal entry of a saved, redacted memory; `root` as in [`build::document`].
+/// Returns the journal entry of a saved, redacted memory. For `root`, see [`build::document`].
 fn put(stored: &Stored, root: &Path) -> Entry {
     let mut document = build::document(stored, root);
     document.read();
     Entry::Put(Arc::new(document))
 }
 
-/// Marks the entry of a held memory, and labels one from the repository.
+/// Marks the entry of a memory that is withheld, and labels one that is from the repository.
 fn judged(mut entry: Entry, is_held: bool, from_repository: bool) -> Entry {
     if let Entry::Put(document) = &mut entry {
         let document = Arc::make_mut(document);
@@ -39,7 +39,7 @@ fn judged(mut entry: Entry, is_held: bool, from_repository: bool) -> Entry {
 }
 
 /// Appends a change to the journal of the index in `dir`, so that the next hook sees it. Waits up to `most` while the
-/// index is published. Without an index it does nothing: the first one is built from the files.
+/// index is published. Without an index it does nothing, because the first index is built from the files.
 pub fn append(dir: &Path, entry: &Entry, most: Duration) -> Result<()> {
     if !dir.join(manifest::FILE_NAME).exists() {
         return Ok(());
@@ -55,20 +55,20 @@ pub fn append(dir: &Path, entry: &Entry, most: Duration) -> Result<()> {
 /// Change to a memory.
 #[derive(Clone, Copy, Debug)]
 pub enum Change<'a> {
-    /// It was saved and then judged. Files also change by editors and pulls, so the text that hooks print is redacted
-    /// here, too; a held memory is held in the journal.
+    /// The memory was saved and then judged. Editors and pulls also change files, so the text that hooks print is
+    /// redacted here as well. A withheld memory is marked in the journal.
     Saved(&'a Stored, &'a Judgement),
-    /// It was removed.
+    /// The memory was removed.
     Gone(MemoryId),
 }
 
 /// Makes a change to a memory visible to the next hook in a working tree: appends it to the journal of the tree's
-/// index, with the table's vector if there is a table.
+/// index, with a vector from the token table if the table is installed.
 pub fn note(dirs: &UserDirs, tree: &Tree, scope: Scope, change: Change<'_>) -> Result<()> {
     let (index, root) = match scope {
         Scope::User => (dirs.user_state().index, dirs.data.as_path()),
         Scope::Project | Scope::Paths => {
-            // A worktree without its own index uses the main tree's.
+            // A worktree without its own index uses the main working tree's.
             let own = dirs.tree(&tree.root).index;
             if own.join(manifest::FILE_NAME).exists() {
                 (own, tree.root.as_path())

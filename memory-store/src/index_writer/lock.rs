@@ -1,10 +1,10 @@
-//! `writer.lock` prevents two writers from publishing at once, and appends from being lost between a journal and its
-//! successor.
+//! `writer.lock` prevents two writers from publishing at once, and prevents entries from being lost that are appended
+//! while a journal is replaced.
 //!
-//! Appenders hold it shared, for one write; a publisher holds it exclusively, from reading the generation until the
-//! manifest is replaced. Both wait, for a bounded time. The removal of files that no manifest names also takes it
-//! exclusively. Readers never take it. The lock is released when its process ends; the file stays and may be deleted
-//! while no process uses the index.
+//! Appenders take the lock shared, for one write. A publisher takes it exclusively, from reading the generation until
+//! the manifest is replaced. Both wait for a limited time. Removing files that no manifest names also takes the lock
+//! exclusively. Readers never take it. The lock is released when its process ends; the file is not removed, but may be
+//! deleted while no process uses the index.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
@@ -17,21 +17,21 @@ use crate::fs::lock::{self, Hold, LOCK_WAIT};
 /// Name of the lock file in an index.
 pub(crate) const FILE_NAME: &str = "writer.lock";
 
-/// Takes the lock to append; waits up to `most`.
+/// Takes the lock for appending, waiting up to `most`.
 pub(crate) fn shared(dir: &Path, most: Duration) -> Result<File> {
     let (path, file) = open(dir)?;
     lock::take(&file, &path, Hold::Shared, most)?;
     Ok(file)
 }
 
-/// Takes the lock to publish, after waiting.
+/// Takes the lock for publishing, waiting if necessary.
 pub(crate) fn exclusive(dir: &Path) -> Result<File> {
     let (path, file) = open(dir)?;
     lock::take(&file, &path, Hold::Alone, LOCK_WAIT)?;
     Ok(file)
 }
 
-/// Takes the lock to publish if it is free; `None` otherwise.
+/// Takes the lock for publishing if it is free; returns `None` otherwise.
 pub(crate) fn try_exclusive(dir: &Path) -> Result<Option<File>> {
     let (path, file) = open(dir)?;
     match file.try_lock() {

@@ -1,5 +1,5 @@
-//! Writes indexes: publishes generations and appends to journals. `memory_store_recall::index` defines the bytes; this
-//! part handles stores, locks and the disk.
+//! Writes indexes: publishes generations and appends to journals. `memory_store_recall::index` defines the file
+//! formats; this module handles stores, locks and files.
 
 pub mod build;
 pub mod journal;

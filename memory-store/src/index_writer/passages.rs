@@ -1,9 +1,9 @@
-//! Passages of sessions: segments that grow.
+//! Passages of sessions, in segments whose number grows slowly.
 //!
-//! New passages make a small segment. A segment that is not much larger than its successors is merged with them, so
-//! that the number of segments is about the logarithm of the number of passages. Publishing performs only merges of
-//! milliseconds, regardless of the length of the history; the rest is *settled* in the background, one step at a time:
-//! larger merges, segments with many replaced documents, and better vectors.
+//! New passages are written to a small segment. A segment that is not much larger than the segments after it is merged
+//! with them, so that the number of segments is about the logarithm of the number of passages. Publishing performs only
+//! merges that take milliseconds, regardless of the length of the history. The rest is *settled* in the background, one
+//! step at a time: larger merges, rewriting segments with many replaced documents, and better vectors.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -23,48 +23,48 @@ use memory_store_recall::index::vectors::Embedded;
 use memory_store_recall::index::write;
 use memory_store_recall::passages::may_be_given;
 
-/// A segment is merged with its successors if it has less than this multiple of their size.
+/// A segment is merged with the segments after it if it has less than this multiple of their size.
 const TIER_RATIO: u32 = 2;
-/// Maximum number of passages of a segment, and so of the passages rewritten by a merge or for better vectors.
+/// Maximum number of passages in a segment, and thus the maximum rewritten by a merge or for better vectors.
 pub const SEGMENT_PASSAGES_MAX: u32 = 1 << 16;
-/// Maximum number of passages merged while publishing, because they are tokenized again.
+/// Maximum number of passages merged while publishing. It is low because merged passages are tokenized again.
 const MERGED_AT_ONCE: u32 = 256;
-/// Number of segments from which they are merged while publishing, because each reader opens them all.
+/// Number of segments from which segments are merged while publishing, because each reader opens all of them.
 const SEGMENTS_MANY: usize = 64;
-/// A segment is rewritten when one in this many of its documents is dead,
+/// A segment is rewritten if it has at least one dead document in this many.
 const DEAD_SHARE: usize = 4;
-/// or when this many are, because each hook reads their numbers in the manifest;
+/// A segment is also rewritten if this many documents are dead, because each hook reads their numbers in the manifest.
 const DEAD_MAX: usize = 1024;
-/// from this number on it is rewritten while publishing.
+/// A segment with this many dead documents is rewritten while publishing.
 const DEAD_MANY: usize = 8 * DEAD_MAX;
 /// A segment gets better vectors once they are available for one in this many of its documents, or for all documents
-/// without them: each time it is rewritten.
+/// that lack them. Each time the segment is rewritten.
 const BETTER_SHARE: usize = 4;
-/// Segments up to this number of documents get every better vector at once.
+/// Segments with up to this number of documents get every better vector at once.
 const BETTER_SMALL: u32 = 4096;
-/// All entries of a segment are scanned for new passages, instead of searched for each, if there are fewer than this
-/// many entries per new passage: a search takes about as many steps.
+/// If a segment has fewer than this many entries per new passage, all its entries are scanned instead of searching for
+/// each new passage, because a search takes about this many steps.
 const WALKED: usize = 16;
-/// Number of documents of a large segment in the sample that estimates the gain.
+/// Size of the sample of a large segment's documents that estimates the gain of better vectors.
 const SAMPLE: usize = 512;
 
 /// A segment of passages of the next generation.
 pub(crate) enum SettlePart {
-    /// One that there is.
+    /// An existing segment.
     Kept(SegmentRef),
-    /// A new one.
+    /// A new segment.
     New {
-        /// Its documents.
+        /// Number of documents.
         docs: u32,
-        /// Documents that were replaced.
+        /// Numbers of documents that were replaced.
         dead: Vec<u32>,
-        /// Its bytes.
+        /// Contents of the segment's file.
         bytes: Vec<u8>,
     },
 }
 
 impl SettlePart {
-    /// The same segment in other bytes.
+    /// Returns the same segment with other contents.
     fn rewritten(reference: &SegmentRef, bytes: Vec<u8>) -> Self {
         Self::New { docs: reference.docs, dead: reference.dead.clone(), bytes }
     }
@@ -81,8 +81,8 @@ pub(crate) struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// Returns the segments with these passages, which are sorted by id, in place of all existing ones of the same
-    /// turns. If all are present, nothing changes.
+    /// Returns the segments after adding passages, which must be sorted by id, in place of all existing passages of the
+    /// same turns. If all passages are already present, nothing changes.
     pub(crate) fn with(
         &self,
         mut segments: Vec<SegmentRef>,
@@ -122,7 +122,7 @@ impl Maker<'_> {
             });
         }
         let mut merged = merged.concat();
-        // A caller may add more passages at once than a segment may have.
+        // A caller may add more passages at once than a segment may contain.
         while !merged.is_empty() {
             let rest = merged.split_off(merged.len().min(SEGMENT_PASSAGES_MAX as usize));
             parts.push(self.segment(merged));
@@ -131,13 +131,13 @@ impl Maker<'_> {
         Ok(parts)
     }
 
-    /// Does one step of what was put off; when there is none, nothing is new.
+    /// Runs one postponed step. If no step is due, all segments are kept.
     pub(crate) fn settled(&self, segments: Vec<SegmentRef>) -> Result<Vec<SettlePart>> {
         let step = match uneven(&segments) {
             Some((first, last)) => {
                 let merged = segments[first..=last].iter().map(|segment| self.documents(segment));
                 let merged = merged.collect::<Result<Vec<_>>>()?.concat();
-                // All its documents may be dead.
+                // All documents of the segments may be dead.
                 let part = (!merged.is_empty()).then(|| self.segment(merged));
                 Some((first, last, part))
             }
@@ -156,7 +156,7 @@ impl Maker<'_> {
         Ok(parts)
     }
 
-    /// Drops the new passages that the segment already contains unchanged, and marks replaced ones as dead, including
+    /// Removes new passages that the segment already contains unchanged. Marks replaced passages as dead, including
     /// those that their turns no longer contain.
     fn take_over(
         &self,
@@ -167,7 +167,7 @@ impl Maker<'_> {
         let segment = Segment::open(self.dir, reference)?;
         let mut replaced = BTreeSet::new();
         let mut known = BTreeSet::new();
-        // Many are not searched one by one: both are sorted by id.
+        // If there are many new passages, they are not searched one by one, because both lists are sorted by id.
         let walks = new.len().saturating_mul(WALKED) >= segment.docs() as usize;
         let mut next = 0;
         for document in new.iter() {
@@ -197,7 +197,7 @@ impl Maker<'_> {
         Ok(())
     }
 
-    /// A segment of some passages.
+    /// Returns a new segment of some passages.
     fn segment(&self, mut documents: Vec<Document>) -> SettlePart {
         documents.sort_by_key(|document| document.entry.id);
         for document in &mut documents {
@@ -223,15 +223,15 @@ impl Maker<'_> {
         made.map(|(encoder, vector)| Embedded { space, encoder, vector }).or(known)
     }
 
-    /// Reads the live documents of a segment, with their vectors. They must be tokenized again.
+    /// Reads the live documents of a segment with their vectors. The caller must tokenize the documents again.
     fn documents(&self, reference: &SegmentRef) -> Result<Vec<Document>> {
         let segment = Segment::open(self.dir, reference)?;
         let living = (0..segment.docs()).filter(|&doc| !segment.is_dead(doc));
         living.map(|doc| document(&segment, doc)).collect()
     }
 
-    /// A segment of which enough documents have better vectors by now, and its place. The latest
-    /// come first, as they are the first to be embedded.
+    /// Returns a segment for which enough better vectors are available, rewritten, with its position. The latest
+    /// segments are tried first, because their texts are embedded first.
     fn better(&self, segments: &[SegmentRef]) -> Result<Option<(usize, SettlePart)>> {
         let Some(vectors) = self.vectors else { return Ok(None) };
         for (place, reference) in segments.iter().enumerate().rev() {
@@ -243,7 +243,7 @@ impl Maker<'_> {
             let waiting = segment.waiting(vectors.space())?;
             let gains = |doc: u32| -> Result<Option<Embedded>> {
                 let text = segment.record(&segment.entry(doc)?)?.embedding_text();
-                // A vector in another space is useless.
+                // A vector of another space cannot be used.
                 let made = if head.is_some() { vectors.best(&text) } else { vectors.of(&text) };
                 let space = vectors.space();
                 Ok(made.map(|(encoder, vector)| Embedded { space, encoder, vector }))
@@ -273,7 +273,7 @@ impl Maker<'_> {
         Ok(None)
     }
 
-    /// A segment that gets the graph that it lacks, and its place.
+    /// Returns a segment that lacks a graph, rewritten with its graph, and its position.
     fn linked(&self, segments: &[SegmentRef]) -> Result<Option<(usize, SettlePart)>> {
         let Some(graphs) = self.graphs else { return Ok(None) };
         let Some((place, segment)) = without_graph(self.dir, segments, graphs)? else {
@@ -284,7 +284,7 @@ impl Maker<'_> {
     }
 }
 
-/// Adds the documents of a turn that are not among these.
+/// Adds to `buried` the live documents of a turn whose ids are not in `ids`.
 fn bury_others(
     segment: &Segment,
     turn: ([u8; 10], u32),
@@ -303,7 +303,7 @@ fn bury_others(
     Ok(())
 }
 
-/// Returns whether these are the segments that there were.
+/// Returns whether the segments are the same as before.
 pub(crate) fn are_kept(parts: &[SettlePart], before: &[SegmentRef]) -> bool {
     let is_one = |(part, before): (&SettlePart, &SegmentRef)| match part {
         SettlePart::Kept(segment) => segment == before,
@@ -312,7 +312,7 @@ pub(crate) fn are_kept(parts: &[SettlePart], before: &[SegmentRef]) -> bool {
     parts.len() == before.len() && parts.iter().zip(before).all(is_one)
 }
 
-/// Finds a large segment that should have a graph and has none, and its position. The latest are tried first.
+/// Finds a large segment that lacks a graph, and its position. The latest segments are tried first.
 pub(crate) fn without_graph(
     dir: &Path,
     segments: &[SegmentRef],
@@ -342,7 +342,7 @@ pub(crate) fn space(vectors: Option<&dyn Vectors>, documents: &[Document]) -> Op
     vectors.map(Vectors::space).or_else(known)
 }
 
-/// Finds the document with an id from `next` on. Ids must ascend from call to call.
+/// Finds the document with an id, from `next` on. Ids must ascend from call to call.
 fn walk_to(segment: &Segment, next: &mut u32, id: MemoryId) -> Result<Option<(u32, Entry)>> {
     while *next < segment.docs() {
         let entry = segment.entry(*next)?;
@@ -367,13 +367,13 @@ fn living(segment: &SegmentRef) -> u32 {
     segment.docs - (segment.dead.len() as u32).min(segment.docs)
 }
 
-/// Returns whether a segment should be merged with this many documents after it.
+/// Returns whether a segment should be merged with the documents after it, which are this many.
 fn may_merge(segment: &SegmentRef, docs: u32) -> bool {
     let own = living(segment);
     own < TIER_RATIO.saturating_mul(docs) && own + docs <= SEGMENT_PASSAGES_MAX
 }
 
-/// Returns the first and last of some segments to be merged, or one to be rewritten.
+/// Returns the positions of the first and last segment to merge; both are equal for a segment to rewrite.
 fn uneven(segments: &[SegmentRef]) -> Option<(usize, usize)> {
     let rotten = segments.iter().position(|segment| {
         let dead = segment.dead.len();
@@ -404,7 +404,7 @@ fn is_worth_it(
     let every = waiting.len().div_ceil(SAMPLE).max(1);
     let (mut gaining, mut looked_at) = (0, 0);
     for (number, some) in (1..).zip(waiting.chunks(every)) {
-        // A pseudo-random one of each chunk, because those that gain may be spaced regularly.
+        // One document per chunk is chosen pseudo-randomly, because documents with a gain may be spaced regularly.
         let doc = some[(mixed(number) % some.len() as u64) as usize];
         gaining += usize::from(gains(doc)?.is_some());
         looked_at += 1;
@@ -441,7 +441,7 @@ mod tests {
             }
             prop_assert_eq!(segments.iter().sum::<u32>(), all);
             prop_assert!(segments.iter().all(|&docs| docs <= SEGMENT_PASSAGES_MAX));
-            // Two neighbours are too large together, or the first is at least twice the second.
+            // Two neighbours are too large for one segment, or the first is at least twice as large as the second.
             for pair in segments.windows(2) {
                 let large = pair[0] + pair[1] > SEGMENT_PASSAGES_MAX;
                 prop_assert!(large || pair[0] >= TIER_RATIO * pair[1], "{pair:?}");
@@ -455,7 +455,7 @@ mod tests {
             made in 0u32..70_000,
         ) {
             let waiting: Vec<u32> = (0..waiting.min(docs)).collect();
-            // Documents with new vectors are spread among the others.
+            // Documents with new vectors are distributed evenly among the others.
             let made = made.min(waiting.len() as u32);
             let is_made = |doc: u32| {
                 let before = u64::from(doc) * u64::from(made) / waiting.len() as u64;

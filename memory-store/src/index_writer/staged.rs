@@ -1,4 +1,4 @@
-//! Passages to be published: segments that no manifest names yet.
+//! Passages to be published, in segments that no manifest names yet.
 //!
 //! Many passages can be added in portions, and readers keep the previous state until all are there. Unpublished
 //! segments are removed on drop, and those of a killed run by the next one: on a full disk each attempt would otherwise
@@ -24,16 +24,16 @@ use memory_store_recall::index::{format, read_manifest};
 #[derive(Debug)]
 pub struct Staged {
     dir: PathBuf,
-    /// The generation that they are added to; `None` if they replace all passages.
+    /// The generation to which the passages are added; `None` if they replace all passages.
     base: Option<u64>,
     segments: Vec<SegmentRef>,
-    /// The files written, to be removed unless a manifest names them.
+    /// Paths of the written files, which are removed unless a manifest names them.
     written: Vec<PathBuf>,
 }
 
 impl Staged {
-    /// Begins with the passages that the index in `dir` has, or with none if `afresh`. Only one process may add
-    /// passages there.
+    /// Begins with the passages in the index in `dir`, or with none if `afresh`. Only one process may add passages to
+    /// an index at a time.
     pub fn begin(dir: &Path, afresh: bool) -> Result<Self> {
         let manifest = swept(dir)?.filter(|_| !afresh);
         let segments = passage_segments(manifest.as_ref());
@@ -41,10 +41,10 @@ impl Staged {
         Ok(Self { dir: dir.to_owned(), base, segments, written: Vec::new() })
     }
 
-    /// Adds passages, replacing those of the same session and number.
+    /// Adds passages, replacing passages of the same session and number.
     ///
     /// # Errors
-    /// When the present segments cannot be read, or a segment cannot be written.
+    /// If the present segments cannot be read, or a segment cannot be written.
     pub fn add(
         &mut self,
         vectors: Option<&dyn Vectors>,
@@ -62,10 +62,10 @@ impl Staged {
         Ok(())
     }
 
-    /// Publishes them beside the present memories. Returns whether any was new.
+    /// Publishes the passages together with the present memories. Returns whether any passage was new.
     ///
     /// # Errors
-    /// When there is no index, or it cannot be read or written.
+    /// If there is no index, or it cannot be read or written.
     pub fn publish(self, now: Timestamp) -> Result<bool> {
         let _lock = lock::exclusive(&self.dir)?;
         let missing = || format::damaged(&self.dir, "there is no index");
@@ -81,8 +81,8 @@ impl Staged {
     /// Returns the segments for the generation after `old`.
     ///
     /// # Errors
-    /// When another process published meanwhile: that generation may have other passages, and its publisher has removed
-    /// the files that it did not name.
+    /// If another process published meanwhile, because the new generation may have other passages, and the other
+    /// process has removed the files that this generation does not name.
     pub(super) fn segments(&self, old: Option<&Manifest>) -> Result<Vec<SegmentRef>> {
         if self.base.is_some() && self.base != old.map(|old| old.generation) {
             return Err(format::damaged(
@@ -102,7 +102,7 @@ impl Drop for Staged {
         if self.written.is_empty() {
             return;
         }
-        // Drop does not wait for a lock; the next run removes remaining files.
+        // `drop` does not wait for a lock; the next run removes remaining files.
         if let Ok(Some(_lock)) = lock::try_exclusive(&self.dir)
             && let Ok(manifest) = read_manifest(&self.dir)
         {
@@ -113,8 +113,8 @@ impl Drop for Staged {
     }
 }
 
-/// Removes the files that no manifest names from the index in `dir`, which is created if missing. Returns its manifest;
-/// if that cannot be read, all files stay.
+/// Removes the files that no manifest names from the index in `dir`; creates the folder if it is missing. Returns the
+/// manifest, if any; if it cannot be read, no file is removed.
 fn swept(dir: &Path) -> Result<Option<Manifest>> {
     create_folder(dir, Privacy::Private)?;
     let _lock = lock::exclusive(dir)?;

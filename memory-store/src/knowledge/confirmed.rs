@@ -1,8 +1,8 @@
-//! Names that a person joined or kept apart: `entities.toml` beside the folder of memory files.
+//! Names that a person joined or kept apart, in `entities.toml` next to the folder of memory files.
 //!
-//! The file has one entry a line, so that git merges it by lines: `"PG" = "PostgreSQL"` joins two names,
-//! `"Redis cache" = { not = ["Redis"] }` keeps them apart. Lines are read one by one; an invalid line is reported with its
-//! number and affects no other.
+//! The file has one entry per line, so that git merges it line by line: `"PG" = "PostgreSQL"` joins two names, and
+//! `"Redis cache" = { not = ["Redis"] }` keeps them apart. Each line is parsed separately; an invalid line is reported
+//! with its number and does not affect other lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -16,10 +16,10 @@ use crate::error::{Error, TextPlace};
 /// Name of the file.
 pub const NAME: &str = "entities.toml";
 
-/// Maximum size of the file.
+/// Maximum size of the file in bytes.
 pub const CONFIRMED_BYTES_MAX: usize = 1 << 20;
 
-/// Maximum number of names between a name and the one it finally stands for.
+/// Maximum number of steps from a name to the one that finally replaces it.
 const STEPS_MAX: usize = 16;
 
 const HEAD: &str = "\
@@ -27,7 +27,7 @@ const HEAD: &str = "\
 # \"PG\" = \"PostgreSQL\" joins two names, \"Redis cache\" = { not = [\"Redis\"] } keeps them apart.
 ";
 
-/// One line: a name, the name that replaces it, and names of other things.
+/// One line of the file: a name, the name that replaces it, and the names of other things.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct ConfirmedLine {
     is: Option<String>,
@@ -38,15 +38,15 @@ struct ConfirmedLine {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConfirmedNames {
     lines: BTreeMap<String, ConfirmedLine>,
-    /// Normal form of a name to that of the name that replaces it.
+    /// Maps the normal form of a name to the normal form of the name that replaces it.
     joined: BTreeMap<String, String>,
-    /// Chosen spelling by normal form.
+    /// Maps a normal form to the spelling that a person chose.
     chosen: BTreeMap<String, String>,
     apart: BTreeSet<(String, String)>,
 }
 
 impl ConfirmedNames {
-    /// Parses the file, and returns the invalid lines.
+    /// Parses the file. Returns the names, and an error for each invalid line.
     pub fn parse(path: &Path, text: &str) -> (Self, Vec<Error>) {
         let mut names = Self::default();
         let mut broken = Vec::new();
@@ -114,11 +114,11 @@ impl ConfirmedNames {
         text
     }
 
-    /// Joins a name to another one, which replaces it. Returns false if nothing changes.
+    /// Joins a name to another name, which replaces it. Returns false if nothing changes.
     pub fn merge(&mut self, name: &str, into: &str) -> bool {
         let before = self.lines.clone();
         let (key, target) = (key(name), key(into));
-        // The other direction would be a cycle.
+        // An entry in the other direction would form a cycle.
         let is_back = |other: &str, line: &ConfirmedLine| {
             self::key(other) == target
                 && line.is.as_deref().is_some_and(|is| self.root(&self::key(is)) == self.root(&key))
@@ -143,8 +143,8 @@ impl ConfirmedNames {
         self.tidy(&before)
     }
 
-    /// Separates two names that a person joined; `keeps_apart` also prevents that their similarity joins them again.
-    /// Returns false if nothing changes.
+    /// Separates two names that a person joined. `keeps_apart` also prevents them from being joined again by their
+    /// similarity. Returns false if nothing changes.
     pub fn split(&mut self, name: &str, from: &str, keeps_apart: bool) -> bool {
         let before = self.lines.clone();
         let (key, other) = (key(name), key(from));
@@ -162,7 +162,7 @@ impl ConfirmedNames {
         self.tidy(&before)
     }
 
-    /// Returns the normal form that finally replaces another one.
+    /// Returns the normal form that finally replaces a normal form, which may be the same one.
     pub(super) fn root<'k>(&'k self, key: &'k str) -> &'k str {
         let mut root = key;
         for _ in 0..STEPS_MAX {
@@ -171,7 +171,7 @@ impl ConfirmedNames {
                 _ => return root,
             }
         }
-        // A cycle: the name stands for itself.
+        // There is a cycle, so nothing replaces the name.
         key
     }
 

@@ -1,8 +1,8 @@
-//! Entities: the things that memories name, each under one name although it is written in several ways.
+//! Entities: the things that memories name. Each has one name, although memories may contain it in several spellings.
 //!
-//! A name is resolved in stages: the same normal form; a name that a person joined; similar letters (Jaro-Winkler);
+//! A name is resolved in stages: equal normal form; a name that a person joined; similar letters (Jaro-Winkler);
 //! similar meaning (cosine); otherwise it is a new entity. Similarity joins only names with the same words (see
-//! [`super::name`]), so a number, a version or another word always separates two entities until a person joins them.
+//! [`super::name`]): a number, a version or another word always separates two entities until a person joins them.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -22,13 +22,13 @@ const COMPARED_MAX: usize = 400;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum JoinedBy {
-    /// Its normal form is equal.
+    /// The normal forms are equal.
     Form,
-    /// A person joined it.
+    /// A person joined the name.
     Person,
-    /// Its letters are similar.
+    /// The letters are similar.
     Letters,
-    /// Its vector is similar.
+    /// The vectors are similar.
     Meaning,
 }
 
@@ -47,7 +47,7 @@ impl JoinedBy {
 /// Function that returns the vector of a text, if an embedder is installed.
 pub type Embedding<'a> = &'a dyn Fn(&str) -> Option<Vector>;
 
-/// Settings and vectors that decide about similar names.
+/// Settings and vectors for deciding about similar names.
 #[derive(Clone, Copy)]
 pub struct Similarity<'a> {
     /// Thresholds.
@@ -56,7 +56,7 @@ pub struct Similarity<'a> {
     pub embed: Embedding<'a>,
 }
 
-/// Returns the stage that joins two names without a person; `None` if they are different entities.
+/// Returns the stage that joins two names without a person's decision; `None` if they are different entities.
 pub fn compare(one: &str, other: &str, by: Similarity<'_>) -> Option<JoinedBy> {
     let (a, b) = (NormalName::of(one), NormalName::of(other));
     match a.key == b.key {
@@ -80,14 +80,14 @@ fn similar(
     (f64::from(cosine) >= by.settings.name_cosine).then_some(JoinedBy::Meaning)
 }
 
-/// A thing under one name.
+/// A thing that memories name, with all its names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedEntity {
     /// The name that a person chose, or the most frequent one.
     pub name: String,
-    /// Its most frequent type.
+    /// The most frequent type.
     pub of_type: Option<EntityType>,
-    /// Its other names, with the stage that joined them.
+    /// The other names, with the stage that joined each.
     pub others: BTreeMap<String, JoinedBy>,
 }
 
@@ -103,7 +103,7 @@ pub struct Entities {
     confirmed: ConfirmedNames,
 }
 
-/// The names with one normal form.
+/// All names with the same normal form.
 #[derive(Default)]
 struct FormGroup {
     normal: Option<NormalName>,
@@ -116,7 +116,7 @@ impl FormGroup {
         self.texts.values().sum()
     }
 
-    /// Returns its most frequent spelling, of equally frequent ones the first.
+    /// Returns the most frequent spelling; of equally frequent ones, the first in alphabetical order.
     fn name(&self) -> &str {
         let best =
             self.texts.iter().max_by_key(|(text, count)| (**count, Reverse((*text).clone())));
@@ -125,8 +125,8 @@ impl FormGroup {
 }
 
 impl Entities {
-    /// Resolves the names in `entities` and `facts` of memories. The result depends neither on the order of the memories
-    /// nor on that of their names.
+    /// Resolves the names in `entities` and `facts` of memories. The result depends neither on the order of the
+    /// memories nor on the order of their names.
     pub fn of<'m>(
         memories: impl IntoIterator<Item = &'m Memory>,
         confirmed: &ConfirmedNames,
@@ -161,7 +161,7 @@ impl Entities {
             let group = groups.entry(normal.key.clone()).or_default();
             *group.texts.entry(name).or_default() += count;
             of_type.into_iter().for_each(|it| *group.types.entry(it).or_default() += count);
-            // The spelling that permits similarity, and shows more words, counts.
+            // The spelling that permits similarity and has more words represents the group.
             let rank = |it: &NormalName| (it.is_exact, Reverse(it.words.len()), it.words.clone());
             if group.normal.as_ref().is_none_or(|known| rank(&normal) < rank(known)) {
                 group.normal = Some(normal);
@@ -202,7 +202,7 @@ impl Entities {
         entities
     }
 
-    /// Returns all entities, by their index.
+    /// Returns all entities; an [`EntityId`] is an index into them.
     pub fn all(&self) -> &[NamedEntity] {
         &self.all
     }
@@ -216,7 +216,7 @@ impl Entities {
         })
     }
 
-    /// Returns up to `max` names of entities that share a word with a name, for a message.
+    /// Returns up to `max` names of entities that have a word in common with `name`, for a message.
     pub fn near(&self, name: &str, max: usize) -> Vec<&str> {
         let asked = NormalName::of(name);
         let score = |entity: &NamedEntity| {
@@ -232,8 +232,8 @@ impl Entities {
     }
 }
 
-/// Returns the leader of each normal form with the stage that joined them. A form joins the first of the more frequent
-/// ones that it resembles, never a form that itself resembles another: similarity is not passed on.
+/// Returns the leading form of each normal form, with the stage that joined them. A form joins the first one that it
+/// resembles among the more frequent forms, but never a form that itself joined another: similarity is not transitive.
 fn leaders<'g>(
     groups: &'g BTreeMap<String, FormGroup>,
     confirmed: &'g ConfirmedNames,
@@ -251,7 +251,7 @@ fn leaders<'g>(
         if root != key {
             leaders.insert(key, (root, JoinedBy::Person));
             leaders.entry(root).or_insert((root, JoinedBy::Form));
-            // A misspelling of it follows it.
+            // Misspellings of this form can join it.
             if let Some(normal) = &group.normal {
                 blocks.entry(normal.block()).or_default().push((key, group));
             }
@@ -262,7 +262,7 @@ fn leaders<'g>(
             continue;
         };
         let block = blocks.entry(normal.block()).or_default();
-        // A name that others were joined to is joined to none by similarity.
+        // A name to which others were joined is not itself joined to another name by similarity.
         let is_root = leaders.contains_key(key) || confirmed.chosen(key).is_some();
         let others = if is_root { &[][..] } else { &block[..] };
         let joined = others.iter().take(COMPARED_MAX).find_map(|(other, leader)| {

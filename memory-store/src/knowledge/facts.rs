@@ -1,8 +1,9 @@
-//! Facts of all memories read together: their subjects as entities, their predicates as groups, and their validity.
+//! Facts of all memories, read together: their subjects as entities, their predicates as groups, and their validity.
 //!
-//! A fact ends at the date in its memory, when its memory is superseded, or when a newer fact of another memory excludes
-//! it: another value of a predicate with one value at a time, another version of the same object, or its denial. The
-//! last kind of end is derived: no file of a person is changed for it, and `throughline review` offers to write it.
+//! A fact ends at the date in its memory, when its memory is superseded, or when a newer fact of another memory
+//! excludes it: another value of a predicate with one value at a time, another version of the same object, or a denial.
+//! This last kind of end is derived, so no file of a person is changed for it, but `throughline review` offers to write
+//! it.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -17,37 +18,37 @@ use crate::id::MemoryId;
 use crate::memory::{Fact, Memory, Status};
 use crate::time::Timestamp;
 
-/// Maximum number of words of an object that counts as a name.
+/// Maximum number of words in an object that counts as a name.
 const NAME_WORDS_MAX: usize = 4;
-/// Maximum number of later facts that a fact is compared with.
+/// Maximum number of later facts with which a fact is compared.
 const COMPARED_MAX: usize = 64;
-/// Maximum difference in confidence of two equally well founded facts.
+/// Maximum difference in confidence between facts that count as equally well supported.
 const CONFIDENCE_STEP: f32 = 0.1;
-/// Group whose objects may end with a version that is a plain number: `Postgres 16`.
+/// Predicate group whose objects may end with a version that is a plain number, such as `Postgres 16`.
 const NUMBERED: &str = "depends_on";
 
-/// A fact of a memory, resolved.
+/// A resolved fact of a memory.
 #[derive(Clone, Debug)]
 pub struct Statement {
-    /// The memory.
+    /// Id of the memory that states the fact.
     pub memory: MemoryId,
-    /// Index in the facts of the memory.
+    /// Index of the fact in the memory.
     pub place: usize,
-    /// Its subject.
+    /// Subject of the fact.
     pub subject: EntityId,
-    /// Its predicate.
+    /// Predicate of the fact.
     pub predicate: Predicate,
-    /// Its object without the version.
+    /// Object of the fact, without the version.
     pub object: String,
-    /// The version in its object.
+    /// Version in the object.
     pub version: Option<String>,
-    /// The entity that its object names.
+    /// Entity that the object names.
     pub thing: Option<EntityId>,
-    /// Start of its validity; of a fact without one, the time of its memory.
+    /// Start of the validity; if the fact has none, the time of the memory.
     pub from: Timestamp,
-    /// End of its validity according to its own memory.
+    /// End of the validity according to the memory.
     pub to: Option<Timestamp>,
-    /// End of its validity because of a newer statement, and the index of the latter.
+    /// End of the validity because of a newer statement, with the index of that statement.
     pub closed: Option<(Timestamp, usize)>,
     form: Arc<NormalName>,
     is_users: bool,
@@ -55,18 +56,18 @@ pub struct Statement {
 }
 
 impl Statement {
-    /// Returns the end of its validity.
+    /// Returns the end of the validity; `None` if the fact is still valid.
     pub fn end(&self) -> Option<Timestamp> {
         let closed = self.closed.map(|(at, _)| at);
         self.to.into_iter().chain(closed).min()
     }
 
-    /// Returns whether it is true at a time.
+    /// Returns whether the fact is true at a time.
     pub fn holds_at(&self, at: Timestamp) -> bool {
         self.from <= at && self.end().is_none_or(|end| at < end)
     }
 
-    /// Returns its object with the version.
+    /// Returns the object, including the version.
     pub fn value(&self) -> String {
         match &self.version {
             Some(version) => format!("{} {version}", self.object),
@@ -87,41 +88,42 @@ impl Statement {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Conflict {
-    /// It repeats the older one.
+    /// The newer statement repeats the older one.
     Repeats,
-    /// It excludes the older one, which ends.
+    /// The newer statement excludes the older one, which ends.
     Closes,
-    /// Only a person can decide whether both are true.
+    /// Only a person can decide whether both statements are true.
     Asks,
 }
 
-/// A pair of statements of two memories, by their indexes.
+/// A pair of statements of two memories, given by their indexes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FactPair {
-    /// The newer one.
+    /// Index of the newer statement.
     pub newer: usize,
-    /// The older one.
+    /// Index of the older statement.
     pub older: usize,
-    /// Their relation.
+    /// Relation of the newer statement to the older one.
     pub conflict: Conflict,
 }
 
-/// All statements, with their relations.
+/// All statements and the relations between them.
 #[derive(Clone, Debug, Default)]
 pub struct FactBook {
-    /// The statements, in the order of memories and of facts in them.
+    /// The statements, in the order of the memories and of the facts in each memory.
     pub statements: Vec<Statement>,
-    /// The pairs that repeat or exclude each other.
+    /// The pairs of statements that repeat or exclude each other.
     pub pairs: Vec<FactPair>,
 }
 
-/// Groups whose objects are plain values and no names of things.
+/// Predicate groups whose objects are plain values, not names of things.
 const VALUE_GROUPS: [&str; 11] = [
     "default", "format", "licence", "limit", "named", "owned_by", "port", "schedule", "status",
     "value", "version",
 ];
 
-/// Returns the object of a fact as a name, without its version, if it is one: short, and not a plain value.
+/// Returns the object of a fact without its version if it is a name, which means that it is short and not a plain
+/// value.
 pub fn named_object<'f>(fact: &'f Fact, predicates: &Predicates) -> Option<&'f str> {
     let predicate = predicates.read(&fact.predicate);
     let (name, _) = split_version(&fact.object, &predicate.group);
@@ -133,7 +135,7 @@ pub fn named_object<'f>(fact: &'f Fact, predicates: &Predicates) -> Option<&'f s
 
 impl FactBook {
     /// Reads the facts of memories. Rejected and archived memories state nothing. `hold_both` returns whether a person
-    /// declared two memories both true.
+    /// declared two memories to be both true.
     pub fn of(
         memories: &[&Memory],
         entities: &Entities,
@@ -189,7 +191,7 @@ impl FactBook {
             })
         };
         let by = Similarity { embed: &embed, ..by };
-        // Of a predicate with many values, only statements about one object are related.
+        // For a predicate with many values, only statements about the same object are related.
         let mut properties: HashMap<(EntityId, &str, &str), Vec<usize>> = HashMap::new();
         for (at, statement) in self.statements.iter().enumerate() {
             let Predicate { group, is_single, .. } = &statement.predicate;
@@ -220,7 +222,7 @@ impl FactBook {
                     {
                         conflict = Conflict::Asks;
                     }
-                    // A fact that a person ended raises no question.
+                    // If a person ended one of the facts, there is nothing to decide.
                     if conflict == Conflict::Asks && (old.to.is_some() || new.to.is_some()) {
                         continue;
                     }
@@ -235,13 +237,13 @@ impl FactBook {
         }
     }
 
-    /// Returns the pairs with a statement of a memory.
+    /// Returns the pairs that contain a statement of this memory.
     pub fn pairs_of(&self, id: MemoryId) -> impl Iterator<Item = &FactPair> {
         let is_its = move |at: usize| self.statements[at].memory == id;
         self.pairs.iter().filter(move |pair| is_its(pair.newer) || is_its(pair.older))
     }
 
-    /// Returns whether each fact of a memory ended because of statements of one other memory, which then supersedes it.
+    /// Returns whether every fact of `older` ended because of statements of `newer`, which then supersedes it.
     pub fn is_overtaken_by(&self, older: MemoryId, newer: MemoryId) -> bool {
         let mut all =
             self.statements.iter().filter(|statement| statement.memory == older).peekable();
@@ -250,7 +252,7 @@ impl FactBook {
     }
 }
 
-/// Returns the relation of a statement to an older one with the same subject and predicate.
+/// Returns the relation of a statement to an older one with the same subject and predicate; `None` if unrelated.
 fn relation(older: &Statement, newer: &Statement, by: Similarity<'_>) -> Option<Conflict> {
     let value = compare_values(older, newer, by);
     if older.predicate.is_negated != newer.predicate.is_negated {
@@ -303,7 +305,7 @@ fn compare_values(older: &Statement, newer: &Statement, by: Similarity<'_>) -> S
 }
 
 /// Splits the version from the end of an object: `tokio, version 1.38`, `tokio v1.38`, `tokio@1.38`. A plain number is
-/// one only where the group is about software: `Postgres 16`.
+/// a version only if the predicate group is about software: `Postgres 16`.
 fn split_version<'o>(object: &'o str, group: &str) -> (&'o str, Option<&'o str>) {
     let object = object.trim();
     let at = object.rfind(|c: char| c.is_whitespace() || c == '@').map_or(0, |at| at + 1);

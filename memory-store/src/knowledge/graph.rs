@@ -1,5 +1,5 @@
-//! The graph of memories, entities, files, sessions and commits as of a time. Its edges come from the fields of memories
-//! and from records of sessions.
+//! The graph of memories, entities, files, sessions and commits as of a time. Its edges are derived from the fields of
+//! memories and from session records.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
@@ -18,9 +18,9 @@ use crate::time::Timestamp;
 
 /// Maximum depth of a neighbourhood.
 pub const DEPTH_MAX: usize = 5;
-/// Maximum number of topics of a name that connects topics; a name in more of them connects everything.
+/// Maximum number of topics that a name may connect; a name in more topics would connect everything.
 const TOPICS_MAX: usize = 12;
-/// Ends of the names of documents.
+/// Name endings of document files.
 const DOCUMENT_ENDS: [&str; 6] = [".md", ".mdx", ".rst", ".adoc", ".txt", ".pdf"];
 
 /// Kind of a node.
@@ -62,16 +62,16 @@ impl NodeKind {
 /// A node.
 #[derive(Clone, Debug, Serialize)]
 pub struct Node {
-    /// Its kind.
+    /// Kind of the node.
     pub kind: NodeKind,
-    /// Id of a memory or session, path of a file, name of an entity, subject of a commit.
+    /// Identifies the node: id of a memory or session, path of a file, name of an entity, or subject of a commit.
     pub id: String,
-    /// Text for people.
+    /// Text shown to people.
     pub label: String,
-    /// The topic of a memory.
+    /// Topic of a memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub topic: Option<String>,
-    /// The type of an entity.
+    /// Type of an entity.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub of_type: Option<&'static str>,
 }
@@ -79,28 +79,29 @@ pub struct Node {
 /// An edge, from the subject of a relation to its object.
 #[derive(Clone, Debug, Serialize)]
 pub struct Link {
-    /// The relation: a group of predicates, `names`, `about`, `learned in`, `supersedes` or the kind of a relation.
+    /// Name of the relation: a predicate group, `names`, `about`, `learned in`, `supersedes`, or the kind of a link
+    /// between memories.
     pub what: String,
-    /// Start of the validity of a fact.
+    /// Start of a fact's validity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<Timestamp>,
-    /// The memory that states a fact.
+    /// Memory that states a fact.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryId>,
 }
 
-/// Work of a session: a plain form of its record.
+/// Work of a session: a plain form of the session record.
 #[derive(Clone, Debug, Default)]
 pub struct SessionWork {
-    /// Its id.
+    /// Id of the session.
     pub session: String,
-    /// Its title.
+    /// Title of the session.
     pub title: String,
-    /// Time of its first step.
+    /// Time of the first step.
     pub at: Timestamp,
-    /// Subjects of its commits.
+    /// Subjects of the session's commits.
     pub commits: Vec<String>,
-    /// Files that it wrote, relative to the project's root.
+    /// Files that the session wrote, relative to the project's root.
     pub written: Vec<String>,
 }
 
@@ -113,38 +114,38 @@ enum NodeKey {
     Commit(String),
 }
 
-/// The graph as of a time.
+/// The graph at one time.
 #[derive(Debug, Default)]
 pub struct Graph {
     graph: DiGraph<Node, Link>,
     by_key: HashMap<NodeKey, NodeIndex>,
-    /// Position of each node in the order of kinds and labels.
+    /// Position of each node when sorted by kind and label.
     ranks: Vec<usize>,
 }
 
-/// A node that was reached, with the edge that led to it.
+/// A node that was reached, with the edge through which it was reached.
 #[derive(Clone, Copy, Debug)]
 pub struct Reached {
     /// The node.
     pub node: NodeIndex,
-    /// Number of edges from the start.
+    /// Number of edges from the start node.
     pub depth: usize,
-    /// Last edge; `None` for the start.
+    /// Last edge; `None` for the start node.
     pub through: Option<EdgeIndex>,
 }
 
-/// A connection of two topics.
+/// A connection between two topics.
 #[derive(Debug, Serialize)]
 pub struct Bridge {
-    /// The topics.
+    /// The two topics.
     pub topics: [String; 2],
-    /// The nodes that memories of both name.
+    /// The nodes that memories of both topics name.
     #[serde(skip)]
     pub through: Vec<NodeIndex>,
 }
 
 impl Graph {
-    /// Builds the graph of everything that was known and in force at a time.
+    /// Builds the graph of all memories and sessions that were known and in force at a time.
     pub fn of(
         memories: &[&Memory],
         sessions: &[SessionWork],
@@ -169,7 +170,7 @@ impl Graph {
             graph.memory(memory, entities, &places, &sessions);
         }
         for statement in book.statements.iter().filter(|statement| statement.holds_at(at)) {
-            // A fact of an archived or rejected memory has no statement, so its memory may only be superseded.
+            // A fact of an archived or rejected memory has no statement, so this memory can at most be superseded.
             let (Some(thing), false) = (statement.thing, statement.predicate.is_negated) else {
                 continue;
             };
@@ -206,7 +207,7 @@ impl Graph {
         }
     }
 
-    /// Returns the paths of memories by the names of file entities, so that both are one node.
+    /// Returns the path for each entity that names a file in the memories' paths, so that both become one node.
     fn files_of(&self, entities: &Entities, memories: &[&&Memory]) -> HashMap<EntityId, String> {
         let mut by_end: HashMap<&str, BTreeSet<&str>> = HashMap::new();
         for path in memories.iter().flat_map(|memory| &memory.paths) {
@@ -257,7 +258,7 @@ impl Graph {
     }
 
     fn session(&mut self, work: &SessionWork) {
-        // Files that no memory is about would outnumber all others.
+        // Files that no memory is about are omitted, because they would outnumber all other nodes.
         let written: Vec<NodeIndex> = work
             .written
             .iter()
@@ -339,20 +340,20 @@ impl Graph {
         &self.graph[node]
     }
 
-    /// Returns an edge with its ends.
+    /// Returns an edge with its two end nodes.
     pub fn edge(&self, edge: EdgeIndex) -> Option<(NodeIndex, &Link, NodeIndex)> {
         let (from, to) = self.graph.edge_endpoints(edge)?;
         Some((from, &self.graph[edge], to))
     }
 
-    /// Returns the edges between some nodes.
+    /// Returns the edges that connect two of these nodes.
     pub fn edges_among(&self, nodes: &BTreeSet<NodeIndex>) -> Vec<EdgeIndex> {
         let all = self.graph.edge_references();
         let inner = all.filter(|it| nodes.contains(&it.source()) && nodes.contains(&it.target()));
         inner.map(|edge| edge.id()).collect()
     }
 
-    /// Finds a node by the name of an entity, a path, the id of a memory or session or the end of a memory's id, or the
+    /// Finds a node by the name of an entity, a path, the id of a memory or session, the end of a memory's id, or the
     /// subject of a commit.
     pub fn find(&self, name: &str, entities: &Entities) -> Option<NodeIndex> {
         let find = |key| self.by_key.get(&key).copied();
@@ -377,7 +378,7 @@ impl Graph {
             .or_else(by_id)
     }
 
-    /// Returns the nodes within a distance, nearest first; each once, so cycles end.
+    /// Returns the nodes within a distance, nearest first. Each node is returned once, so cycles are no problem.
     pub fn within(&self, start: NodeIndex, depth: usize) -> Vec<Reached> {
         let mut reached = vec![Reached { node: start, depth: 0, through: None }];
         let mut seen = vec![false; self.graph.node_count()];
@@ -394,7 +395,7 @@ impl Graph {
         reached
     }
 
-    /// Returns a shortest way from one node to another.
+    /// Returns a shortest path from one node to another; `None` if they are not connected.
     pub fn path(&self, from: NodeIndex, to: NodeIndex) -> Option<Vec<Reached>> {
         let mut before: HashMap<NodeIndex, (NodeIndex, EdgeIndex)> = HashMap::new();
         let mut queue = VecDeque::from([from]);
@@ -418,7 +419,7 @@ impl Graph {
         Some(steps.map(|(depth, (node, through))| Reached { node, depth, through }).collect())
     }
 
-    /// Returns the edges of a node in both directions, with the other ends, in a fixed order.
+    /// Returns the edges of a node in both directions, each with its other end, in a fixed order.
     fn around(&self, node: NodeIndex) -> Vec<(EdgeIndex, NodeIndex)> {
         let out = self.graph.edges(node).map(|edge| (edge.id(), edge.target()));
         let back = self.graph.edges_directed(node, Direction::Incoming);
@@ -427,8 +428,8 @@ impl Graph {
         around
     }
 
-    /// Returns the connections of topics: pairs of topics with the names and files that memories of both mention, those
-    /// with few connections first.
+    /// Returns pairs of topics with the names and files that memories of both topics mention. Pairs with few
+    /// connections come first.
     pub fn bridges(&self) -> Vec<Bridge> {
         let names: BTreeSet<&str> =
             self.graph.node_weights().filter_map(|node| node.topic.as_deref()).collect();
@@ -485,7 +486,7 @@ impl Graph {
         self.graph.edge_count()
     }
 
-    /// Returns the memories without any edge but their session.
+    /// Returns the number of memories that have no edge except to their session.
     pub fn isolated(&self) -> usize {
         let is_alone = |at: NodeIndex| {
             self.graph.neighbors_undirected(at).all(|it| self.graph[it].kind == NodeKind::Session)
@@ -494,7 +495,7 @@ impl Graph {
         nodes.filter(|&at| self.graph[at].kind == NodeKind::Memory && is_alone(at)).count()
     }
 
-    /// Returns the best connected entities with the number of their edges.
+    /// Returns the `max` entities with the most edges, each with its number of edges.
     pub fn hubs(&self, max: usize) -> Vec<(usize, &Node)> {
         let entities =
             self.graph.node_indices().filter(|&at| self.graph[at].kind == NodeKind::Entity);

@@ -1,8 +1,7 @@
-//! Knowledge: the names, facts and connections that the front matter of memories contains, read together.
+//! Knowledge: the names, facts and connections in the front matter of all memories.
 //!
-//! Memory files are the only source, apart from the names that a person joined ([`confirmed`]). Everything here is
-//! derived from them and never stored. The inputs are memories and plain descriptions of sessions; this module reads no
-//! transcript and no clock.
+//! Everything here is derived from memory files and the names that a person joined ([`confirmed`]), and is never
+//! stored. The inputs are memories and plain descriptions of sessions; this module reads no transcript and no clock.
 
 pub mod confirmed;
 pub mod entities;
@@ -19,13 +18,13 @@ pub use graph::{Graph, NodeKind};
 
 /// Inputs of [`Knowledge::of`] besides memories.
 pub struct KnowledgeOptions<'a> {
-    /// Thresholds and groups.
+    /// Thresholds and predicate groups.
     pub settings: &'a crate::settings::KnowledgeSettings,
     /// The names that a person joined or kept apart.
     pub confirmed: &'a ConfirmedNames,
     /// Vectors of names and values.
     pub embed: entities::Embedding<'a>,
-    /// Whether a person declared two memories both true.
+    /// Returns whether a person declared two memories to be both true.
     pub hold_both: &'a dyn Fn(crate::MemoryId, crate::MemoryId) -> bool,
 }
 
@@ -39,7 +38,7 @@ pub struct Knowledge {
 }
 
 impl Knowledge {
-    /// Reads memories together.
+    /// Reads the names and facts of memories.
     pub fn of(memories: &[&crate::Memory], options: &KnowledgeOptions<'_>) -> Self {
         let KnowledgeOptions { settings, confirmed, embed, hold_both } = *options;
         let predicates = predicates::Predicates::of(settings);

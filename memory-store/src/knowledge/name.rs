@@ -1,15 +1,15 @@
 //! The normal form of a name, and the comparison of two normal forms word by word.
 //!
-//! Two names may denote one thing only if they have the same words, apart from order, plural, a usual abbreviation and
-//! a misspelling. A number and a version are words, too. All similarities of [`super::entities`] apply within this
-//! limit, because "Redis 6" and "Redis 7", or "api server" and "api gateway", are near by every measure.
+//! Two names may denote the same thing only if they have the same words, apart from order, plural, a usual abbreviation
+//! and a misspelling. Numbers and versions count as words. All similarities in [`super::entities`] apply within this
+//! limit, because "Redis 6" and "Redis 7", or "api server" and "api gateway", are near each other by every measure.
 
 use std::borrow::Cow;
 
 use crate::memory::{Entity, EntityType};
 use crate::text::{folded, rarity, term_of};
 
-/// Usual other names of widely known things, in normal form, with the form that replaces them.
+/// Other usual names of widely known things, in normal form, each with the form that replaces it.
 const WELL_KNOWN: [(&str, &str); 24] = [
     ("amazonwebservice", "aws"),
     ("continuousintegration", "ci"),
@@ -37,7 +37,7 @@ const WELL_KNOWN: [(&str, &str); 24] = [
     ("vuejs", "vue"),
 ];
 
-/// Usual abbreviations of words.
+/// Usual abbreviations of words, each with the full word.
 const ABBREVIATIONS: [(&str, &str); 34] = [
     ("admin", "administration"),
     ("app", "application"),
@@ -75,20 +75,20 @@ const ABBREVIATIONS: [(&str, &str); 34] = [
     ("var", "variable"),
 ];
 
-/// Words without a meaning of their own inside a name.
+/// Words that have no meaning of their own in a name.
 const FILLERS: [&str; 7] = ["a", "an", "for", "in", "of", "our", "the"];
 
-/// Minimum number of letters of a word for a misspelling of it to be recognised.
+/// Minimum number of letters in a word whose misspellings are recognised.
 const SPELLING_CHARS_MIN: usize = 5;
 
 /// A name in normal form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NormalName {
-    /// Equal for equal names.
+    /// Key that is equal for equal names.
     pub(super) key: String,
-    /// Its words, sorted, without fillers. Empty for a path.
+    /// Words of the name, sorted, without fillers. Empty for a path.
     pub(super) words: Vec<String>,
-    /// True for a name from code, of which every letter is significant.
+    /// True for a name from code, in which every letter is significant.
     pub(super) is_exact: bool,
 }
 
@@ -118,7 +118,7 @@ impl NormalName {
             }
             words
         };
-        // The parts of `MongoDB` are no abbreviations, but they count as words in a comparison.
+        // The parts of `MongoDB` are not expanded as abbreviations, but count as words in a comparison.
         let plain = take(false);
         let mut key = joined(&plain);
         let is_plain = !name.contains(|c: char| c.is_uppercase() || c.is_ascii_digit());
@@ -129,7 +129,7 @@ impl NormalName {
         if key.is_empty() {
             key = name.to_lowercase();
         }
-        // `.env` is no `env`.
+        // `.env` is a different name from `env`.
         if name.starts_with('.') {
             key.insert(0, '.');
         }
@@ -137,7 +137,8 @@ impl NormalName {
         Self { key, words, is_exact }
     }
 
-    /// Returns a key that all names share which [`Self::may_be`] accepts: the first letter of each word, and all numbers.
+    /// Returns a key that is equal for all names which [`Self::may_be`] may accept: the first letter of each word, and
+    /// all numbers.
     pub(super) fn block(&self) -> String {
         let mut block = String::new();
         for word in &self.words {
@@ -150,12 +151,12 @@ impl NormalName {
         block
     }
 
-    /// Returns whether both have the same words, apart from their order and misspellings.
+    /// Returns whether two names have the same words, apart from order and misspellings.
     pub(super) fn may_be(&self, other: &Self) -> bool {
         if self.is_exact || other.is_exact || self.words.len() != other.words.len() {
             return false;
         }
-        // Both lists are sorted, so that words of one alone are found in a single pass.
+        // Both lists are sorted, so words that only one of them contains are found in a single pass.
         let (mut ours, mut theirs) = (None, None);
         let (mut one, mut two) = (self.words.iter().peekable(), other.words.iter().peekable());
         loop {
@@ -188,8 +189,8 @@ pub(super) fn has_digit(word: &str) -> bool {
     word.bytes().any(|byte| byte.is_ascii_digit())
 }
 
-/// Splits a name into words in lower case at signs, and, if asked, at humps and between letters and digits. `1.38` is one
-/// word.
+/// Splits a name into words in lower case at signs. If `humps`, also splits before capitals and between letters and
+/// digits. `1.38` is one word.
 pub(super) fn split(name: &str, humps: bool) -> Vec<String> {
     let chars: Vec<char> = name.chars().collect();
     let mut words = vec![String::new()];
@@ -198,10 +199,10 @@ pub(super) fn split(name: &str, humps: bool) -> Vec<String> {
         let after = chars.get(at + 1).copied();
         let is_digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
         let is_inner = c == '.' && is_digit(before) && is_digit(after)
-            // C++ and C# are names.
+            // The signs in C++ and C# belong to the names.
             || matches!(c, '+' | '#') && before.is_some_and(|c| c.is_alphanumeric() || c == '+');
         if !c.is_alphanumeric() && !is_inner {
-            // An apostrophe ends no word.
+            // An apostrophe does not end a word.
             if c != '\'' {
                 words.push(String::new());
             }
@@ -213,7 +214,7 @@ pub(super) fn split(name: &str, humps: bool) -> Vec<String> {
                     || before.is_uppercase() && after.is_some_and(char::is_lowercase)
             });
         let word = words.last().map_or("", String::as_str);
-        // The parts of `k8s`, `s3` and `v2` are one word.
+        // `k8s`, `s3` and `v2` are each one word.
         let is_number = word.len() > 1
             && (c.is_ascii_digit() && word.ends_with(char::is_alphabetic)
                 || c.is_alphabetic() && is_digit(before) && after.is_some_and(char::is_alphabetic));
@@ -228,7 +229,7 @@ pub(super) fn split(name: &str, humps: bool) -> Vec<String> {
     words
 }
 
-/// Joins words to a key. Two numbers stay apart.
+/// Joins words to a key. Two adjacent numbers are separated.
 fn joined(words: &[String]) -> String {
     let mut key = String::new();
     for word in words {
@@ -240,7 +241,7 @@ fn joined(words: &[String]) -> String {
     key
 }
 
-/// Returns the usual form of a word: not abbreviated, and in the singular.
+/// Returns the usual form of a word, which is the full word for an abbreviation, and the singular.
 fn usual(word: &str) -> String {
     if let Some(version) =
         word.strip_prefix('v').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
@@ -264,13 +265,13 @@ fn singular(word: &str) -> String {
         _ if is_plural => &word[..word.len() - 1],
         _ => word,
     };
-    // "caches" and "batches" differ in the e of their singular.
+    // The singular of "caches" ends in e, that of "batches" does not.
     let has_e = ["che", "she", "xe", "sse"].iter().any(|end| stem.ends_with(end));
     (if has_e { &stem[..stem.len() - 1] } else { stem }).to_owned()
 }
 
-/// Returns whether one of two words is a misspelling of the other: one letter in the middle differs, or two are swapped,
-/// and one of both is no usual word.
+/// Returns whether one of two words is a misspelling of the other: one letter in the middle differs, or two letters are
+/// swapped, and at least one of the words is not a usual word.
 fn is_misspelt(one: &str, other: &str) -> bool {
     if has_digit(one) || has_digit(other) {
         return false;
@@ -295,7 +296,7 @@ fn is_misspelt(one: &str, other: &str) -> bool {
                 && long[first + 1] == short[first];
             is_inner && (differing == 1 || is_swap)
         }
-        // A repeated letter or an e may be missing at the end, too.
+        // At the end, a repeated letter or an e may also be missing.
         false => differing <= 1 && first > 0 && (last > 0 || ends_twice_or_with_e(long)),
     };
     let (one, other) = (term_of(one), term_of(other));

@@ -1,4 +1,4 @@
-//! Predicates: words of one relation as one group, with the number of values that are true at a time.
+//! Predicates: words for the same relation form a group, which determines the number of values that are true at a time.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use crate::settings::KnowledgeSettings;
 use crate::text::folded;
 
-/// Groups of predicates, without auxiliary verbs. A person adds and replaces groups in the settings.
+/// Groups of predicates, without auxiliary verbs. Settings can add and replace groups.
 pub const GROUPS: [(&str, &[&str]); 27] = [
     ("calls", &["call", "invokes", "talks to", "connects to", "queries", "sends requests to"]),
     ("causes", &["cause", "leads to", "breaks", "triggers", "results in"]),
@@ -84,13 +84,13 @@ pub const GROUPS: [(&str, &[&str]); 27] = [
     ("value", &["set to", "equals", "has value", "configured to"]),
 ];
 
-/// Group of versions, also for the version in an object: `tokio, version 1.38`.
+/// Group of versions. It also applies to the version in an object: `tokio, version 1.38`.
 pub const VERSION: &str = "version";
 
 const VERSION_WORDS: [&str; 6] =
     ["has version", "at version", "pinned to", "pinned to version", "pinned at", "on version"];
 
-/// Auxiliary verbs and adverbs before the verb.
+/// Auxiliary verbs and adverbs that may precede the verb.
 const AUXILIARIES: [&str; 17] = [
     "is",
     "are",
@@ -111,32 +111,32 @@ const AUXILIARIES: [&str; 17] = [
     "will",
 ];
 
-/// Words that negate a predicate; `no longer` is two of them.
+/// Words that negate a predicate; `no longer` consists of two of them.
 const NEGATIONS: [&str; 8] =
     ["not", "never", "no", "longer", "isn't", "doesn't", "aren't", "don't"];
 
-/// A predicate as its group.
+/// A predicate, resolved to its group.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Predicate {
-    /// Its group, or its own words if it is in none.
+    /// Name of the group, or the predicate's own words if it is in no group.
     pub group: String,
-    /// True if its words deny the statement.
+    /// True if the predicate negates the statement.
     pub is_negated: bool,
     /// True if only one value is true at a time.
     pub is_single: bool,
 }
 
-/// The groups in effect.
+/// The predicate groups in use.
 #[derive(Clone, Debug)]
 pub struct Predicates {
     groups: HashMap<String, String>,
     single: BTreeSet<String>,
-    /// Predicates that were read, because memories repeat the same few.
+    /// Cache of resolved predicates, because memories repeat the same few.
     read: RefCell<HashMap<String, Predicate>>,
 }
 
 impl Predicates {
-    /// Returns the groups of the settings over the default ones.
+    /// Returns the default groups, with the additions and replacements of the settings.
     pub fn of(settings: &KnowledgeSettings) -> Self {
         let mut groups = HashMap::new();
         let mut add = |group: &str, words: &mut dyn Iterator<Item = &str>| {
@@ -160,7 +160,7 @@ impl Predicates {
         Self { groups, single: single.collect(), read: RefCell::default() }
     }
 
-    /// Returns the group of a predicate as written in a fact.
+    /// Resolves a predicate as written in a fact.
     pub fn read(&self, text: &str) -> Predicate {
         if let Some(known) = self.read.borrow().get(text) {
             return known.clone();
@@ -174,7 +174,7 @@ impl Predicates {
         let (words, is_negated) = main_words(text);
         let known = |words: &[String]| self.groups.get(&words.join(" ")).cloned();
         let mut plain = words.clone();
-        // "requires" and "require", "listens on" and "listen on".
+        // "requires" equals "require", and "listens on" equals "listen on".
         let singular = plain.first().map(|first| match first.strip_suffix('s') {
             Some(stem) if !stem.ends_with('s') => stem.to_owned(),
             _ => format!("{first}s"),
@@ -194,7 +194,8 @@ fn folded_words(text: &str) -> Vec<String> {
     text.split_whitespace().map(|word| word.trim_matches(['"', '`', '.', ':']).to_owned()).collect()
 }
 
-/// Returns the words of a predicate without negations and auxiliary verbs, unless it has no others.
+/// Returns the words of a predicate without negations and auxiliary verbs, unless it has no others, and whether it is
+/// negated.
 fn main_words(text: &str) -> (Vec<String>, bool) {
     let words = folded_words(text);
     let is_in = |list: &[&str], word: &String| list.contains(&word.as_str());

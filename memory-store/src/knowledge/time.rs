@@ -1,4 +1,4 @@
-//! Memories as of a time: which were written and in force then.
+//! Memories as of a time: which memories were known and in force.
 
 use std::collections::HashMap;
 
@@ -6,10 +6,10 @@ use crate::id::MemoryId;
 use crate::memory::{Memory, Status};
 use crate::time::Timestamp;
 
-/// Maximum length of a chain of successors that is followed.
+/// Maximum number of successors that are followed.
 const STEPS_MAX: usize = crate::succession::STEPS_MAX;
 
-/// Memories by their id, to follow their successors.
+/// Memories by id, for following successors.
 pub struct History<'m> {
     by_id: HashMap<MemoryId, &'m Memory>,
 }
@@ -20,16 +20,16 @@ impl<'m> History<'m> {
         Self { by_id: memories.into_iter().map(|memory| (memory.id, memory)).collect() }
     }
 
-    /// Returns the time from which a memory is superseded, with its successor; `None` if it is not. A successor that is
-    /// missing counts from the creation of the memory, because its time is unknown.
+    /// Returns the time from which a memory is superseded, with its successor; `None` if it is not superseded. If the
+    /// successor is missing, its time is unknown, and the memory's own creation time is returned.
     pub fn superseded(&self, memory: &Memory) -> Option<(Timestamp, MemoryId)> {
         let newer = memory.superseded_by?;
         let at = self.by_id.get(&newer).map_or(memory.created, |newer| newer.when());
         Some((at.max(memory.when()), newer))
     }
 
-    /// Returns whether a memory was written by a time, and in force then: neither expired, nor superseded by a memory of
-    /// an earlier time that had not expired itself.
+    /// Returns whether a memory was known and in force at a time: it was not expired, and no memory that was known and
+    /// unexpired at that time superseded it.
     pub fn was_in_force(&self, memory: &Memory, at: Timestamp) -> bool {
         if matches!(memory.status, Status::Rejected | Status::Archived) || !is_written(memory, at) {
             return false;

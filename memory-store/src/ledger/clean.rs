@@ -11,7 +11,7 @@ use crate::redact::{Redactor, texts};
 use crate::stored::text_hash;
 
 impl Ledger {
-    /// Records that a text of ours, and perhaps its file's name, was redacted: it is still ours.
+    /// Records that one of our texts, and perhaps the name of its file, was redacted. The redacted text is still ours.
     pub(crate) fn cleaned(&mut self, id: MemoryId, name: Option<&str>, text: &str) -> Result<()> {
         let Some(mut entry) = self.entries.get(&id).cloned() else { return Ok(()) };
         entry.will_write(text);
@@ -21,7 +21,8 @@ impl Ledger {
         self.add(vec![LedgerEvent::Entry(Box::new(entry))])
     }
 
-    /// Redacts every text except those of `kept` entries, and drops earlier texts; returns whether there was a secret.
+    /// Redacts every text except those of entries for which `is_kept` is true, and drops earlier texts. Returns whether
+    /// there was a secret.
     pub(crate) fn clean(
         &mut self,
         redactor: &Redactor,
@@ -31,14 +32,14 @@ impl Ledger {
             return Ok(false);
         }
         let mut entries = std::mem::take(&mut self.entries);
-        // Whether anything but a kept text had a secret: an entry, or an earlier text if no entry had one.
+        // `any`: a text that is not kept had a secret. If no entry had one, an earlier text did.
         let (mut any, mut is_in_kept) = (false, false);
         for entry in entries.values_mut() {
             let before = entry.clone();
             let is_own = self.texts.is_own(&text_hash(&entry.text)) || entry.is_own();
             entry.clean(redactor);
             if is_kept(&before) {
-                // Its text and its name are the person's; its earlier names are not.
+                // The text and the name of the file are the person's; its earlier names are not.
                 let named = std::mem::take(&mut entry.named);
                 *entry = LedgerEntry { named, ..before.clone() };
                 is_in_kept |= redacted_file(&before.text, redactor) != before.text
@@ -65,7 +66,7 @@ impl Ledger {
     }
 }
 
-/// Returns whether no text of a line contains a secret; of a damaged line, its raw text.
+/// Returns whether no text in a line contains a secret. In a damaged line, the raw text is searched.
 fn is_clean(line: &str, redactor: &Redactor) -> bool {
     let has_none = |text: &str| parts(text).iter().all(|part| redactor.findings(part).is_empty());
     texts::of_line(line.as_bytes()).iter().all(|text| has_none(&text.text))
@@ -82,18 +83,18 @@ impl LedgerEntry {
         if clean != self.text && self.wrote(&self.text) {
             self.will_write(&clean);
         }
-        // A person's text stays the person's.
+        // A person's text is still the person's after redaction.
         self.text = clean;
         self.named.retain(|name| !has_secret(name, redactor));
         if has_secret(&self.name, redactor) {
-            // The place of the file is no longer known, so it does not count as missing.
+            // The file's path is no longer recorded, so the file does not count as missing.
             self.name = format!("{}.{EXTENSION}", self.id);
             self.placed = false;
         }
     }
 }
 
-/// Returns the text of a memory file redacted in the way of its file, or as plain text if that is refused.
+/// Returns the text of a memory file, redacted field by field, or redacted as plain text if it cannot be parsed.
 pub(crate) fn redacted_file(text: &str, redactor: &Redactor) -> String {
     let file = MemoryFile::parse(Path::new(""), text.as_bytes().to_vec());
     let changed = file.and_then(|mut file| file.redact(redactor).map(|_| file.text().to_owned()));
@@ -128,7 +129,7 @@ mod tests {
         };
         entries.iter().for_each(|entry| add(&mut ledger, entry));
         ledger.bury(MemoryId([4; 16]), &token, Reason::Forgotten, None, Timestamp(0)).unwrap();
-        // The text of a fourth was another one before.
+        // The fourth entry had another text before.
         let mut fourth = LedgerEntry::new(MemoryId([5; 16]), Path::new("/w"));
         fourth.will_write(&text(5, &token));
         add(&mut ledger, &fourth);

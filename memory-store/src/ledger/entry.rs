@@ -1,4 +1,4 @@
-//! Entries of the ledger: for a memory, and for a working tree.
+//! Ledger entries for memories and for working trees.
 
 use std::path::{Path, PathBuf};
 
@@ -11,23 +11,23 @@ use crate::memory::Source;
 use crate::reviewed::Reviewed;
 use crate::stored::text_hash;
 
-/// Number of earlier texts and names of a memory that are still recognised as ours.
+/// Maximum number of earlier texts and names of a memory that are still recognised as ours.
 const REMEMBERED_MAX: usize = 16;
 
-/// A memory, the place of its file, and the texts written to it.
+/// A memory with the path of its file and the texts that were written to the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LedgerEntry {
     pub id: MemoryId,
-    /// Its working tree; empty when the project keeps its memories privately.
+    /// The memory's working tree; empty if the project's memories are private.
     pub root: PathBuf,
-    /// Its file, relative to the folder of memory files.
+    /// Path of the memory's file, relative to the folder of memory files.
     pub name: String,
-    /// The text of the file, as last seen or written, to restore a missing file.
+    /// The text of the file as last seen or written, for restoring a missing file.
     pub text: String,
-    /// Hashes of the texts we wrote, newest last. A file with one of them is untouched.
+    /// Hashes of the texts that we wrote, newest last. A file with one of these texts is unedited.
     pub written: Vec<String>,
-    /// Hashes of the texts that we wrote for a change by a person or a model, newest last: a file with one of them is
-    /// edited.
+    /// Hashes of the texts that we wrote for a change by a person or a model, newest last. A file with one of these
+    /// texts counts as edited.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
     /// Names that we assigned to the file, newest last. A file with one of them was not renamed.
@@ -36,27 +36,28 @@ pub(crate) struct LedgerEntry {
     pub placed: bool,
     /// True if HEAD contained the file at the last survey.
     pub committed: bool,
-    /// Place of the file outside of the working tree, if it is pending.
+    /// Whether, and why, the file is outside of the working tree.
     pub aside: Aside,
-    /// True if a review accepted it.
+    /// True if a review accepted the memory.
     pub promoted: bool,
-    /// True if a person or a model wrote it: it then stays without a transcript that contains it.
+    /// True if a person or a model wrote the memory, so that it is kept even if no transcript contains it.
     pub saved: bool,
-    /// True once its file was a person's, see [`crate::reconcile::Owner`]. It stays so, regardless of the later state
-    /// of git.
+    /// True once the file was a person's, see [`crate::reconcile::Owner`]. It remains true, whatever the later state of
+    /// git.
     #[serde(default, skip_serializing_if = "is_false")]
     pub owned: bool,
-    /// Successor that a sync wrote to its file, so that the sync may remove it again.
+    /// The newer memory that a sync wrote to the file as its successor, so that the sync may remove the link again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub linked: Option<MemoryId>,
-    /// State of a person's memory that is no longer extracted; `None` otherwise.
+    /// State of a person's memory that sessions no longer contain; `None` for other memories.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unfound: Option<Unfound>,
-    /// True if its file was missing once as the only untracked one, as after `git clean`, and was written again. If it
-    /// is missing again, it was deleted.
+    /// True if the file was once missing as the only untracked file, as after `git clean`, and was written again. If it
+    /// is missing a second time, it counts as deleted.
     #[serde(default, skip_serializing_if = "is_false")]
     pub returned: bool,
-    /// True if a person put it back to held after it was accepted: only a review accepts it again, no setting.
+    /// True if a person made the memory pending again after it was accepted: then only a review accepts it, not a
+    /// setting.
     #[serde(default, skip_serializing_if = "is_false")]
     pub put_back: bool,
     /// Fields of a later version of the program.
@@ -64,10 +65,10 @@ pub(crate) struct LedgerEntry {
     pub more: More,
 }
 
-/// Fields that this version cannot interpret, kept for a later one.
+/// Fields that this version cannot interpret and that are kept for a later version.
 pub(crate) type More = serde_json::Map<String, serde_json::Value>;
 
-/// State of a person's memory that is no longer extracted.
+/// State of a person's memory that sessions no longer contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unfound {
@@ -77,17 +78,17 @@ pub enum Unfound {
     Kept,
 }
 
-/// Reason why a memory's file is in the private drafts folder instead of the working tree.
+/// Reason why a memory's file is in a private folder instead of the working tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Aside {
-    /// It is not there.
+    /// The file is in the working tree.
     #[default]
     No,
-    /// It is pending review.
+    /// The memory is pending.
     Review,
-    /// It disappeared with a change of branch, and git keeps its path in another branch or a stash. Writing it there
-    /// again would block a return to that branch.
+    /// The file disappeared when the branch changed, and git has its path in another branch or a stash. Writing it to
+    /// the working tree would block a return to that branch.
     #[serde(rename = "held")]
     Parked,
 }
@@ -116,9 +117,9 @@ impl LedgerEntry {
         }
     }
 
-    /// Returns whether the memory's file is in the folder, or was before git or a person removed it: a review or the
-    /// settings accepted it. If a project is no longer private (`is_private`), files in its private folder count as
-    /// never accepted.
+    /// Returns whether the memory's file is in the folder of memory files, or was before git or a person removed it,
+    /// because a review or the settings accepted it. If the project is no longer private (`is_private`), files in its
+    /// private folder count as never accepted.
     pub(crate) fn was_in_folder(&self, is_private: bool) -> bool {
         let in_place = self.aside == Aside::No && !self.name.is_empty();
         let of_folder = is_private || !self.root.as_os_str().is_empty();
@@ -130,18 +131,18 @@ impl LedgerEntry {
         self.written.contains(&text_hash(text))
     }
 
-    /// Returns whether a person kept the memory in a review, and it is not parked.
+    /// Returns whether a person kept the memory in a review and its file is in place.
     pub(crate) fn was_kept(&self, reviewed: &Reviewed) -> bool {
         reviewed.ids.contains(&self.id) && self.aside == Aside::No
     }
 
-    /// Returns whether the last text seen was written on this machine, by us or on behalf of a user.
+    /// Returns whether the last text seen was written on this machine, either derived or for a user.
     pub(crate) fn is_own(&self) -> bool {
         let hash = text_hash(&self.text);
         self.written.contains(&hash) || self.changed.contains(&hash)
     }
 
-    /// Returns the provenance in the last text seen, if any.
+    /// Returns the provenance that the last text seen contains; `None` if the text cannot be parsed.
     pub(crate) fn source(&self) -> Option<Source> {
         let file = MemoryFile::parse(Path::new(&self.name), self.text.clone().into_bytes());
         file.ok().map(|file| file.memory.source)
@@ -158,13 +159,13 @@ impl LedgerEntry {
         text.clone_into(&mut self.text);
     }
 
-    /// Records that we write this text for a change by a person or a model.
+    /// Records that we write this text because of a change by a person or a model.
     pub(crate) fn will_change(&mut self, text: &str) {
         remember(&mut self.changed, text_hash(text));
         text.clone_into(&mut self.text);
     }
 
-    /// Records that we write this text to a file of this name, for a person or a model that saves it.
+    /// Records that we write this text to a file of this name because a person or a model saves the memory.
     pub(crate) fn will_be_saved(&mut self, name: &str, text: &str) {
         self.will_write(text);
         if self.name != name {
@@ -197,8 +198,8 @@ pub(crate) struct SeenTree {
     /// ledgers.
     #[serde(default)]
     pub swept: Option<String>,
-    /// True if the store's README was there and not committed: a command that removes untracked files removes it as
-    /// well, a person who deletes a memory does not.
+    /// True if the store's README existed and was not committed. A command that removes untracked files removes it as
+    /// well, but a person who deletes a memory does not.
     pub loose_readme: bool,
     /// Fields of a later version of the program.
     #[serde(flatten)]
@@ -219,6 +220,6 @@ pub(crate) enum LedgerLine {
     Drop(MemoryId),
     Bury(Tombstone),
     Seen(SeenTree),
-    /// The text with this hash is of this machine.
+    /// The text that has this hash is of this machine.
     Own(String),
 }

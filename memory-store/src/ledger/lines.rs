@@ -1,5 +1,5 @@
-//! The ledger on disk: one line with a checksum per event, appended; the last line about an item is valid. A kill at
-//! any moment leaves at most one torn line, which is skipped.
+//! The ledger on disk: one line with a checksum per event. Lines are appended, and the last line about an item is
+//! valid. A kill at any moment leaves at most one torn line, which is skipped.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -13,7 +13,7 @@ use crate::error::{At, Error, Result};
 use crate::fs::disk::{Privacy, open_with_folders, private_options, read_if_there, replace};
 use crate::fs::lines::ends_torn;
 
-/// Maximum size of a ledger: far more than any project's, to bound reading.
+/// Maximum size of a ledger in bytes: far more than any project needs, to limit what is read.
 const LEDGER_BYTES_MAX: usize = 1 << 30;
 
 /// Number of hexadecimal digits of the checksum before each line.
@@ -51,7 +51,7 @@ pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<LedgerLines<T>> {
     Ok(lines)
 }
 
-/// Appended lines that readers see, but that are not yet on the disk.
+/// Appended lines that readers see but that may not be on the disk yet.
 #[derive(Debug)]
 #[must_use = "they are not on the disk yet"]
 pub(crate) struct Unsynced {
@@ -60,14 +60,14 @@ pub(crate) struct Unsynced {
 }
 
 impl Unsynced {
-    /// Waits until they are on the disk. Other writers need not be blocked meanwhile: a process that replaces the file
-    /// has read these lines, and syncs the replacement.
+    /// Waits until the lines are on the disk. Other writers need not wait meanwhile, because a process that replaces
+    /// the file has read these lines and syncs the new file.
     pub(crate) fn sync(self) -> Result<()> {
         self.file.sync_data().at(&self.path)
     }
 }
 
-/// Appends lines in one write and waits until they are on the disk.
+/// Appends lines in one write, and waits until they are on the disk.
 pub(super) fn append<T: Serialize>(path: &Path, events: &[T]) -> Result<()> {
     match events {
         [] => Ok(()),
@@ -111,7 +111,7 @@ fn encode<T: Serialize>(path: &Path, events: &[T], bytes: &mut Vec<u8>) -> Resul
     Ok(())
 }
 
-/// Returns the JSON of a line with a valid checksum.
+/// Returns the JSON of a line; `None` if the checksum does not match.
 pub(super) fn whole(line: &[u8]) -> Option<&[u8]> {
     let (check, json) = line.split_at_checked(CHECKSUM_CHARS)?;
     let check = u32::from_str_radix(str::from_utf8(check).ok()?, 16).ok()?;

@@ -1,5 +1,5 @@
-//! Single queries to a ledger without parsing all its lines: saving or forgetting a memory needs only that memory's
-//! lines, out of possibly a hundred thousand.
+//! Single queries that do not parse all lines of a ledger: saving or forgetting a memory needs only the lines about
+//! this memory, and there may be a hundred thousand others.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
@@ -18,40 +18,40 @@ use crate::layout::ProjectDir;
 use crate::stored::{Stored, text_hash};
 use crate::time::Timestamp;
 
-/// Size of the end of a ledger that is searched for recent saves.
+/// Number of bytes at the end of a ledger that are searched for recent saves.
 const LATEST_BYTES_MAX: u64 = 128 << 10;
-/// Size of the first piece when a ledger is read from its end; it doubles with each piece. It is small because most
-/// queries are about recent saves.
+/// Size in bytes of the first piece when a ledger is read backwards. It is small because most queries are about recent
+/// saves; each further piece is twice as large.
 const STEP_BYTES_MIN: u64 = 16 << 10;
-/// Maximum size of a piece.
+/// Maximum size of a piece in bytes.
 const STEP_BYTES: u64 = 1 << 20;
 
-/// A ledger for single queries. Its writer holds the store's lock.
+/// A ledger for single queries. A writer must hold the store's lock.
 pub(crate) struct Lookup {
     path: PathBuf,
 }
 
-/// Recently saved files, and the offset in the ledger up to which it was read.
+/// Recently saved files, and the offset up to which the ledger was read.
 #[derive(Debug, Default)]
 pub(crate) struct LatestFiles {
-    /// Their names.
+    /// Names of the files.
     pub names: Vec<String>,
-    /// The ledger. It stays open, so that its inode is not reused.
+    /// The open ledger file; while it is open, its inode is not reused.
     ledger: Option<File>,
     end: u64,
 }
 
 impl LatestFiles {
-    /// Adds the files of the lines whose texts contain these words.
+    /// Adds the files from the lines whose texts contain all of these words.
     fn add(&mut self, words: &str, lines: &[u8]) {
         let words = words.to_lowercase();
         let signs = words.split(|c: char| !c.is_ascii_alphanumeric());
         let mut signs: Vec<&str> = signs.filter(|word| !word.is_empty()).collect();
-        // A longer word is in fewer lines.
+        // A longer word occurs in fewer lines, so it is searched first.
         signs.sort_by_key(|word| std::cmp::Reverse(word.len()));
         for line in lines.split(|&byte| byte == b'\n') {
-            // Most lines do not match. JSON keeps ASCII letters and digits unchanged; lines with other characters
-            // cannot be compared byte by byte without regard to case.
+            // Most lines do not match. JSON leaves ASCII letters and digits unchanged, so lines of ASCII can be
+            // compared byte by byte without regard to case; other lines must be parsed.
             if line.is_ascii() && !signs.iter().all(|sign| has_word(line, sign.as_bytes())) {
                 continue;
             }
@@ -73,7 +73,7 @@ impl Lookup {
         Self { path: home.ledger.clone() }
     }
 
-    /// Looks up the ledger's entry of a memory.
+    /// Returns a memory's ledger entry, if any.
     pub(crate) fn entry(&self, id: MemoryId) -> Result<Option<LedgerEntry>> {
         let wanted = format!("\"{id}\"");
         let mut found = None;
@@ -91,7 +91,7 @@ impl Lookup {
         Ok(found.flatten())
     }
 
-    /// Tells where what a memory's file says is from, as [`super::Texts::origin`] does.
+    /// Returns the origin of a memory file's text, as [`super::Texts::origin`] does.
     pub(crate) fn origin(&self, stored: &Stored) -> Result<LedgerOrigin> {
         let origin = self.origin_of(&stored.text)?;
         if origin == LedgerOrigin::Own {
@@ -103,7 +103,7 @@ impl Lookup {
         }
     }
 
-    /// Tells where the text with a hash is from.
+    /// Returns the origin of the text with this hash.
     fn origin_of(&self, hash: &str) -> Result<LedgerOrigin> {
         let mut origin = LedgerOrigin::Unknown;
         let is_of = |hashes: &[String]| hashes.iter().any(|known| known == hash);
@@ -127,15 +127,15 @@ impl Lookup {
         self.add(LedgerEvent::Ask(change))
     }
 
-    /// Returns the names of recently saved files whose texts contain these words, in any case: an index may not have
-    /// them yet.
+    /// Returns the names of recently saved files whose texts contain these words, ignoring case. An index may not
+    /// contain these files yet.
     pub(crate) fn latest_with(&self, words: &str) -> Result<LatestFiles> {
         let mut latest = LatestFiles::default();
         self.read_on(words, &mut latest)?;
         Ok(latest)
     }
 
-    /// Adds the names of files saved since, so that most is read before the lock is taken.
+    /// Adds the names of files saved since `latest` was read. Most of the ledger is thus read before the lock is taken.
     pub(crate) fn read_on(&self, words: &str, latest: &mut LatestFiles) -> Result<()> {
         let Some((mut file, end)) = self.open()? else { return Ok(()) };
         let at = file.metadata().at(&self.path)?;
@@ -152,20 +152,20 @@ impl Lookup {
             true => 0,
             false => memchr::memchr(b'\n', &bytes).map_or(bytes.len(), |at| at + 1),
         };
-        // A line that is being written is read with the next ones.
+        // An incomplete last line is being written; the next call reads it.
         let until = memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1).max(from);
         (latest.ledger, latest.end) = (Some(file), start + until as u64);
         latest.add(words, &bytes[from..until]);
         Ok(())
     }
 
-    /// Notes a memory of which the ledger knows nothing, without waiting for the disk; `name` is that of its file.
+    /// Records a memory that the ledger does not contain, without waiting for the disk; `name` is the name of its file.
     pub(crate) fn created(&self, mut new: LedgerEntry, name: &str, text: &str) -> Result<Unsynced> {
         new.will_be_saved(name, text);
         lines::write(&self.path, &[LedgerEvent::Entry(Box::new(new))])
     }
 
-    /// Records a saved memory; `name` is that of its file.
+    /// Records a saved memory; `name` is the name of its file.
     pub(crate) fn saved(
         &self,
         known: Option<LedgerEntry>,
@@ -174,7 +174,7 @@ impl Lookup {
         text: &str,
     ) -> Result<()> {
         let mut entry = match known {
-            // An edited derived memory: its text is not one that we wrote, so it counts as the person's.
+            // For an edited derived memory, the text is recorded as a change, so it counts as the person's.
             Some(mut known) if !known.saved => {
                 known.will_change(text);
                 return self.add(LedgerEvent::Entry(Box::new(known)));
@@ -186,7 +186,7 @@ impl Lookup {
         self.add(LedgerEvent::Entry(Box::new(entry)))
     }
 
-    /// Notes where a text is from.
+    /// Records the origin of a text.
     pub(crate) fn note(&self, text: &str, origin: LedgerOrigin) -> Result<()> {
         match origin {
             LedgerOrigin::Own => self.add(LedgerEvent::Own(text_hash(text))),
@@ -196,12 +196,12 @@ impl Lookup {
         }
     }
 
-    /// Records a text that was derived from a memory's file: it has the same origin.
+    /// Records a text that was derived from a memory's file and has the same origin as the file.
     pub(crate) fn inherit(&self, text: &str, of: &Stored) -> Result<()> {
         self.note(text, self.origin(of)?)
     }
 
-    /// Records that a memory was forgotten; `known` is its entry in the ledger.
+    /// Records that a memory was forgotten; `known` is the memory's ledger entry.
     pub(crate) fn bury(
         &self,
         id: MemoryId,
@@ -225,7 +225,7 @@ impl Lookup {
         lines::append(&self.path, &[event])
     }
 
-    /// Shows the lines that have this text, the last one first, until `is_it`.
+    /// Passes the events of the lines that contain `text` to `is_it`, the last line first, until `is_it` returns true.
     fn last_line(&self, text: &str, mut is_it: impl FnMut(LedgerEvent) -> bool) -> Result<()> {
         let Some((mut file, mut end)) = self.open()? else { return Ok(()) };
         let finder = memmem::FinderRev::new(text.as_bytes());
@@ -282,7 +282,7 @@ impl Lookup {
     }
 }
 
-/// Returns whether a line contains these lower-case letters and digits, in any case.
+/// Returns whether a line contains `word`, a run of lower-case letters and digits, in any case.
 fn has_word(line: &[u8], word: &[u8]) -> bool {
     let Some(first) = word.first() else { return true };
     let mut starts = memchr::memchr2_iter(*first, first.to_ascii_uppercase(), line);
@@ -316,7 +316,7 @@ mod tests {
         let home = home(folder.path());
         let lookup = Lookup::new(&home);
         assert_eq!(lookup.entry(id(1)).unwrap(), None);
-        // More than one piece, with lines across their boundaries.
+        // The ledger has several pieces, with lines across their boundaries.
         for number in 0..900 {
             let new = LedgerEntry::new(id(number % 300), Path::new("/work"));
             let known = lookup.entry(id(number % 300)).unwrap();
@@ -415,7 +415,7 @@ mod tests {
         ledger.own([text_hash("mine")]).unwrap();
         ledger.pulled(hashes(&stored("theirs"))).unwrap();
         assert!(!ledger.texts().owns(&stored("theirs")));
-        // Each was released in another form, before and after it was pulled.
+        // Each text was released in another form, before and after it was pulled.
         let forms =
             ["in another form", "released"].map(|text| meaning_hash(&stored(text)).unwrap());
         ledger.pulled(hashes(&stored("released"))).unwrap();

@@ -1,5 +1,5 @@
-//! Pending changes: changes by Claude, made or requested, to memories that the user stated. The user's text stays in
-//! force until the user decides.
+//! Pending changes: changes that Claude made or requested to memories that the user stated. The user's text remains
+//! valid until the user decides.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,10 +7,10 @@ use super::More;
 use crate::id::MemoryId;
 use crate::time::Timestamp;
 
-/// A change by Claude that the user has not decided about. A memory has at most one, the last.
+/// A change by Claude that the user has not decided about. Each memory has at most one, the latest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingChange {
-    /// The memory to be changed; for a new file by Claude, its memory.
+    /// The memory to be changed, or the memory of a file that Claude created.
     pub id: MemoryId,
     /// The change.
     pub change: Asked,
@@ -38,12 +38,13 @@ pub enum Asked {
     Remove,
     /// A tool call wrote a memory file.
     Add,
-    /// A command started by Claude Code saved a note. It is the person's if the transcript shows that they typed it.
+    /// A command started by Claude Code saved a note. The note counts as the person's if the transcript shows that they
+    /// typed the command.
     Save,
 }
 
 impl PendingChange {
-    /// Returns a pending change.
+    /// Creates a pending change.
     pub fn new(id: MemoryId, change: Asked, session: Option<String>, at: Timestamp) -> Self {
         Self { id, change, session, at, more: More::new() }
     }

@@ -1,5 +1,5 @@
-//! Removal of purged data from a ledger: texts, titles and names of files, which derive from titles. Ids, times and
-//! hashes of whole texts stay, because they do not reveal the contents.
+//! Removal of purged data from a ledger: texts, titles, and file names, which derive from titles. Ids, times and hashes
+//! of whole texts are kept, because they do not reveal the contents.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,8 +12,8 @@ use crate::id::MemoryId;
 use crate::store::Gone;
 
 impl Ledger {
-    /// Removes data of purged sessions, but keeps text that people changed or wrote. An archived memory (in `aside`)
-    /// keeps its name.
+    /// Removes the data of purged sessions, but keeps texts that people changed or wrote. Archived memories (`aside`)
+    /// keep their names.
     pub(crate) fn unlearn(&mut self, gone: &Gone<'_>, aside: &BTreeSet<MemoryId>) -> Result<()> {
         let before = (self.entries.clone(), self.tombstones.clone());
         for entry in self.entries.values_mut() {
@@ -38,7 +38,7 @@ impl Ledger {
 impl LedgerEntry {
     fn unlearn(&mut self, gone: &Gone<'_>) {
         let Ok(mut file) = MemoryFile::parse(Path::new(""), self.text.as_bytes().to_vec()) else {
-            // Without the purged data it is not a valid memory, and its origin cannot be determined.
+            // Without the purged data, the text is not a valid memory, and its origin cannot be determined.
             if gone.has_id(self.id) {
                 self.text.clear();
             }
@@ -46,7 +46,7 @@ impl LedgerEntry {
         };
         let Some(rest) = gone.rest(&file.memory, true) else { return };
         if !self.saved && !self.is_edited() {
-            // The reconciliation removes it, or writes it from other sources.
+            // Reconciliation removes the memory or writes it from other sources.
             self.text.clear();
             return;
         }

@@ -6,33 +6,33 @@ use super::entry::LedgerEntry;
 use crate::file::MemoryFile;
 use crate::stored::{Stored, text_hash};
 
-/// Maximum number of texts of each origin, besides those of present memories; the oldest are dropped.
+/// Maximum number of texts recorded for each origin, besides those of present memories. The oldest are dropped.
 const TEXTS_MAX: usize = 50_000;
 
-/// Hashes of texts by origin: this machine (derived, written or released), the repository, and tool calls of Claude's.
+/// Hashes of texts by origin: this machine (derived, written or released), the repository, and Claude's tool calls.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KnownTexts {
     own: TextHashes,
     pulled: TextHashes,
     claudes: TextHashes,
-    /// True if some text that was pulled is also of this machine: it was released.
+    /// True if a text from the repository is also of this machine, which means that it was released.
     both: bool,
 }
 
 /// Origin of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LedgerOrigin {
-    /// It was derived, written or released on this machine.
+    /// The text was derived, written or released on this machine.
     Own,
-    /// It was pulled with the repository.
+    /// The text was pulled with the repository.
     Pulled,
-    /// A tool call of Claude's wrote it.
+    /// A tool call of Claude's wrote the text.
     Claude,
-    /// It appeared since the last survey.
+    /// The text appeared since the last survey.
     Unknown,
 }
 
-/// Hashes with the order of insertion.
+/// Hashes in the order of their insertion.
 #[derive(Clone, Debug, Default)]
 struct TextHashes {
     numbers: BTreeMap<String, u64>,
@@ -40,17 +40,17 @@ struct TextHashes {
 }
 
 impl KnownTexts {
-    /// Returns whether a memory's file says what was derived, written or released here, in whatever form: an editor
-    /// that writes the front matter in another way changes nothing.
+    /// Returns whether the text of a memory's file was derived, written or released here, in any form, because an
+    /// editor may write the front matter in another way.
     pub(crate) fn owns(&self, stored: &Stored) -> bool {
-        // The hash of the meaning is recorded as pulled together with the text: if no pulled text became own, neither
-        // did this.
+        // A pulled text is recorded by the hash of its meaning as well, so if no pulled text was released, neither was
+        // this one.
         let is_others = self.is_pulled(&stored.text) || self.is_claudes(&stored.text);
         let may_own = self.both || !is_others;
         self.is_own(&stored.text) || (may_own && self.owns_meaning(stored))
     }
 
-    /// Tells where what a memory's file says is from.
+    /// Returns the origin of the text in a memory's file.
     pub(crate) fn origin(&self, stored: &Stored) -> LedgerOrigin {
         match () {
             () if self.owns(stored) => LedgerOrigin::Own,
@@ -60,19 +60,20 @@ impl KnownTexts {
         }
     }
 
-    /// Returns whether a memory's file has a pulled text, in any form.
+    /// Returns whether the text of a memory's file was pulled, in any form.
     pub(crate) fn pulls(&self, stored: &Stored) -> bool {
         self.is_pulled(&stored.text)
             || meaning_hash(stored).is_some_and(|hash| self.is_pulled(&hash))
     }
 
-    /// Returns whether a text of this machine has the same meaning hash.
+    /// Returns whether the hash of the memory's meaning is that of a text of this machine.
     fn owns_meaning(&self, stored: &Stored) -> bool {
-        // Writing a memory takes longer than reading it, so none is written if there are no own texts.
+        // Hashing the meaning writes the memory, which takes longer than reading it, so it is skipped if there are no
+        // own texts.
         !self.own.numbers.is_empty() && meaning_hash(stored).is_some_and(|hash| self.is_own(&hash))
     }
 
-    /// Returns whether a text, by its hash, is of this machine.
+    /// Returns whether a text, given by its hash, is of this machine.
     pub(crate) fn is_own(&self, hash: &str) -> bool {
         self.own.numbers.contains_key(hash)
     }
@@ -81,17 +82,17 @@ impl KnownTexts {
         self.pulled.numbers.contains_key(hash)
     }
 
-    /// Returns whether a tool call of Claude's wrote a text, by its hash.
+    /// Returns whether a tool call of Claude's wrote a text, given by its hash.
     pub(crate) fn is_claudes(&self, hash: &str) -> bool {
         self.claudes.numbers.contains_key(hash)
     }
 
-    /// Returns whether a tool call of Claude's wrote a memory file's text, and no person confirmed it.
+    /// Returns whether a tool call of Claude's wrote the text of a memory's file and no person confirmed it.
     pub(crate) fn is_of_claude(&self, stored: &Stored) -> bool {
         self.has_claudes(stored) && !self.owns(stored)
     }
 
-    /// Returns whether a tool call of Claude's wrote a memory file's text, in any form.
+    /// Returns whether a tool call of Claude's wrote the text of a memory's file, in any form.
     fn has_claudes(&self, stored: &Stored) -> bool {
         let has_any = !self.claudes.numbers.is_empty();
         has_any
@@ -99,7 +100,7 @@ impl KnownTexts {
                 || meaning_hash(stored).is_some_and(|hash| self.is_claudes(&hash)))
     }
 
-    /// Returns whether pulled texts may have been dropped: an unknown text may then be a pulled one.
+    /// Returns whether pulled texts may have been dropped, so that an unknown text may be a pulled one.
     pub(crate) fn forgets(&self) -> bool {
         self.pulled.order.len() >= TEXTS_MAX
     }
@@ -109,7 +110,7 @@ impl KnownTexts {
         self.own.add(hash);
     }
 
-    /// Removes a text from those of this machine; returns whether it was one.
+    /// Removes a text from those of this machine. Returns whether it was one of them.
     pub(super) fn disown(&mut self, hash: &str) -> bool {
         let number = self.own.numbers.remove(hash);
         number.is_some_and(|number| self.own.order.remove(&number).is_some())
@@ -161,14 +162,15 @@ impl TextHashes {
     }
 }
 
-/// Returns the hashes to record for a memory's file: of its text and of its meaning.
+/// Returns the hashes to record for a memory's file: the hash of its text and the hash of its meaning.
 pub(crate) fn hashes(stored: &Stored) -> BTreeSet<String> {
     meaning_hash(stored).into_iter().chain([stored.text.clone()]).collect()
 }
 
-/// Returns the hash of a memory in the form that our programs write; `None` if it cannot be written.
+/// Returns the hash of a memory's meaning, which is the hash of the text that our programs would write for it; `None`
+/// if the memory cannot be written.
 pub(super) fn meaning_hash(stored: &Stored) -> Option<String> {
-    // A file in our first form is already that text: writing and reading it again is unnecessary.
+    // A file in our first form already has that text, so the memory need not be written again.
     let is_first_form = |text: String| text_hash(&text) == stored.text;
     if MemoryFile::first_form(&stored.memory).is_some_and(is_first_form) {
         return Some(stored.text.clone());

@@ -1,8 +1,8 @@
 //! Backups: the bytes that files had before a run of migrations changed them.
 //!
-//! A backup is a folder below `backups` in the store's private folder, with a manifest and a copy of each file. Until
-//! its run is finished, the folder has a fixed name, by which the next run finds it. Files are restored one by one, and
-//! only if they still have bytes that the run wrote: a file that a person changed since stays as it is.
+//! A backup is a folder in `backups` in the store's private folder. It contains a manifest and a copy of each file.
+//! Until the run is finished, the folder has a fixed name, by which the next run finds it. Files are restored one by
+//! one, and only if they still have bytes that the run wrote, so a file that a person changed since is not restored.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,22 +22,23 @@ use crate::time::{DAY_MS, Timestamp};
 /// Folder of backups in a private folder.
 const DIR: &str = "backups";
 
-/// File of a backup that lists the others.
+/// File in a backup that lists the backup's other files.
 const MANIFEST: &str = "manifest.json";
 
 /// Prefix of the name of a backup whose run is not finished.
 const UNFINISHED: &str = "unfinished-";
 
-/// Maximum size of a manifest.
+/// Maximum size of a manifest in bytes.
 const MANIFEST_BYTES_MAX: usize = 64 << 20;
 
-/// Maximum total size of the copies of one run. A step that would change more is refused before anything changes.
+/// Maximum total size in bytes of the copies of one run. A step that would exceed it is refused before anything
+/// changes.
 const COPIES_BYTES_MAX: u64 = 256 << 20;
 
 /// Maximum number of backups in one private folder; older ones are removed.
 const BACKUPS_MAX: usize = 5;
 
-/// Days that a backup is kept.
+/// Number of days for which a backup is kept.
 const BACKUP_DAYS: i64 = 90;
 
 /// A backup in the private folder of a store.
@@ -49,15 +50,15 @@ pub struct KeptBackup {
     pub path: PathBuf,
     /// The folder of the store.
     pub folder: PathBuf,
-    /// Time at which its run began.
+    /// Time at which the run began.
     pub at: Timestamp,
     /// Format of the store before the run.
     pub from: u32,
     /// Format of the store after the run.
     pub to: u32,
-    /// Number of files that its run changed.
+    /// Number of files that the run changed.
     pub files: usize,
-    /// True if its run was killed and not continued yet.
+    /// True if the run was killed and has not been continued yet.
     pub is_unfinished: bool,
 }
 
@@ -72,7 +73,7 @@ pub struct RestoredFiles {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct BackupManifest {
-    /// Name of the backup once its run is finished.
+    /// Name that the backup gets when its run is finished.
     name: String,
     folder: PathBuf,
     at: Timestamp,
@@ -108,17 +109,17 @@ pub(super) struct Backup {
 }
 
 impl Backup {
-    /// Finds the backup of a run of this store that was killed.
+    /// Finds the backup of a killed run of this store, if any.
     ///
     /// # Errors
-    /// When its manifest cannot be read.
+    /// If the manifest cannot be read.
     pub(super) fn unfinished(site: &Site) -> Result<Option<Self>> {
         let path = unfinished_path(site);
         if fs::symlink_metadata(&path).is_err() {
             return Ok(None);
         }
         let Some(manifest) = read_manifest(&path)? else {
-            // The run was killed while it made the first copies: no file was changed yet.
+            // The run was killed while it made the first copies, so no file was changed yet.
             fs::remove_dir_all(&path).at(&path)?;
             return Ok(None);
         };
@@ -169,8 +170,8 @@ impl Backup {
         self.manifest.entries.len()
     }
 
-    /// Copies the present bytes of the files to be changed. Of a file that an earlier step changed, the first copy is
-    /// kept. The caller may change files once this returns.
+    /// Copies the present bytes of the files to be changed. If an earlier step changed a file, its first copy is kept.
+    /// The caller may change the files after this returns.
     pub(super) fn add(
         &mut self,
         changes: &[FileChange],
@@ -202,7 +203,7 @@ impl Backup {
         Ok(())
     }
 
-    /// Copies the bytes of a file, and returns the copy's name.
+    /// Copies the bytes of a file and returns the name of the copy; `None` if there is no file.
     fn copy(&mut self, bytes: Option<&[u8]>, budget: &mut Budget) -> Result<Option<String>, Stop> {
         let Some(bytes) = bytes else { return Ok(None) };
         self.bytes += bytes.len() as u64;
@@ -294,7 +295,7 @@ impl Backup {
 /// Finds a backup by its name.
 ///
 /// # Errors
-/// [`Error::Refused`] when no backup has this name, or its run is not finished.
+/// [`Error::Refused`] if no backup has this name, or the run is not finished.
 pub(super) fn find(site: &Site, name: &str) -> Result<Backup> {
     let kept = list(&site.home).into_iter().find(|kept| kept.name == name && !kept.is_unfinished);
     let found = kept.map(|kept| read_manifest(&kept.path).map(|manifest| (kept.path, manifest)));
@@ -310,7 +311,7 @@ pub(super) fn find(site: &Site, name: &str) -> Result<Backup> {
     }
 }
 
-/// Returns whether a run of a store was killed and not continued yet.
+/// Returns whether a run of a store was killed and has not been continued yet.
 pub(super) fn is_unfinished(site: &Site) -> bool {
     fs::symlink_metadata(unfinished_path(site)).is_ok()
 }
@@ -339,15 +340,15 @@ pub(super) fn list(home: &ProjectDir) -> Vec<KeptBackup> {
     kept
 }
 
-/// Removes backups of a private folder that are older than `BACKUP_DAYS` or not among the newest `BACKUPS_MAX`. Backups
-/// of unfinished runs stay.
+/// Removes backups in a private folder that are older than `BACKUP_DAYS` or not among the newest `BACKUPS_MAX`. Backups
+/// of unfinished runs are kept.
 ///
 /// # Errors
-/// When a backup cannot be removed.
+/// If a backup cannot be removed.
 pub fn prune(home: &ProjectDir, now: Timestamp) -> Result<()> {
     let folder = home.folder.join(DIR);
     let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
-    // The names of backups begin with the time, so no manifest has to be read.
+    // The names of backups begin with the time, so no manifest must be read.
     let names = entries.filter_map(|entry| entry.file_name().to_str().map(str::to_owned));
     let mut names: Vec<String> = names.filter(|name| time_of(name).is_some()).collect();
     names.sort_unstable();
@@ -368,10 +369,10 @@ fn time_of(name: &str) -> Option<Timestamp> {
     Timestamp::parse(&format!("{}-{}-{}", &digits[..4], &digits[4..6], &digits[6..]))
 }
 
-/// Removes all backups of a private folder, so that no copy of permanently deleted content remains.
+/// Removes all backups in a private folder, so that no copy of permanently deleted content remains.
 ///
 /// # Errors
-/// When the backups cannot be removed.
+/// If the backups cannot be removed.
 pub fn remove_backups(home: &ProjectDir) -> Result<()> {
     let folder = home.folder.join(DIR);
     match fs::remove_dir_all(&folder) {
@@ -384,7 +385,7 @@ pub fn remove_backups(home: &ProjectDir) -> Result<()> {
 /// Returns the number of copies and backups that contained secrets.
 ///
 /// # Errors
-/// When a copy cannot be read or written.
+/// If a copy cannot be read or written.
 pub(crate) fn redact_all(home: &ProjectDir, redactor: &Redactor) -> Result<usize> {
     let mut changed = 0;
     for kept in list(home) {
@@ -409,7 +410,7 @@ pub(crate) fn redact_all(home: &ProjectDir, redactor: &Redactor) -> Result<usize
     Ok(changed)
 }
 
-/// Reads a file of a backup; `None` when it is missing or not UTF-8.
+/// Returns the text of a file in a backup; `None` if the file is missing or not UTF-8.
 fn read_text(path: &Path) -> Result<Option<String>> {
     let bytes = read_if_there(path, COPIES_BYTES_MAX as usize)?;
     Ok(bytes.and_then(|bytes| String::from_utf8(bytes).ok()))
@@ -435,7 +436,7 @@ fn bytes_in(folder: &Path) -> u64 {
     entries.filter_map(|entry| Some(entry.metadata().ok()?.len())).sum()
 }
 
-/// Returns the hash of a file's bytes; `None` when the file does not exist.
+/// Returns the hash of a file's bytes; `None` if the file does not exist.
 fn hashed(bytes: &Option<Vec<u8>>) -> Option<String> {
     bytes.as_deref().map(|bytes| blake3::hash(bytes).to_hex().to_string())
 }

@@ -1,8 +1,8 @@
-//! Remaining writes of a run of migrations.
+//! Number of writes that a run of migrations may still make.
 
 use crate::error::Error;
 
-/// Number of remaining writes of a run; a test ends a run after any of them.
+/// Number of writes that a run may still make. Tests use it to end a run after any write.
 pub(super) struct Budget(pub(super) usize);
 
 impl Budget {
@@ -17,7 +17,7 @@ impl Budget {
 pub(super) enum Stop {
     /// The run ends as if the process had been killed: nothing more is written.
     Killed,
-    /// An error.
+    /// The run ends because of an error.
     Failed(Error),
 }
 

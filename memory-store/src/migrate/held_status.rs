@@ -1,4 +1,4 @@
-//! Migration step that renames the status of held memories: version 0.1.0 wrote `draft`.
+//! Migration step that renames the status of pending memories: version 0.1.0 wrote `draft`.
 
 use super::plan::{FileChange, Planned};
 use super::site::Site;
@@ -11,12 +11,12 @@ use crate::stored::visit;
 pub(super) const ABOUT: &str =
     "Memories that wait for a review get the status `held`, with the reason, in place of `draft`.";
 
-/// Plans the new texts of the files of held memories.
+/// Plans the new texts of the files of pending memories.
 pub(super) fn plan(site: &Site) -> Result<Planned> {
     let ledger = Ledger::open(&site.home)?;
     let (mut changes, mut lines) = (Vec::new(), Vec::new());
     visit(std::slice::from_ref(&site.home.drafts), &mut |read| {
-        // A file that cannot be parsed or changed in place stays unchanged: the old status is still accepted.
+        // A file that cannot be parsed or changed in place is not changed, because the old status is still accepted.
         let Ok(read) = read else { return };
         let (path, id, mut file) = (read.stored.path, read.stored.memory.id, read.file);
         let before = file.text().to_owned();

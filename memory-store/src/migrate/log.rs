@@ -1,4 +1,4 @@
-//! The log of migrations: one line of JSON for each step that ran, appended.
+//! The log of migrations: one line of JSON is appended for each step that ran.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -14,14 +14,14 @@ use crate::time::Timestamp;
 /// Name of the log in a private folder.
 const FILE: &str = "migrations.jsonl";
 
-/// Maximum size of the log.
+/// Maximum size of the log in bytes.
 const FILE_BYTES_MAX: usize = 4 << 20;
 
 /// Outcome of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StepResult {
-    /// The step's changes begin. Without a later line about the step, the process was killed.
+    /// The step's changes begin. If there is no later line about the step, the process was killed.
     Begun,
     /// The step ran to completion.
     Done,
@@ -58,7 +58,7 @@ pub struct MigrationLine {
     pub folder: PathBuf,
     /// Format before the step.
     pub from: u32,
-    /// Format after the step, if it is done.
+    /// Format after the step if the step succeeds.
     pub to: u32,
     /// Name of the step.
     pub name: String,
@@ -71,7 +71,7 @@ pub struct MigrationLine {
     /// Name of the backup in the folder `backups`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backup: Option<String>,
-    /// Reason why the step failed or is retried.
+    /// Reason why the step failed or will be retried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
@@ -83,7 +83,7 @@ impl MigrationLine {
     }
 }
 
-/// Appends a line, unless it repeats the last line about the store: a recurring failure is logged once.
+/// Appends a line, unless it repeats the last line about the store, so that a recurring failure is logged only once.
 pub(super) fn append(home: &ProjectDir, line: &MigrationLine) -> Result<()> {
     let before = read(home);
     let last = before.iter().rev().find(|known| known.folder == line.folder);
@@ -95,7 +95,7 @@ pub(super) fn append(home: &ProjectDir, line: &MigrationLine) -> Result<()> {
     refuse_links(options.read(true).append(true).create(true));
     let mut file = open_with_folders(&path, &options).at(&path)?;
     let mut bytes = Vec::new();
-    // A killed process may have left a partial line.
+    // A killed process may have left an incomplete line.
     if ends_torn(&mut file).at(&path)? {
         bytes.push(b'\n');
     }

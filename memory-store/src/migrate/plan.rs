@@ -13,8 +13,8 @@ pub(super) enum Planned {
     Changes {
         /// Files, in the order in which they change.
         files: Vec<FileChange>,
-        /// Lines that are added to the ledger first, so that it lists each new text as ours. They stay if the run
-        /// fails.
+        /// Lines that are added to the ledger first, so that it lists each new text as ours. They are kept even if the
+        /// run fails.
         ledger: Vec<LedgerLine>,
     },
     /// Reason why the store cannot be changed in its present state; the step is retried later.

@@ -17,7 +17,7 @@ pub(super) fn plan(site: &Site) -> Result<Planned> {
     let bytes = match site.read(&path) {
         Ok(None) => return Ok(Planned::files(Vec::new())),
         Ok(Some(bytes)) => bytes,
-        // The file is a symbolic link, for example. The old setting is still read, with a warning.
+        // For example, the file is a symbolic link. The old setting is still read, with a warning.
         Err(error) => return Ok(Planned::Waits(error.to_string())),
     };
     let text = str::from_utf8(&bytes).map_err(|_| "it is no UTF-8".to_owned());
@@ -37,8 +37,8 @@ struct BothSettings {
     review: Option<Value>,
 }
 
-/// Returns the text of a settings file with `review` in the line of `promote`; `None` if the text lacks `promote` or
-/// already contains `review`. Comments, order and spacing stay.
+/// Returns the text of a settings file with `review` instead of `promote` in the same line. `None` if the text does not
+/// contain `promote`, or already contains `review`. Comments, order and spacing are preserved.
 fn renewed(text: &str) -> Result<Option<String>, String> {
     const MARK: char = '\u{feff}';
     let body = text.strip_prefix(MARK).unwrap_or(text);
@@ -87,7 +87,7 @@ mod tests {
                 "# promote = \"auto\"\n  review = false\n[redact]\n",
             ),
             ("\u{feff}a = 1\npromote = \"\"\"\nreview\"\"\"", "\u{feff}a = 1\nreview = true"),
-            // An invalid value counted as the stricter one.
+            // An invalid value counted as the stricter value.
             ("promote = 1\n", "review = true\n"),
         ] {
             assert_eq!(renewed(before), Ok(Some(after.to_owned())), "{before:?}");

@@ -22,7 +22,7 @@ use crate::time::Timestamp;
 /// The version of the program, for the log.
 const PROGRAM: &str = env!("CARGO_PKG_VERSION");
 
-/// Steps that ran over a store.
+/// Result of the steps that ran over a store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Migrated {
     /// Kind of the store.
@@ -31,20 +31,20 @@ pub struct Migrated {
     pub folder: PathBuf,
     /// Format before the steps.
     pub from: u32,
-    /// Format now.
+    /// Format after the steps.
     pub to: u32,
     /// Names of the steps that ran.
     pub steps: Vec<&'static str>,
     /// Number of files that changed.
     pub files: usize,
-    /// Path of the backup with copies of these files.
+    /// Path of the backup with copies of these files, if any.
     pub backup: Option<PathBuf>,
     /// Reason why a further step is postponed.
     pub waits: Option<String>,
 }
 
 impl Migrated {
-    /// Returns whether to inform a person: files changed, or a step is postponed.
+    /// Returns whether a person should be informed: files changed, or a step is postponed.
     pub fn is_reported(&self) -> bool {
         self.files > 0 || self.waits.is_some()
     }
@@ -71,17 +71,17 @@ impl fmt::Display for Migrated {
 /// Runs the due steps of a store, and removes its old backups. Returns `None` if no step is due.
 ///
 /// # Errors
-/// [`Error::Newer`] for a format that this program does not support. Other errors when a step failed: its changes are
-/// then undone.
+/// [`Error::Newer`] for a format that this program does not support; other errors if a step failed, whose changes are
+/// then reverted.
 pub fn bring_up_to_date(site: &Site, now: Timestamp) -> Result<Option<Migrated>> {
     run(site, &ALL, now, usize::MAX)
 }
 
-/// Migrates the stores that a command is about to write. While a processor runs for the project, it migrates the
-/// project's stores, and only the user's own store is migrated here.
+/// Migrates the stores that a command is about to write. If a processor is running for the project, the processor
+/// migrates the project's stores, and only the user's own store is migrated here.
 ///
 /// # Errors
-/// As [`bring_up_to_date`].
+/// See [`bring_up_to_date`].
 pub fn before_write(dirs: &UserDirs, tree: &Tree, now: Timestamp) -> Result<Vec<Migrated>> {
     let sites = Site::all_known(dirs, tree);
     let is_busy = is_running(&dirs.project(tree.project));
@@ -92,7 +92,8 @@ pub fn before_write(dirs: &UserDirs, tree: &Tree, now: Timestamp) -> Result<Vec<
     Ok(done)
 }
 
-/// Like [`bring_up_to_date`] with a list of steps, but stops after `writes` writes as if it were killed.
+/// Like [`bring_up_to_date`], but with a given list of steps. Stops after `writes` writes as if the process were
+/// killed.
 pub(super) fn run(
     site: &Site,
     migrations: &'static [Migration],
@@ -100,7 +101,7 @@ pub(super) fn run(
     writes: usize,
 ) -> Result<Option<Migrated>> {
     format_version::check_user(&site.dirs)?;
-    // This check takes no lock: nearly every run ends here.
+    // This check takes no lock, because nearly every run ends here.
     let version = site.version_for(migrations)?;
     let is_current = site.pending(migrations, version.number).next().is_none();
     if is_current && !backup::is_unfinished(site) {
@@ -179,7 +180,7 @@ impl<'a> MigrationRun<'a> {
         Ok(())
     }
 
-    /// Logs steps as done that a killed run completed without logging.
+    /// Logs as done the steps that a killed run completed but did not log.
     fn complete_log(&mut self, migrations: &'static [Migration]) -> Result<(), Stop> {
         let (site, reached) = (self.site, self.reached);
         let mut lines = log::read(&site.home);
@@ -259,7 +260,7 @@ impl<'a> MigrationRun<'a> {
         if self.budget.spend().is_err() {
             return Ok(None);
         }
-        // The version file is one of them, and is not counted.
+        // The version file is one of these files, but is not counted.
         let files = self.backup.files().saturating_sub(1);
         let kept = (self.from < self.reached).then(|| self.backup.final_path());
         match kept {
@@ -285,7 +286,7 @@ impl<'a> MigrationRun<'a> {
             Ok(put_back) => put_back,
             Err(Stop::Killed) => return Ok(None),
             Err(Stop::Failed(worse)) => {
-                // The backup stays, and the next run continues this one.
+                // The backup is kept, and the next run continues this one.
                 self.note_failure(StepResult::Failed, &format!("{error}; {worse}"))?;
                 return Err(error);
             }
@@ -305,7 +306,7 @@ impl<'a> MigrationRun<'a> {
         Err(error)
     }
 
-    /// Logs the result of the run for each of its steps: completed steps are reverted, too.
+    /// Logs the result of the run for each of its steps, because completed steps are reverted as well.
     fn note_failure(&self, result: StepResult, why: &str) -> Result<()> {
         let done = self.done.iter().map(|step| (*step, 0));
         let mut steps = done.chain(self.current);
@@ -313,16 +314,16 @@ impl<'a> MigrationRun<'a> {
     }
 }
 
-/// Restores the files in a backup of a store, including the version file. A file that was changed since stays
-/// unchanged, unless the program changed it. The next sync by this program migrates the store again.
+/// Restores the files in a backup of a store, including the version file. A file that was changed since is not
+/// restored, unless the program itself changed it. The next sync by this program migrates the store again.
 ///
 /// # Errors
-/// When no finished backup has this name, or a file cannot be written.
+/// If no finished backup has this name, or a file cannot be written.
 pub fn go_back(site: &Site, name: &str, now: Timestamp) -> Result<RestoredFiles> {
     let backup = backup::find(site, name)?;
     let _lock = stored::lock(&site.home)?;
     let mut unbounded = Budget(usize::MAX);
-    // Later syncs may have rewritten memory files: the program wrote those, too.
+    // Later syncs may have rewritten memory files; the program wrote these as well.
     let ledger = Ledger::open(&site.home)?;
     let is_ours = |bytes: &[u8]| str::from_utf8(bytes).is_ok_and(|text| ledger.wrote(text));
     let done = match backup.put_back(site, &is_ours, &mut unbounded) {
@@ -346,11 +347,11 @@ pub fn go_back(site: &Site, name: &str, now: Timestamp) -> Result<RestoredFiles>
     Ok(done)
 }
 
-/// Adds a line to the log of a project's private state for an unnumbered step of a sync, which depends on the state of
-/// git. The format stays.
+/// Adds a line about an unnumbered step of a sync to the log of a project's private state. Such a step depends on the
+/// state of git and does not change the format.
 ///
 /// # Errors
-/// When the format cannot be read or the log not be written.
+/// If the format cannot be read, or the log cannot be written.
 pub fn note_step(site: &Site, name: &str, files: usize, now: Timestamp) -> Result<()> {
     let format = site.version()?.number;
     let line = MigrationLine {

@@ -1,4 +1,4 @@
-//! Stores with a format.
+//! Stores that have a format.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,10 @@ use crate::fs::disk::{Privacy, if_there, read_below, refused};
 use crate::identity::{self, Mode};
 use crate::layout::{ProjectDir, STORE_DIR, Tree, UserDirs, path_hash};
 
-/// Maximum size of a file that a step may read and change.
+/// Maximum size in bytes of a file that a step may read and change.
 const FILE_BYTES_MAX: usize = 64 << 20;
 
-/// Number of hexadecimal digits of a working tree's path in the name of its backup.
+/// Number of hexadecimal digits in the hash of a working tree's path, which is part of a backup's name.
 const KEY_CHARS: usize = 16;
 
 /// A store that can be migrated.
@@ -25,7 +25,7 @@ pub struct Site {
     pub home: ProjectDir,
     /// Root of the working tree, if the store is its memory folder.
     pub root: Option<PathBuf>,
-    /// Working trees of the project, whose memory folders a step of the project may change.
+    /// Working trees of the project. A step for the project may change their memory folders.
     pub roots: Vec<PathBuf>,
 }
 
@@ -36,7 +36,7 @@ impl Site {
         Self { kind: StoreKind::User, dirs, home, root: None, roots: Vec::new() }
     }
 
-    /// Returns the store with the private state of a project.
+    /// Returns the store that is the private state of a project.
     pub fn project(dirs: &UserDirs, home: ProjectDir, roots: Vec<PathBuf>) -> Self {
         Self { kind: StoreKind::Project, dirs: dirs.clone(), home, root: None, roots }
     }
@@ -60,7 +60,7 @@ impl Site {
         sites
     }
 
-    /// Like [`Site::all`], for the recorded working trees, without running git.
+    /// Like [`Site::all`], but for the recorded working trees, and without running git.
     pub fn all_known(dirs: &UserDirs, tree: &Tree) -> Vec<Self> {
         let mut roots = identity::known_roots(dirs, tree.project);
         if !roots.contains(&tree.root) {
@@ -80,8 +80,8 @@ impl Site {
     /// Reads the format of the store.
     ///
     /// # Errors
-    /// [`crate::Error::Newer`] for a format that this program does not support; other errors when the version file
-    /// cannot be read.
+    /// [`crate::Error::Newer`] for a format that this program does not support; other errors if the version file cannot
+    /// be read.
     pub fn version(&self) -> Result<StoreFormat> {
         let version = self.found_version()?;
         format_version::check(self.kind, &self.folder(), version.clone())?;
@@ -96,7 +96,7 @@ impl Site {
         }
     }
 
-    /// Returns whether this is the user's own store and does not exist yet, so that no migration is necessary.
+    /// Returns whether this is the user's own store and does not exist yet, so that it needs no migration.
     pub(super) fn is_untouched(&self) -> bool {
         let exists = |path: &Path| path.symlink_metadata().is_ok();
         self.kind == StoreKind::User
@@ -117,7 +117,7 @@ impl Site {
         if_there(read_below(self.bound(path)?, path, FILE_BYTES_MAX))
     }
 
-    /// Returns the folder below which no link is followed on the way to a file.
+    /// Returns the folder below which no symbolic link is followed on the way to a file.
     ///
     /// # Errors
     /// For a file that no migration of this store may change.
@@ -131,7 +131,7 @@ impl Site {
         })
     }
 
-    /// Returns whether a file that a migration writes is private or shared.
+    /// Returns whether a file that a migration writes is private to the user or shared.
     pub(super) fn privacy(&self, path: &Path) -> Privacy {
         match self.roots.iter().any(|root| path.starts_with(root.join(STORE_DIR))) {
             true => Privacy::Shared,

@@ -24,7 +24,7 @@ impl Site {
     /// Reads the state of the store.
     ///
     /// # Errors
-    /// When its format cannot be read.
+    /// If the format cannot be read.
     pub fn state(&self) -> Result<SiteState> {
         let version = self.found_version()?;
         let folder = self.folder();

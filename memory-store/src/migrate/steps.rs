@@ -9,9 +9,9 @@ use crate::format_version::{StoreFormat, StoreKind};
 /// A step from one format of a store to the next.
 #[derive(Clone, Copy, Debug)]
 pub struct Migration {
-    /// The stores that it changes.
+    /// Kind of the stores that the step changes.
     pub kind: StoreKind,
-    /// Format of the store afterwards.
+    /// Format of the store after the step.
     pub to: u32,
     /// Name of the step, which is never reused.
     pub name: &'static str,
@@ -19,8 +19,8 @@ pub struct Migration {
     pub since: &'static str,
     /// Description of the step, in one sentence.
     pub about: &'static str,
-    /// Function that plans the changes to a store. It is called again after a killed run, so it omits files that
-    /// already have the new form.
+    /// Function that plans the changes to a store. It must omit files that already have the new form, because it is
+    /// called again after a killed run.
     pub(super) plan: fn(&Site) -> Result<Planned>,
 }
 
@@ -53,7 +53,7 @@ pub(super) static ALL: [Migration; 3] = [
 ];
 
 impl Site {
-    /// Like [`Site::version`], for a list of steps that may lead to a newer format than this program's own.
+    /// Like [`Site::version`], but for a list of steps that may lead to a newer format than this program's own.
     pub(super) fn version_for(&self, migrations: &[Migration]) -> Result<StoreFormat> {
         let steps = migrations.iter().filter(|step| step.kind == self.kind);
         let reached = steps.map(|step| step.to).max().unwrap_or_default();

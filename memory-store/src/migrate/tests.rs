@@ -58,7 +58,7 @@ fn sites(home: &GoldenHome) -> Vec<Site> {
     vec![Site::user(&home.dirs), project(home, COMMITTED), project(home, PRIVATE)]
 }
 
-/// Returns all files of a home except backups, logs of migrations and locks.
+/// Returns all files of a home, except backups, logs of migrations and locks.
 fn files(home: &GoldenHome) -> Files {
     let mut files = all_files(home);
     files.retain(|path, _| {
@@ -100,7 +100,7 @@ fn comparable(home: &GoldenHome, files: &Files) -> Files {
         .collect()
 }
 
-/// Returns the names of files that differ: whole maps of bytes would be unreadable in a message.
+/// Returns the names of files that differ, because whole maps of bytes would be unreadable in a message.
 fn differing(one: &Files, other: &Files) -> Vec<PathBuf> {
     let names = one.keys().chain(other.keys());
     let mut names: Vec<PathBuf> =
@@ -203,7 +203,7 @@ fn a_memory_that_waits_keeps_its_words_and_stays_ours_or_the_person_s() {
             reasons.push((reason, is_ours));
         }
     }
-    // The home contains one that is ours, and one that a person edited.
+    // The home contains a file that is ours and a file that a person edited.
     assert!(reasons.contains(&(HeldFor::Review, true)), "{reasons:?}");
     assert!(reasons.iter().any(|(_, is_ours)| !is_ours), "{reasons:?}");
 }
@@ -222,7 +222,7 @@ fn sign(site: &Site) -> Result<Planned> {
     Ok(Planned::files(changes))
 }
 
-/// Plans another such step: it moves files of rules out of the committed folder.
+/// Plans another such step: it moves files that rules made out of the committed folder.
 fn put_aside(site: &Site) -> Result<Planned> {
     let mut changes = Vec::new();
     for path in memories(site) {
@@ -294,7 +294,7 @@ fn what_a_person_changes_between_two_runs_is_theirs() {
     run(&site, &FAILING, NOW, usize::MAX).unwrap_err();
     assert_eq!(fs::read_to_string(&first).unwrap(), "My own words.\n");
 
-    // After a complete run, going back does not change files that were edited since, and reports them.
+    // After a complete run, files that were edited since are not restored, but reported.
     run(&site, &LATER, NOW, usize::MAX).unwrap().unwrap();
     let kept = backup::list(&site.home).remove(0);
     let mine = memories(&site).remove(0);
@@ -356,7 +356,7 @@ fn settings_are_migrated_where_the_user_has_no_memories() {
     let site = Site::user(&home.dirs);
     assert_eq!(bring_up_to_date(&site, NOW).unwrap().unwrap().files, 1);
     assert!(fs::read_to_string(home.dirs.config_file()).unwrap().contains("review = true"));
-    // Without settings, too, nothing is created.
+    // If there are no settings either, nothing is created.
     let home = GoldenHome::new("0.1.0");
     fs::remove_dir_all(home.dirs.user_dir().folder).unwrap();
     fs::remove_file(home.dirs.config_file()).unwrap();
@@ -389,7 +389,7 @@ fn a_newer_store_is_neither_migrated_nor_written() {
         let site = all.remove(0);
         let line = StoreFormat::line(kind.format() + 1, "9.9.0");
         fs::write(format_version::path(&site.folder()), line).unwrap();
-        // Create the lock files now: a lock file is not a change to the store.
+        // The lock files are created now, because creating them is not a change to the store.
         for folder in [&store.home.folder, &home.dirs.user_dir().folder] {
             fs::write(folder.join("store.lock"), "").unwrap();
         }
@@ -423,7 +423,7 @@ fn a_newer_store_is_neither_migrated_nor_written() {
             assert!(go_back(&site, "none", NOW).is_err());
         }
         assert_eq!(differing(&all_files(&home), &before), [] as [PathBuf; 0], "{}", kind.name());
-        // Reading is still possible.
+        // The store can still be read.
         assert_eq!(store.list().unwrap().memories, listed);
     }
 }
@@ -464,7 +464,7 @@ fn backups_are_bounded_in_number_and_age() {
     assert_eq!(backup::list(&site.home).len(), 2);
     prune(&site.home, Timestamp(last.0 + 91 * DAY_MS)).unwrap();
     assert!(backup::list(&site.home).is_empty());
-    // The backup of a killed run stays.
+    // The backup of a killed run is kept.
     let mut writes = 0;
     while !backup::is_unfinished(&site) {
         run(&site, &LATER, NOW, writes).unwrap();

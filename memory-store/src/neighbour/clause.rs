@@ -1,39 +1,41 @@
-//! Clauses of a text as sequences of words. The comparison of two clauses distinguishes a difference only in one value
-//! or in a negation from clauses about different things and from the same clause in another order.
+//! Clauses of a text as sequences of words. Comparing two clauses distinguishes a difference in one value or in a
+//! negation from clauses about different things, and from the same clause in another order.
 //!
-//! A value is recognised by its form if possible (numbers, versions, days of the week), which works in any language; a
-//! name counts as one only where a second name is seldom true as well: "deploy with Helm", "deploy with Kustomize".
-//! Other words are ignored, because many clauses are true together: "the API is slow" and "the API is documented".
+//! A value is recognised by its form if possible (numbers, versions, days of the week), which works in any language. A
+//! name counts as a value only where a second name is seldom true as well: "deploy with Helm", "deploy with Kustomize".
+//! Other differing words are not values, because many clauses are true together: "the API is slow" and "the API is
+//! documented".
 
 use super::role::{self, Role};
 use super::words::Words;
 use crate::text::{folded, is_stop_word, is_unspaced, tokens};
 
-/// Maximum number of words of a clause; a longer one is not compared.
+/// Maximum number of words in a clause; longer clauses are not compared.
 const WORDS_MAX: usize = 40;
-/// Maximum number of clauses of a text that are compared.
+/// Maximum number of clauses in a text that are compared.
 const CLAUSES_MAX: usize = 12;
 /// Maximum number of words at the one position where two clauses differ.
 const SLOT_WORDS_MAX: usize = 3;
-/// Minimum number of words after a colon that form a separate clause, rather than the value of the words before it.
+/// Minimum number of words after a colon that form a separate clause instead of the value of the words before the
+/// colon.
 const EXPLANATION_WORDS_MIN: usize = 4;
-/// Minimum number of words of a clause for one of them to be at another position.
+/// Minimum number of words in a clause for one of them to count as moved.
 const MOVED_MIN: usize = 3;
-/// Minimum number of words of a clause to be found in another one.
+/// Minimum number of words in a clause for it to be found in another clause.
 const FOUND_MIN: usize = 2;
 
 /// Relation of one clause to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ClauseDifference {
-    /// Both state the same.
+    /// Both clauses state the same.
     Same,
-    /// The other one states all of it, and more.
+    /// The other clause states all of this clause, and more.
     Within,
-    /// It states all of the other one, and more.
+    /// This clause states all of the other one, and more.
     Covers,
-    /// It gives another value of the same thing.
+    /// This clause gives another value for the same thing.
     OtherValue,
-    /// It negates the other one.
+    /// This clause negates the other one.
     Opposite,
 }
 
@@ -43,18 +45,18 @@ enum WordForm {
     Plain,
     Number,
     Day,
-    /// A code name, or a word that is capitalised inside of a sentence.
+    /// A code name, or a word that is capitalised inside a sentence.
     Name,
 }
 
 #[derive(Clone, Debug)]
 struct ClauseWord {
-    /// The word as it is compared: its stem, or a number in digits.
+    /// The word in the form for comparison: its stem, or a number in digits.
     key: String,
     /// The original word in lower case.
     text: String,
     form: WordForm,
-    /// True for words without a subject, such as prepositions.
+    /// True for words without content, such as prepositions.
     is_function: bool,
     is_capital: bool,
 }
@@ -74,7 +76,7 @@ impl ClauseWord {
 pub(super) struct Clause {
     words: Vec<ClauseWord>,
     negations: usize,
-    /// True if it contains a word that marks a change.
+    /// True if the clause contains a word that indicates a change.
     is_change: bool,
     /// The content words, for a quick comparison.
     keys: Words,
@@ -86,7 +88,7 @@ pub(super) fn clauses(text: &str) -> Vec<Clause> {
     clauses.filter(|clause| !clause.words.is_empty()).take(CLAUSES_MAX).collect()
 }
 
-/// Splits a text at the ends of sentences, before a cause, and before an explanation.
+/// Splits a text at the ends of sentences, before causes and before explanations.
 fn pieces(text: &str) -> Vec<String> {
     let mut pieces = vec![String::new()];
     let mut chars = text.chars().peekable();
@@ -134,7 +136,7 @@ impl Clause {
         Self { words, negations, is_change, keys }
     }
 
-    /// Returns its content words.
+    /// Returns the clause's content words.
     pub(super) fn keys(&self) -> &Words {
         &self.keys
     }
@@ -147,7 +149,7 @@ impl Clause {
         self.words.iter().any(|word| word.key == key)
     }
 
-    /// Returns the positions of the content words that another clause lacks.
+    /// Returns the positions of the content words that `other` does not contain.
     fn without(&self, other: &Self) -> Vec<usize> {
         let mut others: Vec<&str> = other.content().map(|word| word.key.as_str()).collect();
         let mut lacks = |word: &ClauseWord| match others.iter().position(|other| *other == word.key)
@@ -162,9 +164,9 @@ impl Clause {
         content.filter(|(_, word)| lacks(word)).map(|(at, _)| at).collect()
     }
 
-    /// Compares it with another one; `None` where they are about different things as far as words show.
+    /// Compares this clause with another one. Returns `None` if, judging by the words, they are about different things.
     pub(super) fn compare(&self, other: &Self) -> Option<ClauseDifference> {
-        // Most pairs share next to nothing.
+        // Most pairs have almost no words in common.
         let fewer = self.keys.len().min(other.keys.len());
         if fewer == 0 || self.keys.shared(&other.keys) * 2 < fewer.saturating_sub(1) {
             return None;
@@ -192,8 +194,8 @@ impl Clause {
         }
     }
 
-    /// Returns whether another clause has its prepositions at least as often: "into the pot on the stove" is not "into
-    /// the stove from the pot".
+    /// Returns whether `other` contains each preposition of this clause at least as often: "into the pot on the stove"
+    /// is different from "into the stove from the pot".
     fn lacks_no_place(&self, other: &Self) -> bool {
         let count = |clause: &Self, key: &str| {
             clause.words.iter().filter(|word| word.is_function && word.key == key).count()
@@ -204,7 +206,7 @@ impl Clause {
         places.all(|word| count(self, &word.key) <= count(other, &word.key))
     }
 
-    /// Returns whether it contains the opposite of a word of the other one: "on" for "off".
+    /// Returns whether this clause contains the opposite of a word in the other one, such as "on" for "off".
     fn turns(&self, other: &Self) -> bool {
         let is_turned = |word: &ClauseWord| {
             let opposite = |other: &&ClauseWord| role::are_opposite(&word.text, &other.text);
@@ -214,7 +216,7 @@ impl Clause {
         self.words.iter().any(is_turned)
     }
 
-    /// Compares clauses that each have words that the other lacks, at `own` and at `others`.
+    /// Compares two clauses that each contain words that the other does not, at the positions `own` and `others`.
     fn difference(
         &self,
         other: &Self,
@@ -245,7 +247,7 @@ impl Clause {
         is_other.then_some(ClauseDifference::OtherValue)
     }
 
-    /// Returns whether a name is in a position for a single name: "the owner: Ines", "Ines is the owner".
+    /// Returns whether the name at a position is the only one possible there: "the owner: Ines", "Ines is the owner".
     fn is_named(&self, at: usize) -> bool {
         let is_last = at + 1 == self.words.len();
         let is_first = at == 0 && self.words.get(1).is_some_and(|word| word.is(Role::Copula));
@@ -261,8 +263,8 @@ impl Clause {
         self.words[at].is(Role::Unit) && before.is_some_and(|word| word.form == WordForm::Number)
     }
 
-    /// Returns whether a value is an attribute of something, rather than the name of one item among others: "issue 12
-    /// is fixed".
+    /// Returns whether a value is an attribute of something. It is not if it is the name of one item among others:
+    /// "issue 12 is fixed".
     fn is_amount(&self, at: usize) -> bool {
         let before = &self.words[..at];
         let mut after = self.words[at + 1..].iter().skip_while(|word| word.is(Role::Unit));
@@ -272,7 +274,7 @@ impl Clause {
             && !before.last().is_some_and(|word| word.is(Role::BeforeName))
     }
 
-    /// Compares clauses that differ in one place, in their words or in the order of opposites.
+    /// Compares clauses that differ at one position, either in their words or in the order of opposites.
     fn in_one_place(&self, other: &Self) -> Option<ClauseDifference> {
         let (one, another) = (&self.words, &other.words);
         let shorter = one.len().min(another.len());
@@ -291,7 +293,7 @@ impl Clause {
         {
             return Some(ClauseDifference::Opposite);
         }
-        // A name is never first, which excludes most pairs.
+        // A value is never at the start, which excludes most pairs.
         let is_value = before > 0
             && slots
                 .iter()
@@ -302,8 +304,8 @@ impl Clause {
     }
 }
 
-/// Returns whether the place between two parts of a clause is that of a value, and not of the subject or of what limits
-/// the clause.
+/// Returns whether the position between two parts of a clause is that of a value. It may instead be the position of the
+/// subject, or of a limitation of the clause.
 fn is_place_of_value(prefix: &[ClauseWord], suffix: &[ClauseWord]) -> bool {
     let mut before = prefix.iter().rev();
     let is_before = match before.next() {
@@ -316,7 +318,7 @@ fn is_place_of_value(prefix: &[ClauseWord], suffix: &[ClauseWord]) -> bool {
     is_before && suffix.first().is_none_or(|word| word.is(Role::BeforeLimit))
 }
 
-/// Returns whether one clause is contained in a longer one that does not limit it.
+/// Returns whether a longer clause contains the clause `small` without limiting it.
 fn is_found(small: &Clause, large: &Clause) -> bool {
     let limits = |word: &&ClauseWord| word.is(Role::Limit) && !small.has(&word.key);
     small.content().count() >= FOUND_MIN
@@ -325,18 +327,18 @@ fn is_found(small: &Clause, large: &Clause) -> bool {
         && order(small, large) == Order::Kept
 }
 
-/// Order of the words that two clauses share.
+/// Order of the words that two clauses have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
-    /// Equal, or a part of the sentence moved as a whole.
+    /// The order is equal, or a part of the sentence moved as a whole.
     Kept,
-    /// Two things changed places around a word: "X over Y", "Y over X".
+    /// Two things were swapped around a word: "X over Y", "Y over X".
     Swapped,
-    /// Another order, which may change the meaning: "A calls B", "B calls A".
+    /// The order is different, which may change the meaning: "A calls B", "B calls A".
     Other,
 }
 
-/// Returns the order of the words of one clause in another one that contains all of them.
+/// Returns the order of the words of `small` in `large`, which contains all of them.
 fn order(small: &Clause, large: &Clause) -> Order {
     let keys = |clause: &Clause| -> Vec<String> {
         let shared = clause.content().filter(|word| small.has(&word.key));
@@ -351,7 +353,7 @@ fn order(small: &Clause, large: &Clause) -> Order {
         return Order::Swapped;
     }
     let is_limited = small.words.iter().any(|word| word.is(Role::Limit));
-    // Two names or two numbers that changed places each take the position of the other.
+    // If two names or two numbers were swapped, each is at the position of the other.
     let is_named = |key: &String| {
         let mut words = small.words.iter().chain(&large.words);
         words.any(|word| word.form != WordForm::Plain && word.key == *key)
@@ -366,8 +368,8 @@ fn order(small: &Clause, large: &Clause) -> Order {
     Order::Other
 }
 
-/// Returns whether the words after a word such as "over" or "before" in one clause precede it in the other, and vice
-/// versa.
+/// Returns whether, for a word such as "over" or "before", the words after it in one clause precede it in the other,
+/// and vice versa.
 fn is_swapped(one: &Clause, other: &Clause) -> bool {
     let place = |clause: &Clause, key: &str| {
         let mut places = clause.words.iter().enumerate().filter(|(_, word)| word.key == key);
@@ -412,14 +414,14 @@ struct WrittenClause {
     is_code: bool,
 }
 
-/// Cuts a clause into words: runs of letters and digits with the signs inside of code names, and characters of scripts
-/// that put no spaces between words.
+/// Splits a clause into words: runs of letters and digits, including signs inside code names, and single characters of
+/// scripts that have no spaces between words.
 fn split(clause: &str) -> Vec<WrittenClause> {
     let clause = folded(clause);
     let (mut words, mut run, mut is_code) = (Vec::new(), String::new(), false);
     let mut flush = |run: &mut String, is_code: bool| {
         let text = std::mem::take(run);
-        // "2MB" and "500ms" are a number and its unit.
+        // "2MB" and "500ms" are each a number and a unit.
         let unit = text.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | ','));
         match unit.filter(|&at| at > 0 && role::is(&text[at..].to_lowercase(), Role::Unit)) {
             Some(at) => words.extend(
@@ -457,7 +459,7 @@ fn split(clause: &str) -> Vec<WrittenClause> {
             run.push(c);
         } else {
             flush(&mut run, is_code);
-            // A percentage; a colon before a name.
+            // The character is a percent sign, or a colon before a name.
             if c == '%' || c == ':' {
                 run.push(c);
                 flush(&mut run, is_code);
@@ -470,7 +472,7 @@ fn split(clause: &str) -> Vec<WrittenClause> {
     words
 }
 
-/// Makes a word; the first one of a clause is capitalised anyway.
+/// Makes a word of a clause. The first word is capitalised anyway, so its capital is not significant.
 fn word(written: &WrittenClause, text: String, is_first: bool) -> ClauseWord {
     let plain_day = text.strip_suffix('s').filter(|day| role::is(day, Role::Day));
     let number = role::number(&text).map(str::to_owned).or_else(|| numeric(&text));
@@ -498,12 +500,12 @@ fn word(written: &WrittenClause, text: String, is_first: bool) -> ClauseWord {
             || role::is(&text, Role::Copula)
             || role::is(&text, Role::BeforeLimit))
         && !role::is(&text, Role::Limit);
-    // All negations count as equal.
+    // All negations have the same key.
     let key = if is_negation { "not".to_owned() } else { key };
     ClauseWord { key, text, form, is_function, is_capital }
 }
 
-/// Returns a number, version, time or date in the form for comparison.
+/// Returns a number, version, time or date in the form for comparison; `None` for other texts.
 fn numeric(text: &str) -> Option<String> {
     let digits = text.strip_prefix('v').unwrap_or(text);
     let is_numeric = digits.starts_with(|c: char| c.is_ascii_digit())

@@ -1,5 +1,5 @@
-//! Finds neighbours in an index: only memories that share words with a statement or have a similar vector are read, and
-//! no memory file.
+//! Finds neighbours in an index. Only memories that have words in common with a statement, or a similar vector, are
+//! read, and no memory file.
 
 use std::path::PathBuf;
 
@@ -16,20 +16,20 @@ pub const NEIGHBOURS_MAX: usize = 3;
 /// A memory near a statement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Neighbour {
-    /// Its id.
+    /// Id of the memory.
     pub id: MemoryId,
-    /// Its kind.
+    /// Kind of the memory.
     pub kind: Kind,
-    /// Its title.
+    /// Title of the memory.
     pub title: String,
-    /// Its file, absolute.
+    /// Absolute path of the memory's file.
     pub file: PathBuf,
-    /// Relation of the statement to it.
+    /// Relation of the statement to the memory.
     pub verdict: Verdict,
 }
 
-/// Finds the memories near a statement, those that require a decision first. Held and superseded memories are excluded,
-/// and `own`, the memory of the statement.
+/// Finds the memories near a statement. Those that require a decision come first. Withheld memories, superseded
+/// memories and `own`, the memory of the statement, are excluded.
 pub fn find(
     recall: &Recall,
     statement: &Statement,
@@ -48,21 +48,21 @@ pub fn find(
             Some(Neighbour { id, kind, title, file, verdict })
         })
         .collect();
-    // Within a verdict, the best match stays first.
+    // Among neighbours with the same verdict, the best match remains first.
     neighbours.sort_by_key(|neighbour| neighbour.verdict);
     neighbours.truncate(NEIGHBOURS_MAX);
     neighbours
 }
 
 impl Neighbour {
-    /// Returns whether a decision on the relation is due: the two are not merely near.
+    /// Returns whether a decision about the relation is required, because the two are not merely near each other.
     pub fn asks(&self) -> bool {
         self.verdict != Verdict::Near
     }
 }
 
-/// Returns the links of a memory to the neighbours that it differs from and that are undecided: it supersedes those in
-/// `settled`.
+/// Returns links from a memory to the neighbours that differ from it. Neighbours in `settled` get no link, because the
+/// memory supersedes them.
 pub fn contradictions(neighbours: &[Neighbour], settled: &[MemoryId]) -> Vec<Relation> {
     let unsettled = neighbours
         .iter()

@@ -1,8 +1,8 @@
-//! Neighbours: memories near a statement, and its relation to each of them.
+//! Neighbours: memories near a statement, and the statement's relation to each of them.
 //!
-//! All additions to a store use this module: `throughline add`, the MCP tool `remember`, consolidation and `review`.
-//! The rules compare words and are cautious: unknown relations are merely near, and no memory is omitted because of a
-//! contradiction.
+//! Everything that adds to a store uses this module: `throughline add`, the MCP tool `remember`, consolidation and
+//! `review`. The rules compare words and are cautious: statements whose relation is unknown are merely near, and no
+//! memory is omitted because of a contradiction.
 
 mod clause;
 mod find;
@@ -23,42 +23,43 @@ pub use statement::{Place, Statement};
 pub use undecided::{Undecided, undecided};
 pub use words::{SHARE_WORDS_MIN, Words};
 
-/// Minimum share of words for two statements to be neighbours; pairs of unrelated notes seldom reach it.
+/// Minimum share of common words for two statements to be neighbours. Pairs of unrelated notes seldom reach it.
 pub const WORDS_MIN: f32 = 0.3;
-/// Minimum share of the words of two titles; lower, because a later choice is described with other details.
+/// Minimum share of common words in two titles. Later decisions often have other details in the text, so titles are
+/// compared as well.
 pub const TITLES_MIN: f32 = 0.4;
-/// Minimum cosine of two vectors; likewise.
+/// Minimum cosine of two vectors for two statements to be neighbours.
 pub const COSINE_MIN: f32 = 0.5;
 
-/// Minimum share of a title's words for two statements to have the same subject.
+/// Minimum share of common words in two titles for two statements to have the same subject.
 const SUBJECT_SHARE: f32 = 0.6;
-/// Minimum number of shared words of a title for that.
+/// Minimum number of common words in two titles for two statements to have the same subject.
 const SUBJECT_WORDS_MIN: usize = 3;
-/// Minimum number of words to recognise a removed thing in the same file.
+/// Minimum number of words by which a removed thing is recognised in the same file.
 const THING_WORDS_MIN: usize = 2;
 
 /// Relation of a statement to an older one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Both state the same.
+    /// Both statements state the same.
     Duplicate,
-    /// The older one states all of it, and more.
+    /// The older statement states all of the newer one, and more.
     Within,
-    /// It states all of the older one, and more.
+    /// The newer statement states all of the older one, and more.
     Covers,
-    /// Its words state that it replaces the other one.
+    /// The words of the newer statement indicate that it replaces the older one.
     Update,
-    /// It gives another value of the same thing: a day, a number, a version, a name.
+    /// The newer statement gives another value for the same thing: a day, a number, a version, a name.
     NewerValue,
-    /// It negates the other one.
+    /// The newer statement negates the older one.
     Contradiction,
-    /// They have similar subjects.
+    /// The statements have similar subjects.
     Near,
 }
 
 impl Verdict {
-    /// Returns the name in answers to programs.
+    /// Returns the name of the relation for programs.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Duplicate => "duplicate",
@@ -71,7 +72,7 @@ impl Verdict {
         }
     }
 
-    /// Returns the relation of a new memory to an older one, as words before the title of the latter.
+    /// Returns the relation of a new memory to an older one, as words that precede the older one's title.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Duplicate => "says the same as",
@@ -84,12 +85,12 @@ impl Verdict {
         }
     }
 
-    /// Returns whether probably only one of both is true.
+    /// Returns whether probably only one of the two statements is true.
     pub const fn differs(self) -> bool {
         matches!(self, Self::Update | Self::NewerValue | Self::Contradiction)
     }
 
-    /// Returns whether one of both contains all of the other.
+    /// Returns whether one of the two statements contains all of the other.
     pub const fn repeats(self) -> bool {
         matches!(self, Self::Duplicate | Self::Within | Self::Covers)
     }
@@ -127,7 +128,8 @@ fn judge_by(
     }
 }
 
-/// Compares the clauses of two statements: of their titles, and of their texts where the titles state the same.
+/// Compares the clauses of two statements: those of their titles, and those of their texts if the titles state the
+/// same.
 fn difference(newer: &Statement, older: &Statement) -> Option<ClauseDifference> {
     if !are_alike(newer.kind, older.kind) {
         return None;
@@ -172,17 +174,17 @@ fn difference(newer: &Statement, older: &Statement) -> Option<ClauseDifference> 
     }
 }
 
-/// Returns whether a memory of one kind may repeat one of the other.
+/// Returns whether a memory of one kind may repeat a memory of the other kind.
 fn are_alike(a: Kind, b: Kind) -> bool {
     a == b && !matches!(a, Kind::Command) || states(a) && states(b)
 }
 
-/// Returns whether a memory of this kind states an intended state, which may change, unlike past events.
+/// Returns whether memories of this kind state how something should be, which may change, unlike past events.
 pub(crate) fn states(kind: Kind) -> bool {
     matches!(kind, Kind::Decision | Kind::Convention | Kind::Preference | Kind::Fact)
 }
 
-/// Returns whether a statement claims to replace an older one on the same subject.
+/// Returns whether a statement indicates that it replaces an older statement about the same subject.
 fn is_update(newer: &Statement, older: &Statement) -> bool {
     let place = newer.place(older);
     let describes = |kind: Kind| !matches!(kind, Kind::Command | Kind::Task);
@@ -201,14 +203,14 @@ fn is_update(newer: &Statement, older: &Statement) -> bool {
     names && describes(older.kind) && describes(newer.kind) || chooses_anew()
 }
 
-/// Returns whether the older statement is about a thing that the newer one declares removed, matching at least
-/// `words_min` words.
+/// Returns whether the older statement is about a thing that, according to the newer one, was removed. At least
+/// `words_min` words must match.
 fn names_gone(newer: &Statement, older: &Statement, words_min: usize) -> bool {
     let is_of_it = |thing: &Words| thing.len() >= words_min && thing.is_within(&older.words);
     newer.gone().iter().any(is_of_it)
 }
 
-/// Returns whether the older title, apart from the removed thing, has the subject of the newer one.
+/// Returns whether the older title, without the removed thing, has the subject of the newer title.
 fn shares_the_rest(newer: &Statement, older: &Statement) -> bool {
     newer.gone().iter().any(|thing| {
         let rest = older.title_words.without(thing);

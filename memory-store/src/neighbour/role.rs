@@ -8,13 +8,13 @@ use crate::text::folded;
 /// Role of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// Negates a clause.
+    /// Negates a clause, such as "not".
     Negation,
-    /// Has no content.
+    /// Has no content, such as "the".
     Article,
     /// An adverb or a speaker that does not change the statement.
     Filler,
-    /// Marks a changed value.
+    /// Indicates a changed value.
     Change,
     /// Connects a subject with its predicate.
     Copula,
@@ -22,15 +22,15 @@ pub(super) enum Role {
     Limit,
     /// Precedes a limitation of a value.
     BeforeLimit,
-    /// Precedes the single thing that something is done with, made into or called.
+    /// Precedes the one thing with which something is done, into which it is made, or by which it is called.
     BeforeValue,
-    /// Precedes a value only after a word of position.
+    /// Precedes a value, but only after a word of [`Role::Placed`].
     BeforePlace,
-    /// Positions something, so that "in" or "to" is followed by a value rather than by a time or a place in the code.
+    /// Positions something, so that "in" or "to" is followed by a value instead of a time or a place in the code.
     Placed,
     /// Links things in either order, or two words of one thing.
     Link,
-    /// Precedes a number that is a name.
+    /// Precedes a number that serves as a name.
     BeforeName,
     /// A day, a month or a period.
     Day,
@@ -65,7 +65,7 @@ const NAMES: &[(&str, Role)] = &[
     ("cause", Role::Cause),
 ];
 
-/// The lists.
+/// The word lists.
 #[derive(Default)]
 struct Lists {
     /// Roles of each word, one bit each.
@@ -74,7 +74,7 @@ struct Lists {
     opposites: Vec<(&'static str, &'static str)>,
 }
 
-/// The lists in the form for comparison: without the accents of Latin letters.
+/// The word lists in the form for comparison, which is without the accents of Latin letters.
 static TEXT: LazyLock<String> = LazyLock::new(|| folded(include_str!("words.txt")).into_owned());
 
 static LISTS: LazyLock<Lists> = LazyLock::new(|| {
@@ -98,12 +98,12 @@ static LISTS: LazyLock<Lists> = LazyLock::new(|| {
     lists
 });
 
-/// Returns whether a word, in lower case, has a role.
+/// Returns whether a lower-case word has a role.
 pub(super) fn is(word: &str, role: Role) -> bool {
     LISTS.roles.get(word).is_some_and(|roles| roles & (1 << role as u32) != 0)
 }
 
-/// Returns the digits of a number word.
+/// Returns the digits of a number word; `None` for other words.
 pub(super) fn number(word: &str) -> Option<&'static str> {
     LISTS.numbers.get(word).copied()
 }
@@ -113,7 +113,8 @@ pub(super) fn are_opposite(one: &str, other: &str) -> bool {
     LISTS.opposites.iter().any(|pair| *pair == (one, other) || *pair == (other, one))
 }
 
-/// Returns the length of the negation at the start of a text in a script without spaces.
+/// Returns the length in bytes of the negation at the start of a text in a script without spaces; `None` if there is
+/// none.
 pub(super) fn negation_at(text: &str) -> Option<usize> {
     let ends = text.char_indices().map(|(at, c)| at + c.len_utf8()).take(3);
     ends.filter(|&end| is(&text[..end], Role::Negation)).last()

@@ -9,14 +9,14 @@ use super::words::Words;
 use crate::kind::Kind;
 use crate::memory::Memory;
 
-/// Words that mark a statement as a replacement of an earlier one.
+/// Words that indicate that a statement replaces an earlier one.
 static REPLACES: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i)\b(?:replac\w+|instead|no longer|not .{0,20}any ?more|remov\w+|revert\w*|redesign\w*|renam\w+|switch\w*|drop(?:s|ped)?|supersed\w+|chang\w+ (?:from|to)|rather than|now|was|used to|previously)\b",
     )
 });
 
-/// The words between "replace" and "with", after "no longer", and similar: a removed thing.
+/// The words for a removed thing: those between "replace" and "with", those after "no longer", and similar.
 static REPLACED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i)\b(?:replac(?:e[sd]?|ing)|remov(?:ed?|ing)|drop(?:ped|ping)?|no longer|instead of|rather than|(?:switch|mov)(?:ed|es|ing)? (?:away )?from|supersed(?:es|ed|ing)|gets? rid of|got rid of|the old)\s+((?:[^\x22`]|\x22[^\x22]*\x22|`[^`]*`){4,80}?)(?:\s+(?:with|by|to|in favou?r of|for|because|since|so that|which|that|from|in)\b|[.;:,(—]|$)",
@@ -38,14 +38,14 @@ fn pattern(text: &str) -> Regex {
 /// The comparable parts of a text.
 #[derive(Clone, Debug)]
 pub struct Statement {
-    /// Kind of its memory.
+    /// Kind of the statement's memory.
     pub kind: Kind,
     title: String,
     body: String,
     paths: Vec<String>,
     cues: Vec<String>,
     pub(super) title_words: Words,
-    /// The words of its title and text.
+    /// Words of the title and the text.
     pub words: Words,
     clauses: OnceLock<Clauses>,
     gone: OnceLock<Vec<Words>>,
@@ -59,7 +59,7 @@ pub(super) struct Clauses {
 }
 
 impl Clauses {
-    /// Returns the hashes of the words of the title, to find others that share some of them.
+    /// Returns the hashes of the title's words, for finding other statements with some of these words.
     pub(super) fn title_keys(&self) -> impl Iterator<Item = u64> {
         self.title.iter().flat_map(|clause| clause.keys().hashes().iter().copied())
     }
@@ -72,18 +72,18 @@ impl Clauses {
 /// Relation of the paths of two statements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Both are about one file.
+    /// Both statements are about the same file.
     File,
-    /// Both are about files of one folder.
+    /// Both statements are about files in the same folder.
     Folder,
-    /// They are about different folders.
+    /// The statements are about different folders.
     Elsewhere,
-    /// One of them names no file.
+    /// At least one statement names no file.
     Unknown,
 }
 
 impl Statement {
-    /// Returns the statement of a memory's parts; `paths` are relative to the project's root.
+    /// Makes a statement from the parts of a memory. `paths` are relative to the project's root.
     pub fn new(kind: Kind, title: &str, body: &str, paths: Vec<String>) -> Self {
         let text = format!("{title}\n{body}");
         Self {
@@ -99,25 +99,26 @@ impl Statement {
         }
     }
 
-    /// Returns its title and body.
+    /// Returns the title and the body.
     pub(crate) fn text(&self) -> String {
         format!("{}\n{}", self.title, self.body)
     }
 
-    /// Returns the query for memories near it: its text and its cues. Neighbours are judged only by the text.
+    /// Returns the query for memories near this statement: its text and its cues. The relation to neighbours is judged
+    /// only by the text.
     pub(super) fn query(&self) -> String {
         format!("{}\n{}", self.text(), self.cues.join("\n"))
     }
 
-    /// Returns the similarity of two statements by words, and by the cosine of their vectors if given; they are
-    /// neighbours from 1 on.
+    /// Returns the similarity of two statements by their words, and by the cosine of their vectors if given. They are
+    /// neighbours if it is at least 1.
     pub(super) fn likeness(&self, other: &Self, cosine: Option<f32>) -> f32 {
         let titles = self.title_words.overlap(&other.title_words) / super::TITLES_MIN;
         let words = titles.max(self.words.overlap(&other.words) / super::WORDS_MIN);
         cosine.map_or(words, |cosine| words.max(cosine / super::COSINE_MIN))
     }
 
-    /// Returns the relation of their paths.
+    /// Returns the relation of the paths of two statements.
     pub fn place(&self, other: &Self) -> Place {
         fn folder(path: &str) -> &str {
             path.rsplit_once('/').map_or("", |(folder, _)| folder)
@@ -133,12 +134,12 @@ impl Statement {
         if self.paths.iter().any(is_beside) { Place::Folder } else { Place::Elsewhere }
     }
 
-    /// Returns whether its words mark a replacement of an earlier state.
+    /// Returns whether the statement's words indicate that it replaces an earlier state.
     pub(super) fn has_replacement_words(&self) -> bool {
         REPLACES.is_match(&self.title) || REPLACES.is_match(&self.body)
     }
 
-    /// Returns whether its title marks a replacement: a body often mentions the past.
+    /// Returns whether the title indicates a replacement. The body is not checked, because it often mentions the past.
     pub(super) fn has_replacement_words_in_title(&self) -> bool {
         REPLACES.is_match(&self.title)
     }
@@ -148,11 +149,11 @@ impl Statement {
             .get_or_init(|| Clauses { title: clauses(&self.title), body: clauses(&self.body) })
     }
 
-    /// Returns the words of each thing that it declares removed; a quoted name is preferred.
+    /// Returns the words of each thing that was removed according to this statement. A quoted name is preferred.
     pub(super) fn gone(&self) -> &[Words] {
         self.gone.get_or_init(|| {
             let text = self.text();
-            // "Remove all logs" is an instruction to be repeated, not a report of a removal.
+            // "Remove all logs" is a standing instruction, not a report of a removal.
             let is_order = |at: usize| {
                 let starts = text[..at].trim_end_matches([' ', '-', '*']);
                 let starts = starts.is_empty() || starts.ends_with(['.', '\n', ':', ';', '!', '?']);

@@ -1,8 +1,8 @@
 //! Undecided pairs: memories that contradict or repeat each other, until a person decides.
 //!
-//! Some are linked in memory files. The others are found by comparing the memories of people and Claude with all
-//! others, so that a pair is found regardless of the way in which its memories were saved: an import and an edit by
-//! hand write no link. Memories extracted from sessions are compared by consolidation, which asks a model if available.
+//! Some of these pairs are linked in memory files. The others are found by comparing the memories of people and Claude
+//! with all other memories, so that a pair is found however its memories were saved, because an import and an edit by
+//! hand write no link. Consolidation compares memories extracted from sessions, and asks a model if one is available.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -12,23 +12,23 @@ use crate::memory::{Memory, Status};
 use crate::reviewed::Reviewed;
 use crate::time::Timestamp;
 
-/// Maximum number of memories of people and Claude that are compared, the latest ones.
+/// Maximum number of memories of people and Claude that are compared; the latest are selected.
 const COMPARED_MAX: usize = 2_000;
-/// Number of titles with a word from which the word no longer pairs them. Without this limit, titles of one pattern
-/// would all be compared with each other.
+/// Number of titles containing a word from which this word no longer pairs them. Without this limit, titles of one
+/// pattern would all be compared with each other.
 const COMMON_FROM: usize = 64;
 
-/// A pair of memories without a decision.
+/// A pair of memories that no person has decided about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Undecided {
-    /// The later one.
+    /// The later memory.
     pub newer: MemoryId,
-    /// The earlier one.
+    /// The earlier memory.
     pub older: MemoryId,
-    /// Relation of the newer one to the older one; never [`Verdict::Near`].
+    /// Relation of the newer memory to the older one; never [`Verdict::Near`].
     pub verdict: Verdict,
-    /// True if recall returns the newer one in place of the older one. A memory that the user stated stays in force
-    /// beside a note by Claude.
+    /// True if recall returns the newer memory instead of the older one. A memory that the user stated remains in force
+    /// even if a note by Claude contradicts it.
     pub displaces: bool,
 }
 
@@ -52,7 +52,7 @@ pub fn undecided<'m>(
     current.dedup_by_key(|memory| memory.id);
     let places: BTreeMap<MemoryId, usize> =
         current.iter().enumerate().map(|(at, memory)| (memory.id, at)).collect();
-    // Of two memories with equal times, the one with the link is the later one.
+    // If two memories have equal times, the one with the link is the later one.
     let later = |one: usize, other: usize| {
         let is_later = current[one].when() >= current[other].when();
         if is_later { (one, other) } else { (other, one) }
@@ -93,7 +93,7 @@ pub fn undecided<'m>(
             displaces,
         })
     });
-    // A link may refer to another store, such as that of the user.
+    // A link may refer to a memory in another store, such as the user's own.
     let verdict = Verdict::Contradiction;
     let elsewhere = current.iter().flat_map(|memory| {
         let (all, newer) = (&all, memory.id);
@@ -105,7 +105,8 @@ pub fn undecided<'m>(
     pairs.chain(elsewhere).collect()
 }
 
-/// Returns the pairs that share half of the words of a title, with at least one memory by a person or Claude.
+/// Returns the pairs of memories that have half of the words of a title in common. At least one of the memories is by a
+/// person or Claude.
 fn alike(current: &[&Memory], statements: &[Statement]) -> BTreeSet<(usize, usize)> {
     let words: Vec<BTreeSet<u64>> =
         statements.iter().map(|statement| statement.clauses().title_keys().collect()).collect();

@@ -6,7 +6,7 @@ use crate::text::{self, term_hash};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Words(Vec<u64>);
 
-/// Minimum size of the smaller of two sets for a meaningful share.
+/// Minimum size of the smaller of two sets for a share to be meaningful.
 pub const SHARE_WORDS_MIN: usize = 3;
 
 impl Words {
@@ -25,7 +25,7 @@ impl Words {
         self.0.is_empty()
     }
 
-    /// Returns the number of common words.
+    /// Returns the number of words that both sets contain.
     pub(crate) fn shared(&self, other: &Self) -> usize {
         let (mut at, mut other_at, mut shared) = (0, 0, 0);
         while let (Some(one), Some(another)) = (self.0.get(at), other.0.get(other_at)) {
@@ -36,8 +36,8 @@ impl Words {
         shared
     }
 
-    /// Returns the share of the smaller set that the larger one contains, 0 to 1. Very small sets overlap completely or
-    /// not at all.
+    /// Returns the share of the smaller set that the larger one contains, 0 to 1. For very small sets it is either 0 or
+    /// 1.
     pub fn overlap(&self, other: &Self) -> f32 {
         self.overlap_of(other, || self.shared(other))
     }
@@ -56,12 +56,12 @@ impl Words {
         &self.0
     }
 
-    /// Returns whether another set contains all of these.
+    /// Returns whether another set contains all words of this one.
     pub(crate) fn is_within(&self, other: &Self) -> bool {
         self.shared(other) == self.len()
     }
 
-    /// Returns these words without those of another set.
+    /// Returns the words of this set that another set does not contain.
     pub(crate) fn without(&self, other: &Self) -> Self {
         Self(self.0.iter().filter(|word| other.0.binary_search(word).is_err()).copied().collect())
     }

@@ -1,7 +1,7 @@
 //! Decision about one memory in a reconciliation: compares its desired file with the present one.
 //!
-//! The table "Whose file is it" in `docs/memory-files.md` is implemented here: a person's file keeps its bytes, but for
-//! the keys that link it to newer memories ([`MemoryDecision::linked`]).
+//! This module implements the table "Whose file is it" in `docs/memory-files.md`: a person's file keeps its bytes,
+//! except for the keys that link it to newer memories ([`MemoryDecision::linked`]).
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ pub(super) struct WantedMemory {
     pub memory: Memory,
     root: PathBuf,
     text: String,
-    /// For a held memory: its form in the folder, if it was accepted.
+    /// For a pending memory, the form that its file in the folder has if it was accepted.
     in_folder: Option<Box<Self>>,
 }
 
@@ -46,11 +46,11 @@ impl WantedMemory {
         Ok(Self { text, memory: file.memory, root, in_folder: in_folder.transpose()? })
     }
 
-    /// Holds it for a reason; an accepted one is unchanged.
+    /// Makes the memory pending for this reason. A memory that is already in the folder keeps its accepted form.
     pub(crate) fn hold(&mut self, reason: HeldFor) {
         let mut memory = self.memory.clone();
         memory.hold(reason);
-        // Its active form was written without error, so this one can be.
+        // The accepted form was written without an error, so the pending form can be written as well.
         if let Ok(file) = MemoryFile::new(memory) {
             let active = std::mem::replace(
                 self,
@@ -66,37 +66,38 @@ impl WantedMemory {
         }
     }
 
-    /// Returns the texts that its file may have.
+    /// Returns the texts that the memory's file may have.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
         [self, self.in_folder()].into_iter().map(|wanted| wanted.text.as_str())
     }
 
-    /// Returns its desired working tree.
+    /// Returns the root of the desired working tree.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Returns its form in the folder.
+    /// Returns the form of the memory's file in the folder.
     fn in_folder(&self) -> &Self {
         self.in_folder.as_deref().unwrap_or(self)
     }
 }
 
-/// Decision about one memory. One that fails has planned nothing yet: it is told, and the others have theirs.
+/// Decision about one memory. If the decision fails, it has planned nothing, its error is reported, and the other
+/// memories are still decided.
 pub(super) struct MemoryDecision<'r, 'a> {
     pub survey: &'r FileSurvey<'a>,
     pub plan: &'r mut ReconcilePlan,
-    /// Hides the secrets of what people wrote; what is wanted has none.
+    /// Redacts text that people wrote; wanted memories are already redacted.
     pub redactor: &'r Redactor,
-    /// Function that returns the state of a memory's source, for memories that are no longer extracted.
+    /// Function that returns the state of a memory's source, for memories that sessions no longer contain.
     pub source_state: SourceStates<'r>,
-    /// Memories whose files are in the folder of a tree after the plan, by tree.
+    /// Memories whose files are in a folder after the plan, as pairs of tree and id.
     pub placed: &'r BTreeSet<(PathBuf, MemoryId)>,
     pub now: Timestamp,
 }
 
 impl<'r> MemoryDecision<'r, '_> {
-    /// Transcripts say it: it should be there.
+    /// Decides about a memory that transcripts contain and that should have a file.
     pub(crate) fn want(
         &mut self,
         known: Option<&LedgerEntry>,
@@ -111,7 +112,7 @@ impl<'r> MemoryDecision<'r, '_> {
             return Ok(());
         }
         let survey: &'r FileSurvey = self.survey;
-        // Nothing that is in the folder, or was, is held back again, whatever the settings are by now.
+        // A memory that is or was in the folder does not become pending again, whatever the present settings.
         let was_in_folder = before.was_in_folder(survey.is_private());
         let wanted = if was_in_folder { wanted.in_folder() } else { wanted };
         match survey.in_tree(&before, &entry.root) {
@@ -131,7 +132,7 @@ impl<'r> MemoryDecision<'r, '_> {
         Ok(())
     }
 
-    /// No transcript says it any more.
+    /// Decides about a memory that no transcript contains any more.
     pub(crate) fn unwanted(&mut self, before: &LedgerEntry) -> Result<()> {
         if self.survey.is_out_of_reach(before) {
             return Ok(());
@@ -163,7 +164,7 @@ impl<'r> MemoryDecision<'r, '_> {
             self.plan.outcome.unchanged += 1;
             return Ok(());
         }
-        // A person wrote or changed it: it is theirs, and kept like what they saved themselves.
+        // A person wrote or changed the text, so the file is the person's and is kept like a memory that they saved.
         let mut entry = LedgerEntry { saved: true, owned: true, ..entry };
         if in_tree.is_some() {
             entry.placed = true;
@@ -187,11 +188,12 @@ impl<'r> MemoryDecision<'r, '_> {
         Ok(())
     }
 
-    /// Its file says something else that is from the repository: that is left alone, and moves nothing of what is
-    /// known.
+    /// Keeps a file whose text was replaced by another one from the repository. The recorded state of the memory does
+    /// not change otherwise.
     fn replaced(&mut self, before: &LedgerEntry, mut entry: LedgerEntry, file: &Read) {
         self.plan.outcome.unchanged += 1;
-        // Otherwise the text would be offered again as the user's. A limit may be newer than the ledger.
+        // If the ledger still had this text, it would be written again as the user's. The project's author restriction
+        // may be newer than the ledger.
         let found = file.file.text();
         if [found, &redacted_file(found, self.redactor)].contains(&&*before.text) {
             entry.text.clear();
@@ -199,7 +201,7 @@ impl<'r> MemoryDecision<'r, '_> {
         self.plan.result(before, entry);
     }
 
-    /// Handles a file in the working tree.
+    /// Decides about a file in the working tree.
     fn present(
         &mut self,
         before: &LedgerEntry,
@@ -221,7 +223,7 @@ impl<'r> MemoryDecision<'r, '_> {
         Ok(())
     }
 
-    /// Nobody changed the file: it follows the transcripts.
+    /// Updates a file that no person changed to match the transcripts.
     fn untouched(
         &mut self,
         before: &LedgerEntry,
@@ -255,7 +257,8 @@ impl<'r> MemoryDecision<'r, '_> {
         self.plan.result(before, entry);
     }
 
-    /// A name that we gave follows the title; one that a person gave stays.
+    /// Returns the path for the memory's file: a name that we chose changes with the title, a name that a person chose
+    /// is kept.
     fn followed_path(&self, entry: &LedgerEntry, path: &Path, wanted: &WantedMemory) -> PathBuf {
         let name = self.name(entry, path);
         if !entry.named.contains(&name) || name == file_name(&wanted.memory) {
@@ -265,8 +268,8 @@ impl<'r> MemoryDecision<'r, '_> {
         free_path_in(folder, &wanted.memory).unwrap_or_else(|_| path.to_owned())
     }
 
-    /// Keeps a person's file that has a text of ours: of what the reader finds now, it takes over the keys that link it
-    /// to newer memories.
+    /// Keeps a person's file that has one of our texts. Only the keys that link it to newer memories are updated from
+    /// the wanted memory.
     fn linked(
         &mut self,
         before: &LedgerEntry,
@@ -286,7 +289,7 @@ impl<'r> MemoryDecision<'r, '_> {
         self.write_keys(before, entry, file, &memory);
     }
 
-    /// Notes a person's file that has a text of ours, where it is.
+    /// Records that a person's file with one of our texts stays where it is.
     fn keep(&self, entry: &mut LedgerEntry, file: &Read) {
         entry.owned = true;
         entry.name = self.name(entry, &file.stored.path);
@@ -299,7 +302,8 @@ impl<'r> MemoryDecision<'r, '_> {
         entry.committed = self.survey.commits(entry);
     }
 
-    /// Keeps a person's file that no reader finds any more. A successor that is gone is taken out of it.
+    /// Keeps a person's file whose memory sessions no longer contain. If its successor no longer exists, the link is
+    /// removed.
     fn keep_unfound(
         &mut self,
         before: &LedgerEntry,
@@ -320,8 +324,8 @@ impl<'r> MemoryDecision<'r, '_> {
         self.write_keys(before, entry, file, &memory);
     }
 
-    /// Returns the successor that a person's file should name: `wanted`, if it is in the same folder. What a person
-    /// wrote there, or removed, stays.
+    /// Returns the successor that a person's file should contain: `wanted`, if that memory is in the same folder. A
+    /// successor that a person wrote or removed is left as it is.
     fn successor(
         &self,
         before: &LedgerEntry,
@@ -334,14 +338,14 @@ impl<'r> MemoryDecision<'r, '_> {
         match there {
             Some(_) if there == before.linked => wanted,
             Some(_) => there,
-            // A person may have reverted to it from its successor.
+            // A person may have reverted from the successor to this memory.
             None => wanted.filter(|by| {
                 before.linked != Some(*by) && !file.file.memory.supersedes.contains(by)
             }),
         }
     }
 
-    /// Writes the keys of a memory that link it to newer ones into a person's file; the rest keeps its bytes.
+    /// Writes the keys that link a memory to newer ones into a person's file; all other bytes are kept.
     fn write_keys(
         &mut self,
         before: &LedgerEntry,
@@ -372,7 +376,7 @@ impl<'r> MemoryDecision<'r, '_> {
         self.plan.result(before, entry);
     }
 
-    /// Keeps a file that a person changed. Only its successor is updated.
+    /// Keeps a file that a person changed; only the link to its successor is updated.
     fn edited(
         &mut self,
         before: &LedgerEntry,
@@ -398,7 +402,8 @@ impl<'r> MemoryDecision<'r, '_> {
         self.plan.result(before, entry);
     }
 
-    /// Returns a person's text with its successor; `None`, after reporting the error, if that cannot be written.
+    /// Returns a person's file with the link to its successor. If this cannot be written, reports the error and returns
+    /// `None`.
     fn noted(&mut self, file: &MemoryFile, superseded_by: Option<MemoryId>) -> Option<MemoryFile> {
         let mut noted = file.clone();
         let memory = Memory { superseded_by, ..noted.memory.clone() };
@@ -411,7 +416,7 @@ impl<'r> MemoryDecision<'r, '_> {
         }
     }
 
-    /// Returns the ledger's copy of a person's text.
+    /// Returns the text to store in the ledger for a person's file.
     fn kept(&mut self, before: &LedgerEntry, file: &Read) -> String {
         let found = file.file.text();
         if found == before.text {
@@ -422,12 +427,12 @@ impl<'r> MemoryDecision<'r, '_> {
         kept
     }
 
-    /// Records that a text to be kept or written derives from one of this machine's.
+    /// Records that a text to be kept or written derives from a text of this machine.
     fn own(&mut self, text: &str) {
         self.plan.intents.push(LedgerLine::Own(text_hash(text)));
     }
 
-    /// Handles a pending file in the private folder.
+    /// Decides about a pending file in the private folder.
     fn waiting(
         &mut self,
         before: &LedgerEntry,
@@ -472,7 +477,7 @@ impl<'r> MemoryDecision<'r, '_> {
         Ok(())
     }
 
-    /// Its file is nowhere.
+    /// Decides about a memory whose file is missing everywhere.
     fn missing(
         &mut self,
         before: &LedgerEntry,
@@ -498,7 +503,7 @@ impl<'r> MemoryDecision<'r, '_> {
 
     fn unwanted_and_missing(&mut self, before: &LedgerEntry, entry: LedgerEntry) -> Result<()> {
         let file = self.remembered(before);
-        // The user's text may be lost if a file of other people replaced it.
+        // The user's text may be lost if a file from the repository replaced it.
         let state = file.as_ref().map(|file| (self.source_state)(&file.memory));
         let is_purged = matches!(state, Ok(SourceState::Purged)) && !before.is_edited();
         let is_kept = matches!(state, Ok(SourceState::Lost)) || before.owned && !is_purged;
@@ -520,12 +525,12 @@ impl<'r> MemoryDecision<'r, '_> {
         Ok(())
     }
 
-    /// The file as the ledger has it.
+    /// Returns the memory file that the ledger's copy contains.
     fn remembered(&self, before: &LedgerEntry) -> Result<MemoryFile> {
         parse_kept(&self.survey.store(&before.root).folder.join(&before.name), &before.text)
     }
 
-    /// Writes a person's file again, with the bytes that it had.
+    /// Writes a person's file again with its former bytes.
     fn offer_theirs(
         &mut self,
         before: &LedgerEntry,
@@ -537,8 +542,8 @@ impl<'r> MemoryDecision<'r, '_> {
         self.offer(before, entry, file.text(), &file.memory)
     }
 
-    /// Writes a memory, for the first time or again: to the working tree, or to the private folder if it is pending or
-    /// would be in git's way.
+    /// Writes a memory for the first time or again. The file is written to the working tree, or to the private folder
+    /// if the memory is pending or the file would block a change of branch.
     fn offer(
         &mut self,
         before: &LedgerEntry,
@@ -589,8 +594,8 @@ impl<'r> MemoryDecision<'r, '_> {
         Ok(())
     }
 
-    /// Writes to the earlier path if a person chose its name, or else to the one that follows from the title. Returns
-    /// false, without writing, if git has restored the file since the survey: the next run finds it.
+    /// Writes the file to the earlier path if a person chose its name, or else to the path that follows from the title.
+    /// Returns false, without writing, if git has restored the file since the survey; the next run finds it.
     fn write_into_tree(
         &mut self,
         before: &LedgerEntry,
@@ -619,7 +624,7 @@ impl<'r> MemoryDecision<'r, '_> {
     }
 
     fn write_new(&mut self, mut entry: LedgerEntry, path: &Path, text: &str) {
-        // A person's text stays theirs when it is written again.
+        // A person's text still counts as the person's when it is written again.
         if !entry.is_edited() || entry.text != text {
             entry.will_write(text);
         }
@@ -630,7 +635,7 @@ impl<'r> MemoryDecision<'r, '_> {
         self.plan.results.push(LedgerLine::Entry(Box::new(placed)));
     }
 
-    /// Moves the file of a memory that rules of an earlier version wrote to what was put aside, where `restore` finds it.
+    /// Moves the file of a memory that rules of an earlier version wrote to the archive, where `restore` finds it.
     fn put_aside(&mut self, before: &LedgerEntry, entry: LedgerEntry, file: &Read) {
         self.plan.outcome.put_aside += 1;
         let Memory { id, title, .. } = &file.stored.memory;
@@ -649,16 +654,16 @@ impl<'r> MemoryDecision<'r, '_> {
         }));
     }
 
-    /// Removes files that only we wrote and that nothing asks for.
+    /// Removes files that only we wrote and that no source requires.
     fn withdraw(&mut self, before: &LedgerEntry, entry: LedgerEntry) {
         self.plan.outcome.removed += 1;
         self.remove_all(before, &entry);
         self.plan.results.push(LedgerLine::Drop(before.id));
     }
 
-    /// Removes the files of a memory that have a text of ours.
+    /// Removes the files of a memory that have one of our texts.
     fn remove_all(&mut self, before: &LedgerEntry, entry: &LedgerEntry) {
-        // Not missed from here on, so that a kill after the removal leaves no tombstone.
+        // From here on the file does not count as missing, so that a kill after the removal leaves no tombstone.
         self.plan.intend(&LedgerEntry { placed: false, ..entry.clone() });
         let files = self.survey.files(&entry.root, entry.id);
         for file in files.iter().filter(|file| before.wrote(file.file.text())) {
@@ -669,7 +674,7 @@ impl<'r> MemoryDecision<'r, '_> {
 
     fn deleted(&mut self, before: &LedgerEntry, entry: LedgerEntry, title: &str, reason: Reason) {
         if let Some(root) = self.survey.elsewhere(entry.id, &entry.root) {
-            // A person moved it to another working tree.
+            // A person moved the file to another working tree.
             self.plan.outcome.unchanged += 1;
             self.plan.result(before, LedgerEntry { root, placed: false, ..entry });
             return;
@@ -686,8 +691,8 @@ impl<'r> MemoryDecision<'r, '_> {
         }));
     }
 
-    /// The file to work with, of several with one id: the one named as it should be, or else as it
-    /// was, or else the first.
+    /// Returns the file to work with if several have the same id: the one with the desired name, else the one with the
+    /// recorded name, else the first.
     fn choose(&self, entry: &LedgerEntry, files: &[&'r Read], wanted: &WantedMemory) -> &'r Read {
         let named = |wanted: &str| {
             files.iter().copied().find(|file| self.name(entry, &file.stored.path) == wanted)
@@ -695,7 +700,7 @@ impl<'r> MemoryDecision<'r, '_> {
         named(&file_name(&wanted.memory)).or_else(|| named(&entry.name)).unwrap_or(files[0])
     }
 
-    /// Removes what a run that was killed between writing and removing left behind.
+    /// Removes files that a run left behind because it was killed between writing and removing.
     fn remove_leftovers(&mut self, before: &LedgerEntry, chosen: &Read) {
         for file in self.survey.files(&before.root, before.id) {
             let path = &file.stored.path;
@@ -707,10 +712,10 @@ impl<'r> MemoryDecision<'r, '_> {
         }
     }
 
-    /// Removes the private copy of what is in the working tree again, unless a person changed it.
+    /// Removes the private copy of a file that is in the working tree again, unless a person changed the copy.
     fn remove_aside(&mut self, before: &LedgerEntry) {
         if let Some(aside) = self.survey.aside(before.id) {
-            // The ledger contains a person's text redacted.
+            // The ledger contains a redacted form of a person's text.
             let found = aside.file.text();
             let is_known =
                 before.text == found || before.text == redacted_file(found, self.redactor);
@@ -720,25 +725,25 @@ impl<'r> MemoryDecision<'r, '_> {
         }
     }
 
-    /// The name of a file below the folder of memory files.
+    /// Returns the path of a file relative to the folder of memory files; empty if it is not in that folder.
     fn name(&self, entry: &LedgerEntry, path: &Path) -> String {
         self.survey.store(&entry.root).relative(path).unwrap_or_default()
     }
 }
 
-/// Outcome for a file with a text of ours that is no longer extracted.
+/// Outcome for a file with one of our texts whose memory sessions no longer contain.
 enum Unwanted {
     /// The file is removed.
     Withdrawn,
     /// The file is archived: rules of an earlier version wrote it.
     Retired,
-    /// The file stays, because its source is lost.
+    /// The file is kept because its source is lost.
     Left,
-    /// The file is a person's and stays.
+    /// The file is a person's and is kept.
     Persons(SourceState),
 }
 
-/// Decides about a file with a text of ours that is no longer extracted.
+/// Decides about a file with one of our texts whose memory sessions no longer contain.
 fn unfound_fate(
     survey: &FileSurvey,
     source_state: SourceStates<'_>,
@@ -755,7 +760,7 @@ fn unfound_fate(
     }
 }
 
-/// Returns whether the file of a memory that is no longer extracted still exists after the plan.
+/// Returns whether the file of a memory that sessions no longer contain still exists after the plan.
 pub(super) fn stays_unfound(
     survey: &FileSurvey,
     source_state: SourceStates<'_>,
@@ -770,17 +775,17 @@ pub(super) fn stays_unfound(
         )
 }
 
-/// Returns whether rules of an earlier version wrote a memory: no present extractor finds it.
+/// Returns whether rules of an earlier version wrote a memory; no present extractor produces it.
 fn is_retired(memory: &Memory) -> bool {
     memory.source.extractor.as_deref().is_some_and(Source::is_retired)
 }
 
-/// Returns whether a file contains this memory.
+/// Returns whether a file contains the memory with this id.
 fn holds_memory(path: &Path, id: MemoryId) -> bool {
     stored::read(path).is_ok_and(|read| read.stored.memory.id == id)
 }
 
-/// Parses a text in the ledger: a redacted text of a person may be invalid.
+/// Parses a text from the ledger. An error is possible, because a person's text may become invalid by redaction.
 fn parse_kept(path: &Path, text: &str) -> Result<MemoryFile> {
     MemoryFile::parse(path, text.as_bytes().to_vec()).map_err(|error| match error {
         Error::Memory { path, place, message } => {

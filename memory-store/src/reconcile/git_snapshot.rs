@@ -1,6 +1,6 @@
-//! Snapshot of git's own files, which change whenever git moves HEAD, the index or a stash. Comparing a snapshot from
-//! before the git queries with the state after reading the disk shows, without a process, whether git changed anything
-//! in between.
+//! Snapshot of git's own files, which change whenever git changes HEAD, the index or a stash. A snapshot from before
+//! the git queries is compared with the state after reading the disk. This shows whether git changed anything in
+//! between, without running git.
 
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -9,30 +9,31 @@ use std::path::{Path, PathBuf};
 use crate::fs::file_stamp::{file_number, modified_ns};
 use crate::fs::open_regular::{self, Links};
 
-/// Files of a working tree's own git folder. git replaces the index after each change of files.
+/// Files in a working tree's own git folder. git replaces the index after each change of files.
 const OWN: [&str; 4] = ["HEAD", "index", "logs/HEAD", "reftable/tables.list"];
 
-/// Files of the folder that all working trees of a repository share.
+/// Files in the folder that all working trees of a repository share.
 const SHARED: [&str; 4] = ["refs/stash", "logs/refs/stash", "packed-refs", "reftable/tables.list"];
 
-/// Exists while git changes files. A person has to remove one that a killed git left behind, as git's message states.
+/// This file exists while git changes files. If a killed git left it behind, a person has to remove it, as git's
+/// message states.
 const LOCK: &str = "index.lock";
 
 /// Files that exist during an unfinished merge, rebase or similar, which a person may abort.
 const UNFINISHED: [&str; 5] =
     ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"];
 
-/// Maximum number of bytes read from the end of HEAD's log: some 400 moves.
+/// Maximum number of bytes read from the end of HEAD's log: about 400 changes of HEAD.
 const LOG_BYTES_MAX: u64 = 64 << 10;
 
-/// State of git's own files of one working tree. Without a repository it is empty and never changes.
+/// State of git's own files for one working tree. Without a repository, it is empty and never changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GitSnapshot {
     own: PathBuf,
     shared: PathBuf,
     files: Vec<Option<GitFileState>>,
     is_locked: bool,
-    /// True if a merge, a rebase or similar was unfinished.
+    /// True if a merge, a rebase or a similar operation was unfinished.
     pub is_unfinished: bool,
     swept: Option<String>,
 }
@@ -45,8 +46,8 @@ struct GitFileState {
 }
 
 impl GitSnapshot {
-    /// Reads the git folder of a working tree (`git rev-parse --git-dir`) and the one that all trees of the repository
-    /// share (`--git-common-dir`).
+    /// Takes a snapshot. `own` is the git folder of the working tree (`git rev-parse --git-dir`), `shared` the folder
+    /// that all trees of the repository share (`--git-common-dir`).
     pub fn take(own: &Path, shared: &Path) -> Self {
         let files = OWN.iter().map(|name| own.join(name));
         let files = files.chain(SHARED.iter().map(|name| shared.join(name)));
@@ -60,15 +61,16 @@ impl GitSnapshot {
         }
     }
 
-    /// Returns whether git was at work at the time of the snapshot, is now, or was in between.
+    /// Returns whether git was changing files when the snapshot was taken or is doing so now, or whether its files
+    /// changed in between.
     pub(crate) fn have_moved(&self) -> bool {
         let is_repository = !self.own.as_os_str().is_empty();
         is_repository && (self.is_locked || Self::take(&self.own, &self.shared) != *self)
     }
 
-    /// Returns the last time that git discarded uncommitted files without moving HEAD, according to its log. `git
-    /// stash` is included: its `clean` removes files that appeared after it made its list, so that no stash contains
-    /// them.
+    /// Returns the last time that git discarded uncommitted files without moving HEAD, according to HEAD's log. This
+    /// includes `git stash`: it also removes files that appeared after it listed the files to stash, so no stash
+    /// contains these.
     pub(super) fn swept(&self) -> Option<&str> {
         self.swept.as_deref()
     }
@@ -82,7 +84,7 @@ impl GitFileState {
     }
 }
 
-/// Returns the last line of HEAD's log by a reset or an aborted rebase: its position and time.
+/// Returns the position and time of the last line in HEAD's log that a reset or an aborted rebase wrote.
 fn last_sweep(log: &Path) -> io::Result<Option<String>> {
     let mut file = open_regular::open(log, Links::Follow)?;
     let start = file.metadata()?.len().saturating_sub(LOG_BYTES_MAX);
@@ -124,7 +126,7 @@ mod tests {
         let first = sweep(&line("reset: moving to HEAD"));
         assert!(first.as_ref().unwrap().ends_with(" 1790000000"), "{first:?}");
         assert_eq!(sweep(&line("commit: Two")), first);
-        // In the same second.
+        // The second reset is in the same second as the first.
         let second = sweep(&line("reset: moving to HEAD"));
         assert_ne!(second, first);
         let third = sweep(&line("rebase (abort): returning to refs/heads/main"));
@@ -152,7 +154,7 @@ mod tests {
             fs::write(&path, "1").unwrap();
             assert!(before.have_moved(), "{}", path.display());
         }
-        // It was at work during the git queries, and is no longer.
+        // git changed files during the git queries, and no longer does.
         let before = GitSnapshot::take(&own, shared);
         fs::remove_file(own.join(LOCK)).unwrap();
         assert!(before.have_moved());

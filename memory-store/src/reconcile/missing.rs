@@ -1,8 +1,8 @@
-//! Reason why a file is missing: a person deleted it, or it disappeared together with a change of the tree.
+//! Determines why a file is missing: a person deleted it, or it disappeared when the working tree changed.
 //!
-//! Deletions by a person must be permanent, and files removed by `git clean`, `git stash -u`, a branch switch or the
-//! removal of a worktree must not be lost. Only traces distinguish the two, and in doubt the memory is kept: a deletion
-//! can be repeated, a lost memory cannot be recovered.
+//! Deletions by a person must be permanent, but files removed by `git clean`, `git stash -u`, a branch switch or the
+//! removal of a worktree must not be lost. Only indirect evidence distinguishes the two cases. In doubt the memory is
+//! kept, because a deletion can be repeated but a lost memory cannot be recovered.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -11,18 +11,18 @@ use super::GitState;
 use crate::layout::{STORE_DIR, memory_folder};
 use crate::ledger::{LedgerEntry, Reason, SeenTree};
 
-/// Judgement of a missing file.
+/// Reason for a missing file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MissingFile {
-    /// A person deleted it.
+    /// A person deleted the file.
     Deleted(Reason),
-    /// It disappeared with a change of the tree.
+    /// The file disappeared when the working tree changed.
     Moved,
-    /// git is at work, or was during the survey: the next survey decides.
+    /// git is changing files, or did so during the survey; the next survey decides.
     Unclear,
 }
 
-/// The earlier and present state of a working tree.
+/// The earlier and the present state of a working tree.
 pub(super) struct Traces<'a> {
     git: &'a GitState,
     seen: SeenTree,
@@ -36,9 +36,9 @@ pub(super) struct Traces<'a> {
     has_folder: bool,
     /// The store's README.
     readme: PathBuf,
-    /// Memories that were in HEAD, and how many of them are still there.
+    /// Memories that were in HEAD, and the number of their files that still exist.
     were_committed: FileCount,
-    /// Memories that were not in HEAD.
+    /// Memories that were not in HEAD, and the number of their files that still exist.
     were_loose: FileCount,
 }
 
@@ -49,8 +49,8 @@ struct FileCount {
 }
 
 impl<'a> Traces<'a> {
-    /// Collects the evidence after reading the disk; `known` are the memories that were in this tree, with the presence
-    /// of their files.
+    /// Collects the evidence after reading the disk. `known` lists the memories that were in this tree, with the
+    /// presence of their files.
     pub(crate) fn gather<'e>(
         git: &'a GitState,
         seen: Option<&SeenTree>,
@@ -60,7 +60,7 @@ impl<'a> Traces<'a> {
         let (mut were_committed, mut were_loose) = (FileCount::default(), FileCount::default());
         for (entry, is_present) in known {
             let count = if entry.committed { &mut were_committed } else { &mut were_loose };
-            // Files saved since the last survey are newer than any removal of the others.
+            // Files saved since the last survey are newer than any removal of other files.
             let is_new = entry.saved && !entry.owned;
             match (is_present, is_new) {
                 (true, true) => {}
@@ -84,23 +84,24 @@ impl<'a> Traces<'a> {
         }
     }
 
-    /// Returns whether git changed anything during the survey: its answers and the disk are then from different times.
+    /// Returns whether git changed anything during the survey, so that git's answers and the disk are from different
+    /// times.
     pub(crate) fn has_moved(&self) -> bool {
         self.has_moved
     }
 
-    /// Returns whether git has changed anything by now.
+    /// Returns whether git has changed anything until now.
     pub(crate) fn moves(&self) -> bool {
         self.has_moved || self.git.marks.have_moved()
     }
 
-    /// Says why a memory's file is gone.
+    /// Returns why a memory's file is missing.
     pub(crate) fn why_missing(&self, entry: &LedgerEntry) -> MissingFile {
         if self.has_moved {
             return MissingFile::Unclear;
         }
         match self.why_at_rest(entry) {
-            // Aborting a merge or rebase restores it.
+            // Aborting the merge or rebase would restore the file.
             MissingFile::Deleted(_) if self.git.marks.is_unfinished => MissingFile::Unclear,
             certain => certain,
         }
@@ -109,7 +110,7 @@ impl<'a> Traces<'a> {
     fn why_at_rest(&self, entry: &LedgerEntry) -> MissingFile {
         let path = repository_path(&entry.name);
         if self.changed_branch() && entry.committed && !self.committed.contains(path.as_path()) {
-            // The removal was on another branch, perhaps by another person.
+            // The file was removed on another branch, perhaps by another person.
             return MissingFile::Moved;
         }
         if self.removed.contains(path.as_path()) {
@@ -120,11 +121,11 @@ impl<'a> Traces<'a> {
         }
         let is_committed = self.committed.contains(path.as_path());
         match (entry.committed, is_committed) {
-            // HEAD contains it, the working tree does not: `rm`. If several are all missing, an incomplete checkout is
-            // more likely.
+            // HEAD contains the file and the working tree does not, as after `rm`. If several files were committed and
+            // all are missing, an incomplete checkout is more likely.
             (true, true) if self.were_committed.all_of_several_missing() => MissingFile::Moved,
-            // git removes a file from the index before it moves HEAD, and so does a person before committing the
-            // removal.
+            // git removes a file from the index before it moves HEAD. A person who is about to commit the removal does
+            // so as well.
             (_, true) if !self.indexed.contains(path.as_path()) => MissingFile::Unclear,
             (_, true) => MissingFile::Deleted(Reason::Deleted),
             (true, false) if self.is_forward() => MissingFile::Deleted(Reason::RemovedInCommit),
@@ -133,14 +134,14 @@ impl<'a> Traces<'a> {
         }
     }
 
-    /// Of a file that no commit held when we last looked. Switching branches leaves such files
-    /// alone, so it is either a person, or what removes all of them: `git clean`, `git stash -u`.
+    /// Returns why a file is missing that was in no commit at the last survey. Switching branches does not touch such
+    /// files, so either a person deleted it, or a command removed all of them: `git clean` or `git stash -u`.
     fn why_loose(&self, entry: &LedgerEntry, path: &Path) -> MissingFile {
-        // It may have been committed since, on a branch that was left again.
+        // The file may have been committed since, on a branch that is no longer checked out.
         if self.held.contains(path) || !self.is_forward() || self.changed_branch() {
             return MissingFile::Moved;
         }
-        // A reset discards staged files, and a stash the files that appeared while it was made.
+        // A reset discards staged files, and a stash discards files that appeared while it was made.
         if self.was_swept() {
             return MissingFile::Moved;
         }
@@ -152,8 +153,8 @@ impl<'a> Traces<'a> {
         }
     }
 
-    /// Returns whether `git clean` may have taken the only untracked memory: it leaves no untracked file at all. A person
-    /// who meant to delete it does so once more.
+    /// Returns whether `git clean` may have removed the only untracked memory; it leaves no untracked file at all. A
+    /// person who wanted to delete the memory can delete it once more.
     pub(crate) fn may_be_cleaned(&self, entry: &LedgerEntry) -> bool {
         let has_readme = self.seen.loose_readme && self.readme.exists();
         let is_alone = self.were_loose.present == 0 && self.git.has_untracked == Some(false);

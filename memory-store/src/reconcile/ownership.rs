@@ -1,4 +1,4 @@
-//! Ownership of memory files: which ones the program may replace, and which only a person may.
+//! Ownership of memory files: which files the program may replace, and which only a person may replace.
 //!
 //! The table in `docs/memory-files.md` lists the permitted changes to a person's file by trigger. This module
 //! determines the owner of a file; [`super::decide`] applies the table.
@@ -9,9 +9,9 @@ use crate::memory::Memory;
 /// Owner of a memory file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
-    /// A person: a sync neither removes nor rewrites the file. It may set three keys that link it to newer memories.
+    /// A person. A sync neither removes nor rewrites the file, but may set three keys that link it to newer memories.
     Person,
-    /// The program: the file follows the transcripts.
+    /// The program. A sync updates the file from the transcripts.
     Program,
 }
 
@@ -27,9 +27,9 @@ pub(crate) struct OwnershipEvidence {
 }
 
 impl Owner {
-    /// Returns the owner of a memory's file. A file is a person's once it was committed, edited, pinned, accepted in a
-    /// review, or written by a person or through MCP; what was a person's once stays theirs. What a tool call of Claude's
-    /// wrote is never asked about here: until a person keeps it, it is no file of this machine's, and is left as it is.
+    /// Returns the owner of a memory's file. A file belongs to a person once it was committed, edited, pinned, accepted
+    /// in a review, or written by a person or through MCP, and then always does. Files that a tool call of Claude's
+    /// wrote must not be passed: until a person keeps such a file, it is not this machine's and is left as it is.
     pub(crate) fn of(entry: &LedgerEntry, memory: &Memory, evidence: OwnershipEvidence) -> Self {
         let was_decided = entry.owned || entry.promoted || entry.saved;
         if was_decided || evidence.tracked || evidence.edited || evidence.kept || memory.pinned {

@@ -1,4 +1,4 @@
-//! Plan of a reconciliation: ledger lines, and changes to files between them.
+//! Plan of a reconciliation: changes to files, and the ledger lines to write before and after them.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,12 +8,12 @@ use crate::error::Result;
 use crate::ledger::{LedgerEntry, LedgerLine};
 use crate::store::{Store, write_all};
 
-/// A plan, in order of execution: intents, writes, removals, results.
+/// A plan, in the order of execution: intents, writes, removals, results.
 #[derive(Default)]
 pub(super) struct ReconcilePlan {
     pub intents: Vec<LedgerLine>,
     writes: Vec<(Store, PathBuf, String)>,
-    /// Paths of `writes` where only links between memories change.
+    /// Paths in `writes` at which only links between memories change.
     links: BTreeSet<PathBuf>,
     removals: Vec<(Store, PathBuf)>,
     pub results: Vec<LedgerLine>,
@@ -21,13 +21,13 @@ pub(super) struct ReconcilePlan {
 }
 
 impl ReconcilePlan {
-    /// Returns how many files change.
+    /// Returns the number of files that change.
     pub(crate) fn changes(&self) -> usize {
         self.writes.len() + self.removals.len()
     }
 
-    /// Changes files, at most this many of them. The first memory of a tree also creates the store's README, if the
-    /// tree `wants_readme`.
+    /// Changes files, at most `changes_max` of them. When the first memory of a tree is written, the store's README is
+    /// created as well, if the tree `wants_readme`.
     pub(crate) fn perform(
         &self,
         changes_max: usize,
@@ -44,19 +44,19 @@ impl ReconcilePlan {
         removals.try_for_each(|(store, path)| store.remove(path))
     }
 
-    /// Notes beforehand that a file will be written or removed, so that it is recognised as ours,
-    /// or not missed, whenever a kill comes.
+    /// Records in advance that a file will be written or removed. After a kill at any moment, a written file is then
+    /// recognised as ours, and a removed file does not count as missing.
     pub(crate) fn intend(&mut self, entry: &LedgerEntry) {
         self.intents.push(LedgerLine::Entry(Box::new(entry.clone())));
     }
 
-    /// Changes keys of a person's file that link it to newer memories.
+    /// Changes the keys in a person's file that link it to newer memories.
     pub(crate) fn link(&mut self, store: &Store, path: &Path, text: &str) {
         self.write(store, path, text);
         self.links.insert(path.to_owned());
     }
 
-    /// Returns the existing files that would be rewritten or removed, except those where only links change.
+    /// Returns the existing files that would be rewritten or removed, except files in which only links change.
     pub(crate) fn replaced(&self) -> Vec<PathBuf> {
         let written = self.writes.iter().map(|(_, path, _)| path);
         let removed = self.removals.iter().map(|(_, path)| path);
@@ -72,7 +72,7 @@ impl ReconcilePlan {
         self.removals.push((store.clone(), path.to_owned()));
     }
 
-    /// Notes how a memory stands afterwards, when that differs from before.
+    /// Records the state of a memory after the changes, if it differs from the state before.
     pub(crate) fn result(&mut self, before: &LedgerEntry, entry: LedgerEntry) {
         if *before != entry {
             self.results.push(LedgerLine::Entry(Box::new(entry)));

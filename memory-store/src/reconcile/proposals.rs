@@ -1,5 +1,5 @@
-//! Proposals by another extractor: if a person owns memories of a session, those that another extractor finds in it are
-//! held until the person accepts them, because they repeat much of the content in other words.
+//! Proposals by another extractor. If a person owns memories of a session, memories that another extractor finds in
+//! that session are pending until the person accepts them, because they repeat much of the content in other words.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,8 +9,8 @@ use crate::id::MemoryId;
 use crate::ledger::Ledger;
 use crate::memory::{HeldFor, Status};
 
-/// Holds wanted memories that are not in the folder yet, where a person owns memories of the same session that another
-/// reader found.
+/// Makes wanted memories pending that are not in the folder yet, if a person owns memories of the same session that
+/// another extractor found.
 pub(super) fn hold(
     survey: &FileSurvey,
     ledger: &Ledger,
@@ -37,7 +37,7 @@ pub(super) fn hold(
     }
 }
 
-/// Returns the readers that found the memories which a person owns, by session.
+/// Returns, by session, the extractors that found the memories which a person owns.
 fn readers_of_owned(survey: &FileSurvey, ledger: &Ledger) -> BTreeMap<String, BTreeSet<String>> {
     let mut readers: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for memory in survey.owned(ledger) {

@@ -17,15 +17,15 @@ use crate::stored::{Read, refuse_twins, visit};
 
 /// Files on the disk.
 struct Disk {
-    /// Files by tree and id; several if a person copied one.
+    /// Files by tree and id. There are several for an id if a person copied the file.
     files: BTreeMap<(PathBuf, MemoryId), Vec<Read>>,
-    /// Private pending files, by id.
+    /// Files in the private folder of pending memories, by id.
     aside: BTreeMap<MemoryId, Read>,
     /// Files that could not be parsed as memories, for example during an edit.
     unreadable: BTreeSet<PathBuf>,
 }
 
-/// A project as it is before anything is done.
+/// State of a project before anything is changed.
 pub(super) struct FileSurvey<'a> {
     store: &'a Store,
     stores: BTreeMap<PathBuf, Store>,
@@ -33,31 +33,32 @@ pub(super) struct FileSurvey<'a> {
     disk: Disk,
     /// Files that a sparse checkout omits.
     left_out: BTreeSet<PathBuf>,
-    /// The files from the repository.
+    /// Files from the repository or from tool calls of Claude's.
     foreign: BTreeSet<PathBuf>,
-    /// Those of `foreign` that tool calls of Claude's wrote.
+    /// Files in `foreign` that tool calls of Claude's wrote.
     claudes: BTreeSet<PathBuf>,
     /// Files that tool calls of Claude's removed.
     removed: BTreeSet<&'a Path>,
-    /// Hashes of texts that were written into files on this machine.
+    /// Hashes of texts that were written to files on this machine.
     written: BTreeSet<String>,
     traces: BTreeMap<PathBuf, Traces<'a>>,
-    /// Memories with a person's decision.
+    /// Memories that a person decided about in a review.
     reviewed: Reviewed,
 }
 
 /// Presence of a memory in a working tree.
 pub(super) enum InTree<'s> {
-    /// Files that may be its own, at least one; several if a person copied one.
+    /// The memory's own files, at least one; several if a person copied the file.
     Files(Vec<&'s Read>),
-    /// Only a file from the repository, which replaced it.
+    /// Only a file from the repository, which replaced the memory's own file.
     Replaced(&'s Read),
-    /// No file. A memory from the repository with its id at another path does not count.
+    /// No file. A memory from the repository that has the same id at another path does not count.
     Nothing,
 }
 
 impl<'a> FileSurvey<'a> {
-    /// Looks at everything once. `texts` are those of this machine, what is about to be derived among them.
+    /// Reads all files and the state of git once. `texts` contains the texts of this machine, including those that are
+    /// about to be derived.
     pub(crate) fn look(
         store: &'a Store,
         ledger: &Ledger,
@@ -80,7 +81,8 @@ impl<'a> FileSurvey<'a> {
         let is_unknown = |read: &Read| is_claudes(read) || !is_private && !texts.owns(&read.stored);
         let is_pulled = |read: &Read| texts.pulls(&read.stored) || is_claudes(read);
         let disk = Disk::read(store, &stores, &|read| is_pulled(read) && is_unknown(read))?;
-        // A memory whose pull was not observed was written here, unless git is at work and may have brought it.
+        // A memory that was not recorded as pulled was written here, unless git is changing files and may have pulled
+        // it.
         let is_moving =
             trees.iter().any(|tree| tree.marks.have_moved() || tree.marks.is_unfinished);
         let is_doubtful = is_moving || texts.forgets();
@@ -128,7 +130,8 @@ impl<'a> FileSurvey<'a> {
         self.store.root.is_none()
     }
 
-    /// Returns whether a memory's file is where the ledger says, readable or not, or another that took its place.
+    /// Returns whether a memory's file, readable or not, is where the ledger records it, or another file is there
+    /// instead.
     fn is_there(&self, entry: &LedgerEntry) -> bool {
         let has_file = |read: &Read| self.is_own(read);
         self.files(&entry.root, entry.id).iter().any(has_file)
@@ -137,9 +140,9 @@ impl<'a> FileSurvey<'a> {
             || self.is_left_out(entry)
     }
 
-    /// Returns whether a memory's file is to be left as it is: it cannot be read because whoever is editing it is not
-    /// done, or git has it and a sparse checkout leaves it out of the tree. Where git moved to another branch, an
-    /// unreadable file there need not be that memory's.
+    /// Returns whether a memory's file must be left as it is, either because it cannot be read while someone is editing
+    /// it, or because git has it and a sparse checkout omits it from the tree. If git switched to another branch, an
+    /// unreadable file at the path need not be this memory's.
     pub(crate) fn is_out_of_reach(&self, entry: &LedgerEntry) -> bool {
         let has_left = entry.aside == Aside::No && entry.committed && !self.is_forward(&entry.root);
         self.is_unreadable(entry) && !has_left || self.is_left_out(entry)
@@ -164,7 +167,7 @@ impl<'a> FileSurvey<'a> {
         })
     }
 
-    /// Returns the tree in which to look for a memory and to write it.
+    /// Returns the root of the tree that should contain the memory's file.
     pub(crate) fn root_for(
         &self,
         id: MemoryId,
@@ -184,29 +187,30 @@ impl<'a> FileSurvey<'a> {
         found.unwrap_or_else(|| first.to_owned())
     }
 
-    /// Returns the files with a memory's id in one tree, of any origin.
+    /// Returns the files in one tree that contain a memory with this id, of any origin.
     pub(crate) fn files(&self, root: &Path, id: MemoryId) -> &[Read] {
         self.disk.files.get(&(root.to_owned(), id)).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the presence in one tree of a memory with this entry.
+    /// Returns the presence in one tree of the memory with this entry.
     pub(crate) fn in_tree(&self, entry: &LedgerEntry, root: &Path) -> InTree<'_> {
         let files = self.files(root, entry.id);
         let own: Vec<&Read> = files.iter().filter(|file| self.is_own(file)).collect();
         if !own.is_empty() {
             return InTree::Files(own);
         }
-        // On another branch it is another file, which never was the memory's.
+        // On another branch, the file at this path is a different one that never was the memory's.
         let was_there = entry.root == root && entry.placed;
         let may_be_replaced = was_there && self.is_forward(root) && !self.changed_branch(root);
         match self.replacement(entry).filter(|_| may_be_replaced) {
-            // A file of a tool call of Claude's replaces nothing: the memory is pending and still in force.
+            // A file that a tool call of Claude's wrote replaces nothing, because the change is pending and the memory
+            // still in force.
             Some(file) if !self.claudes.contains(&file.stored.path) => InTree::Replaced(file),
             Some(_) | None => InTree::Nothing,
         }
     }
 
-    /// Returns the hashes of texts that were written into files on this machine since the last survey.
+    /// Returns the hashes of texts that were written to files on this machine since the last survey.
     pub(crate) fn written(&self) -> impl Iterator<Item = &String> {
         self.written.iter()
     }
@@ -220,7 +224,7 @@ impl<'a> FileSurvey<'a> {
         self.files(root, id).iter().any(|file| self.is_own(file))
     }
 
-    /// Returns the memory from the repository that stands where this memory's own file would be.
+    /// Returns the memory from the repository whose file is at the path of this memory's own file.
     fn replacement(&self, entry: &LedgerEntry) -> Option<&Read> {
         let path = self.stores.get(&entry.root)?.folder.join(&entry.name);
         let mut files = self.files(&entry.root, entry.id).iter();
@@ -243,57 +247,57 @@ impl<'a> FileSurvey<'a> {
         self.stores.get(root).unwrap_or(self.store)
     }
 
-    /// Why a file is gone; `None` when it was never there.
+    /// Returns why a memory's file is missing; `None` if the file never existed.
     pub(crate) fn why_missing(&self, entry: &LedgerEntry) -> Option<MissingFile> {
         if !entry.placed {
             return None;
         }
         Some(match entry.aside {
             Aside::No if self.has_moved(&entry.root) => MissingFile::Unclear,
-            // Another file is at its path.
+            // Another file is at the memory's path.
             Aside::No if self.is_displaced(entry) => MissingFile::Moved,
             Aside::No if self.has_come(entry) => MissingFile::Unclear,
-            // A tool call of Claude's does not decide that a memory is no longer learned.
+            // A removal by a tool call of Claude's does not mean that the memory must not be learned again.
             Aside::No if self.removed.contains(Path::new(&entry.name)) => MissingFile::Moved,
             Aside::No => self
                 .traces
                 .get(&entry.root)
                 .map_or(MissingFile::Moved, |tree| tree.why_missing(entry)),
-            // The private folder is no working tree: a single missing file was deleted by hand.
+            // The private folder is not a working tree, so a single missing file in it was deleted by hand.
             Aside::Review if self.aside_folder().is_dir() => MissingFile::Deleted(Reason::Deleted),
             Aside::Review | Aside::Parked => MissingFile::Moved,
         })
     }
 
-    /// Returns whether `git clean` may have taken the only untracked memory, see [`Traces::may_be_cleaned`].
+    /// Returns whether `git clean` may have removed the only untracked memory, see [`Traces::may_be_cleaned`].
     pub(crate) fn may_be_cleaned(&self, entry: &LedgerEntry) -> bool {
         self.traces.get(&entry.root).is_some_and(|tree| tree.may_be_cleaned(entry))
     }
 
-    /// Returns whether a file that was missing is there by now.
+    /// Returns whether a file that was missing exists by now.
     fn has_come(&self, entry: &LedgerEntry) -> bool {
         let folder = &self.stores.get(&entry.root).unwrap_or(self.store).folder;
         let path = folder.join(&entry.name);
-        // A replacement at this path was read by the survey.
+        // A replacement at this path was already read by the survey.
         let was_read = || self.disk.files.values().flatten().any(|read| read.stored.path == path);
         path.exists() && !was_read()
     }
 
-    /// Returns whether git keeps a memory's file elsewhere, so that an untracked one would be in its way, or something
-    /// stands in its place.
+    /// Returns whether the memory's path in the tree must not be written, because git has the file elsewhere and an
+    /// untracked file would be in its way, or because something else is at the path.
     pub(crate) fn holds(&self, entry: &LedgerEntry) -> bool {
         let tree = self.traces.get(&entry.root).or_else(|| self.traces.get(&self.main_root));
         tree.is_some_and(|tree| tree.holds(&entry.name)) || self.is_displaced(entry)
     }
 
-    /// Returns whether what stands under a memory's name is of others, or no memory.
+    /// Returns whether the file at a memory's path is not this machine's, or not a memory.
     fn is_displaced(&self, entry: &LedgerEntry) -> bool {
         let folder = &self.stores.get(&entry.root).unwrap_or(self.store).folder;
         let path = folder.join(&entry.name);
         self.disk.unreadable.contains(&path) || self.foreign.contains(&path)
     }
 
-    /// Returns whether the HEAD of a tree descends from the last one seen.
+    /// Returns whether the HEAD of a tree descends from the HEAD at the last survey.
     fn is_forward(&self, root: &Path) -> bool {
         self.traces.get(root).is_none_or(Traces::is_forward)
     }
@@ -302,7 +306,8 @@ impl<'a> FileSurvey<'a> {
         self.traces.get(root).is_some_and(Traces::changed_branch)
     }
 
-    /// Returns whether HEAD holds a memory's file. Knowledge of a tree that moved stays, with the HEAD it was about.
+    /// Returns whether HEAD contains a memory's file. If git changed the tree during the survey, returns the recorded
+    /// value, which belongs to the recorded HEAD.
     pub(crate) fn commits(&self, entry: &LedgerEntry) -> bool {
         match self.traces.get(&entry.root) {
             Some(tree) if tree.has_moved() => entry.committed,
@@ -310,14 +315,14 @@ impl<'a> FileSurvey<'a> {
         }
     }
 
-    /// Returns whose a memory's file is; `is_ours` if the program wrote its text.
+    /// Returns the owner of a memory's file. `is_ours` is true if the program wrote the file's text.
     pub(crate) fn owner(&self, entry: &LedgerEntry, file: &Read, is_ours: bool) -> Owner {
         let tracked = self.tracks(&file.stored.path);
         let kept = entry.was_kept(&self.reviewed);
         Owner::of(entry, &file.file.memory, OwnershipEvidence { tracked, edited: !is_ours, kept })
     }
 
-    /// Returns the files of this machine's memories in working trees, with their trees and ids.
+    /// Returns the files of this machine's memories in all working trees, each with its tree and id.
     pub(crate) fn own_files(&self) -> impl Iterator<Item = (&Path, MemoryId, &Read)> {
         let files = self.disk.files.iter();
         let all = files.flat_map(|((root, id), reads)| {
@@ -337,7 +342,7 @@ impl<'a> FileSurvey<'a> {
         persons.map(|(_, _, read)| &read.file.memory)
     }
 
-    /// Returns whether git has a memory's file: in HEAD, in the index, in another branch or a stash.
+    /// Returns whether git has a memory's file: in HEAD, in the index, in another branch or in a stash.
     pub(crate) fn tracks(&self, path: &Path) -> bool {
         self.stores.iter().any(|(root, store)| {
             let name = store.relative(path);
@@ -360,12 +365,12 @@ impl<'a> FileSurvey<'a> {
         self.traces.get(root).is_some_and(Traces::wants_readme)
     }
 
-    /// Returns the state of each tree to remember.
+    /// Returns the state of each tree to record in the ledger.
     pub(crate) fn seen_now(&self) -> Vec<SeenTree> {
         self.traces.iter().filter_map(|(root, tree)| tree.seen_now(root)).collect()
     }
 
-    /// Returns another tree that has a file of this memory.
+    /// Returns another tree that has a file of this memory; `None` if there is none.
     pub(crate) fn elsewhere(&self, id: MemoryId, root: &Path) -> Option<PathBuf> {
         self.stores.keys().find(|other| *other != root && self.has_own(other, id)).cloned()
     }
@@ -392,8 +397,8 @@ impl Disk {
         Ok(disk)
     }
 
-    /// Divides files with a text that is not known as this machine's: returns the paths of those from the repository,
-    /// and the hashes of the others.
+    /// Separates the files whose text is not known as this machine's. Returns the paths of files from the repository or
+    /// from Claude's tool calls, and the hashes of the other files' texts.
     fn unknown(
         &self,
         is_unknown: impl Fn(&Read) -> bool,
@@ -432,7 +437,7 @@ impl Disk {
                 {
                     self.unreadable.insert(path);
                 }
-                // A folder that could not be read completely gives no evidence of deletions.
+                // If a folder could not be read completely, missing files do not indicate deletions.
                 error => return Err(error),
             }
         }
@@ -440,11 +445,11 @@ impl Disk {
     }
 }
 
-/// Returns whether an error about this path concerns one file, and not a folder.
+/// Returns whether an error about this path concerns a single file, not a folder.
 fn is_file(path: &Path) -> bool {
     path.extension().is_some() && (path.is_symlink() || !path.is_dir())
 }
 
-/// State without git: only the folder itself can move.
+/// State without git: only the folder of memory files itself can be moved.
 static NO_GIT: LazyLock<GitState> =
     LazyLock::new(|| GitState { forward: true, ..GitState::default() });

@@ -1,4 +1,4 @@
-//! Forms of values: the valid values of a setting, for the schema of the file and the documents.
+//! Forms of values: the valid values of a setting, for the schema of the settings file and for the documents.
 
 use std::ops::RangeInclusive;
 
@@ -9,7 +9,7 @@ pub enum Form {
     Whole {
         /// The minimum.
         least: u64,
-        /// The maximum; `None` if there is no bound.
+        /// The maximum; `None` if there is none.
         most: Option<u64>,
     },
     /// A number.
@@ -33,9 +33,9 @@ pub enum Form {
     Texts,
     /// A table of lists of texts, with any keys.
     Lists,
-    /// A list of some of these texts.
+    /// A list of texts, each of which is one of these.
     ListOf(Vec<&'static str>),
-    /// A table with some of these keys, whose values have one form.
+    /// A table with some of these keys, whose values all have the same form.
     Map {
         /// The keys.
         keys: Vec<&'static str>,
@@ -63,17 +63,17 @@ impl Form {
 /// A setting within a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
-    /// Its key.
+    /// Key of the setting.
     pub name: &'static str,
-    /// Form of its value.
+    /// Form of the value.
     pub form: Form,
-    /// Its default in the syntax of a settings file; `None` if there is none.
+    /// Default in the syntax of a settings file; `None` if there is none.
     pub default: Option<&'static str>,
     /// The default as JSON; `None` if there is none.
     pub default_json: Option<serde_json::Value>,
-    /// True if the table is ignored without it.
+    /// True if the table is ignored when this setting is missing.
     pub is_required: bool,
-    /// Meaning, without its range.
+    /// Meaning of the setting, without the range of its values.
     pub meaning: &'static str,
 }
 
@@ -103,19 +103,19 @@ fn json_of(default: &str) -> Option<serde_json::Value> {
     super::json(table.get("value")?)
 }
 
-/// A setting, as described to documents and editors.
+/// Description of a setting, for documents and editors.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Described {
-    /// Its key.
+    /// Key of the setting.
     pub name: &'static str,
-    /// True if a repository may set it, too.
+    /// True if a repository may set it as well.
     pub in_repository: bool,
-    /// Form of its value.
+    /// Form of the value.
     pub form: Form,
-    /// Its default in the syntax of a settings file; `None` if there is none.
+    /// Default in the syntax of a settings file; `None` if there is none.
     pub default: Option<String>,
     /// The default as JSON.
     pub default_json: serde_json::Value,
-    /// Meaning, without its range.
+    /// Meaning of the setting, without the range of its values.
     pub meaning: &'static str,
 }

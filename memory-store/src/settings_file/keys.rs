@@ -1,6 +1,6 @@
-//! The table of settings: the permission of repositories to set each, the form of its value, and its meaning. The
-//! settings files are parsed with it; the schema of the file and the tables of `docs/configuration.md` are generated
-//! from it.
+//! The table of settings: for each, whether a repository may set it, the form of its value, and its meaning. The
+//! settings files are parsed with this table, and the schema of the file and the tables in `docs/configuration.md` are
+//! generated from it.
 
 use std::ops::RangeInclusive;
 
@@ -19,11 +19,11 @@ use crate::settings::Settings;
 /// A setting in a settings file.
 pub(super) struct SettingKey {
     pub name: &'static str,
-    /// True if a repository may set it: budgets, kinds, half-lives. Never endpoints, commands, redaction, trust, or
-    /// retention.
+    /// True if a repository may set the setting: budgets, kinds, half-lives, but never endpoints, commands, redaction,
+    /// trust or retention.
     pub in_repository: bool,
     pub form: fn() -> Form,
-    /// Meaning for the documents, without its range.
+    /// Meaning for the documents, without the range of the values.
     pub meaning: &'static str,
     pub set: Set,
 }
@@ -181,7 +181,7 @@ pub(super) static KEYS: [SettingKey; 21] = [
     ),
 ];
 
-/// Form of the index's settings, for messages.
+/// Form of the settings of the index, for messages.
 const INDEX: &str = "`search = \"auto\"`, \"graph\" or \"scan\"";
 
 fn redact_fields() -> Vec<Field> {

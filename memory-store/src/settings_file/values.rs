@@ -1,4 +1,4 @@
-//! Values of settings in a file.
+//! Values of settings in a settings file.
 
 use super::*;
 
@@ -7,8 +7,8 @@ pub(super) fn parsed<T: DeserializeOwned>(value: Value, expected: &str) -> Resul
     value.try_into().map_err(|_| format!("expected {expected}, found {shown}; it is ignored"))
 }
 
-/// Parses a whole number in a range; one outside is ignored rather than clamped, so that a typing error does not become
-/// a setting.
+/// Parses a whole number in a range. A number outside of the range is an error instead of being clamped, so that a
+/// typing error does not become a setting.
 pub(super) fn number<T>(value: Value, range: RangeInclusive<T>) -> Result<T, String>
 where
     T: TryFrom<i64> + PartialOrd + fmt::Display,
@@ -45,7 +45,7 @@ fn texts(value: Value) -> Result<Vec<String>, String> {
     Ok(texts.into_iter().filter(|text| !text.trim().is_empty()).collect())
 }
 
-/// Sets a value; if it is invalid, `strictest` applies, and the message ends with `instead`.
+/// Sets a value. If it is invalid, `strictest` applies, and the message ends with `instead`.
 fn guarded<T>(
     setting: &mut T,
     read: Result<T, String>,
@@ -69,7 +69,7 @@ pub(super) fn review(settings: &mut Settings, value: Value) -> Result<(), String
     guarded(&mut settings.review, read, true, instead)
 }
 
-/// Parses the setting of version 0.1.0 that `review` replaced.
+/// Parses the setting of version 0.1.0 that `review` replaced. Returns the warning.
 pub(super) fn promote(settings: &mut Settings, value: &Value) -> String {
     settings.review |= !matches!(value.as_str(), Some("sure" | "auto"));
     format!("`promote` is now `review`; write `review = {}` instead", settings.review)
@@ -96,7 +96,7 @@ pub(super) fn ignore_paths(settings: &mut Settings, value: Value) -> Result<(), 
 }
 
 pub(super) fn names(settings: &mut Settings, value: Value) -> Result<(), String> {
-    // No model has this name, so that data to be searched for names is withheld.
+    // No model has this name, so text in which names should be searched for stays private.
     let nobody = NameFinder { model: String::new(), host: String::new(), timeout_s: 1 };
     let instead = "what names are to be looked for in stays private";
     guarded(&mut settings.names, name_finder(value).map(Some), Some(nobody), instead)
@@ -137,7 +137,7 @@ pub(super) fn knowledge(value: Value) -> Result<KnowledgeSettings, String> {
     for (name, place) in shares {
         if let Some(value) = table.remove(name) {
             let number = share(value, SHARE).map_err(|told| format!("{name}: {told}"))?;
-            // The number as it is written: single precision has other digits.
+            // The number is converted through its text, because single precision has other digits.
             *place = number.to_string().parse().unwrap_or_else(|_| f64::from(number));
         }
     }
@@ -160,7 +160,7 @@ pub(super) fn knowledge(value: Value) -> Result<KnowledgeSettings, String> {
     }
 }
 
-/// Sets the valid parts of a table, and reports the invalid ones: if one pattern is invalid, the others must still
+/// Sets the valid parts of a table and reports the invalid ones: if one pattern is invalid, the others must still
 /// redact.
 pub(super) fn redact(settings: &mut Settings, value: Value) -> Result<(), String> {
     const EXPECTED: &str =
@@ -185,7 +185,7 @@ pub(super) fn redact(settings: &mut Settings, value: Value) -> Result<(), String
     wrong.map_or(Ok(()), Err)
 }
 
-/// Sets the valid patterns; the error is about the first invalid one.
+/// Sets the valid patterns. The error is about the first invalid pattern.
 fn deny(settings: &mut RedactSettings, value: Value) -> Result<(), String> {
     let given: Vec<String> = parsed(value, "a list of regular expressions")?;
     let whole = RedactSettings { deny: given.clone(), ..RedactSettings::default() };
@@ -201,7 +201,7 @@ fn deny(settings: &mut RedactSettings, value: Value) -> Result<(), String> {
     told
 }
 
-/// Sets the valid policies; the error is about the first invalid one.
+/// Sets the valid policies. The error is about the first invalid policy.
 fn policies(
     value: Value,
     place: fn(&mut RedactSettings) -> &mut BTreeMap<String, String>,
@@ -226,7 +226,7 @@ fn options(settings: &RedactSettings) -> Result<(), OptionsError> {
     Ok(())
 }
 
-/// Returns `line 7: `, the position of a file's first invalid pattern.
+/// Returns the position of a file's first invalid pattern, such as `line 7: `; `None` if there is none.
 pub(super) fn place_of_pattern(text: &str) -> Option<String> {
     #[derive(serde::Deserialize)]
     struct SettingsFile {
@@ -256,30 +256,31 @@ pub(super) fn place_of_pattern(text: &str) -> Option<String> {
     Some(format!("line {line}: "))
 }
 
-/// Tokens of a block; a longer one would exceed Claude Code's limit of 10,000 characters.
+/// Tokens in a block; a longer block would exceed Claude Code's limit of 10,000 characters.
 pub(super) const TOKENS: RangeInclusive<u32> = 0..=2_400;
-/// Number of memories of a block.
+/// Number of memories in a block.
 pub(super) const MEMORIES: RangeInclusive<u32> = 0..=20;
-/// A share of something.
+/// A fraction.
 pub(super) const SHARE: RangeInclusive<f32> = 0.0..=1.0;
-/// Days of a half-life.
+/// Half-life in days.
 pub(super) const DAYS: RangeInclusive<u32> = 1..=36_500;
 /// Ways of searching vectors.
 pub(super) const INDEX_SEARCH: [&str; 3] = ["auto", "graph", "scan"];
-/// Timeout of a search for a vector, in milliseconds.
+/// Timeout of a vector search, in milliseconds.
 pub(super) const SEARCH_MS: RangeInclusive<u32> = 50..=60_000;
 /// Allowed providers of a model that reads sessions.
 pub(super) const PAUSES: [&str; 3] = ["auto", "battery", "never"];
 pub(super) const READERS: [&str; 3] = ["ollama", "openai", "claude"];
 /// Allowed providers of a model that gives vectors.
 pub(super) const EMBEDDERS: [&str; 1] = ["ollama"];
-/// Maximum length of the name of an environment variable.
+/// Maximum length in bytes of the name of an environment variable.
 const VARIABLE_BYTES_MAX: usize = 100;
-/// Maximum cost of a day, in US dollars.
+/// Maximum cost per day, in US dollars.
 pub(super) const USD_PER_DAY: RangeInclusive<f64> = 0.0..=10_000.0;
-/// Timeout of an answer of a model, in seconds.
+/// Timeout for a model's answer, in seconds.
 pub(super) const TIMEOUT_S: RangeInclusive<u32> = 1..=3_600;
-/// Size of a model's context in tokens. In a smaller one the instructions leave no room for a part of a session.
+/// Size of a model's context in tokens. In a smaller context, the instructions would leave no room for a part of a
+/// session.
 pub const CONTEXT_TOKENS: RangeInclusive<u32> = 4_096..=10_000_000;
 
 fn provider(name: &str, known: &[&str]) -> Result<(), String> {
@@ -342,7 +343,7 @@ pub(super) fn llm(value: Value) -> Result<Option<Llm>, String> {
         return Err("`host` is missing, which `openai` needs; it is ignored".to_owned());
     }
     if !is_variable(&llm.api_key_env) {
-        // It may be the key, so it is not repeated.
+        // The value may be the key itself, so it is not repeated.
         return Err(
             "`api_key_env` must be the name of an environment variable that holds the key, \
                     not the key; it is ignored"
@@ -360,7 +361,7 @@ pub(super) fn llm(value: Value) -> Result<Option<Llm>, String> {
     Ok(Some(llm))
 }
 
-/// Returns whether a text has the usual form of an environment variable's name; a key rarely has.
+/// Returns whether a text has the usual form of an environment variable's name, which a key rarely has.
 fn is_variable(name: &str) -> bool {
     name.len() <= VARIABLE_BYTES_MAX
         && name

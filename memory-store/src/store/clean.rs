@@ -15,7 +15,7 @@ use crate::redact::Redactor;
 use crate::reviewed::Reviewed;
 use crate::stored::{self, Read, Stored};
 
-/// A proposed redaction of a person's memory file. The file does not change before that person decides.
+/// A proposed redaction of a person's memory file. The file is not changed until the person decides.
 #[derive(Clone, Debug)]
 pub struct Proposal {
     /// The memory and its file.
@@ -26,7 +26,7 @@ pub struct Proposal {
     pub after: String,
 }
 
-/// Function that returns whether git tracks a memory file.
+/// Function that returns whether git tracks the memory file at a path.
 pub type IsCommitted<'a> = &'a dyn Fn(&Path) -> bool;
 
 /// Result of a redaction.
@@ -34,24 +34,24 @@ pub type IsCommitted<'a> = &'a dyn Fn(&Path) -> bool;
 pub struct Cleaned {
     /// Number of files that contained secrets and were redacted.
     pub files: usize,
-    /// Number of memories among them.
+    /// Number of memories among these files.
     pub memories: usize,
-    /// Memory files of a person that contain secrets: they stay unchanged until that person decides.
+    /// Memory files of a person that contain secrets. They are not changed until the person decides.
     pub kept: Vec<PathBuf>,
-    /// Files left unchanged, because they could not be read, or not be redacted without loss.
+    /// Errors for files that were not changed, because they could not be read, or could not be redacted without loss.
     pub refused: Vec<Error>,
 }
 
 impl Store {
-    /// Redacts memories, including pending and archived ones, and the ledger and the backups of migrations, which
-    /// contain their earlier texts. Files that are not memories are not changed, and are refused if they contain a
-    /// secret.
+    /// Redacts memories, including pending and archived ones, the ledger, and the backups of migrations, which contain
+    /// earlier texts of memories. Files that are not memories are not changed; if they contain a secret, an error is
+    /// reported.
     ///
-    /// With `committed`, memories that a person owns stay unchanged, also in the ledger, which restores them if git
-    /// removes them.
+    /// If `committed` is given, memories that a person owns are not changed. Their texts in the ledger are not changed
+    /// either, because the ledger restores these files if git removes them.
     ///
     /// # Errors
-    /// When the ledger cannot be read or written.
+    /// If the ledger cannot be read or written.
     pub fn clean(
         &self,
         redactor: &Redactor,
@@ -101,7 +101,7 @@ impl Store {
     /// without its secret is omitted.
     ///
     /// # Errors
-    /// When the ledger cannot be read.
+    /// If the ledger cannot be read.
     pub fn proposals(
         &self,
         redactor: &Redactor,
@@ -125,11 +125,11 @@ impl Store {
         Ok(proposals)
     }
 
-    /// Makes a proposed change of `redactor` after a person's decision; the file stays the person's. Returns the
-    /// result, or `None` if the file no longer has the text that was shown.
+    /// Redacts a file as proposed, after the person agreed. The file remains the person's. Returns the memory after the
+    /// change, or `None` if the file no longer has the text that was shown.
     ///
     /// # Errors
-    /// When files cannot be read or written.
+    /// If files cannot be read or written.
     pub fn make(&self, proposal: &Proposal, redactor: &Redactor) -> Result<Option<Stored>> {
         let _lock = self.lock()?;
         let path = &proposal.stored.path;
@@ -152,10 +152,10 @@ impl Store {
         Ok(Some(saved))
     }
 
-    /// Returns the memory files that a person owns.
+    /// Returns the paths of the memory files that a person owns.
     ///
     /// # Errors
-    /// When the ledger cannot be read.
+    /// If the ledger cannot be read.
     pub fn owned(&self, is_committed: IsCommitted<'_>) -> Result<Vec<PathBuf>> {
         let (ledger, reviewed) = (Ledger::open(&self.home)?, Reviewed::read(&self.home));
         let mut owned = Vec::new();
@@ -170,9 +170,9 @@ impl Store {
         Ok(owned)
     }
 
-    /// Redacts a memory's file and its name. Texts of ours stay ours. For another text the ledger records only whether
-    /// its earlier text was of this machine: a text by another person does not become the user's own through a
-    /// redaction.
+    /// Redacts a memory's file and the file's name. A text that we wrote is still recorded as ours. For any other text,
+    /// the redacted text takes the origin of the earlier one, so that a text by another person does not become the
+    /// user's own.
     fn clean_file(&self, path: &Path, redactor: &Redactor) -> Result<()> {
         let Read { stored, mut file } = stored::read(path)?;
         let before = file.text().to_owned();
@@ -182,14 +182,15 @@ impl Store {
         let tells = has_secret_in_name(path, redactor);
         if !is_ours {
             let origin = match ledger.texts().origin(&stored) {
-                // Nobody has looked yet where it is from; rewritten, it would look like the user's own.
+                // The text's origin was not surveyed yet. Without this line, the redacted text would count as the
+                // user's own.
                 LedgerOrigin::Unknown if self.root.is_some() => LedgerOrigin::Pulled,
                 known => known,
             };
             ledger.inherit(file.text(), origin)?;
         }
         if tells && !is_ours {
-            // Under another name it would be an unknown file.
+            // The file keeps its name: with another name it would be an unknown file.
             if file.text() != before {
                 self.write(path, file.text().as_bytes())?;
             }
@@ -213,7 +214,7 @@ impl Store {
     }
 }
 
-/// Returns whether a memory's file is a person's. What the ledger does not contain was written by hand.
+/// Returns whether a memory's file is a person's. A file that the ledger does not contain was written by hand.
 fn is_persons(
     entry: Option<&LedgerEntry>,
     read: &Read,
@@ -227,13 +228,13 @@ fn is_persons(
         == Owner::Person
 }
 
-/// Returns whether an entry is of a memory that a person owns, as far as the ledger tells.
+/// Returns whether, according to the ledger, a person owns the memory of an entry.
 fn is_entry_persons(entry: &LedgerEntry) -> bool {
     entry.owned || entry.committed || entry.promoted || entry.saved || entry.is_edited()
 }
 
-/// Returns the error to report for a file that is not a memory or cannot be read; `None` if all of it was checked and
-/// is clean.
+/// Returns the error to report for a file that is not a memory or cannot be read. `None` if the whole file was checked
+/// and contains no secret.
 fn unread(error: Error, redactor: &Redactor) -> Option<Error> {
     let path = error.path()?;
     // The target of a symbolic link must not be changed.

@@ -1,5 +1,5 @@
-//! Check of a memory before it is written to a committed folder: one with a likely credential is held, or, if its file
-//! exists already, not changed.
+//! Check of a memory before it is written to a committed folder. A new memory with a likely credential becomes pending;
+//! an existing file is not changed to contain one.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -14,14 +14,14 @@ use crate::stored::Stored;
 const PLACES_MAX: usize = 3;
 
 impl Store {
-    /// Permits likely credentials in the folder: a person saw each place and accepts it.
+    /// Permits likely credentials in the folder. A person must have seen and accepted each place.
     #[must_use]
     pub fn accepting_credentials(&self) -> Self {
         Self { accepts_credentials: true, ..self.clone() }
     }
 
-    /// Holds a memory for other readers that contains likely credentials, before any of it is written to the folder.
-    /// Returns the likely credentials.
+    /// Makes a memory pending if other people would read its file and it contains likely credentials; call this before
+    /// any of the memory is written to the folder. Returns the likely credentials.
     pub fn gate(&self, memory: &mut Memory, redactor: &Redactor) -> Vec<MemorySuspect> {
         let suspects = self.suspects(memory, redactor);
         if !suspects.is_empty() {
@@ -40,17 +40,18 @@ impl Store {
         }
     }
 
-    /// Returns whether a save may change the file of a memory with the same title: a held memory replaces no text of
-    /// the folder, and a memory saved by a model none of a person's.
+    /// Returns whether a save may change the file of a memory with the same title. A pending memory does not replace
+    /// text in the folder, and a memory saved by a model does not replace a person's.
     pub(super) fn may_merge(&self, stored: &Stored, by: By, suspects: &[MemorySuspect]) -> bool {
         let is_free = suspects.is_empty() || !stored.path.starts_with(&self.folder);
         is_free && (by != By::Model || self.is_persons(stored).is_ok_and(|is_persons| !is_persons))
     }
 
-    /// Refuses a memory for a file of the folder if it contains a likely credential that was not there `before`.
+    /// Checks a memory before its file in the folder is changed. A likely credential that the memory `before` already
+    /// contained is permitted.
     ///
     /// # Errors
-    /// [`Error::Credential`] with the places.
+    /// [`Error::Credential`] with the places of new likely credentials.
     pub(super) fn check_gate(
         &self,
         path: &Path,
@@ -75,11 +76,12 @@ impl Store {
     }
 }
 
-/// Returns the places of likely credentials, without their values: messages are written to logs and transcripts.
+/// Returns a description of the places of likely credentials. It omits the values, because messages are written to logs
+/// and transcripts.
 pub fn places(suspects: &[MemorySuspect]) -> String {
     let placeholder = format!("{PLACEHOLDER_OPEN}{SUSPECT}]");
     let place = |suspect: &MemorySuspect| {
-        // A line may contain several.
+        // A line may contain several likely credentials.
         let hide = |line: String, other: &MemorySuspect| line.replace(&other.value, &placeholder);
         let line = suspects.iter().fold(suspect.line.clone(), hide);
         format!("{}: \"{line}\" ({})", suspect.field, suspect.reasons.join(", "))

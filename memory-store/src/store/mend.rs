@@ -1,5 +1,5 @@
-//! Repair of private memory files that were truncated by a power failure or a full disk. The ledger contains their
-//! texts.
+//! Repair of private memory files that were truncated by a power failure or a full disk. The texts are restored from
+//! the ledger.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -13,8 +13,8 @@ use crate::ledger::{Ledger, LedgerEntry};
 use crate::stored;
 
 impl Store {
-    /// Writes truncated private memory files again. Text that a person may have written stays: a file is only replaced
-    /// by a text that begins with its contents. Returns the number of repaired files.
+    /// Writes truncated private memory files again. Text that a person may have written is preserved, because a file is
+    /// replaced only by a text that begins with the file's contents. Returns the number of repaired files.
     pub fn mend_private(&self) -> Result<usize> {
         let private = Some(&self.folder).filter(|_| self.root.is_none());
         let folders: Vec<&Path> =
@@ -35,7 +35,7 @@ impl Store {
             };
             let text =
                 ledger.entries().find(|entry| is_of(entry, &path)).map(|it| it.text.as_str());
-            // A file system may leave zeros in blocks that were not written.
+            // A file system may leave zeros in blocks that were not written to the disk.
             let end = rest.iter().rposition(|byte| *byte != 0).map_or(0, |at| at + 1);
             let is_cut = |text: &&str| {
                 text.len() > end
@@ -51,7 +51,7 @@ impl Store {
     }
 }
 
-/// Returns whether a file is named as a memory's is.
+/// Returns whether a file has the name of the entry's memory.
 fn is_of(entry: &LedgerEntry, path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name == entry.name.as_str() || name.ends_with(&format!("-{}.md", entry.id.short()))

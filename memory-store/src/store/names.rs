@@ -1,6 +1,6 @@
-//! The names that a person joined or kept apart, in `entities.toml` beside the folder of memory files. The file is
-//! trusted as memory files are: it is read only in a trusted working tree, and if memories from the repository wait for a
-//! release, so does it.
+//! The names that a person joined or kept apart, in `entities.toml` next to the folder of memory files. The file is
+//! trusted like memory files: it is read only in a trusted working tree, and if memories from the repository require a
+//! release, the file requires one as well.
 
 use std::path::{Path, PathBuf};
 
@@ -13,16 +13,16 @@ use crate::redact::Redactor;
 /// Name of the file with the hash of the released text, in the private folder.
 const RELEASED: &str = "entities.released";
 
-/// Bytes of that file.
+/// Maximum size in bytes of the file with the released hash.
 const RELEASED_BYTES_MAX: usize = 64;
 
 impl Store {
-    /// Returns the path of the file.
+    /// Returns the path of `entities.toml`.
     pub fn names_file(&self) -> PathBuf {
         self.folder.parent().unwrap_or(&self.folder).join(NAME)
     }
 
-    /// Reads the names, with the problems of single lines, or of the file if it is not used at all.
+    /// Reads the names. Also returns the errors of single lines, or the reason why the file is not used at all.
     pub fn names(&self) -> (ConfirmedNames, Vec<Error>) {
         let path = self.names_file();
         match self.read_names(&path) {
@@ -41,7 +41,7 @@ impl Store {
     /// Changes the names; the text is redacted by `redactor`. Returns false if nothing changes.
     ///
     /// # Errors
-    /// When a line is invalid, the names are not released, a name looks like a secret, or the file cannot be written.
+    /// If a line is invalid, the names are not released, a name looks like a secret, or the file cannot be written.
     pub fn change_names(
         &self,
         redactor: &Redactor,
@@ -77,7 +77,7 @@ impl Store {
     /// Releases the present names from the repository.
     ///
     /// # Errors
-    /// When the file cannot be read, or the release not be recorded.
+    /// If the file cannot be read, or the release cannot be recorded.
     pub fn release_names(&self) -> Result<()> {
         let text = self.read_names(&self.names_file())?;
         text.map_or(Ok(()), |text| self.note_released(&text))

@@ -1,5 +1,5 @@
-//! Reading and changing one memory with a known file: no other memory file is read, and only its lines of the ledger,
-//! regardless of the size of the store.
+//! Reading and changing one memory whose file is known. Regardless of the size of the store, no other memory file is
+//! read, and only the ledger lines about this memory are parsed.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
@@ -25,16 +25,16 @@ use crate::text::folded_title;
 use crate::time::Timestamp;
 use crate::trust::Trust;
 
-/// Maximum number of files that differ from the index and are read one by one; with more, all are read.
+/// Maximum number of files that differ from the index and are read one by one. If there are more, all files are read.
 const OTHERS_MAX: usize = 100;
 
-/// Maximum number of free names tried for a new file.
+/// Maximum number of free names that are tried for a new file.
 const NAMES_TRIED_MAX: usize = 3;
 
 /// A memory file to be created.
 struct NewFile {
     file: MemoryFile,
-    /// Its bytes, if they could be written before the lock is taken.
+    /// The written file, if it could be written before the lock is taken.
     unnamed: Option<UnnamedFile>,
     /// Number of redacted secrets.
     hidden: usize,
@@ -44,7 +44,7 @@ impl Store {
     /// Reads the memory in this file.
     ///
     /// # Errors
-    /// [`Error::NotFound`] when the file now contains another memory, or is outside of the store; others when it is
+    /// [`Error::NotFound`] if the file now contains another memory or is outside of the store; other errors if it is
     /// missing.
     pub fn read_one(&self, path: &Path, id: MemoryId) -> Result<Stored> {
         let is_here = self.folders().iter().any(|folder| path.starts_with(folder));
@@ -57,9 +57,9 @@ impl Store {
         Ok(stored)
     }
 
-    /// Finds memories of some stores by the ends of their ids among the files that are unchanged since the index. The
-    /// other files are read for equal ids and names. Returns `None` if one is not found in this way, or is ambiguous:
-    /// all files must then be read.
+    /// Finds memories of several stores by the ends of their ids among the files that are unchanged since the index was
+    /// built. The other files are read and checked for equal ids and names. Returns `None` if a memory is not found in
+    /// this way or is ambiguous; all files must then be read.
     pub fn find_indexed(
         stores: &[&Self],
         ids: &[impl AsRef<str>],
@@ -103,8 +103,8 @@ impl Store {
         found.iter().map(read).collect()
     }
 
-    /// Returns the errors of memory files that differ from the index: the others were valid when it was built. `known`
-    /// are the files of the index. Returns `None` if too many files differ.
+    /// Returns the errors of memory files that differ from the index; all other files were valid when the index was
+    /// built. `known` contains the files in the index. Returns `None` if too many files differ.
     pub fn broken_beside(
         &self,
         known: &HashMap<OsString, IndexedFile>,
@@ -127,8 +127,8 @@ impl Store {
         Some(broken)
     }
 
-    /// Reads the memories whose files are not in an index: expired ones, which it omits, and newer ones. `known` are
-    /// the files of the index. Unreadable files are skipped.
+    /// Reads the memories whose files are not in an index, which are expired or newer than the index. `known` contains
+    /// the files in the index. Unreadable files are skipped.
     pub fn unlisted(&self, known: &BTreeSet<PathBuf>) -> Vec<Stored> {
         let paths = stored::paths(&self.folders()).into_iter();
         let read = paths.filter(|path| !known.contains(path)).filter_map(|path| {
@@ -139,8 +139,8 @@ impl Store {
         read.collect()
     }
 
-    /// Returns the documents of memories whose validity has ended by a time, for a search in the past: an index does not
-    /// contain them. Only files that the index does not name are read.
+    /// Returns the documents of memories that had expired at a given time, for a search in the past, because an index
+    /// does not contain them. Only files that are not in the index are read.
     pub fn expired(
         &self,
         trust: &Trust,
@@ -154,7 +154,7 @@ impl Store {
         let named = named.keys().map(|file| tree.own_file(Path::new(file))).collect();
         let mut memories = self.unlisted(&named);
         memories.retain(|stored| stored.memory.is_expired(now));
-        // Of several files with one id, one of this machine that is not withheld takes precedence.
+        // If several files have the same id, a file of this machine that is not withheld takes precedence.
         memories
             .sort_by_cached_key(|stored| (stored.memory.id, trust.gives_way(stored, &redactor)));
         memories.dedup_by_key(|stored| stored.memory.id);
@@ -173,13 +173,13 @@ impl Store {
     fn problem(&self, path: &Path) -> Option<Error> {
         let folder = self.folders().into_iter().find(|folder| path.starts_with(folder))?;
         match stored::check_name(&folder, path).and_then(|()| stored::read(path)) {
-            // It was removed meanwhile.
+            // The file was removed meanwhile.
             Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => None,
             read => read.err(),
         }
     }
 
-    /// Finds the memories whose file names contain the end of an id, like those of new memories.
+    /// Finds the memories whose file names contain the end of an id, as the names of new memories do.
     pub fn named_by(&self, id: &str) -> Vec<Stored> {
         let end = id.trim().to_ascii_lowercase();
         let short = end.get(end.len().saturating_sub(crate::id::SHORT_ID_CHARS)..).unwrap_or("");
@@ -194,9 +194,10 @@ impl Store {
         read.filter(|stored| stored.memory.id.to_string().ends_with(&end)).collect()
     }
 
-    /// Saves a memory like [`Store::save`]. `near` are the files that an index lists for its kind and title; files that
-    /// other processes saved since are looked up in the ledger. To keep the lock short, a new file is redacted and
-    /// written before the lock is taken, without a name until then; file and ledger are synced after its release.
+    /// Saves a memory like [`Store::save`]. `near` contains the files that an index lists for the memory's kind and
+    /// title; files that other processes saved since are looked up in the ledger. To hold the lock only briefly, a new
+    /// file is redacted and written before the lock is taken, and has no name until then. The file and the ledger are
+    /// synced after the lock is released.
     pub fn save_beside(
         &self,
         mut memory: Memory,
@@ -206,7 +207,7 @@ impl Store {
     ) -> Result<Saved> {
         let hidden = redactor.redact_memory(&mut memory);
         let suspects = self.gate(&mut memory, redactor);
-        // If an index lists a memory of its title, that one is changed.
+        // If an index lists a memory with this title, that memory is changed instead.
         let new = if near.is_empty() { Some(self.new_file(&memory, redactor)?) } else { None };
         let (lookup, title) = (Lookup::new(&self.home), folded_title(&memory.title));
         let by = By::author(&memory);
@@ -226,7 +227,7 @@ impl Store {
             else {
                 continue;
             };
-            // As in `Store::save`.
+            // The same conditions as in `Store::save`.
             if is_same(&stored, &memory)
                 && self.may_merge(&stored, by, &suspects)
                 && self.is_of_machine(&stored, &lookup)?
@@ -240,13 +241,13 @@ impl Store {
         let (path, noted) = self.create_one(&new)?;
         drop(lock);
         let synced = new.unnamed.as_ref().map_or(Ok(()), |file| file.sync(&path));
-        // The file exists: its ledger line is needed even if the file could not be synced.
+        // The file exists, so its ledger line is needed even if the file could not be synced.
         noted.map_or(Ok(()), Unsynced::sync).and(synced)?;
         let stored = stored::read_back(&path, &new.file)?;
         Ok(Saved { stored, change: Change::Created, hidden: hidden + new.hidden, suspects })
     }
 
-    /// Returns whether a file is neither from the repository nor by a tool call of Claude's.
+    /// Returns whether a file is neither from the repository nor from a tool call of Claude's.
     fn is_of_machine(&self, stored: &Stored, lookup: &Lookup) -> Result<bool> {
         Ok(match (self.is_private(&stored.path), lookup.origin(stored)?) {
             (true, origin) => origin != LedgerOrigin::Claude,
@@ -262,9 +263,9 @@ impl Store {
         Ok(NewFile { file, unnamed, hidden })
     }
 
-    /// Creates a new file, returns its path, and records it in the ledger. File and ledger are not synced yet. The
-    /// caller holds the lock: a file waiting for it in the folder could be committed, or remain in a folder that is
-    /// moved meanwhile.
+    /// Creates a new file, records it in the ledger, and returns its path. The file and the ledger are not synced yet.
+    /// The caller must hold the lock, because a file that was created earlier could be committed, or could remain in a
+    /// folder that is moved meanwhile.
     fn create_one(&self, new: &NewFile) -> Result<(PathBuf, Option<Unsynced>)> {
         self.check_folder()?;
         let path = match self.place(new)? {
@@ -275,16 +276,16 @@ impl Store {
                 path
             }
         };
-        // Its id is new, so the ledger knows nothing of it.
+        // The id is new, so the ledger contains no entry for it.
         let entry = LedgerEntry::new(new.file.memory.id, self.ledger_root());
         let (name, lookup) = (self.relative(&path), Lookup::new(&self.home));
         let noted = name.map(|name| lookup.created(entry, &name, new.file.text())).transpose()?;
         Ok((path, noted))
     }
 
-    /// Links a written, unnamed file to a free name; `None` if there is none, or the file system does not support it.
-    /// Its folder is synced, too: a ledger line without a file, after a power failure, would mean that a person deleted
-    /// the memory.
+    /// Links a written, unnamed file to a free name and returns the path. `None` if no name is free, or if the file
+    /// system does not support this. The folder is synced as well: if a power failure left a ledger line without a
+    /// file, the memory would count as deleted by a person.
     fn place(&self, new: &NewFile) -> Result<Option<PathBuf>> {
         let Some(file) = &new.unnamed else { return Ok(None) };
         for _ in 0..NAMES_TRIED_MAX {
@@ -294,7 +295,7 @@ impl Store {
                     folder.sync()?;
                     return Ok(Some(path));
                 }
-                // Taken meanwhile by a program without our lock, such as git or an editor.
+                // A program that does not take our lock, such as git or an editor, has taken the name meanwhile.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(_) => return Ok(None),
             }
@@ -303,10 +304,10 @@ impl Store {
     }
 
     /// Archives the memory in this file like [`Store::forget`]. Copies that a person made since the last sync are not
-    /// searched; `forget` on the command line finds those.
+    /// searched for; `forget` on the command line finds them.
     ///
     /// # Errors
-    /// As [`Store::read_one`].
+    /// See [`Store::read_one`].
     pub fn forget_one(
         &self,
         path: &Path,
@@ -319,7 +320,7 @@ impl Store {
         let lookup = Lookup::new(&self.home);
         let Read { stored: at_hand, file } = stored::read(path)?;
         let text = redacted_file(file.text(), redactor);
-        // A restored file must keep its origin: this machine, the repository or a tool call.
+        // A restored file must keep its origin, which is this machine, the repository or a tool call.
         lookup.inherit(&text, &at_hand)?;
         let archived = self.archived_path(&stored.memory);
         replace(&archived, text.as_bytes(), Privacy::Private)?;

@@ -1,7 +1,7 @@
-//! Memory files that Claude's tool calls wrote, and changes by Claude that wait for the user.
+//! Memory files that Claude's tool calls wrote, and changes by Claude that the user has not decided about.
 //!
-//! A file counts as Claude's by the hash of its text in the ledger, until a person confirms it, edits it, or restores
-//! its former text. It is listed and recalled as a note of Claude's, regardless of its front matter.
+//! A file counts as Claude's if the ledger lists the hash of its text as such, until a person confirms the file, edits
+//! it, or restores its former text. It is listed and recalled as a note of Claude's, regardless of its front matter.
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ use crate::time::Timestamp;
 pub struct Written {
     /// The file.
     pub stored: Stored,
-    /// The session.
+    /// The session of the tool call, if known.
     pub session: Option<String>,
 }
 
@@ -38,7 +38,7 @@ pub struct Claims {
 }
 
 impl Claims {
-    /// Returns the number of changes.
+    /// Returns the number of pending changes.
     pub fn len(&self) -> usize {
         self.files.len() + self.asked.len()
     }
@@ -50,13 +50,13 @@ impl Claims {
 }
 
 impl Store {
-    /// Returns whether a memory is a person's, so that Claude may only ask for a change. A memory is a person's if its
+    /// Returns whether a memory is a person's, so that Claude can only request a change. A memory is a person's if its
     /// source is the user, now or before Claude changed the file, or if a person committed, pinned, edited, kept or
     /// accepted it. A note is Claude's until a person does one of these; a save or pin by Claude does not count.
-    /// Commits count as of the last sync.
+    /// Commits are known as of the last sync.
     ///
     /// # Errors
-    /// When the ledger cannot be read.
+    /// If the ledger cannot be read.
     pub fn is_persons(&self, stored: &Stored) -> Result<bool> {
         let lookup = Lookup::new(&self.home);
         let Some(entry) = lookup.entry(stored.memory.id)? else {
@@ -80,18 +80,18 @@ impl Store {
         Ok(Owner::of(&entry, &memory, evidence) == Owner::Person)
     }
 
-    /// Records a change that Claude requested to a memory of the user's; it is pending until the user decides.
+    /// Records a change that Claude requested to a memory of the user's. The change is pending until the user decides.
     ///
     /// # Errors
-    /// When the ledger cannot be written.
+    /// If the ledger cannot be written.
     pub fn ask(&self, change: PendingChange) -> Result<()> {
         let _lock = self.lock()?;
         self.announce(&change)?;
         Lookup::new(&self.home).ask(change)
     }
 
-    /// Adds a change to the notice of the next session start. A note that Claude saved is not announced: it needs no
-    /// decision by the user.
+    /// Adds a change to the notice at the next session start. A note that Claude saved is not added, because it
+    /// requires no decision by the user.
     fn announce(&self, change: &PendingChange) -> Result<()> {
         self.change_notice(|notice| match change.change {
             Asked::Replace(_) | Asked::Forget => notice.asked.insert(change.id),
@@ -100,7 +100,8 @@ impl Store {
         })
     }
 
-    /// Updates the notice of the next session start; it is written if `change` returns that it changed.
+    /// Updates the notice at the next session start. `change` returns whether it changed the notice, which is then
+    /// written.
     fn change_notice(&self, change: impl FnOnce(&mut ClaimNotice) -> bool) -> Result<()> {
         let path = &self.home.claim_notice;
         let mut notice = ClaimNotice::read(path).unwrap_or_default();
@@ -126,7 +127,7 @@ impl Store {
     /// Records that the user decided about Claude's changes to a memory.
     ///
     /// # Errors
-    /// When the ledger cannot be written.
+    /// If the ledger cannot be written.
     pub fn settle(&self, id: MemoryId) -> Result<()> {
         let _lock = self.lock()?;
         self.settle_in(&mut Ledger::open(&self.home)?, id)
@@ -135,7 +136,7 @@ impl Store {
     /// Returns Claude's pending changes, except those that no longer apply.
     ///
     /// # Errors
-    /// When the ledger cannot be read.
+    /// If the ledger cannot be read.
     pub fn claims(&self) -> Result<Claims> {
         let ledger = Ledger::open(&self.home)?;
         let texts = ledger.texts();
@@ -168,11 +169,11 @@ impl Store {
         Ok(claims)
     }
 
-    /// Records the files that tool calls wrote; with `is_settled`, the others count as a person's from then on. A
-    /// changed memory of the user's stays in force with its former text.
+    /// Records the files that tool calls wrote. If `is_settled`, all other files count as a person's from then on. If a
+    /// tool call changed a memory of the user's, its former text remains in force.
     ///
     /// # Errors
-    /// When the ledger or a file cannot be written.
+    /// If the ledger or a file cannot be written.
     pub fn note_written(
         &self,
         written: &[Written],
@@ -190,7 +191,7 @@ impl Store {
             let change = PendingChange::new(id, change, session.clone(), now);
             self.announce(&change)?;
             ledger.ask(change)?;
-            // Reconciliation does the same for a project; the user's own store is not reconciled.
+            // For a project, reconciliation does this; the user's own store is not reconciled.
             if let Some(text) = known.filter(|text| self.is_user_store() && !text.is_empty()) {
                 self.write(&self.set_aside(id), text.as_bytes())?;
             }
@@ -205,11 +206,11 @@ impl Store {
         Ok(())
     }
 
-    /// Records that a tool call removed a memory file of the user's own store, and writes the file again; for a
-    /// project, reconciliation does that. Does nothing if the ledger does not contain the text of the file.
+    /// Records that a tool call removed a memory file from the user's own store, and writes the file again. (For a
+    /// project, reconciliation does this.) Does nothing if the ledger does not contain the text of the file.
     ///
     /// # Errors
-    /// When the ledger or the file cannot be written.
+    /// If the ledger or the file cannot be written.
     pub fn write_removed(&self, change: PendingChange, name: &Path) -> Result<()> {
         let _lock = self.lock()?;
         let mut ledger = Ledger::open(&self.home)?;
@@ -225,7 +226,7 @@ impl Store {
     /// Replaces a memory of the user's by a note of Claude's, after the user agreed.
     ///
     /// # Errors
-    /// As [`Store::edit_at`].
+    /// See [`Store::edit_at`].
     pub fn agree_to_replace(
         &self,
         older: &Stored,
@@ -244,10 +245,10 @@ impl Store {
         self.settle(id)
     }
 
-    /// Records the current text of a file that Claude wrote as the person's own.
+    /// Records the present text of a file that Claude wrote as the person's own.
     ///
     /// # Errors
-    /// When the file has another text by now, or the ledger cannot be written.
+    /// If the file's text has changed, or the ledger cannot be written.
     pub fn confirm_written(&self, stored: &Stored) -> Result<()> {
         let _lock = self.lock()?;
         let read = self.unchanged(stored)?;
@@ -258,10 +259,11 @@ impl Store {
         self.remove_aside(stored.memory.id)
     }
 
-    /// Restores the former text of a memory in the file that Claude changed; `false` if the ledger has no former text.
+    /// Restores the former text of a memory in the file that Claude changed. Returns `false` if the ledger has no
+    /// former text.
     ///
     /// # Errors
-    /// When the file has another text by now, or a file cannot be written.
+    /// If the file's text has changed, or a file cannot be written.
     pub fn restore_former_text(&self, stored: &Stored, redactor: &Redactor) -> Result<bool> {
         let _lock = self.lock()?;
         self.unchanged(stored)?;
@@ -278,7 +280,7 @@ impl Store {
         Ok(true)
     }
 
-    /// Reads a file again, and requires that it has the text that was shown.
+    /// Reads a file again. Returns an error if it no longer has the text that was shown.
     fn unchanged(&self, stored: &Stored) -> Result<stored::Read> {
         let read = stored::read(&stored.path)?;
         match read.stored.text == stored.text {
@@ -292,7 +294,7 @@ impl Store {
         self.folder == self.dirs.user_memories()
     }
 
-    /// Returns the path at which the former text of a memory of the user's own store stays in force.
+    /// Returns the path of the file that keeps the former text of a memory in the user's own store in force.
     fn set_aside(&self, id: MemoryId) -> std::path::PathBuf {
         self.home.drafts.join(format!("{id}.{EXTENSION}"))
     }
@@ -301,7 +303,7 @@ impl Store {
         if self.is_user_store() { remove(&self.set_aside(id)) } else { Ok(()) }
     }
 
-    /// Marks the files of a listing that Claude's tool calls wrote as Claude's notes.
+    /// Marks all files of a listing that Claude's tool calls wrote as Claude's notes.
     pub(super) fn mark_claudes_notes(&self, listing: &mut Listing) -> Result<()> {
         let texts = Ledger::open(&self.home)?.texts();
         let all = listing.memories.iter_mut().chain(&mut listing.repeats);
@@ -312,7 +314,7 @@ impl Store {
     }
 }
 
-/// Turns a memory into a note of Claude's, regardless of its front matter: it is no wish of the user's, not pinned, and
+/// Turns a memory into a note of Claude's, regardless of its front matter: it is not the user's wish, not pinned, and
 /// supersedes nothing.
 pub(crate) fn mark_as_claudes_note(memory: &mut Memory) {
     memory.source.said_by = Some(SaidBy::Assistant);

@@ -1,7 +1,7 @@
 //! Removal of purged sessions from memories.
 //!
-//! Unchanged derived memories of a purged session are removed by the next reconciliation, because they have no source
-//! left. Memories that a person changed or wrote stay, without their evidence (session, records and quote) and without
+//! The next reconciliation removes unchanged derived memories of a purged session, because they have no source left.
+//! Memories that a person changed or wrote are kept, without their evidence (session, records and quote) and without
 //! their cues, which may quote the user's words in the session.
 
 use std::collections::BTreeSet;
@@ -18,39 +18,39 @@ use crate::time::Timestamp;
 
 /// Purged sources.
 pub struct Gone<'a> {
-    /// Test for purged sessions.
+    /// Returns whether the session with this id is purged.
     pub session: &'a dyn Fn(&str) -> bool,
-    /// Test for purged records.
+    /// Returns whether the record with this id is purged.
     pub record: &'a dyn Fn(&str) -> bool,
     /// Time before which all memories of this machine are purged.
     pub before: Option<Timestamp>,
-    /// Memories learned from purged sources alone or first.
+    /// Memories that were learned only or first from purged sources.
     pub ids: &'a BTreeSet<MemoryId>,
 }
 
 /// Outcome for memories with purged sources.
 #[derive(Debug, Default)]
 pub struct Unlearned {
-    /// Memories that a reconciliation removes, by their files.
+    /// Memories that the next reconciliation removes, with their files.
     pub learned: Vec<(PathBuf, Memory)>,
-    /// Unchanged derived memories that were archived, and are removed.
+    /// Unchanged derived memories that are removed from the archive.
     pub removed: Vec<(PathBuf, Memory)>,
-    /// Memories that stay without their evidence.
+    /// Memories that are kept without their evidence.
     pub kept: Vec<(PathBuf, Memory)>,
-    /// Memories that could not be changed, with the error.
+    /// Memories that could not be changed, with the errors.
     pub refused: Vec<(PathBuf, Error)>,
 }
 
-/// A memory's file, and what is to become of it.
+/// A memory's file with purged evidence, and the memory that remains.
 struct FoundTraces {
     read: Read,
-    /// A person's memory without its evidence.
+    /// A person's memory without the purged evidence; `None` if the file is removed.
     rest: Option<Memory>,
 }
 
 impl Gone<'_> {
-    /// Returns whether a memory was first learned from a purged source. Its time counts only if it is known here
-    /// (`is_known`): memories of other people come from their sessions.
+    /// Returns whether a memory was first learned from a purged source. The memory's time is compared only if the
+    /// ledger lists the memory (`is_known`): memories of other people come from sessions that are not purged here.
     pub(crate) fn bore(&self, memory: &Memory, is_known: bool) -> bool {
         let Source { session, turns, quote, .. } = &memory.source;
         let has_evidence = session.is_some() || !turns.is_empty() || quote.is_some();
@@ -59,14 +59,14 @@ impl Gone<'_> {
             || has_evidence && is_known && self.has_time(memory.created)
     }
 
-    /// Returns a memory without its purged evidence; `None` if none of it is purged.
+    /// Returns a memory without its purged evidence; `None` if no evidence is purged.
     pub(crate) fn rest(&self, memory: &Memory, is_known: bool) -> Option<Memory> {
         let mut rest = memory.clone();
         rest.source.turns.retain(|record| !(self.record)(record));
         if self.bore(memory, is_known) {
             rest.source.session = None;
             rest.source.quote = None;
-            // Without a model, cues are the user's words in the session.
+            // Without a model, cues are the user's words from the session.
             rest.cues.clear();
             if is_known && self.has_time(memory.created) {
                 rest.source.turns.clear();
@@ -75,7 +75,7 @@ impl Gone<'_> {
         (rest != *memory).then_some(rest)
     }
 
-    /// Returns whether a memory is from a purged source, judging only by its id.
+    /// Returns whether a memory is from a purged source, according to its id alone.
     pub(crate) fn has_id(&self, id: MemoryId) -> bool {
         self.ids.contains(&id) || self.has_time(id.time())
     }
@@ -86,11 +86,11 @@ impl Gone<'_> {
 }
 
 impl Store {
-    /// Removes purged evidence from the memories that a person changed or wrote, and from the ledger, and returns the
+    /// Removes purged evidence from the ledger and from the memories that a person changed or wrote. Also returns the
     /// memories that the next reconciliation removes.
     ///
     /// # Errors
-    /// When the ledger cannot be read or written.
+    /// If the ledger cannot be read or written.
     pub fn unlearn(&self, gone: &Gone<'_>) -> Result<Unlearned> {
         let _lock = self.lock()?;
         let mut ledger = Ledger::open(&self.home)?;
@@ -126,10 +126,10 @@ impl Store {
         Ok(done)
     }
 
-    /// Returns the result of [`Self::unlearn`] without changing anything (dry run).
+    /// Returns what [`Self::unlearn`] would return, without changing anything.
     ///
     /// # Errors
-    /// When the ledger cannot be read.
+    /// If the ledger cannot be read.
     pub fn would_unlearn(&self, gone: &Gone<'_>) -> Result<Unlearned> {
         let ledger = Ledger::open(&self.home)?;
         let mut would = Unlearned::default();
@@ -140,7 +140,7 @@ impl Store {
         Ok(would)
     }
 
-    /// The memory files with evidence that is gone; those that were put aside, too.
+    /// Returns the memory files with purged evidence, including archived files.
     fn of(&self, gone: &Gone<'_>, ledger: &Ledger) -> Vec<FoundTraces> {
         let mut folders = self.folders();
         folders.push(self.home.archived_memories.clone());
@@ -162,7 +162,7 @@ impl Store {
         found
     }
 
-    /// Writes a memory's file without evidence in place. Its owner stays the same.
+    /// Writes a memory's file in place, without the purged evidence. The owner of the file does not change.
     fn strip(
         &self,
         ledger: &mut Ledger,
@@ -179,7 +179,7 @@ impl Store {
     }
 }
 
-/// Refuses a file that changed since it was read: editors and git do not take our lock.
+/// Returns an error if a file changed since it was read: editors and git do not take our lock.
 fn check_unchanged(path: &Path, file: &MemoryFile) -> Result<()> {
     let (now, _) = super::read_bounded(path, FILE_BYTES_MAX)?;
     if now == file.text().as_bytes() {

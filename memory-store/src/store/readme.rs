@@ -35,28 +35,28 @@ review, is not here: it stays on each machine.
 /// The first 16 hexadecimal digits of the blake3 hash of READMEs by earlier versions.
 const EARLIER: [&str; 1] = ["4ae74453f851ec4d"];
 
-/// Maximum size of a README that is compared.
+/// Maximum size in bytes of a README that is compared.
 const README_BYTES_MAX: u64 = 16 << 10;
 
 /// State of the README of a memory folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadmeState {
-    /// There is none.
+    /// There is no README.
     Missing,
-    /// It has the text of this or an earlier version.
+    /// The README has the text of this version or an earlier one.
     Ours,
-    /// A person changed it.
+    /// A person changed the README.
     Changed,
 }
 
-/// Name of the README, beside the folder of memory files.
+/// Name of the README, which is next to the folder of memory files.
 pub const NAME: &str = "README.md";
 
 fn path(memories: &Path) -> Option<PathBuf> {
     Some(memories.parent()?.join(NAME))
 }
 
-/// Returns the state of the README beside a folder of memory files.
+/// Returns the state of the README next to a folder of memory files.
 pub fn state(memories: &Path) -> ReadmeState {
     let Some(path) = path(memories).filter(|path| fs::symlink_metadata(path).is_ok()) else {
         return ReadmeState::Missing;
@@ -79,8 +79,8 @@ fn is_earlier(text: &str) -> bool {
     EARLIER.contains(&&blake3::hash(text.as_bytes()).to_hex()[..16])
 }
 
-/// Writes the README beside the folder of memory files, unless there is one with a text that is not by an earlier
-/// version.
+/// Writes the README next to the folder of memory files. An existing README is replaced only if an earlier version
+/// wrote it.
 pub(super) fn write(root: &Path, memories: &Path) -> Result<()> {
     let Some(path) = path(memories) else { return Ok(()) };
     let is_there = fs::symlink_metadata(&path).is_ok();
@@ -91,8 +91,8 @@ pub(super) fn write(root: &Path, memories: &Path) -> Result<()> {
     disk::replace_all(&[disk::Write { root, path: &path, bytes, privacy }])
 }
 
-/// Removes an unchanged README, and the folders, if they contain no memory and nothing else. Returns the folder if it
-/// was removed.
+/// Removes an unchanged README and the folders, if they contain neither memories nor anything else. Returns the folder
+/// if it was removed.
 pub fn remove_alone(memories: &Path) -> Option<PathBuf> {
     let folder = memories.parent()?;
     let is_empty = |folder: &Path| {

@@ -1,5 +1,5 @@
-//! Reverting a decision about memories: their files are restored byte for byte, with their entries in the ledger and a
-//! person's decisions about them.
+//! Reverting a decision about memories: their files are restored byte for byte, together with their ledger entries and
+//! a person's decisions about them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use crate::reviewed::Reviewed;
 use crate::stored::{self, Stored};
 use crate::trust::RELEASED_BYTES_MAX;
 
-/// State of some memories of a store: their files, ledger entries and decisions about them.
+/// State of several memories of a store: their files, ledger entries and decisions about them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MemoryState {
     ids: BTreeSet<MemoryId>,
@@ -22,12 +22,12 @@ pub struct MemoryState {
     files: BTreeMap<PathBuf, Vec<u8>>,
     entries: BTreeMap<MemoryId, LedgerEntry>,
     tombstones: BTreeMap<MemoryId, Tombstone>,
-    /// Hashes of their texts; `own` contains the hashes of texts that a person released or this machine wrote.
+    /// Hashes of the memories' texts. `own` contains the hashes of texts that a person released or this machine wrote.
     texts: BTreeSet<String>,
     own: BTreeSet<String>,
     /// Decisions about the memories.
     reviewed: Reviewed,
-    /// Bytes of the file of memories that a person released from quarantine.
+    /// Contents of the file that lists releases from quarantine.
     released: Option<Vec<u8>>,
 }
 
@@ -41,7 +41,7 @@ pub struct PutBack {
 }
 
 impl MemoryState {
-    /// Returns the files in which a later state differs.
+    /// Returns the files that differ in a later state.
     fn differing<'a>(&'a self, after: &'a Self) -> BTreeSet<&'a PathBuf> {
         let paths = self.files.keys().chain(after.files.keys());
         paths.filter(|path| self.files.get(*path) != after.files.get(*path)).collect()
@@ -54,10 +54,11 @@ impl MemoryState {
 }
 
 impl Store {
-    /// Reads the state of memories, and of the memories on the other side of a supersession: a decision changes both.
+    /// Reads the state of memories, and of the memories that they supersede or that supersede them, because a decision
+    /// changes both.
     ///
     /// # Errors
-    /// When a file or the ledger cannot be read.
+    /// If a file or the ledger cannot be read.
     pub fn state_of(&self, ids: &[MemoryId]) -> Result<MemoryState> {
         let mut all: BTreeSet<MemoryId> = ids.iter().copied().collect();
         for stored in self.files() {
@@ -73,10 +74,10 @@ impl Store {
         self.read_state(all)
     }
 
-    /// Reads the state of the same memories again.
+    /// Reads the present state of the same memories.
     ///
     /// # Errors
-    /// As [`Store::state_of`].
+    /// See [`Store::state_of`].
     pub fn state_again(&self, before: &MemoryState) -> Result<MemoryState> {
         self.read_state(before.ids.clone())
     }
@@ -111,7 +112,7 @@ impl Store {
     /// Reverts a decision, given the states before and after it. Changes nothing if a file was changed since.
     ///
     /// # Errors
-    /// When a file was changed since the decision, or cannot be written.
+    /// If a file was changed since the decision, or cannot be written.
     pub fn put_back(&self, before: &MemoryState, after: &MemoryState) -> Result<PutBack> {
         let lock = self.lock()?;
         let differing = before.differing(after);
@@ -124,8 +125,7 @@ impl Store {
                 ));
             }
         }
-        // With this order a killed process leaves a memory in its place, or in both places; the next sync resolves
-        // that.
+        // In this order, a kill leaves a memory in its place or in both places; the next sync resolves this.
         for path in &differing {
             if let Some(bytes) = before.files.get(*path) {
                 self.write(path, bytes)?;
@@ -133,7 +133,7 @@ impl Store {
         }
         let mut ledger = Ledger::open(&self.home)?;
         ledger.put_back(&before.ids, &before.entries, &before.tombstones)?;
-        // A release changes no memory file: it only adds the hash of an existing text to this machine's texts.
+        // A release changes no memory file and only adds the hash of an existing text to the texts of this machine.
         let released = after.own.intersection(&before.texts);
         let released = released.filter(|hash| !before.own.contains(*hash)).cloned();
         ledger.disown(&released.collect())?;
@@ -150,7 +150,7 @@ impl Store {
         self.changes_for_recall(before, after)
     }
 
-    /// Returns the memories that recall has to read again or to drop.
+    /// Returns the memories that recall must read again or drop.
     fn changes_for_recall(&self, before: &MemoryState, after: &MemoryState) -> Result<PutBack> {
         let folders = self.folders();
         let is_recalled = |path: &PathBuf| folders.iter().any(|folder| path.starts_with(folder));

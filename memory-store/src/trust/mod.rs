@@ -2,15 +2,16 @@
 //!
 //! [`Trust::decide`] makes the decision from three facts: the memory resembles an instruction to the model (module
 //! [`suspicion`]); a person released its text from quarantine (`quarantine.rs`); its text is *from the repository*
-//! under a policy that requires a release (`pulled.rs`). Its callers:
+//! under a policy that requires a release (`pulled.rs`). The callers are:
 //!
 //! - [`Trust::judge`] for a document of an index: publishing, and expired memories in the MCP server. Hooks, search and
-//!   the MCP server use its mark in the index, `FLAG_HELD`.
+//!   the MCP server use the result from the index, `FLAG_HELD`.
 //! - [`Trust::judgement`] and [`Trust::judgement_now`] for a file and the journal of an index: the commands and the MCP
 //!   server.
 //! - [`Trust::held_as`] for a memory with a known label: the plan of the start block, and the choice between two files.
 //!
-//! A reader of an index adds settings that are stricter by now (`memory-store/recall/src/search/reader.rs` `holds`).
+//! If the settings became stricter since, readers of an index apply them in addition
+//! (`memory-store/recall/src/search/reader.rs` `holds`).
 
 use std::fmt;
 
@@ -37,18 +38,18 @@ use quarantine::{Releases, document, document_of};
 /// Length of a mark in hexadecimal characters. It must resist collisions, because an attacker may write both texts.
 const MARK_CHARS: usize = 32;
 
-/// Version of the judgement; an index with another one is rebuilt.
+/// Version of the rules of judgement; an index with another version is rebuilt.
 const VERSION: u32 = 1;
 
 /// Label of a memory that this machine did not derive, write or release.
 pub const LABEL: &str = "from the repository";
 
-/// Reason why a memory is held; at least one field is set.
+/// Reason why a memory is withheld; at least one field is set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeldBack {
-    /// It resembles an instruction to the model.
+    /// Set if the memory resembles an instruction to the model.
     pub order: Option<Suspicion>,
-    /// It is from the repository, and the policy requires a release.
+    /// True if the memory is from the repository and the policy requires a release.
     pub unreleased: bool,
 }
 
@@ -72,13 +73,13 @@ impl fmt::Display for HeldBack {
 pub struct Judgement {
     /// The memory without its secrets.
     pub redacted: Memory,
-    /// Reason why it is held, if any.
+    /// Reason why the memory is withheld, if any.
     pub held: Option<HeldBack>,
-    /// True if its text was not derived, written or released on this machine.
+    /// True if the memory's text was not derived, written or released on this machine.
     pub from_repository: bool,
 }
 
-/// Trust in one store's memories: which are returned, and with which label.
+/// Trust in one store's memories: which memories are returned, and with which label.
 #[derive(Clone, Debug, Default)]
 pub struct Trust {
     releases: Releases,
@@ -89,10 +90,10 @@ pub struct Trust {
 }
 
 impl Trust {
-    /// Reads the releases of a store. Its ledger is read at the first query about a file.
+    /// Reads the releases of a store. The store's ledger is read at the first query about a file.
     ///
     /// # Errors
-    /// When the file of releases cannot be read.
+    /// If the file of releases cannot be read.
     pub fn of(store: &Store, settings: &Settings) -> Result<Self> {
         let origin = FileOrigins::of(store);
         let pulled = origin.policy(settings)?;
@@ -113,7 +114,7 @@ impl Trust {
         }
     }
 
-    /// Returns whether a tool call of Claude's wrote a file's text, and no person confirmed it.
+    /// Returns whether a tool call of Claude's wrote a file's text and no person confirmed it.
     pub fn is_claudes(&self, stored: &Stored) -> bool {
         match self.asks_singly {
             true => self.origin.is_claudes_alone(stored),
@@ -121,13 +122,13 @@ impl Trust {
         }
     }
 
-    /// Returns whether memories from the repository are held until they are released.
+    /// Returns whether memories from the repository are withheld until they are released.
     pub fn holds_unreleased(&self) -> bool {
         self.pulled == Pulled::Reviewed
     }
 
-    /// Returns the reason to hold a memory, if any. Descriptions of actions count as instructions only from the
-    /// repository.
+    /// Returns the reason to withhold a memory, if any. Descriptions of actions count as instructions only in memories
+    /// from the repository.
     fn decide(&self, record: &Record) -> Option<HeldBack> {
         let order = of_record(record).filter(|_| !self.releases.have(record));
         let unreleased = record.from_repository && self.holds_unreleased();
@@ -139,7 +140,7 @@ impl Trust {
         self.clone().renewed().judgement(stored, redactor)
     }
 
-    /// Judges a memory; `redactor` is that of its store.
+    /// Judges a memory; `redactor` is the redactor of its store.
     pub fn judgement(&self, stored: &Stored, redactor: &Redactor) -> Judgement {
         let from_repository = self.is_from_repository(stored);
         let mut redacted = redactor.redacted(&stored.memory);
@@ -150,7 +151,7 @@ impl Trust {
         Judgement { redacted, held, from_repository }
     }
 
-    /// Returns the reason to hold a memory with a given label, if any; `redactor` is that of its store.
+    /// Returns the reason to withhold a memory with a given label, if any; `redactor` is the redactor of its store.
     pub fn held_as(
         &self,
         memory: &Memory,
@@ -160,26 +161,26 @@ impl Trust {
         self.decide(&Record { from_repository, ..document(memory, redactor).record })
     }
 
-    /// Marks a labelled document as held if `Trust::decide` gives a reason; a mark is never removed.
+    /// Marks a labelled document as withheld if [`Trust::decide`] gives a reason. A mark is never removed.
     pub fn judge(&self, document: &mut Document) {
         if self.decide(&document.record).is_some() {
             document.entry.flags |= FLAG_HELD;
         }
     }
 
-    /// Returns whether a file is held only for lack of a release, whatever its text.
+    /// Returns whether a file is withheld because it is not released, whatever its text.
     pub(crate) fn is_unreleased(&self, stored: &Stored) -> bool {
         self.holds_unreleased() && self.is_from_repository(stored)
     }
 
-    /// Returns whether another file with the same id or name takes precedence.
+    /// Returns whether another file with the same id or name takes precedence over this one.
     pub fn gives_way(&self, stored: &Stored, redactor: &Redactor) -> bool {
         self.is_from_repository(stored)
             || self.is_claudes(stored)
             || self.held_as(&stored.memory, redactor, false).is_some()
     }
 
-    /// Returns a digest of the inputs of a judgement besides the memories: the rules, the releases and the policy.
+    /// Returns a digest of all inputs of a judgement except the memories: the rules, the releases and the policy.
     pub fn fingerprint(&self) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&VERSION.to_le_bytes());
@@ -191,7 +192,7 @@ impl Trust {
         *hasher.finalize().as_bytes()
     }
 
-    /// Returns a digest of a memory's present text, which differs once its file changes.
+    /// Returns a digest of a memory's id and present text, which changes when its file changes.
     pub fn mark(stored: &Stored) -> String {
         let Stored { memory, text, .. } = stored;
         blake3::hash(format!("{} {text}", memory.id).as_bytes()).to_hex()[..MARK_CHARS].to_owned()

@@ -1,6 +1,6 @@
 //! Memories from the repository. The ledger contains the hashes of all texts that were derived, written or released on
-//! this machine. Every other file in a committed memory folder is *from the repository*: it is labelled wherever it is
-//! returned, never presented as a wish of the user, and with `pulled = "reviewed"` held until it is released.
+//! this machine. Every other file in a committed memory folder is *from the repository*. It is labelled wherever it is
+//! returned and never presented as a wish of the user. With `pulled = "reviewed"` it is withheld until it is released.
 
 use std::sync::OnceLock;
 
@@ -12,14 +12,14 @@ use crate::settings::{Pulled, Settings};
 use crate::store::Store;
 use crate::stored::{Stored, lock};
 
-/// Origin of a store's files according to its ledger.
+/// Origins of a store's files according to its ledger.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FileOrigins {
-    /// Project of the ledger that knows the texts of this machine; `None` where no repository has the files.
+    /// Project whose ledger lists the texts of this machine; `None` if the store is private.
     home: Option<ProjectDir>,
     /// The ledger of the store's project, or of the user.
     ledger: Option<ProjectDir>,
-    /// Read at the first question about a file.
+    /// Texts of the ledger, read at the first query about a file.
     texts: OnceLock<KnownTexts>,
 }
 
@@ -38,7 +38,8 @@ impl FileOrigins {
         Self { texts: OnceLock::new(), ..self }
     }
 
-    /// Returns the policy for memories from the repository: that of the settings, unless the project's is stricter.
+    /// Returns the policy for memories from the repository. It is set by the settings, unless the project's is
+    /// stricter.
     pub(crate) fn policy(&self, settings: &Settings) -> Result<Pulled> {
         let is_limited = match &self.home {
             Some(home) => Identity::read(home)?.is_some_and(|identity| identity.authors.is_some()),
@@ -48,8 +49,8 @@ impl FileOrigins {
         Ok(settings.pulled.max(least))
     }
 
-    /// Returns the project whose ledger lists a file. Only this user can write drafts, and the ledger lists them only
-    /// after the next sync.
+    /// Returns the project whose ledger lists a file; `None` for drafts, which only this user can write and which the
+    /// ledger lists only after the next sync.
     fn home_of(&self, stored: &Stored) -> Option<&ProjectDir> {
         self.home.as_ref().filter(|home| !stored.path.starts_with(&home.drafts))
     }
@@ -61,13 +62,13 @@ impl FileOrigins {
             && !self.texts().is_of_claude(stored)
     }
 
-    /// Returns whether a tool call of Claude's wrote a file's text, and no person confirmed it.
+    /// Returns whether a tool call of Claude's wrote a file's text and no person confirmed it.
     pub(crate) fn is_claudes(&self, stored: &Stored) -> bool {
         self.texts().is_of_claude(stored)
     }
 
     fn texts(&self) -> &KnownTexts {
-        // Without a ledger nothing is known to be this machine's.
+        // Without a ledger, no text is known to be this machine's.
         let open = |home| Ledger::open(home).map(|ledger| ledger.texts()).unwrap_or_default();
         self.texts.get_or_init(|| self.ledger.as_ref().map(open).unwrap_or_default())
     }
@@ -86,20 +87,21 @@ impl FileOrigins {
     }
 }
 
-/// Releases the present texts of memories: they count as this machine's. Memories that resemble instructions stay held.
+/// Releases the present texts of memories, which then count as this machine's. Memories that resemble instructions
+/// remain withheld.
 ///
 /// # Errors
-/// When the ledger cannot be written.
+/// If the ledger cannot be written.
 pub fn release(store: &Store, released: &[&Stored]) -> Result<()> {
     let _lock = lock(&store.home)?;
     Ledger::open(&store.home)?.own(released.iter().flat_map(|stored| hashes(stored)))
 }
 
 /// Lists the memory files of a store that may be from the repository: their texts were neither written here nor
-/// recorded before. Drafts are private and omitted.
+/// recorded before. Drafts are private and therefore omitted.
 ///
 /// # Errors
-/// When the ledger cannot be read.
+/// If the ledger cannot be read.
 pub fn unknown(store: &Store) -> Result<Vec<Stored>> {
     let mut files = unseen(store)?;
     files.retain(|stored| stored.path.starts_with(&store.folder));
@@ -109,7 +111,7 @@ pub fn unknown(store: &Store) -> Result<Vec<Stored>> {
 /// Lists the memory files of a store whose texts are not recorded yet, including drafts.
 ///
 /// # Errors
-/// When the ledger cannot be read.
+/// If the ledger cannot be read.
 pub fn unseen(store: &Store) -> Result<Vec<Stored>> {
     let texts = Ledger::open(&store.home)?.texts();
     let mut files = store.files();
@@ -120,7 +122,7 @@ pub fn unseen(store: &Store) -> Result<Vec<Stored>> {
 /// Records that the texts of these files are from the repository.
 ///
 /// # Errors
-/// When the ledger cannot be written.
+/// If the ledger cannot be written.
 pub fn note_pulled(store: &Store, files: &[Stored]) -> Result<()> {
     if files.is_empty() {
         return Ok(());

@@ -1,6 +1,6 @@
-//! Releases from quarantine: text that resembles an instruction to the model is held, regardless of its origin, until a
-//! person releases it. A release is recorded by the text's hash in a private file of the project, so that a repository
-//! cannot release its own files, and an edited text is judged again.
+//! Releases from quarantine: text that resembles an instruction to the model is quarantined, regardless of its origin,
+//! until a person releases it. A release is recorded by the text's hash in a private file of the project, so that a
+//! repository cannot release its own files, and an edited text is judged again.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,10 +19,10 @@ use crate::redact::Redactor;
 use crate::stored::Stored;
 use crate::suspicion::judged_text;
 
-/// Maximum size of the file of releases: some 60,000.
+/// Maximum size in bytes of the file of releases: about 60,000 releases.
 pub(crate) const RELEASED_BYTES_MAX: usize = 2 << 20;
 
-/// Released texts, by hash.
+/// Hashes of released texts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Releases(BTreeSet<String>);
 
@@ -44,7 +44,7 @@ impl Releases {
         self.0.contains(&hash(record))
     }
 
-    /// Adds the releases to a digest.
+    /// Includes the releases in a digest.
     pub(crate) fn update(&self, hasher: &mut blake3::Hasher) {
         for hash in &self.0 {
             hasher.update(hash.as_bytes());
@@ -52,10 +52,10 @@ impl Releases {
     }
 }
 
-/// Releases the present text of a memory from quarantine, redacted by `redactor`, which is that of its store.
+/// Releases the present text of a memory from quarantine. `redactor` is the redactor of the memory's store.
 ///
 /// # Errors
-/// When the file cannot be written.
+/// If the file cannot be written.
 pub fn let_out(home: &ProjectDir, stored: &Stored, redactor: &Redactor) -> Result<()> {
     format_version::check_private(home)?;
     let path = &home.released;
@@ -63,7 +63,7 @@ pub fn let_out(home: &ProjectDir, stored: &Stored, redactor: &Redactor) -> Resul
     let mut options = private_options();
     let mut file = options.create(true).append(true).open(path).at(path)?;
     if file.metadata().at(path)?.len() + line.len() as u64 > RELEASED_BYTES_MAX as u64 {
-        // An error is better than a release that is never read.
+        // An error is better than a release that is not read later.
         return Err(Error::Refused {
             path: path.clone(),
             message: "too much was released before; what is beyond is not read".to_owned(),

@@ -1,5 +1,5 @@
 //! Answers: the user's reply to a request for a secret. The question determines the meaning of the answer, so a short
-//! word can be a password there, and nowhere else.
+//! word can be a password in an answer, but nowhere else.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,13 +11,13 @@ use crate::value::{ValuePlace, judge, stand_in};
 use crate::vocabulary::WORDS;
 use memory_store_base::text::{self, rarity};
 
-/// Rule name of values hidden because of the question.
+/// Rule name of values that are hidden because of the question.
 pub(crate) const ANSWER: &str = "answer";
 
-/// Maximum length of a question's end that is read.
+/// Maximum number of bytes that are read at the end of a question.
 const QUESTION_BYTES_MAX: usize = 2_000;
 
-/// Maximum number of words of an answer that may be a passphrase.
+/// Maximum number of words in an answer that may be a passphrase.
 const PHRASE_WORDS_MAX: usize = 8;
 
 /// Origin of an answer.
@@ -25,22 +25,22 @@ const PHRASE_WORDS_MAX: usize = 8;
 pub enum Given {
     /// Free text in reply to the question.
     Freely,
-    /// One of the options: a secret only if it resembles one.
+    /// One of the offered options, which is a secret only if it resembles one.
     Offered,
-    /// The next prompt, which may be no answer.
+    /// The next prompt, which may not be an answer.
     InWords,
-    /// A later prompt: a secret only if it resembles one.
+    /// A later prompt, which contains a secret only if it resembles one.
     Later,
 }
 
 /// An answer with its secrets hidden.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer<'t> {
-    /// Text after hiding.
+    /// Text of the answer without its secrets.
     pub text: Cow<'t, str>,
-    /// Values hidden because of the question: a repetition of the answer elsewhere has no question beside it.
+    /// Values hidden because of the question. They are returned because a repetition elsewhere has no question near it.
     pub hidden: Vec<&'t str>,
-    /// Its secrets that have no other meaning in other texts.
+    /// Secrets of the answer that have no other meaning in other texts.
     pub recognised: Vec<String>,
 }
 
@@ -67,7 +67,7 @@ impl Redactor {
             }
         }
         if !found.is_empty() {
-            // Hiding one value may remove the context of the next: "Old password ..., new one ...".
+            // Hiding one value may remove the context of the next value: "Old password ..., new one ...".
             found.extend(
                 self.findings(answer).into_iter().filter(|it| crate::engine::is_learned(it.rule)),
             );
@@ -83,7 +83,7 @@ impl Redactor {
             found.iter().map(|finding| &answer[finding.range.clone()]).collect();
         let (text, more) = match found.is_empty() {
             true => self.redact_and_recognise(answer),
-            // The rest may contain others.
+            // The rest of the answer may contain other secrets.
             false => {
                 let left = self.replace(answer, &found);
                 let (text, more) = self.redact_and_recognise(&left);
@@ -96,14 +96,14 @@ impl Redactor {
         Answer { text, hidden, recognised }
     }
 
-    /// Returns the secrets of an answer as if it followed the name of a secret.
+    /// Returns the secrets that an answer would contain if it followed the name of a secret.
     fn beside_name(&self, answer: &str) -> Vec<Finding> {
         const NAME: &str = "password: ";
         let text = format!("{NAME}{answer}");
         let behind = |finding: Finding| {
             let start = finding.range.start.checked_sub(NAME.len())?;
             let range = start..finding.range.end - NAME.len();
-            // After a name any word is possible; the question decides.
+            // After a name, any word may be a secret; here the question decides about words.
             let is_word = answer[range.clone()].bytes().all(|byte| byte.is_ascii_alphabetic());
             let is_name = finding.rule == ASSIGNMENT && is_algorithm(&answer[range.clone()]);
             (crate::engine::is_learned(finding.rule) && !is_word && !is_name)
@@ -116,15 +116,15 @@ impl Redactor {
 /// Subject of a question about a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Asks {
-    /// The secret.
+    /// The question asks for the secret.
     ForIt,
-    /// A property of the secret.
+    /// The question is about a property of the secret.
     AboutIt,
-    /// A way in; or, in words that are no request, any other subject.
+    /// The question is about access.
     WayIn,
 }
 
-/// Returns the sentence near the end of a text that requests a secret, or its final question.
+/// Returns the sentence near the end of a text that requests a secret, or else its final question.
 pub fn request(text: &str) -> Option<&str> {
     const SENTENCES_MAX: usize = 4;
     const TAIL_BYTES_MAX: usize = 800;
@@ -148,12 +148,13 @@ pub fn request(text: &str) -> Option<&str> {
     if is_question && asks(asked).is_some() {
         return Some(asked);
     }
-    // A sentence that names the secret, or such a sentence and the next, which requests it.
+    // First a sentence that names the secret and requests it, then such a sentence together with the next one, which
+    // requests it.
     let near = &starts[starts.len().saturating_sub(SENTENCES_MAX + 1)..];
     let pairs = || near.windows(3).rev().map(|pair| sentence(pair[0], pair[2]));
     let single = near.windows(2).rev().map(|pair| sentence(pair[0], pair[1]));
     let asked = single.chain(pairs()).find(|sentence| is_request(sentence));
-    // Otherwise the last one about a way in.
+    // Otherwise, the last sentence about access is used.
     asked.or_else(|| {
         let all = sentence(near[0], tail.len());
         let lower = all.to_lowercase();
@@ -163,7 +164,7 @@ pub fn request(text: &str) -> Option<&str> {
     })
 }
 
-/// Returns whether a text ends with the number of an item in a list: `1.`
+/// Returns whether a text ends with the number of a list item: `1.`
 fn is_item_number(text: &str) -> bool {
     let line = text.rsplit('\n').next().unwrap_or_default().trim_start();
     line.strip_suffix('.').is_some_and(|number| {
@@ -171,24 +172,24 @@ fn is_item_number(text: &str) -> bool {
     })
 }
 
-/// Returns whether a prompt corrects the previous one, so that its value is another of the same kind.
+/// Returns whether a prompt corrects the previous prompt, so that its value is of the same kind.
 pub fn corrects(prompt: &str) -> bool {
     let prompt = prompt.to_lowercase();
     WORDS.correcting.are_in(&prompt, &words_of(&prompt))
 }
 
-/// Returns whether a question is about a way in, or a step towards it.
+/// Returns whether a question is about access, or about a step towards it.
 fn is_way_in(question: &str, words: &[&str]) -> bool {
     WORDS.question_way_in.are_in(question, words)
 }
 
-/// Returns whether a question is about an id or a version, which appear random as well.
+/// Returns whether a question is about an id or a version, because these also appear random.
 fn is_about_ids(question: &str) -> bool {
     let question = question.to_lowercase();
     words_of(&question).iter().any(|word| WORDS.question_id.has(word))
 }
 
-/// Returns words of an answer that appear random, without a request for such a value.
+/// Returns words of an answer that appear random, although the question does not request such a value.
 fn drawn(answer: &str) -> Vec<Finding> {
     let words = words(answer).into_iter();
     let drawn =
@@ -196,7 +197,7 @@ fn drawn(answer: &str) -> Vec<Finding> {
     drawn.map(|range| Finding { rule: ANSWER, range }).collect()
 }
 
-/// Returns whether a sentence has a word of request.
+/// Returns whether a sentence contains a word that expresses a request.
 fn is_requesting(sentence: &str, words: &[&str]) -> bool {
     WORDS.requesting.are_in(sentence, words)
 }
@@ -223,7 +224,7 @@ fn names_secret(question: &str, words: &[&str]) -> bool {
             && at.checked_sub(1).is_some_and(|before| WORDS.question_open_key.has(words[before]));
         WORDS.question_secret.has(word) && !is_open
     };
-    // An English name may be among letters of another script.
+    // A Latin name may be surrounded by letters of another script.
     let is_unspaced = || question.chars().any(|c| ('\u{2E80}'..'\u{AC00}').contains(&c));
     words.iter().enumerate().any(names_it)
         || WORDS.question_secret.are_in(question, &[])
@@ -232,7 +233,7 @@ fn names_secret(question: &str, words: &[&str]) -> bool {
 
 fn asks(question: &str) -> Option<Asks> {
     let question = &question[..question.floor_char_boundary(QUESTION_BYTES_MAX)];
-    // Options may follow on further lines.
+    // Options may follow on the next lines.
     let question = question.lines().next().unwrap_or_default().to_lowercase();
     let words = words_of(&question);
     if !names_secret(&question, &words) {
@@ -244,11 +245,11 @@ fn asks(question: &str) -> Option<Asks> {
     Some(if is_about || is_yes_or_no { Asks::AboutIt } else { Asks::ForIt })
 }
 
-/// Returns whether an answer is a single word that is unknown or not made of letters only.
+/// Returns whether an answer is a single word that is unknown or contains other characters than letters.
 fn is_no_word(answer: &str) -> bool {
     let answer = answer.trim();
     let is_plain = answer.bytes().all(|byte| byte.is_ascii_alphabetic());
-    // A stop word has no terms.
+    // A stop word yields no terms.
     let is_unknown = || {
         let terms = text::tokens(answer);
         !terms.is_empty() && terms.iter().all(|token| rarity::is_unknown(&token.term))
@@ -270,7 +271,8 @@ fn telling(answer: &str) -> Vec<Finding> {
     telling.map(|range| Finding { rule: ANSWER, range }).collect()
 }
 
-/// Returns the secret in an answer: all of it if it is no sentence, otherwise the words that are unusual in a sentence.
+/// Returns the secret in an answer: the whole answer if it is not a sentence, otherwise the words that are unusual in a
+/// sentence.
 fn answered_secret(answer: &str) -> Vec<Finding> {
     let words = words(answer);
     let is_prose = |word: &Range<usize>| {
@@ -307,7 +309,7 @@ fn words(answer: &str) -> Vec<Range<usize>> {
     answer.split_whitespace().filter_map(of_word).collect()
 }
 
-/// Returns whether a word is an algorithm: `SHA-256`, `RS256`, `xchacha20poly1305`.
+/// Returns whether a word is the name of an algorithm: `SHA-256`, `RS256`, `xchacha20poly1305`.
 fn is_algorithm(word: &str) -> bool {
     let letters = word.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(word.len());
     let start = word[..letters].to_ascii_lowercase();

@@ -1,6 +1,6 @@
-//! Secret-like assignments: a name such as `DB_PASSWORD`, `apiKey` or `client-secret`, an operator,
-//! and a value. Written by hand and anchored at the keyword, because names like these are frequent
-//! in code and nearly all of them are assigned something harmless.
+//! Assignments of secrets: a name such as `DB_PASSWORD`, `apiKey` or `client-secret`, an operator, and a value. They
+//! are detected by code that starts at the keyword, because such names are frequent in code and nearly all of them have
+//! a harmless value.
 
 mod form;
 mod promise;
@@ -13,10 +13,10 @@ use crate::value::{self, Promise, ValuePlace, drawn, judge, shape, stand_in, wor
 use crate::vocabulary::WORDS;
 use promise::{promise, promise_at, promise_in_prose};
 
-/// Maximum length of a name.
+/// Maximum length of a name in bytes.
 const NAME_BYTES_MAX: usize = 80;
 
-/// Maximum length of a hidden value.
+/// Maximum length in bytes of a value that is hidden.
 const VALUE_BYTES_MAX: usize = 16 << 10;
 
 /// Maximum number of bytes of a value that are judged.
@@ -25,7 +25,7 @@ const JUDGED_BYTES_MAX: usize = 512;
 /// Maximum number of bytes of a value that are judged if names are close together.
 const DENSE_BYTES_MAX: usize = 64;
 
-/// Minimum number of unquoted words of a passphrase if only its name identifies it.
+/// Minimum number of words in an unquoted passphrase that only its name identifies.
 const PHRASE_WORDS_MIN: usize = 4;
 
 /// Maximum number of spaces between name, operator and value.
@@ -38,18 +38,18 @@ enum Join {
     Env,
     /// `name=value` without spaces: a query, a flag, a connection string.
     Tight,
-    /// With spaces, or with a colon: code, YAML, JSON.
+    /// With spaces or a colon, as in code, YAML and JSON.
     Loose,
     /// `<name>value</name>`.
     Element,
-    /// `key=value;` among other such pairs: a connection string.
+    /// `key=value;` among other such pairs, as in a connection string.
     Connection,
 }
 
-/// Returns the secret value of the assignment whose name contains the keyword at `hit`.
+/// Returns the secret value of the assignment whose name contains the keyword at `hit`; `None` if there is none.
 ///
-/// If such names are close together (`is_dense`), each within the value of the previous one, fewer bytes of each are
-/// read.
+/// If such names are close together (`is_dense`), so that each is inside the value of the previous one, fewer bytes of
+/// each value are read.
 pub(crate) fn find(text: &[u8], hit: &Range<usize>, is_dense: bool) -> Option<Range<usize>> {
     let name = name_around(text, hit)?;
     if is_verdict(text, &name) || is_folder(text, &name) {
@@ -67,7 +67,8 @@ pub(crate) fn find(text: &[u8], hit: &Range<usize>, is_dense: bool) -> Option<Ra
         .filter(|_| !is_in_template(text, &name))
 }
 
-/// Returns a value anywhere near the name of a secret; `pwd` may be a folder, too.
+/// Returns a value after or before the name of a secret in the same line. `pwd` counts only after `;`, because it may
+/// also be a folder.
 fn near(text: &[u8], name: &Range<usize>, promise: Promise) -> Option<Range<usize>> {
     let is_folder =
         text[name.clone()].eq_ignore_ascii_case(b"pwd") && !text[..name.start].ends_with(b";");
@@ -97,10 +98,10 @@ fn part_of_name(text: &[u8], name: &Range<usize>, hit: &Range<usize>) -> Option<
     (length >= BYTES_MIN && is_drawn).then_some(at..at + length)
 }
 
-/// Returns the secret value that is assigned to the name, or given in a sentence.
+/// Returns the secret value that is assigned to a name, or that a sentence gives for it.
 fn assigned(text: &[u8], name: &Range<usize>, is_dense: bool) -> Option<Range<usize>> {
     let judged = if is_dense { DENSE_BYTES_MAX } else { JUDGED_BYTES_MAX };
-    // The operator is checked first: most of these words have none, and splitting a name costs more.
+    // The operator is checked first, because most of these words have none, and splitting a name takes longer.
     let upper = !text[name.clone()].iter().any(u8::is_ascii_lowercase);
     let Some((at, join)) = operator(text, name, upper) else {
         return said::find(text, name, promise_at(text, name)?);
@@ -150,12 +151,12 @@ fn assigned(text: &[u8], name: &Range<usize>, is_dense: bool) -> Option<Range<us
     secret.then(|| if quoted { value } else { to_its_end(text, value, join, judged) })
 }
 
-/// Returns the other secret of a sentence with two: "from this to that".
+/// Returns the second secret of a sentence that contains two: "from this to that".
 pub(crate) fn next_secret(text: &[u8], at: usize) -> Option<Range<usize>> {
     said::next(text, at)
 }
 
-/// Returns whether the name of a column, which may contain spaces, promises a secret.
+/// Returns whether the name of a column indicates a secret. The name may contain spaces.
 pub(crate) fn names_secret(text: &[u8], name: &Range<usize>) -> bool {
     let words = text[name.clone()].to_ascii_lowercase();
     let joined: Vec<u8> =
@@ -188,7 +189,7 @@ pub(crate) fn abroad(text: &[u8]) -> Vec<Range<usize>> {
     names.filter_map(|name| value(name.range())).collect()
 }
 
-/// Returns whether a name is the verdict of a test runner: `PASS: test_name`.
+/// Returns whether a name is a result that a test runner prints: `PASS: test_name`.
 fn is_verdict(text: &[u8], name: &Range<usize>) -> bool {
     if !matches!(&text[name.clone()], b"PASS" | b"XPASS") {
         return false;
@@ -206,7 +207,7 @@ fn is_verdict(text: &[u8], name: &Range<usize>) -> bool {
             || !(drawn::is_mixed(told) && shape::is_random(told, 10)))
 }
 
-/// Returns whether `pwd` is the working directory, or part of a setting about it.
+/// Returns whether `pwd` is the working directory, or part of a setting about that.
 fn is_folder(text: &[u8], name: &Range<usize>) -> bool {
     const VALUE_BYTES_MAX: usize = 64;
     const PASSWORD_BYTES_MIN: usize = 6;
@@ -232,7 +233,7 @@ fn is_folder(text: &[u8], name: &Range<usize>) -> bool {
     is_rooted || escapes || is_assigned && value.len() < PASSWORD_BYTES_MIN
 }
 
-/// Returns whether a name is in a template, followed by filters: `{{ .Values.auth.password | b64enc }}`.
+/// Returns whether a name is in a template, with filters after it: `{{ .Values.auth.password | b64enc }}`.
 fn is_in_template(text: &[u8], name: &Range<usize>) -> bool {
     const LEAD_BYTES: usize = 64;
     const REST_BYTES: usize = 64;
@@ -242,13 +243,13 @@ fn is_in_template(text: &[u8], name: &Range<usize>) -> bool {
         return false;
     };
     let rest = &text[name.end..text.len().min(name.end + REST_BYTES)];
-    // Code has braces too, but no quote before the name and no assignment after it.
+    // Code also has braces, but then there is a quote before the name or an assignment after it.
     let is_plain = |byte: &u8| !b"\"'`:=}\n".contains(byte);
     let end = rest.iter().take_while(|byte| is_plain(byte)).count();
     lead[open..].iter().all(is_plain) && rest[end..].starts_with(b"}}")
 }
 
-/// Returns the value of a line of a settings file that does not resemble code.
+/// Returns the value in a line of a settings file, unless it resembles code.
 fn config_value(
     text: &[u8],
     name: &Range<usize>,
@@ -270,7 +271,7 @@ fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"_-.".contains(&byte)
 }
 
-/// Returns the whole name of which the keyword is part.
+/// Returns the whole name that contains the keyword at `hit`.
 fn name_around(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
     let before = text[..hit.start].iter().rev().take(NAME_BYTES_MAX).take_while(|b| is_name(**b));
     let mut start = hit.start - before.count();
@@ -283,7 +284,7 @@ fn name_around(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
     (end - start <= NAME_BYTES_MAX).then_some(start..end)
 }
 
-/// Returns the start of the value, and its operator style.
+/// Returns the start of the value and the operator style; `None` if there is no operator.
 fn operator(text: &[u8], name: &Range<usize>, upper: bool) -> Option<(usize, Join)> {
     if text[..name.start].ends_with(b"<") && text[name.end..].starts_with(b">") {
         let space = text[name.end + 1..].iter().take(SPACES_MAX);
@@ -325,7 +326,7 @@ fn operator(text: &[u8], name: &Range<usize>, upper: bool) -> Option<(usize, Joi
     Some((value, join))
 }
 
-/// Returns whether a value ends with `;` and a user name did before: a connection string with spaces.
+/// Returns whether a value ends with `;` and follows a user name, as in a connection string with spaces.
 fn is_among_settings(text: &[u8], name: &Range<usize>, value: usize) -> bool {
     const LEAD_BYTES: usize = 80;
     const USERS: [&[u8]; 3] = [b"user id=", b"uid=", b"username="];
@@ -336,14 +337,14 @@ fn is_among_settings(text: &[u8], name: &Range<usize>, value: usize) -> bool {
         && USERS.iter().any(|user| memchr::memmem::find(&lead, user).is_some())
 }
 
-/// Returns the length of the operator at the start, if there is one. After a quoted name this may be a comma, as in
-/// `set("name", "value")`; before a quoted value it may be the word `is`.
+/// Returns the length of the operator at the start; `None` if there is none. After a quoted name the operator may be a
+/// comma, as in `set("name", "value")`; before a quoted value it may be the word `is`.
 fn operator_length(text: &[u8], name_is_quoted: bool) -> Option<usize> {
     let is_quote = |byte: Option<&u8>| byte.is_some_and(|byte| b"\"'`".contains(byte));
     match text {
         [b',', rest @ ..] if name_is_quoted => {
             let value = rest.trim_ascii_start();
-            // In backticks they are a list in prose; a quoted text before a colon is the next name.
+            // Names in backticks are a list in prose, and a quoted text before a colon is the next name.
             let end =
                 value.iter().skip(1).take(NAME_BYTES_MAX).position(|byte| b"\"'".contains(byte));
             let is_name = end.is_some_and(|end| value.get(end + 2) == Some(&b':'));
@@ -394,7 +395,7 @@ fn is_flag(text: &[u8], name: &Range<usize>) -> bool {
         && text[..name.start].last().is_none_or(u8::is_ascii_whitespace)
 }
 
-/// Returns whether the line has only `export`, `set` or `-e` before this place.
+/// Returns whether only `export`, `set` or `-e` is before this offset in the line.
 fn starts_line(text: &[u8], at: usize) -> bool {
     const LEAD_BYTES_MAX: usize = 48;
     let lead = &text[at.saturating_sub(LEAD_BYTES_MAX)..at];
@@ -409,10 +410,10 @@ fn starts_line(text: &[u8], at: usize) -> bool {
     )
 }
 
-/// Returns the value at `at`, and whether it is quoted.
+/// Returns the value at `at`, and whether it is quoted; `None` if there is none.
 fn value_at(text: &[u8], at: usize, join: Join, judged: usize) -> Option<(Range<usize>, bool)> {
     let mut open = at;
-    // Prefixes of string literals.
+    // Skip prefixes of string literals.
     if let [b'b' | b'r' | b'f' | b'u' | b'@' | b'L', b'"' | b'\'', ..] = text.get(open..)? {
         open += 1;
     }
@@ -422,15 +423,15 @@ fn value_at(text: &[u8], at: usize, join: Join, judged: usize) -> Option<(Range<
         let end = closing(text, start, quote, escapes > 0)?;
         return (end > start).then_some((start..end, true));
     }
-    // Only the judged part is read at first: a text may be full of such names, each within the value of the previous
-    // one.
+    // At first only the judged part is read, because a text may contain many such names, each inside the value of the
+    // previous one.
     let bare = text[at..].iter().take(judged);
     let length = bare.take_while(|byte| !ends_bare(**byte, join)).count();
     let length = length + beyond_quotes(&text[at + length..], length, join);
     (length > 0).then_some((at..at + length, false))
 }
 
-/// Returns the length of the rest of a settings value after inner quotes, which do not open a string there.
+/// Returns the length of the rest of a settings value after a quote inside it, which does not open a string there.
 fn beyond_quotes(rest: &[u8], length: usize, join: Join) -> usize {
     const BYTES_MAX: usize = 64;
     let is_part = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
@@ -467,8 +468,8 @@ fn ends_bare(byte: u8, join: Join) -> bool {
     }
 }
 
-/// Returns the end of the string that starts at `start`: before its closing quote, on the same line. In text that is
-/// itself escaped (`nested`), the closing quote has backslashes.
+/// Returns the end of the string that starts at `start`, which is before its closing quote on the same line. If the
+/// text itself is escaped (`nested`), there are backslashes before the closing quote.
 fn closing(text: &[u8], start: usize, quote: u8, nested: bool) -> Option<usize> {
     let mut backslashes = 0;
     for (offset, &byte) in text[start..].iter().enumerate().take(VALUE_BYTES_MAX) {
@@ -484,14 +485,14 @@ fn closing(text: &[u8], start: usize, quote: u8, nested: bool) -> Option<usize> 
     None
 }
 
-/// Returns whether the value of a name that ends in `key` is secret: long, random, and not a content hash, unless an
-/// API was mentioned just before.
+/// Returns whether the value of a name that ends in `key` is secret. It must be long and random, and must not be a
+/// content hash, unless an API is mentioned shortly before.
 fn some_key_is_secret(text: &[u8], name: &Range<usize>, value: &[u8]) -> bool {
     const BYTES_MIN: usize = 20;
     const HASH_BYTES_MIN: usize = 32;
     const LEAD_BYTES: usize = 80;
     let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=_-.:".contains(byte);
-    // `linux-cargo-` followed by the hash of a lock file.
+    // `linux-cargo-` and the hash of a lock file.
     let content = value.rsplit(|byte| b"-_:.".contains(byte)).next().unwrap_or_default();
     let content = if content.len() >= HASH_BYTES_MIN { content } else { value };
     let is_hash = || content.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-');

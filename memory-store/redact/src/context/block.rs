@@ -4,23 +4,25 @@ use std::ops::{Range, RangeInclusive};
 
 use memchr::memmem;
 
-/// Keyword of a private key's armour; the search ignores case, the detector does not.
+/// Keyword in the armour of a private key. The search ignores case, but the detector does not.
 pub(crate) const PEM_KEYWORD: &str = "PRIVATE KEY";
 
-/// Start of such armour in base 64.
+/// Start of such armour when encoded in base 64.
 pub(crate) const ENCODED_PEM_KEYWORD: &str = "LS0tLS1CRUdJTi";
 
 /// Opening tag of text that a person does not want to be stored.
 pub(crate) const PRIVATE_OPEN: &str = "<private>";
 pub(crate) const PRIVATE_CLOSE: &str = "</private>";
 
-/// Maximum length of a private key.
+/// Maximum length of a private key in bytes.
 const PEM_BYTES_MAX: usize = 64 << 10;
 
-/// Minimum number of characters of key material; with less, armour is only mentioned, as in a program that reads it.
+/// Minimum number of characters of key material. With fewer, the armour is only mentioned, for example in a program
+/// that reads it.
 const PEM_MATERIAL_BYTES_MIN: usize = 24;
 
-/// Returns the private key whose `BEGIN` line contains the keyword at `hit`. A truncated key ends with its material.
+/// Returns the private key whose `BEGIN` line contains the keyword at `hit`. If the key is truncated, it ends with its
+/// key material.
 pub(crate) fn private_key(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
     const BEGIN: &[u8] = b"-----BEGIN ";
     const LABEL_BYTES_MAX: usize = 32;
@@ -43,7 +45,8 @@ pub(crate) fn private_key(text: &[u8], hit: &Range<usize>) -> Option<Range<usize
         .then_some(start..end)
 }
 
-/// Returns the end of a private key whose beginning was truncated: lines of base 64 before its `END` line.
+/// Returns the end of a private key whose beginning is cut off: the lines of base 64 before its `END` line, and this
+/// line.
 fn tail(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
     const END: &[u8] = b"-----END ";
     const LABEL_BYTES_MAX: usize = 32;
@@ -64,7 +67,7 @@ fn tail(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
         start = line_end - line;
     }
     let length = text[start..footer].iter().filter(|byte| is_base64(byte)).count();
-    // A key with its `BEGIN` line is found whole.
+    // If the key has its `BEGIN` line, it is found as a whole.
     let is_begun = text[..start].trim_ascii_end().ends_with(b"-----");
     (length >= PEM_MATERIAL_BYTES_MIN && !is_begun).then(|| start..footer_end(text, footer))
 }
@@ -75,10 +78,10 @@ fn trim_break(text: &[u8]) -> usize {
     text.strip_suffix(b"\n").map_or(text, |text| text.strip_suffix(b"\r").unwrap_or(text)).len()
 }
 
-/// Returns the base 64 of a private key that begins at `hit`, over all of its lines.
+/// Returns the base 64 encoding of a private key that begins at `hit`, including all its lines.
 pub(crate) fn encoded_key(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
     const BYTES_MIN: usize = 64;
-    // Certificates are public.
+    // Certificates are public, so they are skipped.
     const CERTIFICATE: &[u8] = b"BDRVJUSUZJQ0FUR";
     if text[hit.end..].starts_with(CERTIFICATE) {
         return None;
@@ -99,7 +102,7 @@ pub(crate) fn encoded_key(text: &[u8], hit: &Range<usize>) -> Option<Range<usize
             break;
         }
         next = end + gap;
-        // The last line is shorter than the others; the text after it is not included.
+        // The last line is shorter than the others. Text after it is not included.
         let following =
             text[next..].iter().take(PEM_BYTES_MAX).take_while(|byte| is_base64(byte)).count();
         let ends = text.get(next + following).is_none_or(|byte| b"= \t\r\n\"'".contains(byte));
@@ -116,7 +119,8 @@ fn footer_end(text: &[u8], footer: usize) -> usize {
     memmem::find(tail, b"-----").map_or(footer, |dashes| footer + 5 + dashes + 5)
 }
 
-/// Returns the number of bytes at the start that may be key material: base 64, line breaks, line numbers, header lines.
+/// Returns the number of bytes at the start that may be key material: base 64, line breaks, line numbers and header
+/// lines.
 fn material(text: &[u8]) -> usize {
     text.split_inclusive(|byte| *byte == b'\n')
         .take_while(|line| {
@@ -128,8 +132,8 @@ fn material(text: &[u8]) -> usize {
         .sum()
 }
 
-/// Returns the private text whose opening tag is at `hit`; tags nest, and an unclosed one extends to the end. A tag
-/// between backticks is only mentioned.
+/// Returns the private text whose opening tag is at `hit`. Tags can be nested, and without a closing tag the private
+/// text extends to the end. A tag between backticks is only mentioned.
 pub(crate) fn private_text(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
     if text[..hit.start].ends_with(b"`") && text[hit.end..].starts_with(b"`") {
         return None;

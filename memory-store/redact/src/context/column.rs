@@ -1,5 +1,5 @@
-//! Columns of tables whose heading names a secret: in Markdown, in the output of a database client, in comma- or
-//! tab-separated values.
+//! Columns of tables whose heading names a secret: in Markdown, in the output of a database client, in comma-separated
+//! or tab-separated values.
 
 use std::ops::Range;
 
@@ -10,10 +10,10 @@ use crate::vocabulary::WORDS;
 /// Maximum number of rows below a heading.
 const ROWS_MAX: usize = 2_000;
 
-/// Maximum length of a line that is parsed.
+/// Maximum length in bytes of a line that is parsed.
 const LINE_BYTES_MAX: usize = 4 << 10;
 
-/// The signs between the cells of a table.
+/// Signs that separate the cells of a table.
 const SEPARATORS: &[u8] = b"|,;\t";
 
 /// A column below a heading.
@@ -21,7 +21,7 @@ const SEPARATORS: &[u8] = b"|,;\t";
 pub(crate) struct Column {
     /// Ranges of its secrets.
     pub(crate) secrets: Vec<Range<usize>>,
-    /// Range of its table's rows: names in them are no headings of another table.
+    /// Range of the table's rows. Names in this range are not headings of another table.
     pub(crate) rows: Range<usize>,
 }
 
@@ -40,11 +40,11 @@ pub(crate) fn find(text: &[u8], hit: &Range<usize>) -> Option<Column> {
         .or_else(|| listed(text, hit))
 }
 
-/// Returns the values of a column in an `INSERT` of SQL: `(mail, password) VALUES ('a', 'x'), ('b', 'y')`.
+/// Returns the values of a column in an SQL `INSERT`: `(mail, password) VALUES ('a', 'x'), ('b', 'y')`.
 fn inserted(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     const LIST_BYTES_MAX: usize = 600;
     let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_,` \"[]\n\r\t.".contains(byte);
-    // Most names are in no list.
+    // Most names are not in a list.
     let is_end = |byte: &&u8| !byte.is_ascii_alphanumeric() && !b"_` \"]\n\r\t".contains(byte);
     if !text[hit.end..].iter().take(80).find(is_end).is_some_and(|byte| b",)".contains(byte)) {
         return None;
@@ -85,7 +85,7 @@ fn inserted(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     (!secrets.is_empty()).then(|| Column { secrets, rows: start..at.min(text.len()) })
 }
 
-/// Returns the items of a list of literals at a place, without their quotes, and the end of the list.
+/// Returns the items of a list of literals at an offset, without their quotes, and the end of the list.
 fn items(text: &[u8], mut at: usize) -> (Vec<Range<usize>>, usize) {
     const ITEMS_MAX: usize = 200;
     let mut items = Vec::new();
@@ -96,7 +96,7 @@ fn items(text: &[u8], mut at: usize) -> (Vec<Range<usize>>, usize) {
         at = start;
         while let Some(byte) = text.get(at) {
             match quote {
-                // Two quotes are an escaped one within the value.
+                // Two quotes represent one quote inside the value.
                 Some(quote) if byte == quote && text.get(at + 1) == Some(quote) => at += 1,
                 Some(quote) if byte == quote => break,
                 None if b",)".contains(byte) => break,
@@ -115,8 +115,8 @@ fn items(text: &[u8], mut at: usize) -> (Vec<Range<usize>>, usize) {
     (items, at)
 }
 
-/// Returns the column of a table without separators: the line below its heading consists of dashes, in runs of the
-/// width of the columns.
+/// Returns the column of a table without separators, in which the line below the heading consists of runs of dashes
+/// that are as wide as the columns.
 fn ruled(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     let letters = text[hit.end..].iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
     if !text.get(hit.end + letters).is_some_and(u8::is_ascii_whitespace) {
@@ -153,7 +153,7 @@ fn ruled(text: &[u8], hit: &Range<usize>) -> Option<Column> {
         if line.is_empty() || is_rule(line) {
             return None;
         }
-        // The first word of the cell: text longer than the column shifts the others.
+        // The first word of the cell, because text longer than the column shifts the others.
         let value = cell(row.clone());
         let rest = &text[value.start..row.end];
         let length = rest.iter().take_while(|byte| !byte.is_ascii_whitespace()).count();
@@ -162,7 +162,8 @@ fn ruled(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     })
 }
 
-/// Reads the rows from `start` on. `row` returns the secrets of a line by its number, and `None` after the last row.
+/// Reads the rows from `start` on. `row` returns the secrets of a line, given its number; it returns `None` after the
+/// last row.
 fn below<S: IntoIterator<Item = Range<usize>>>(
     text: &[u8],
     start: usize,
@@ -181,7 +182,7 @@ fn below<S: IntoIterator<Item = Range<usize>>>(
     (!secrets.is_empty()).then(|| Column { secrets, rows: start..at.min(text.len()) })
 }
 
-/// Returns the column of a table whose rows are numbered from 0, as a data frame is printed.
+/// Returns the column of a table whose rows are numbered from 0, as data frames are printed.
 fn indexed(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     const INDENT: &[u8] = b"  ";
     let heading_end = line_end(text, hit.end);
@@ -206,7 +207,7 @@ fn indexed(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     })
 }
 
-/// Returns two bytes before the name around `hit`.
+/// Returns the two bytes before the name around `hit`.
 fn before_name<'t>(text: &'t [u8], hit: &Range<usize>) -> &'t [u8] {
     const NAME_BYTES_MAX: usize = 24;
     let is_name = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
@@ -227,12 +228,12 @@ fn words(text: &[u8], line: Range<usize>) -> Vec<Range<usize>> {
     words
 }
 
-/// Returns whether a whole cell below the name of a secret is one.
+/// Returns whether a whole cell in a column of secrets is a secret.
 fn is_cell(value: &[u8]) -> bool {
     judge(value, ValuePlace::Rule).is_secret() || chosen::is_chosen(value)
 }
 
-/// Returns the column of an AsciiDoc table, in which each cell may have its own line.
+/// Returns the column of an AsciiDoc table, in which each cell may be on its own line.
 fn stacked(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     const BORDER: &[u8] = b"|===";
     let heading_start = line_start(text, hit.start);
@@ -267,7 +268,7 @@ fn stacked(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     })
 }
 
-/// Line between the cells of a table with drawn lines.
+/// The line between the cells of a table with drawn lines.
 const BOX_LINE: &[u8] = "│".as_bytes();
 
 /// Returns the column of a table with drawn lines.
@@ -305,13 +306,13 @@ fn boxed(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     })
 }
 
-/// Returns the start of the line at a place.
+/// Returns the start of the line that contains the offset `at`.
 fn line_start(text: &[u8], at: usize) -> usize {
     let from = at.saturating_sub(LINE_BYTES_MAX);
     memchr::memrchr(b'\n', &text[from..at]).map_or(from, |line| from + line + 1)
 }
 
-/// Returns the column of a table whose heading has the separators of its rows around each name.
+/// Returns the column of a table in whose heading the separators of the rows surround each name.
 fn table(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     let (separator, name) = heading(text, hit)?;
     if !assignment::names_secret(text, &name) {
@@ -330,7 +331,7 @@ fn table(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     for _ in 0..ROWS_MAX {
         let Some(first) = text.get(at) else { break };
         let end = self::line_end(text, at);
-        // A line of dashes between the heading and the rows.
+        // A line of dashes is possible between the heading and the rows.
         let is_rule = text[at..end].iter().all(|byte| b"|-+=: \t\r".contains(byte));
         if !(is_rule && (end > at) && b"|-+=: ".contains(first)) {
             let row = self::cells(text, at..end, separator);
@@ -347,10 +348,10 @@ fn table(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     Some(Column { secrets: found, rows: line_end + 1..at })
 }
 
-/// Separators of the fields of a line, if a heading names each field.
+/// Separators of the fields in a line, if a heading names the fields.
 const FIELD_SEPARATORS: &[u8] = b":;,\t=|/ ";
 
-/// Returns the passwords of lines whose fields are named in a comment or a first line: `# user:password`.
+/// Returns the passwords in lines whose fields are named in a comment or in the first line: `# user:password`.
 fn listed(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     const MARKS: &[u8] = b"#;/-%!*( \t";
     const HEADING_BYTES_MAX: usize = 120;
@@ -398,8 +399,8 @@ fn listed(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     })
 }
 
-/// Returns whether a name may be part of a heading, by the text before it: a separator, or the name of a field. In most
-/// comments it is a word of a sentence.
+/// Returns whether a name may be part of a heading, according to the text before it, which must be a separator or the
+/// name of a field. In most comments the name is a word in a sentence.
 fn is_behind_field(before: &[u8]) -> bool {
     const NAME_BYTES_MAX: usize = 24;
     let is_name = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-".contains(byte);
@@ -415,14 +416,14 @@ fn is_behind_field(before: &[u8]) -> bool {
     }
 }
 
-/// Returns whether a name in a heading is that of a field, by its last word.
+/// Returns whether a name in a heading is the name of a field, according to its last word.
 fn is_field(name: &[u8]) -> bool {
     let name = name.trim_ascii();
     let word = name.rsplit(|byte| !byte.is_ascii_alphanumeric()).next().unwrap_or_default();
     WORDS.column_field.has(word)
 }
 
-/// Returns whether a name in a heading is that of a password, with a word before it or some after it.
+/// Returns whether a name in a heading is the name of a password; other words may precede or follow.
 fn is_password(name: &[u8]) -> bool {
     const WORDS_MAX: usize = 4;
     let words = name.split(|byte| !byte.is_ascii_alphanumeric() && byte.is_ascii());
@@ -431,7 +432,7 @@ fn is_password(name: &[u8]) -> bool {
     words.len() <= WORDS_MAX && words.iter().any(names_it)
 }
 
-/// Returns the passwords of lines with this number of fields.
+/// Returns the passwords in lines that have this number of fields.
 fn passwords(
     text: &[u8],
     mut at: usize,
@@ -468,7 +469,7 @@ fn passwords(
     (!secrets.is_empty()).then_some(Column { secrets, rows: first..at.min(text.len()) })
 }
 
-/// Returns the separator of the line in which the name around `hit` is a separate cell, and that name.
+/// Returns the separator of the line in which the name around `hit` is a separate cell, and the range of the name.
 fn heading(text: &[u8], hit: &Range<usize>) -> Option<(u8, Range<usize>)> {
     const NAME_BYTES_MAX: usize = 48;
     const SPACES_MAX: usize = 40;
@@ -505,7 +506,7 @@ fn line_end(text: &[u8], at: usize) -> usize {
     at + memchr::memchr(b'\n', rest).unwrap_or(rest.len())
 }
 
-/// Returns the cells of a line; a separator in quotes does not count.
+/// Returns the cells of a line. A separator inside quotes does not count.
 fn cells(text: &[u8], line: Range<usize>, separator: u8) -> Vec<Range<usize>> {
     let mut cells = Vec::new();
     let (mut start, mut is_quoted) = (line.start, false);
@@ -523,7 +524,7 @@ fn cells(text: &[u8], line: Range<usize>, separator: u8) -> Vec<Range<usize>> {
     cells
 }
 
-/// Returns a cell without spaces, quotes and emphasis.
+/// Returns a cell without spaces, quotes and emphasis around it.
 fn bare(text: &[u8], cell: &Range<usize>) -> Range<usize> {
     let is_edge = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`*".contains(byte);
     let inner = &text[cell.clone()];

@@ -1,5 +1,5 @@
 //! Checks whether a match of a command-line rule is the password of a command. The option `-p` is often a port, a
-//! folder or a project, and the name of a program is also that of a host, a container or a file.
+//! folder or a project, and the name of a program may also be the name of a host, a container or a file.
 
 use crate::value::{shape, stand_in};
 use crate::vocabulary::{WORDS, WordList};
@@ -7,7 +7,7 @@ use crate::vocabulary::{WORDS, WordList};
 /// Bytes before a command that are checked for its position.
 const BEFORE_BYTES_MAX: usize = 240;
 
-/// Minimum length of a random value that is accepted in any position.
+/// Minimum length in bytes of a random value that is accepted in any position.
 const RANDOM_BYTES_MIN: usize = 8;
 
 /// Position of a program's name, by the text before it.
@@ -15,16 +15,17 @@ const RANDOM_BYTES_MIN: usize = 8;
 enum Stand {
     /// Position of a command.
     Command,
-    /// A word among others.
+    /// A word among other words.
     Word,
-    /// The end of another word: of a file, an address or an option.
+    /// The end of another word, such as a file, an address or an option.
     Joined,
 }
 
-/// Returns whether the value is a password of a command after `before`; `lead` is the text from its name to the value.
+/// Returns whether a value is the password of a command. `before` is the text before the command's name, and `lead` the
+/// text from the name to the value.
 pub(crate) fn is_password(before: &[u8], lead: &[u8], value: &[u8], is_worded: bool) -> bool {
     let is_random = || shape::is_random(value, RANDOM_BYTES_MIN);
-    // A folder does not directly follow the letter.
+    // A folder is separated from the letter of the option by a space.
     let is_folder = lead.last().is_some_and(u8::is_ascii_whitespace)
         && matches!(value, [b'/' | b'~' | b'.', ..]);
     if is_folder
@@ -43,7 +44,7 @@ pub(crate) fn is_password(before: &[u8], lead: &[u8], value: &[u8], is_worded: b
     }
 }
 
-/// Returns the words between the name of the command and its last option, without options and their values.
+/// Returns the words between a command's name and its last option, without options and their values.
 fn arguments(lead: &[u8]) -> impl Iterator<Item = &[u8]> {
     let words = lead.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
     let mut is_told = false;
@@ -75,19 +76,19 @@ fn is_option(lead: &[u8], value: &[u8]) -> bool {
         })
 }
 
-/// Returns the position of a program's name, by the end of the line before it.
+/// Returns the position of a program's name, according to the end of the line before it.
 fn stand(before: &[u8]) -> Stand {
     let from = before.len().saturating_sub(BEFORE_BYTES_MAX);
     let line = before[from..].rsplit(|byte| b"\n\r".contains(byte)).next().unwrap_or_default();
     let line = without_folder(line);
-    // `@` and `-` before the commands of a makefile; `ExecStart=`, `command=`.
+    // Makefiles have `@` and `-` before commands; settings have `ExecStart=` or `command=`.
     if matches!(line.trim_ascii(), b"@" | b"-" | b"@-" | b"-@") || is_setting(line) {
         return Stand::Command;
     }
     match line {
         [.., b'\\', b'n' | b'r' | b't'] => return Stand::Command,
         [.., b'.' | b'/' | b'-' | b'@' | b'='] => return Stand::Joined,
-        // In quotes, or in a Windows folder.
+        // The name is in quotes, or in a Windows folder.
         [] | [.., b'"' | b'\'' | b'`' | b'\\'] => return Stand::Command,
         _ => {}
     }
@@ -96,12 +97,12 @@ fn stand(before: &[u8]) -> Stand {
     if b";|&(){}[$>#%:!`".contains(last) || spaced.ends_with(b"\\n") || spaced.ends_with(b"//") {
         return Stand::Command;
     }
-    // The part of the line that belongs to one command.
+    // This is the part of the line that belongs to one command.
     let segment = spaced.rsplit(|byte| b";|&(){}`".contains(byte)).next().unwrap_or_default();
     if stands_behind(segment) { Stand::Command } else { Stand::Word }
 }
 
-/// Returns the line without the folder of the program.
+/// Returns the line without the program's folder at its end.
 fn without_folder(line: &[u8]) -> &[u8] {
     if !line.ends_with(b"/") {
         return line;
@@ -114,7 +115,7 @@ fn without_folder(line: &[u8]) -> &[u8] {
     if is_rooted && !is_address { rest } else { line }
 }
 
-/// Returns whether a command is possible after these words of another one.
+/// Returns whether a command is possible after these words, which belong to another command.
 fn stands_behind(segment: &[u8]) -> bool {
     let bare = |word: &'_ [u8]| -> Vec<u8> {
         let signs = word.iter().take_while(|byte| b"\"'$*".contains(byte)).count();
@@ -123,7 +124,7 @@ fn stands_behind(segment: &[u8]) -> bool {
     let words: Vec<Vec<u8>> =
         segment.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).map(bare).collect();
     let Some(last) = words.last() else { return true };
-    // The sign of a list, the end of options, or a variable set for the command.
+    // The last word is a list marker, the end of options, or a variable that is set for the command.
     if matches!(last.as_slice(), b"" | b"-" | b"+" | b"--") || is_lead(&words) || is_set(last) {
         return true;
     }
@@ -154,7 +155,7 @@ fn stands_behind(segment: &[u8]) -> bool {
     is_inside().or_else(is_remote).unwrap_or(false)
 }
 
-/// Returns whether a command follows these words because of the last one.
+/// Returns whether the last of these words requires a command after it.
 fn is_lead(words: &[Vec<u8>]) -> bool {
     match words {
         [.., runner, last] if last == b"run" => !WORDS.command_runner.has(runner),
@@ -163,7 +164,7 @@ fn is_lead(words: &[Vec<u8>]) -> bool {
     }
 }
 
-/// Returns whether these words are a command that runs another one, and its options.
+/// Returns whether these words are a command that runs another one, followed by options.
 fn are_options(words: &[Vec<u8>]) -> bool {
     words.windows(2).all(|pair| {
         let next = &pair[1];
@@ -175,7 +176,7 @@ fn are_options(words: &[Vec<u8>]) -> bool {
     })
 }
 
-/// Returns whether a line is a setting: its name, followed by its value.
+/// Returns whether a line is a setting, which consists of a name and a value.
 fn is_setting(line: &[u8]) -> bool {
     let line = line.trim_ascii_start();
     let name =

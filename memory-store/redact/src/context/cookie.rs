@@ -1,6 +1,6 @@
-//! Session cookies: the values of `Cookie:` and `Set-Cookie:` headers, of the cookies that a program sets or sends, and
-//! of `curl -b`. Written by hand, because one header has many values, of which most are harmless: a theme, a language,
-//! an expiry.
+//! Session cookies: the values in `Cookie:` and `Set-Cookie:` headers, of cookies that a program sets or sends, and of
+//! `curl -b`. They are detected by code, because one header has many values, most of which are harmless: a theme, a
+//! language, an expiry.
 
 use std::ops::Range;
 
@@ -9,22 +9,22 @@ use memchr::memmem;
 use crate::value::{shape, stand_in};
 use crate::vocabulary::WORDS;
 
-/// Maximum number of option letters joined to `-b`.
+/// Maximum number of other option letters before `b` in the same word.
 const FLAGS_MAX: usize = 8;
 
-/// Bytes before a header that are searched for its opening quote.
+/// Number of bytes before a header that are searched for its opening quote.
 const BEFORE_BYTES_MAX: usize = 512;
 
-/// Maximum distance between the start of a cookie's object and its domain.
+/// Maximum distance in bytes between the start of a cookie's object and its domain.
 const OBJECT_BYTES_MAX: usize = 1 << 10;
 
-/// Maximum length of one header or call.
+/// Maximum length of one header or call in bytes.
 const COOKIES_BYTES_MAX: usize = 16 << 10;
 
-/// Maximum length of text in brackets: they may belong to a program, and never close.
+/// Maximum length in bytes of text in brackets, because brackets in a program may never be closed.
 const BRACKETS_BYTES_MAX: usize = 4 << 10;
 
-/// Maximum length of the rest of a name after `cookie`: `cookieHeader`, `cookie_jar`.
+/// Maximum length in bytes of the rest of a name after `cookie`: `cookieHeader`, `cookie_jar`.
 const TAIL_BYTES_MAX: usize = 16;
 
 /// Maximum number of spaces and line breaks before the cookies.
@@ -33,7 +33,7 @@ const SPACES_MAX: usize = 80;
 /// Maximum number of quotes and brackets that close a name: `\"Cookie\":`, `headers["Cookie"] =`.
 const CLOSING_MAX: usize = 6;
 
-/// Maximum number of calls that are read within an already read one.
+/// Maximum number of calls that are read inside a call that was already read.
 const NESTED_MAX: usize = 3;
 
 /// The cookies around a keyword.
@@ -42,23 +42,24 @@ struct Cookies {
     secrets: Vec<Range<usize>>,
     /// End of the text that was read.
     end: usize,
-    /// True if nested keywords are skipped: a header contains only cookies, a call may contain another call.
+    /// True if keywords inside this text are skipped. A header contains only cookies, but a call may contain another
+    /// call.
     is_whole: bool,
 }
 
-/// Reads the cookies of a text from start to end, once for each header, however many keywords it contains.
+/// Reads the cookies of a text from start to end. Each header is read once, however many keywords it contains.
 #[derive(Default)]
 pub(crate) struct CookieReader {
-    /// End of the text that need not be read again.
+    /// End of the text that must not be read again.
     done: usize,
     /// End of the text that was read.
     read: usize,
-    /// Number of calls that were read again before `read`.
+    /// Number of calls before `read` that were read again.
     nested: usize,
 }
 
 impl CookieReader {
-    /// The secret cookies around a keyword, which lies behind all before; `None` where nothing was read.
+    /// Returns the secret cookies around a keyword; `None` if nothing was read. Keywords must be passed in order.
     pub(crate) fn next(&mut self, text: &[u8], hit: &Range<usize>) -> Option<Vec<Range<usize>>> {
         let is_nested = hit.start < self.read;
         if hit.start < self.done || is_nested && self.nested >= NESTED_MAX {
@@ -76,9 +77,9 @@ impl CookieReader {
 /// Container of cookies.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CookiePlace {
-    /// A header: up to the end of its line.
+    /// A header, which extends to the end of its line.
     Header,
-    /// An option or an assignment: one word, unless it is in quotes or brackets.
+    /// An option or an assignment. It contains one word, unless it is in quotes or brackets.
     Value,
     /// A call whose first argument may be the name of a cookie.
     Call,
@@ -106,8 +107,8 @@ fn find(text: &[u8], hit: &Range<usize>) -> Option<Cookies> {
     Some(Cookies { secrets, end, is_whole })
 }
 
-/// Returns the start of the value of the option `-b`, which may be joined to others; a shell may have a sign before its
-/// quotes.
+/// Returns the start of the value of the option `-b`, which may be joined to other options. In a shell, a sign is
+/// possible before the value's quotes.
 fn option(text: &[u8], hit: &Range<usize>) -> Option<usize> {
     let before = &text[..hit.start];
     let letters = before.iter().rev().take(FLAGS_MAX + 1);
@@ -122,7 +123,7 @@ fn option(text: &[u8], hit: &Range<usize>) -> Option<usize> {
     Some(skip(text, at, 1, b"$^"))
 }
 
-/// Returns a cookie given by its own name: `;jsessionid=...`. `sessionId=` has many other uses.
+/// Returns a cookie that is given by its own name: `;jsessionid=...`. (`sessionId=` has many other uses.)
 fn named(text: &[u8], hit: &Range<usize>) -> Option<Cookies> {
     const WORD_BYTES_MAX: usize = 512;
     let name = &text[hit.start..hit.end - 1];
@@ -135,9 +136,9 @@ fn named(text: &[u8], hit: &Range<usize>) -> Option<Cookies> {
     Some(Cookies { secrets, end: hit.end, is_whole: false })
 }
 
-/// Returns a cookie of a list exported by a browser: `{"domain": ..., "name": "sid", "value": "..."}`.
+/// Returns a cookie in a list that a browser exported: `{"domain": ..., "name": "sid", "value": "..."}`.
 fn exported(text: &[u8], hit: &Range<usize>) -> Option<Cookies> {
-    /// Keys that only cookies have.
+    /// Keys that occur only in cookies.
     const TELLING_KEYS: [&[u8]; 4] = [b"httponly", b"samesite", b"hostonly", b"session"];
     let from = hit.start.saturating_sub(OBJECT_BYTES_MAX);
     let start = from + text[from..hit.start].iter().rposition(|byte| *byte == b'{')?;
@@ -152,7 +153,7 @@ fn exported(text: &[u8], hit: &Range<usize>) -> Option<Cookies> {
     Some(Cookies { secrets, end, is_whole: text.get(end) == Some(&b'}') })
 }
 
-/// Returns the quote around the name at the end of a text: one opened on the same line.
+/// Returns the quote that was opened before the name at the end of a text, on the same line.
 fn open_quote(before: &[u8]) -> Option<u8> {
     let is_quote = |byte: &u8| b"\"'`".contains(byte);
     let is_name = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-".contains(byte);
@@ -170,7 +171,7 @@ fn open_quote(before: &[u8]) -> Option<u8> {
     })
 }
 
-/// Returns where the cookies behind a name begin, and what they stand in.
+/// Returns the offset at which the cookies after a name begin, and their container.
 fn behind_name(text: &[u8], hit: &Range<usize>) -> Option<(usize, CookiePlace)> {
     let is_flag = text[..hit.start].ends_with(b"--");
     let is_name = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-".contains(byte);
@@ -211,8 +212,8 @@ fn behind_name(text: &[u8], hit: &Range<usize>) -> Option<(usize, CookiePlace)> 
     }
 }
 
-/// Returns the opening bracket of a call whose first argument may be the name of a cookie: directly, or after `().set`,
-/// `.add`, `::new`.
+/// Returns the opening bracket of a call whose first argument may be the name of a cookie. The bracket follows
+/// directly, or after `().set`, `.add` or `::new`.
 fn arguments(text: &[u8], from: usize) -> Option<usize> {
     const CALL_BYTES_MAX: usize = 32;
     let is_call = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_.:()".contains(byte);
@@ -220,7 +221,7 @@ fn arguments(text: &[u8], from: usize) -> Option<usize> {
     text[from..from + length].ends_with(b"(").then_some(from + length - 1)
 }
 
-/// Returns how far the cookies go that begin at `at`: to the end of the quotes, brackets, line or word.
+/// Returns the range of the cookies that begin at `at`. They extend to the end of the quotes, brackets, line or word.
 fn extent(text: &[u8], at: usize, place: CookiePlace, quote: Option<u8>) -> Option<Range<usize>> {
     let end_max = text.len().min(at + COOKIES_BYTES_MAX);
     let escapes = text.get(at..end_max)?.iter().take(4).take_while(|byte| **byte == b'\\').count();
@@ -263,8 +264,8 @@ fn bracketed(rest: &[u8]) -> usize {
     rest.len()
 }
 
-/// Returns the length of an unquoted header: to the end of the line, also an escaped one, or to the quote that closes
-/// the string around it. Other quotes belong to a value.
+/// Returns the length of an unquoted header, which extends to the end of the line, possibly an escaped one, or to the
+/// quote that closes the string around it. Other quotes belong to a value.
 fn line_length(rest: &[u8], quote: Option<u8>) -> usize {
     let mut inside = None;
     for (offset, &byte) in rest.iter().enumerate() {
@@ -285,7 +286,7 @@ fn line_length(rest: &[u8], quote: Option<u8>) -> usize {
 /// Returns the secret values among the cookies of `range`.
 fn secrets(text: &[u8], range: &Range<usize>, is_call: bool) -> Vec<Range<usize>> {
     let mut secrets = Vec::new();
-    // The name of the next value, and the last word, which may turn out to be a name.
+    // `name` is the name of the next value; `last` is the last word, which may turn out to be a name.
     let (mut name, mut last): (Option<Range<usize>>, Option<Range<usize>>) = (None, None);
     // A name from `Name: "sid"` belongs to the value after it.
     let mut told_name: Option<Range<usize>> = None;
@@ -344,7 +345,8 @@ fn words<'t>(text: &'t [u8], range: &Range<usize>) -> impl Iterator<Item = Range
     })
 }
 
-/// Returns whether the value of a cookie grants access: it appears random, and is long unless its name identifies it.
+/// Returns whether the value of a cookie grants access. It must appear random, and must be long unless its name
+/// identifies it.
 fn is_secret(name: &[u8], value: &[u8]) -> bool {
     const BYTES_MIN: usize = 16;
     const TOLD_BYTES_MIN: usize = 8;

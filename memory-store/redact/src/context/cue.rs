@@ -1,6 +1,6 @@
-//! Values that appear random beside a word about a way in: "the box lets you in with deploy and then ...",
-//! `user=svc cred=...`, `new Client('svc', '...')`. A *cue* is such a word. Unlike the name of a password it promises
-//! no secret, so the value itself must appear secret, and its context must not label it as an id.
+//! Values that appear random near a word about access: "the box lets you in with deploy and then ...", `user=svc
+//! cred=...`, `new Client('svc', '...')`. A *cue* is such a word. Unlike the name of a password, a cue does not
+//! indicate a secret, so the value itself must look like one, and its context must not label it as an id.
 
 use std::ops::Range;
 
@@ -12,22 +12,22 @@ use crate::vocabulary::WORDS;
 const BEFORE_BYTES_MAX: usize = 48;
 const AFTER_BYTES_MAX: usize = 80;
 
-/// Bytes after a cue that heads a list or an object: the lines below it.
+/// Number of bytes that are searched in the lines below a cue that is the heading of a list or an object.
 const BLOCK_BYTES_MAX: usize = 200;
 
-/// Maximum length of a value, which is shorter than a line of base 64.
+/// Maximum length of a value in bytes; a line of base 64 is longer.
 const VALUE_BYTES_MAX: usize = 56;
 
-/// Reads a text cue by cue, each part of it once.
+/// Reads a text cue by cue. Each part is read once.
 #[derive(Default)]
 pub(crate) struct CueReader {
     read: usize,
-    /// End of the line that was judged as a sentence.
+    /// End of the last line that was judged as a sentence.
     judged: usize,
 }
 
 impl CueReader {
-    /// Finds the values near the cue at `hit` that were not read before.
+    /// Returns the values near the cue at `hit` that were not returned before.
     pub(crate) fn next(&mut self, text: &[u8], hit: &Range<usize>) -> Vec<Range<usize>> {
         if !begins_word(text, hit) {
             return Vec::new();
@@ -46,7 +46,7 @@ impl CueReader {
         found
     }
 
-    /// Returns the clear credentials in the sentences around a name or cue at `hit`.
+    /// Returns the certain credentials in the sentences around the name or cue at `hit`.
     pub(crate) fn sentence(&mut self, text: &[u8], hit: &Range<usize>) -> Vec<Range<usize>> {
         const SIDE_BYTES: usize = 160;
         if hit.start < self.judged {
@@ -60,7 +60,7 @@ impl CueReader {
             self.judged = end;
             return Vec::new();
         }
-        // Neither words nor characters are split.
+        // The window must not split words or characters.
         let is_space = |byte: &u8| *byte == b' ' || *byte == b'\n';
         let start = if start == from && from > 0 {
             start + text[start..hit.start].iter().position(is_space).unwrap_or(hit.start - start)
@@ -77,14 +77,14 @@ impl CueReader {
     }
 }
 
-/// Returns whether a value is a part of base 64, a call or an address, or is labelled as an id.
+/// Returns whether a value is part of base 64, a call or an address, or is labelled as an id.
 fn is_part_or_id(text: &[u8], value: &Range<usize>) -> bool {
     text.get(value.end).is_some_and(|next| b"=([".contains(next))
         || is_named_otherwise(text, value.start)
         || is_in_address(text, value)
 }
 
-/// Returns whether a line has a word that may be a value.
+/// Returns whether a line contains a word that may be a value.
 fn has_mixed_word(line: &[u8]) -> bool {
     // For most lines this test suffices.
     line.iter().any(u8::is_ascii_digit)
@@ -102,7 +102,7 @@ pub(crate) fn before(text: &[u8], name: usize) -> Option<Range<usize>> {
     values(text, word_start(text, start)..name).pop()
 }
 
-/// Returns the values near cues that are not ASCII.
+/// Returns the values near non-ASCII cues.
 pub(crate) fn abroad(text: &[u8]) -> Vec<Range<usize>> {
     if text.is_ascii() {
         return Vec::new();
@@ -116,10 +116,10 @@ pub(crate) fn abroad(text: &[u8]) -> Vec<Range<usize>> {
     found
 }
 
-/// Minimum length of a value.
+/// Minimum length of a value in bytes.
 const VALUE_BYTES_MIN: usize = 10;
 
-/// Returns whether a cue begins a word, or a part of a name.
+/// Returns whether a cue begins a word or a part of a name.
 fn begins_word(text: &[u8], hit: &Range<usize>) -> bool {
     if !text[hit.start].is_ascii_alphanumeric() {
         return true;
@@ -129,16 +129,17 @@ fn begins_word(text: &[u8], hit: &Range<usize>) -> bool {
     !before.is_ascii_alphanumeric() || is_part || text[..hit.start].ends_with(b"\\n")
 }
 
-/// Returns whether a window has the characters of a value, which most have not.
+/// Returns whether a window contains the characters of a value; most windows do not.
 fn may_hold_value(window: &[u8]) -> bool {
     let (digits, capitals) = window.iter().fold((false, false), |(digits, capitals), byte| {
         (digits | byte.is_ascii_digit(), capitals | byte.is_ascii_uppercase())
     });
-    // Random words have neither, but have signs between them.
+    // Values of random words contain neither, but have signs between the words.
     digits && capitals || memchr::memchr_iter(b'-', window).nth(2).is_some()
 }
 
-/// Returns the end of the text read after a cue: of its line, or of the lines below it if it heads a list.
+/// Returns the end of the text to read after a cue: the end of its line, or of the lines below if the cue is the
+/// heading of a list.
 fn window_end(text: &[u8], at: usize) -> usize {
     const HEAD_BYTES_MAX: usize = 24;
     let rest = &text[at..text.len().min(at + AFTER_BYTES_MAX)];
@@ -154,7 +155,7 @@ fn window_end(text: &[u8], at: usize) -> usize {
     at + memchr::memmem::find(block, b"\n\n").unwrap_or(block.len())
 }
 
-/// Returns the start of the word at a place, unless it is too long.
+/// Returns the start of the word at an offset, unless the word is too long.
 fn word_start(text: &[u8], at: usize) -> usize {
     let before = text[..at].iter().rev().take(VALUE_BYTES_MAX);
     at - before.take_while(|byte| !is_edge(**byte)).count()
@@ -165,7 +166,7 @@ fn is_edge(byte: u8) -> bool {
     byte.is_ascii_whitespace() || b"\"'`*([{<>=:,;|)]}".contains(&byte) || !byte.is_ascii()
 }
 
-/// Returns the values of a window that appear random; one may extend beyond it.
+/// Returns the values in a window that appear random. The last value may extend beyond the window.
 fn values(text: &[u8], window: Range<usize>) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut at = window.start;
@@ -194,20 +195,20 @@ fn values(text: &[u8], window: Range<usize>) -> Vec<Range<usize>> {
     found
 }
 
-/// Returns a chosen password in quotes at a place, with the sign at its end.
+/// Returns a quoted password at an offset that a person chose, including the sign at its end.
 fn quoted_choice(text: &[u8], start: usize) -> Option<Range<usize>> {
     let value = word::quoted(text, start)?;
     chosen::is_chosen(&text[value.clone()]).then_some(value)
 }
 
-/// Returns whether the words before a value give it.
+/// Returns whether the words before a value indicate that it is given.
 fn is_given(lead: &[u8]) -> bool {
     let quotes = lead.iter().rev().take_while(|byte| b"\"'`*".contains(byte)).count();
     let lead = &lead[..lead.len() - quotes];
     WORDS.cue_giving.end(lead)
 }
 
-/// Returns whether the name before a value labels it as an id, a hash or another value without access.
+/// Returns whether the name before a value labels it as an id, a hash or another value that grants no access.
 fn is_named_otherwise(text: &[u8], at: usize) -> bool {
     const LEAD_BYTES: usize = 40;
     let lead = &text[at.saturating_sub(LEAD_BYTES)..at];
@@ -226,7 +227,7 @@ fn is_named_otherwise(text: &[u8], at: usize) -> bool {
     is(name) || is(last) || name.ends_with(b"ID")
 }
 
-/// Returns whether a value is a part of an address, which other rules cover.
+/// Returns whether a value is part of an address; other rules handle these.
 fn is_in_address(text: &[u8], value: &Range<usize>) -> bool {
     const LEAD_BYTES: usize = 160;
     let lead = &text[value.start.saturating_sub(LEAD_BYTES)..value.start];

@@ -1,23 +1,23 @@
-//! Secrets in base 64: a token, or a user and a password as in `Authorization: Basic`.
+//! Secrets in base 64: a token, or a user name and a password as in `Authorization: Basic`.
 
 use std::ops::Range;
 
 use memory_store_base::text::base64;
 
-/// Length limits of a run: shorter ones contain no token, longer ones are files.
+/// Limits of the length of a run in bytes: shorter runs contain no token, longer runs are files.
 const RUN_BYTES_MIN: usize = 20;
 const RUN_BYTES_MAX: usize = 4 << 10;
 
-/// Base 64 length of the shortest value that is searched for elsewhere.
+/// Length in base 64 of the shortest value that is searched for in other texts.
 const KNOWN_RUN_BYTES_MIN: usize = 11;
 
-/// Returns the runs of base 64 that contain a secret; `is_secret` judges the decoded text.
+/// Returns the runs of base 64 that contain a secret. `is_secret` judges the decoded text.
 pub(crate) fn find(text: &[u8], is_secret: impl Fn(&[u8]) -> bool) -> Vec<Range<usize>> {
     let is_secret = |said: &[u8]| is_login(said) && !is_global_id(said) || is_secret(said);
     runs(text, RUN_BYTES_MIN, is_secret)
 }
 
-/// Returns the runs that contain a known value, which may be shorter, and byte dumps that do.
+/// Returns the runs of base 64 and the byte dumps that contain a known value. Such a run may be shorter.
 pub(crate) fn find_known(
     text: &[u8],
     are_bytes: bool,
@@ -59,14 +59,14 @@ fn bytes(text: &[u8], is_known: impl Fn(&[u8]) -> bool) -> Vec<Range<usize>> {
     found
 }
 
-/// Returns the password from a base 64 user and password.
+/// Returns the password in a base 64 encoding of a user name and a password.
 pub(crate) fn password(value: &str) -> Option<String> {
     let said = decoded(value.trim_end_matches('=').as_bytes()).filter(|said| is_login(said))?;
     let colon = said.iter().position(|byte| *byte == b':')?;
     String::from_utf8(said[colon + 1..].to_vec()).ok()
 }
 
-/// Decodes a value in base 64, as in manifests of secrets.
+/// Decodes a value in base 64, as in manifests of secrets; `None` if it is not base 64.
 pub(crate) fn base64_decoded(value: &str) -> Option<String> {
     let run = value.trim_end_matches('=').as_bytes();
     let is_run = run.len() >= KNOWN_RUN_BYTES_MIN && run.iter().copied().all(is_base64);
@@ -74,7 +74,7 @@ pub(crate) fn base64_decoded(value: &str) -> Option<String> {
     String::from_utf8(said).ok().map(|said| said.trim().to_owned())
 }
 
-/// Decodes the percent escapes of a value, if it has any.
+/// Decodes the percent escapes of a value; `None` if it has none.
 pub(crate) fn percent_decoded(value: &str) -> Option<String> {
     let mut said = Vec::with_capacity(value.len());
     let mut rest = value.as_bytes();
@@ -116,7 +116,7 @@ fn runs(text: &[u8], bytes_min: usize, is_secret: impl Fn(&[u8]) -> bool) -> Vec
     found
 }
 
-/// Bytes of base 64 of either alphabet, by their value.
+/// For each byte, whether it belongs to one of the alphabets of base 64.
 static BASE64: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0_u8;
@@ -128,18 +128,18 @@ static BASE64: [bool; 256] = {
     table
 };
 
-/// Called for most bytes of a text, so a table is used.
+/// This is called for most bytes of a text, so it uses a table.
 fn is_base64(byte: u8) -> bool {
     BASE64[usize::from(byte)]
 }
 
-/// Decodes a run; `None` if it is no readable text, which is detected within a few bytes.
+/// Decodes a run; `None` if the result is not readable text, which is detected within a few bytes.
 fn decoded(run: &[u8]) -> Option<Vec<u8>> {
     let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
     base64::bytes(run).map(|byte| byte.filter(is_text)).collect()
 }
 
-/// Decodes a run of hexadecimal digits; `None` if it is no readable text.
+/// Decodes a run of hexadecimal digits; `None` if the result is not readable text.
 fn hexadecimal(run: &[u8]) -> Option<Vec<u8>> {
     let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
     let run = run.strip_prefix(b"0x").unwrap_or(run);

@@ -1,9 +1,9 @@
-//! Secrets written in several pieces: over a `\` at the end of a line, as concatenated strings, in folded blocks of
-//! YAML, as a wrapped token; or with emphasis, colours of a terminal, invisible characters, escapes or full-width
-//! letters inside, which readers of the text ignore or decode.
+//! Secrets written in several pieces: across a `\` at the end of a line, as concatenated strings, in folded blocks of
+//! YAML, as a wrapped token; or with emphasis, terminal colours, invisible characters, escapes or full-width letters
+//! inside, which readers of the text ignore or decode.
 //!
-//! A *join* separates two pieces; it is not part of the value, or encodes one byte of it. The text around joins is
-//! scanned again without them; a secret found there that spans a join is hidden with it.
+//! A *join* separates two pieces. It is not part of the value, or encodes one byte of it. The text around joins is
+//! scanned again without them; a secret found in it that extends across a join is hidden together with the join.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -13,34 +13,34 @@ use memchr::{memchr_iter, memchr2_iter, memchr3_iter};
 
 use crate::value::shape;
 
-/// Bytes before the first join and after the last that are scanned with them.
+/// Number of bytes before the first join and after the last join that are scanned with them.
 const LEAD_BYTES_MAX: usize = 256;
 const TAIL_BYTES_MAX: usize = 1 << 10;
 
-/// Maximum distance of joins that are scanned together.
+/// Maximum distance in bytes of joins that are scanned together.
 const GAP_BYTES_MAX: usize = 512;
 
-/// Maximum length of text that is scanned at once; a longer one is divided.
+/// Maximum length in bytes of text that is scanned at once. Longer text is divided.
 const CLUSTER_BYTES_MAX: usize = 32 << 10;
 
 /// Maximum number of spaces on each side of a join.
 const SPACES_MAX: usize = 120;
 
-/// Minimum number of token characters at the end of a line that may be wrapped.
+/// Minimum number of token characters at the end of a line for it to count as wrapped.
 const WRAPPED_BYTES_MIN: usize = 12;
 
-/// Minimum length of base 64 lines that belong to an image or an archive.
+/// Minimum length in bytes of base 64 lines that belong to an image or an archive.
 const BLOB_LINE_BYTES_MIN: usize = 60;
 
 /// Separator of two pieces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Separator {
     range: Range<usize>,
-    /// The byte of the value that it encodes.
+    /// The byte of the value that the separator encodes.
     with: Option<u8>,
 }
 
-/// Returns the secrets that span joins; `scan` returns those of a text.
+/// Returns the secrets that extend across joins. `scan` returns the secrets of a text.
 pub(crate) fn find<T>(
     text: &[u8],
     scan: impl Fn(&[u8]) -> Vec<(T, Range<usize>)>,
@@ -57,8 +57,8 @@ pub(crate) fn find<T>(
     found
 }
 
-/// Returns the secrets that `scan` recognises by all bytes, so that any line break and any escape may be a join, and
-/// any sign between single characters (`are_characters`).
+/// Returns the secrets that `scan` recognises by all their bytes. Therefore any line break and any escape may be a
+/// join, and, if `are_characters`, any sign between single characters.
 pub(crate) fn find_known(
     text: &[u8],
     are_characters: bool,
@@ -71,7 +71,7 @@ pub(crate) fn find_known(
     let mut joins: Vec<Separator> = memchr_iter(b'\n', text).map(line_break).collect();
     joins.extend(memchr_iter(0x1B, text).filter_map(|at| colour(text, at)).map(plain));
     joins.extend(memchr2_iter(0xE2, 0xEF, text).filter_map(|at| invisible(text, at)).map(plain));
-    // After `\` it is a literal sign.
+    // After `\`, it is a literal sign.
     let signs = memchr_iter(b'%', text).filter(|at| !text[..*at].ends_with(b"\\"));
     joins.extend(signs.filter_map(|at| percent(text, at)));
     joins.extend(
@@ -100,7 +100,8 @@ fn plain(range: Range<usize>) -> Separator {
     Separator { range, with: None }
 }
 
-/// Returns the end of a string and the start of the next, with an operator or a comma between: `' + '`, `''`, `', '`.
+/// Returns the end of a string and the start of the next, with an operator or a comma in between: `' + '`, `''`, `',
+/// '`.
 fn between_strings(text: &[u8], at: usize) -> Option<Range<usize>> {
     const BETWEEN_BYTES_MAX: usize = 4;
     let quote = text[at];
@@ -135,7 +136,7 @@ fn is_spaced(text: &[u8], at: usize) -> bool {
             || is(at.checked_sub(2)) && is(at.checked_sub(4)))
 }
 
-/// Searchers for operators between two strings of one line, built once, because most texts are short.
+/// Searchers for operators between two strings in a line. They are built once, because most texts are short.
 static GLUES: LazyLock<[Finder<'static>; 5]> =
     LazyLock::new(|| ["\" + \"", "' + '", "\" . \"", "' . '", "\" .. \""].map(Finder::new));
 
@@ -148,7 +149,7 @@ fn joins(text: &[u8]) -> Vec<Separator> {
     let mut folded = None;
     for line_end in memchr_iter(b'\n', text) {
         let Some(end) = content_end(text, line_end) else { continue };
-        // Most lines end in none of these, and every line is tested.
+        // Every line is tested, and most end with none of these.
         let join = match text[end - 1] {
             b'\\' => continuation(text, end, line_end),
             b'"' | b'\'' | b'`' | b'.' | b'&' => strings_around(text, end, line_end + 1),
@@ -180,7 +181,7 @@ fn joins(text: &[u8]) -> Vec<Separator> {
     joins
 }
 
-/// Returns signs of emphasis or code inside a word, which Markdown removes.
+/// Returns the signs of emphasis or code inside a word, which Markdown removes when rendered.
 fn emphasis(text: &[u8], at: usize) -> Option<Range<usize>> {
     const SIGNS_MAX: usize = 3;
     let is_sign = |byte: &&u8| b"*`".contains(byte);
@@ -202,7 +203,7 @@ fn invisible(text: &[u8], at: usize) -> Option<Range<usize>> {
     Some(at..at + length)
 }
 
-/// Returns a colour or style of a terminal (ECMA-48, `ESC [ ... m`, and erasure of a line).
+/// Returns a terminal colour or style (ECMA-48, `ESC [ ... m`, and erasure of a line).
 fn colour(text: &[u8], at: usize) -> Option<Range<usize>> {
     const PARAMETERS_MAX: usize = 24;
     let rest = text.get(at..)?.strip_prefix(b"\x1b[")?;
@@ -212,8 +213,8 @@ fn colour(text: &[u8], at: usize) -> Option<Range<usize>> {
     rest.get(length).is_some_and(|byte| b"mK".contains(byte)).then_some(at..at + 3 + length)
 }
 
-/// Returns the separators between the arguments of a command in list form: `["redis-cli", "-a"`. Each is read as a
-/// space.
+/// Returns the separators between the arguments of a command in list form: `["redis-cli", "-a"`. Each separator is read
+/// as a space.
 fn arguments(text: &[u8], mut at: usize) -> Vec<Separator> {
     const ARGUMENTS_MAX: usize = 40;
     const ARGUMENT_BYTES_MAX: usize = 200;
@@ -248,7 +249,7 @@ fn wide(text: &[u8], at: usize) -> Option<Separator> {
     Some(Separator { range: at..at + 3, with: Some(with) })
 }
 
-/// Returns a letter, digit or sign of JSON or a language that is escaped without need: `\u0077`, `\x70`.
+/// Returns a letter, digit or sign that is escaped without need in JSON or a programming language: `\u0077`, `\x70`.
 fn escaped(text: &[u8], at: usize) -> Option<Separator> {
     let length = match text.get(at + 1)? {
         b'u' => 6,
@@ -260,14 +261,14 @@ fn escaped(text: &[u8], at: usize) -> Option<Separator> {
     with.is_ascii_graphic().then_some(Separator { range: at..at + length, with: Some(with) })
 }
 
-/// Returns a character in the form of three octal digits.
+/// Returns a character that is written as three octal digits.
 fn octal(text: &[u8], at: usize) -> Option<Separator> {
     let digits = str::from_utf8(text.get(at + 1..at + 4)?).ok()?;
     let with = u8::from_str_radix(digits, 8).ok()?;
     with.is_ascii_graphic().then_some(Separator { range: at..at + 4, with: Some(with) })
 }
 
-/// Returns a sign in the form of an HTML entity.
+/// Returns a sign that is written as an HTML entity.
 fn entity(text: &[u8], at: usize) -> Option<Separator> {
     const NAMES: [(&[u8], u8); 6] = [
         (b"lt;", b'<'),
@@ -292,7 +293,7 @@ fn entity(text: &[u8], at: usize) -> Option<Separator> {
         .then_some(Separator { range: at..at + 3 + mark + length, with: Some(with) })
 }
 
-/// Returns a percent-encoded letter, digit or sign of a token that needs no encoding, or a sign that joins a name with
+/// Returns a percent-encoded character that needs no encoding in a token, or a percent-encoded sign between a name and
 /// its value.
 fn encoded(text: &[u8], at: usize) -> Option<Separator> {
     percent(text, at).filter(|join| {
@@ -307,7 +308,7 @@ fn percent(text: &[u8], at: usize) -> Option<Separator> {
     Some(Separator { range: at..at + 3, with: Some(with) })
 }
 
-/// Returns a `\` at the end of a line with the break and the next line's indentation. A space before it is kept.
+/// Returns a `\` at the end of a line, with the line break and the next line's indentation. A space before it is kept.
 fn continuation(text: &[u8], end: usize, line_end: usize) -> Option<Range<usize>> {
     let backslashes = text[..end].iter().rev().take_while(|byte| **byte == b'\\').count();
     if backslashes % 2 == 0 {
@@ -317,8 +318,8 @@ fn continuation(text: &[u8], end: usize, line_end: usize) -> Option<Range<usize>
         .or_else(|| Some(end - 1..skip_spaces(text, line_end + 1)))
 }
 
-/// Returns the join of a string that ends before `left` and another that begins after `right`, with at most an operator
-/// between.
+/// Returns the join between a string that ends before `left` and another that begins after `right`, with at most an
+/// operator in between.
 fn strings_around(text: &[u8], left: usize, right: usize) -> Option<Range<usize>> {
     let mut close = trimmed(text, left);
     let before = close;
@@ -339,8 +340,8 @@ fn strings_around(text: &[u8], left: usize, right: usize) -> Option<Range<usize>
     (text.get(open) == Some(&quote)).then_some(close - 1..open + 1)
 }
 
-/// Returns a line break within base 64, a JWT or another long token that was wrapped. A block of base 64 alone is an
-/// image or an archive and begins no value.
+/// Returns a line break inside base 64, a JWT or another long token that was wrapped. A block that contains only base
+/// 64 is an image or an archive, and a value does not begin in it.
 fn wrapped(
     text: &[u8],
     end: usize,
@@ -382,8 +383,8 @@ fn wrapped(
     .then_some(end..next)
 }
 
-/// Returns the breaks of a folded YAML block: `key: >-` and the indented lines below, while each is one word. `folded`
-/// is the place where the block continues.
+/// Returns the breaks of a folded YAML block, which is `key: >-` and the indented lines below it, while each line is
+/// one word. `folded` is the offset at which the block continues.
 fn fold(
     text: &[u8],
     end: usize,
@@ -427,7 +428,7 @@ fn content_end(text: &[u8], line_end: usize) -> Option<usize> {
     (end > 0 && text[end - 1] != b'\n').then_some(end)
 }
 
-/// Returns the place before `at` after which there are only spaces.
+/// Returns the first offset before `at` from which there are only spaces up to `at`.
 fn trimmed(text: &[u8], at: usize) -> usize {
     let spaces = text[..at].iter().rev().take(SPACES_MAX);
     at - spaces.take_while(|byte| b" \t\r".contains(byte)).count()
@@ -445,7 +446,7 @@ fn skip_spaces(text: &[u8], at: usize) -> usize {
     (at + spaces).min(text.len())
 }
 
-/// Groups joins that are scanned together.
+/// Groups joins that should be scanned together.
 fn clusters(joins: &[Separator]) -> Vec<&[Separator]> {
     let mut clusters = Vec::new();
     let mut start = 0;
@@ -465,9 +466,9 @@ fn clusters(joins: &[Separator]) -> Vec<&[Separator]> {
 /// Text without its joins.
 struct Joined {
     text: Vec<u8>,
-    /// Starts of the parts, in this text and in the original.
+    /// Starts of the parts, in this text and in the original text.
     parts: Vec<(usize, usize)>,
-    /// Places of encoded bytes, or of colours.
+    /// Offsets of encoded bytes and colours.
     codes: Vec<usize>,
 }
 
@@ -483,7 +484,7 @@ impl Joined {
                 joined.codes.push(joined.text.len());
             }
             if let Some(byte) = with {
-                // It maps to the place of its last byte.
+                // The byte maps to the last byte of its encoding.
                 joined.parts.push((joined.text.len(), range.end - 1));
                 joined.codes.push(joined.text.len());
                 joined.text.push(*byte);
@@ -498,13 +499,13 @@ impl Joined {
         self.text.extend_from_slice(&text[part]);
     }
 
-    /// Returns whether a range contains text of both sides of a join, or begins at one.
+    /// Returns whether a range contains text on both sides of a join, or begins at one.
     fn is_across(&self, range: &Range<usize>) -> bool {
         self.parts.iter().skip(1).any(|(at, _)| range.start <= *at && *at < range.end)
     }
 
-    /// Returns whether an encoded character is in the name before a range, so that the name is found only in the joined
-    /// text.
+    /// Returns whether the name before a range contains an encoded character, so that the name is found only in the
+    /// joined text.
     fn is_named_in_code(&self, range: &Range<usize>) -> bool {
         const NAME_BYTES_MAX: usize = 64;
         let near = range.start.saturating_sub(NAME_BYTES_MAX)..=range.start;

@@ -1,4 +1,5 @@
-//! Contexts: text around a value that makes it a secret. The rows are in `data/contexts.toml` and `data/rules.toml`.
+//! Contexts: the text around a value that identifies it as a secret. The rows are in `data/contexts.toml` and
+//! `data/rules.toml`.
 
 pub(crate) mod asked;
 pub(crate) mod assignment;

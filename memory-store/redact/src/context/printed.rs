@@ -1,6 +1,6 @@
-//! Commands whose output is nothing but a secret: their output has no name beside the value, so only the command
-//! identifies it. Also files and stores of credentials, whose values are secrets in all other places. Forms are taken
-//! from each program's own manual.
+//! Commands that print only a secret: no name is next to the value in their output, so only the command identifies it.
+//! Also files and stores of credentials, in which values at any other place are secrets too. The forms are taken from
+//! each program's own manual.
 
 use std::sync::LazyLock;
 
@@ -10,17 +10,17 @@ use serde::Deserialize;
 use crate::context::rows;
 use crate::vocabulary::WORDS;
 
-/// Commands and files that contain secrets, as expressions in `contexts.toml`.
+/// Commands and files that contain secrets, as regular expressions from `contexts.toml`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PrintedOutput {
-    /// Names of secrets in the names of files, settings and variables; `NAME` stands for it in the others.
+    /// Names of secrets in the names of files, settings and variables. `NAME` refers to this expression in the others.
     name: String,
     /// Commands that print only a secret.
     prints: Vec<String>,
     /// Commands that print the contents of a credential store, or the environment.
     stores: Vec<String>,
-    /// Names of files that contain the settings of an environment, or credentials.
+    /// Names of files that contain environment settings or credentials.
     files: Vec<String>,
 }
 
@@ -43,7 +43,7 @@ fn any_of(before: &str, forms: &str, behind: &str) -> Option<Regex> {
     Regex::new(&format!("(?i){before}(?:{forms}){behind}")).ok()
 }
 
-/// Returns whether a file name is that of environment settings, or credentials.
+/// Returns whether a file name is that of a file with environment settings or credentials.
 pub fn is_secrets_file(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     !name.split('.').any(|part| WORDS.sample_part.has(part))
@@ -64,9 +64,9 @@ pub fn reads_secrets(command: &str) -> bool {
 
 /// Returns whether a command line prints only a secret.
 pub fn prints_secret(command: &str) -> bool {
-    // Only the last line: output of earlier ones is redirected to variables and files.
+    // Only the last line counts, because the output of earlier lines goes to variables and files.
     let last = command.lines().last().unwrap_or_default();
-    // Public keys, and lists of names.
+    // These words indicate public keys and lists of names.
     let is_open = ["public", ".pub", "/etc/passwd", "name-only", "-o name", "tokenizer", "git "];
     !is_open.iter().any(|word| last.contains(word))
         && PRINTS.as_ref().is_some_and(|prints| prints.is_match(last))

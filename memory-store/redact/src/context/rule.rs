@@ -1,4 +1,4 @@
-//! Rules for providers' tokens: a table of data (`data/rules.toml`) and the application of one rule.
+//! Rules for providers' tokens: a table of data (`data/rules.toml`), and the code that applies a rule.
 
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
@@ -12,21 +12,21 @@ use crate::personal::checksum;
 use crate::value::{Promise, ValuePlace, chosen, judge, shape, stand_in};
 use crate::vocabulary::WORDS;
 
-/// Bytes searched after a keyword at first; a match that reaches the end of this window is searched again with a longer
-/// one.
+/// Number of bytes after a keyword that are searched first. A match that reaches the end of this window is searched for
+/// again in a longer window.
 const WINDOW_BYTES: usize = 512;
 
-/// Maximum length of a match.
+/// Maximum length of a match in bytes.
 const MATCH_BYTES_MAX: usize = 16 << 10;
 
-/// Maximum compiled size of a pattern.
+/// Maximum compiled size of a pattern in bytes.
 const PATTERN_BYTES_MAX: usize = 64 << 20;
 
-/// Text allowed directly before a token: no character of a word, or an escape such as `\n` of text in a JSON string, or
-/// a percent-encoded byte. Equivalent to [`has_left_edge`].
+/// Text that may directly precede a token: a character that is not part of a word, an escape such as `\n` in a JSON
+/// string, or a percent-encoded byte. Equivalent to [`has_left_edge`].
 const LEFT_EDGE: &str = r"(?:\\[nrt]|%[0-9A-Fa-f]{2}|\A|[^A-Za-z0-9_])";
 
-/// Maximum length of a left edge.
+/// Maximum length of a left edge in bytes.
 const LEFT_EDGE_BYTES: usize = 3;
 
 /// A format of secrets.
@@ -35,24 +35,24 @@ const LEFT_EDGE_BYTES: usize = 3;
 pub(crate) struct Rule {
     /// Name in the placeholder.
     pub name: String,
-    /// Keywords; a match contains at least one of them, or is near it.
+    /// Keywords. A match contains at least one of them or is near one.
     pub keywords: Vec<String>,
-    /// The regular expression; its group `secret`, or otherwise the whole match, is hidden.
+    /// The regular expression. Its group `secret` is hidden, or the whole match if there is no such group.
     pattern: String,
     /// True to ignore case, both in the keywords and in the pattern.
     #[serde(default)]
     ignore_case: bool,
-    /// True if the token may follow a word's character directly.
+    /// True if the token may directly follow a character of a word.
     #[serde(default)]
     glued: bool,
     /// True if the format is common, and only the name before the secret identifies the provider.
     #[serde(default)]
     named: bool,
-    /// Maximum number of bytes of a match before its keyword. If 0, the match begins with the keyword, which is far
-    /// cheaper to test.
+    /// Maximum number of bytes in a match before the keyword. If 0, the match begins with the keyword, which is much
+    /// faster to test.
     #[serde(default)]
     before: usize,
-    /// Maximum number of bytes of a match after the keyword; 0 if only its length is limited.
+    /// Maximum number of bytes in a match after the keyword; 0 if only the total length is limited.
     #[serde(default)]
     after: usize,
     /// Text that every match contains between its keyword and the next space.
@@ -64,30 +64,32 @@ pub(crate) struct Rule {
     /// True if the secret must have upper-case and lower-case letters and digits.
     #[serde(default)]
     mixed: bool,
-    /// The checksum that the format has.
+    /// The kind of checksum in the format, if any.
     check: Option<checksum::ChecksumKind>,
-    /// True if it is a command, which counts only where one may stand, and whose value may be something else.
+    /// True if the rule is for a command, which counts only where a command is possible, and whose value may be
+    /// something else.
     #[serde(default)]
     command: bool,
     /// True if the secret must resemble a password or a token, because ordinary words are possible in its place.
     #[serde(default)]
     told: bool,
-    /// As the previous field, but also accepts a chosen password with its sign: the value is delimited.
+    /// As the previous field, but a password that a person chose, including its sign, is accepted as well, because the
+    /// value is delimited.
     #[serde(default)]
     chosen: bool,
-    /// True if the secret must have a style of generated passwords and keys.
+    /// True if the secret must look like a generated password or key.
     #[serde(default)]
     styled: bool,
     /// True if the secret must appear random, because only its place indicates it.
     #[serde(default)]
     drawn: bool,
-    /// True if words in the place of the secret are not hidden.
+    /// True if words in place of the secret are not hidden.
     #[serde(default)]
     worded: bool,
-    /// True if a user and a password that are both meaningless words are not hidden: `username:password`.
+    /// True if a user name and a password that are both words without significance are not hidden: `username:password`.
     #[serde(default)]
     pair: bool,
-    /// True if placeholders are hidden too.
+    /// True if placeholders are hidden as well.
     #[serde(default)]
     even_placeholders: bool,
     /// URL of the provider's documentation of the format.
@@ -99,7 +101,7 @@ pub(crate) struct Rule {
     /// Text with a made-up secret in guillemets.
     #[cfg_attr(not(test), expect(dead_code, reason = "for the test that reads the table"))]
     pub example: String,
-    /// The compiled pattern, created on first use: most rules are never needed in a run.
+    /// The compiled pattern. It is created when first used, because most rules are not needed in a run.
     #[serde(skip)]
     regex: OnceLock<Option<Regex>>,
     /// Searcher for the text in `needs`.
@@ -115,19 +117,19 @@ struct RuleFile {
 }
 
 static PROVIDERS: LazyLock<RuleFile> = LazyLock::new(|| {
-    // Verified by the test `the_table_of_rules_is_sound`.
+    // The test `the_table_of_rules_is_sound` verifies this.
     toml::from_str(include_str!("../../data/rules.toml")).expect("the built-in rules are valid")
 });
 
 static CONTEXTS: LazyLock<Vec<Rule>> = LazyLock::new(|| rows::of("rule"));
 
-/// Returns the built-in rules: formats first, which are more specific than contexts.
+/// Returns the built-in rules. Formats are first, because they are more specific than contexts.
 pub(crate) fn built_in() -> impl Iterator<Item = &'static Rule> {
     PROVIDERS.rule.iter().chain(CONTEXTS.iter())
 }
 
 impl Rule {
-    /// Returns the secret around the keyword at `hit`.
+    /// Returns the secret near the keyword at `hit`; `None` if the rule does not match.
     pub(crate) fn find(&self, text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
         if !self.may_match(text, hit) {
             return None;
@@ -149,7 +151,7 @@ impl Rule {
             if let Some(secret) = self.secret(text, &groups) {
                 return Some(secret);
             }
-            // A match that begins before the keyword may be another value than the one after it.
+            // A match that begins before the keyword may be a different value from the one after the keyword.
             if whole.end > hit.start || whole.end <= start {
                 return None;
             }
@@ -157,7 +159,7 @@ impl Rule {
         }
     }
 
-    /// Returns the secret of a match that begins with the keyword at `hit`.
+    /// Returns the secret in a match that begins with the keyword at `hit`.
     fn find_here(&self, regex: &Regex, text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
         if !self.glued && !has_left_edge(&text[..hit.start]) {
             return None;
@@ -184,7 +186,7 @@ impl Rule {
         }
     }
 
-    /// Returns whether a text full of the rule's keywords is searched faster in one pass.
+    /// Returns whether a text with very many of the rule's keywords is searched faster in one pass.
     pub(crate) fn prefers_one_pass(&self) -> bool {
         self.before > 0
     }
@@ -205,10 +207,11 @@ impl Rule {
         found
     }
 
-    /// Returns whether the window may match; cheaper than a search.
+    /// Returns whether the text near the keyword may match. Faster than a search.
     fn may_match(&self, text: &[u8], hit: &Range<usize>) -> bool {
         let keyword = &text[hit.clone()];
-        // Some rules have dozens of keywords, most of one length: their first bytes distinguish nearly all of them.
+        // Some rules have dozens of keywords, most of them with the same length; the first byte distinguishes nearly
+        // all of them.
         let is = |known: &String| known.as_bytes()[0] == keyword[0] && known.as_bytes() == keyword;
         if !self.ignore_case && !self.keywords.iter().any(is) {
             return false;
@@ -258,7 +261,7 @@ impl Rule {
         self.regex.get_or_init(|| self.compile().ok()).as_ref()
     }
 
-    /// Compiles the pattern for ASCII only, as token formats require; 40 times faster than Unicode.
+    /// Compiles the pattern for ASCII only, which suffices for token formats and is 40 times faster than Unicode.
     pub(crate) fn compile(&self) -> Result<Regex, regex::Error> {
         let pattern = match (self.glued, self.pattern.contains("(?<secret>")) {
             _ if self.before == 0 => format!(r"\A(?:{})", self.pattern),

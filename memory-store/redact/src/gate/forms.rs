@@ -1,5 +1,5 @@
-//! Forms of sentences that identify a credential by its context, whatever the form of the value: an option, a variable,
-//! the answer to a question. The rows are in `contexts.toml`.
+//! Forms of sentences that identify a credential by its context, whatever the value: an option, a variable, the answer
+//! to a question. The rows are in `contexts.toml`.
 
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
@@ -18,9 +18,9 @@ use crate::value::{drawn, shape, stand_in};
 #[serde(deny_unknown_fields)]
 struct GateRow {
     reason: String,
-    /// Expression; its first group that participates in a match is the value.
+    /// Regular expression. The first group that takes part in a match is the value.
     pattern: String,
-    /// Expression that matches elsewhere in the sentence.
+    /// Regular expression that must match elsewhere in the sentence.
     near: Option<String>,
     value: GateJudge,
     #[cfg_attr(not(test), expect(dead_code, reason = "a test reads it"))]
@@ -31,28 +31,29 @@ struct GateRow {
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum GateJudge {
-    /// Anything but a placeholder, a path or a number.
+    /// Any text except a placeholder, a path or a number.
     Any,
-    /// No ordinary word: with a digit or a sign, rare, or in quotes.
+    /// Not an ordinary word: it has a digit or a sign, is rare, or is in quotes.
     Marked,
-    /// The same, or a name.
+    /// Like `Marked`, or a name.
     Named,
-    /// A word that resembles a credential by itself.
+    /// A word that by itself resembles a credential.
     Looks,
-    /// Plain words without function words, with at least as many rare as common ones.
+    /// Plain words that are not function words, at least half of them rare.
     Phrase,
-    /// A segment of the address appears random.
+    /// An address with a segment that appears random.
     Address,
 }
 
-/// A form. Its expressions are compiled when a sentence has their literals, since most programs meet few of them.
+/// A form. Its expressions are compiled when a sentence contains one of its literals, because most processes need only
+/// a few forms.
 struct GateForm {
     row: GateRow,
     pattern: OnceLock<Regex>,
     near: OnceLock<Regex>,
 }
 
-/// The forms, with a filter for those that may match a sentence.
+/// The forms, with a filter that finds those that may match a sentence.
 struct Forms {
     list: Vec<GateForm>,
     patterns: PatternFilter,
@@ -68,13 +69,13 @@ static FORMS: LazyLock<Forms> = LazyLock::new(|| {
     Forms { list, patterns, near }
 });
 
-/// Returns each example with its reason.
+/// Returns the example of each form with the form's reason.
 #[cfg(test)]
 pub(super) fn examples() -> impl Iterator<Item = (&'static str, &'static str)> {
     FORMS.list.iter().map(|form| (form.row.example.as_str(), form.row.reason.as_str()))
 }
 
-/// Returns the values in a sentence that match one of the forms, each with the reason.
+/// Returns the values in a sentence that match a form, each with the form's reason.
 pub(super) fn find(sentence: &str) -> Vec<(Range<usize>, &'static str)> {
     let mut may = FORMS.patterns.may_match(sentence);
     if may != 0 {
@@ -86,7 +87,7 @@ pub(super) fn find(sentence: &str) -> Vec<(Range<usize>, &'static str)> {
 /// Returns the values that match the forms whose bit is set.
 fn find_of(sentence: &str, forms: u64) -> Vec<(Range<usize>, &'static str)> {
     let mut found = Vec::new();
-    // Verified by the test `each_form_finds_its_example`.
+    // The test `each_form_finds_its_example` verifies the patterns.
     let regex = |text: &String| Regex::new(text).expect("the patterns are valid");
     let is_near = |form: &GateForm| {
         let near = form.row.near.as_ref();
@@ -107,14 +108,15 @@ fn find_of(sentence: &str, forms: u64) -> Vec<(Range<usize>, &'static str)> {
     found
 }
 
-/// Returns the values that match any form, without the filter of literals, and the number of forms without literals.
+/// Returns the values that match any form, without the filter by literals, and the number of forms that have no
+/// literals.
 #[cfg(test)]
 pub(super) fn find_by_all(sentence: &str) -> (Vec<(Range<usize>, &'static str)>, u32) {
     (find_of(sentence, u64::MAX), FORMS.patterns.unfiltered())
 }
 
 impl GateJudge {
-    /// Returns the part of a value that is the credential, if it is one.
+    /// Returns the range of the credential within a value; `None` if it is not a credential.
     fn part_of(self, sentence: &str, range: Range<usize>) -> Option<Range<usize>> {
         let is_quote = |c: char| "\"'".contains(c);
         let is_quoted = sentence[..range.start].ends_with(is_quote)
@@ -158,7 +160,7 @@ fn is_refused(value: &str) -> bool {
         || crate::vocabulary::WORDS.gate_kinds.is_in_whole(&lowered)
 }
 
-/// Returns whether a value is no ordinary word.
+/// Returns whether a value is not an ordinary word.
 fn is_marked(value: &str, is_quoted: bool) -> bool {
     const RARE_LETTERS_MIN: usize = 5;
     let (letters, digits) = looks::count(value);
@@ -175,8 +177,8 @@ fn is_marked(value: &str, is_quoted: bool) -> bool {
         || is_quoted && (is_phrase || value.contains(char::is_uppercase))
 }
 
-/// Returns the start of the first segment of an address that appears random. Numbers do not count, nor do commits,
-/// unless the address is a webhook.
+/// Returns the start of the first segment in an address that appears random. Numbers do not count, and commits count
+/// only if the address is a webhook.
 fn drawn_segment(address: &str) -> Option<usize> {
     const BYTES_MIN: usize = 8;
     const HEX_BYTES_MIN: usize = 16;

@@ -1,5 +1,5 @@
-//! Literals of patterns: each match of a pattern contains one of its literals, so texts without them are not compared
-//! with the pattern.
+//! Literals of patterns. Each match of a pattern contains one of the pattern's literals, so a text that contains none
+//! need not be compared with the pattern.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use regex_syntax::hir::{Class, Hir, HirKind, Look};
 
 use crate::word_search::WordSearch;
 
-/// Maximum number of texts that a part of a pattern may match: a product of more is divided into shorter literals.
+/// Maximum number of texts that a part of a pattern may match exactly. If combining parts would exceed it, shorter
+/// literals are used.
 const EXACT_MAX: usize = 64;
 
-/// Maximum number of literals of a pattern.
+/// Maximum number of literals for a pattern.
 const LITERALS_MAX: usize = 512;
 
-/// Letters that are other forms of an ASCII letter if case is ignored. A text that contains one is compared with each
-/// pattern.
+/// Letters that equal an ASCII letter if case is ignored. A text that contains one is compared with every pattern.
 const FOLDED: [char; 2] = ['ſ', '\u{212A}'];
 
 /// A character of a literal, or a word boundary.
@@ -30,9 +30,9 @@ type Literal = Vec<LiteralUnit>;
 
 /// Literals of a part of a pattern.
 struct Literals {
-    /// All texts that the part matches, if there are few.
+    /// All texts that the part matches, if they are few.
     exact: Option<Vec<Literal>>,
-    /// Literals, one of which is in each match.
+    /// Literals, at least one of which each match contains.
     required: Option<Vec<Literal>>,
 }
 
@@ -82,7 +82,7 @@ impl Literals {
     }
 }
 
-/// Returns the literals of a character class.
+/// Returns the literals for a character class.
 fn of_class(class: &Class) -> Literals {
     let Class::Unicode(class) = class else { return Literals::NONE };
     let ranges = class.ranges();
@@ -111,7 +111,7 @@ fn of_class(class: &Class) -> Literals {
     Literals::exact(units.into_iter().map(|unit| vec![unit]).collect())
 }
 
-/// Returns the literals of consecutive parts.
+/// Returns the literals for consecutive parts.
 fn of_sequence(parts: &[Hir]) -> Literals {
     let mut run: Vec<Literal> = vec![Vec::new()];
     let mut best: Option<Vec<Literal>> = None;
@@ -138,13 +138,13 @@ fn of_sequence(parts: &[Hir]) -> Literals {
     Literals { exact, required: better(best, Some(run)) }
 }
 
-/// Returns the literals that occur in fewer texts.
+/// Returns the better literals, which occur in fewer texts.
 fn better(one: Option<Vec<Literal>>, other: Option<Vec<Literal>>) -> Option<Vec<Literal>> {
-    // `max_by_key` returns the last of equals.
+    // `max_by_key` returns the last of equal elements.
     other.into_iter().chain(one).max_by_key(|it| (weight(it), std::cmp::Reverse(it.len())))
 }
 
-/// Returns the rarity of the most frequent of these literals, estimated by length.
+/// Returns the estimated rarity, by length, of the most frequent of these literals.
 fn weight(literals: &[Literal]) -> usize {
     let weight = |literal: &Literal| {
         let unit = |unit: &LiteralUnit| match unit {
@@ -158,7 +158,7 @@ fn weight(literals: &[Literal]) -> usize {
     literals.iter().map(weight).min().unwrap_or_default()
 }
 
-/// Use of a literal: the pattern, and the conditions on an occurrence.
+/// Use of a literal: the pattern that contains it, and the conditions for an occurrence.
 #[derive(Clone)]
 struct Use {
     pattern: usize,
@@ -167,19 +167,19 @@ struct Use {
     ends_word: bool,
 }
 
-/// Search for the patterns that may match a text.
+/// Finds the patterns that may match a text.
 pub(super) struct PatternFilter {
     search: WordSearch,
-    /// Uses by literal.
+    /// Uses of each literal.
     uses: Vec<Vec<Use>>,
-    /// Patterns without literals, as bits.
+    /// Patterns without literals, one bit each.
     always: u64,
-    /// All patterns.
+    /// All patterns, one bit each.
     all: u64,
 }
 
 impl PatternFilter {
-    /// Makes the search for these patterns, of which there are at most 64.
+    /// Makes the filter for these patterns, of which there must be at most 64.
     pub(super) fn new<'p>(patterns: impl Iterator<Item = &'p str>) -> Self {
         const WEIGHT_MIN: usize = 3;
         let mut literals: BTreeMap<String, Vec<Use>> = BTreeMap::new();
@@ -201,7 +201,7 @@ impl PatternFilter {
         Self { search, uses: literals.into_values().collect(), always, all }
     }
 
-    /// Returns the patterns that may match a text, as bits.
+    /// Returns the patterns that may match a text, one bit each.
     pub(super) fn may_match(&self, text: &str) -> u64 {
         if !text.is_ascii() && text.contains(FOLDED) {
             return self.all;
@@ -217,14 +217,14 @@ impl PatternFilter {
         may
     }
 
-    /// Returns the number of patterns that are compared with each text.
+    /// Returns the number of patterns that are compared with every text.
     #[cfg(test)]
     pub(super) fn unfiltered(&self) -> u32 {
         self.always.count_ones()
     }
 }
 
-/// Returns the text of a literal, and its use.
+/// Returns the text of a literal, and the literal's use.
 fn used(pattern: usize, literal: &[LiteralUnit]) -> (String, Use) {
     let units: Literal =
         literal.iter().copied().filter(|it| *it != LiteralUnit::Boundary).collect();
@@ -245,7 +245,7 @@ impl LiteralUnit {
 }
 
 impl Use {
-    /// Returns whether an occurrence has the case of the literal and its word boundaries.
+    /// Returns whether an occurrence matches the literal's case and word boundaries.
     fn is_at(&self, text: &str, start: usize, end: usize) -> bool {
         let is_cased = |(unit, c): (&LiteralUnit, char)| match unit {
             LiteralUnit::Char(known) => *known == c,
@@ -257,7 +257,7 @@ impl Use {
     }
 }
 
-/// Returns whether a character is certainly a word character of regular expressions.
+/// Returns whether a character is certainly a word character in regular expressions.
 fn is_of_word(c: char) -> bool {
     c.is_alphabetic() || c.is_ascii_digit() || c == '_'
 }

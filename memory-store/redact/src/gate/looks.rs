@@ -1,4 +1,4 @@
-//! Form of a word by itself, regardless of its context.
+//! The form of a word, regardless of its context.
 
 use memory_store_base::text::{self, is_unspaced, rarity};
 
@@ -6,15 +6,15 @@ use crate::value::spread::{SpreadEvidence, may_spread, trimmed};
 use crate::value::{drawn, segments, shape, stand_in};
 use crate::vocabulary::WORDS;
 
-/// Maximum length of a word.
+/// Maximum length of a word in bytes.
 const WORD_BYTES_MAX: usize = 512;
 
-/// Form of a word by itself.
+/// The form of a word, regardless of its context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Looks {
-    /// Letters and digits with a sign between them that names and code do not have.
+    /// Letters and digits with a sign between them that does not occur in names and code.
     Sign,
-    /// The same with a sign that is possible in code.
+    /// Letters and digits with a sign between them that can occur in code.
     CodeSign,
     /// A random string.
     Drawn,
@@ -22,9 +22,9 @@ pub(super) enum Looks {
     DrawnId,
     /// A long run of hexadecimal digits or base 64.
     Encoded,
-    /// A short one, or a UUID.
+    /// A short run of hexadecimal digits or base 64, or a UUID.
     Digits,
-    /// Words with a number, joined like a chosen password.
+    /// Words with a number, joined as in a password that a person chose.
     Words,
     /// A word with digits in place of letters, or two rare words with a sign between them.
     Spelled,
@@ -104,8 +104,8 @@ impl Looks {
     }
 }
 
-/// Returns whether a word has none of these forms, as most do: letters without digits, at most with a sign of names,
-/// and not random. Cheaper than [`Looks::of`].
+/// Returns whether a word obviously has none of these forms, as most words: it consists of letters, at most with a sign
+/// that occurs in names, and does not appear random. Faster than [`Looks::of`].
 pub(super) fn is_plain(word: &str) -> bool {
     const CONSONANTS_MIN: usize = 5;
     let (mut signs, mut consonants) = (0, 0);
@@ -123,7 +123,7 @@ pub(super) fn is_plain(word: &str) -> bool {
     shape::case_changes(word.as_bytes()) == 0
 }
 
-/// Returns whether a value is such as `s3cret-garden`, `walnut#tide`.
+/// Returns whether a value is like `s3cret-garden` or `walnut#tide`.
 fn is_spelled(value: &str) -> bool {
     const LETTERS_MIN: usize = 5;
     const PART_MIN: usize = 4;
@@ -157,7 +157,7 @@ fn is_spelled(value: &str) -> bool {
         || has_inner_sign(value) && parts().all(is_small) && has_rare()
 }
 
-/// Returns the number of letters and of digits of a word.
+/// Returns the number of letters and the number of digits in a word.
 pub(super) fn count(value: &str) -> (usize, usize) {
     let letters = value.chars().filter(|c| c.is_alphabetic()).count();
     (letters, value.chars().filter(char::is_ascii_digit).count())
@@ -226,7 +226,7 @@ fn has_public_prefix(value: &str) -> bool {
     WORDS.gate_prefixes.begin(value.as_bytes())
 }
 
-/// Returns whether a value is words followed by a short hash: `heuristic-robinson-e44709`.
+/// Returns whether a value consists of words followed by a short hash: `heuristic-robinson-e44709`.
 fn is_slug(value: &str) -> bool {
     const HASH_BYTES: std::ops::RangeInclusive<usize> = 5..=12;
     let Some((words, hash)) = value.rsplit_once(['-', '_', '.']) else { return false };
@@ -245,20 +245,20 @@ pub(super) fn is_template(value: &str) -> bool {
     })
 }
 
-/// Returns whether a value is a number with its unit, in a script without a space between them: `10분에`.
+/// Returns whether a value is a number with its unit, in a script that has no space between them: `10분에`.
 fn has_unit(value: &str) -> bool {
     let unit = value.trim_start_matches(|c: char| c.is_ascii_digit());
     unit.len() < value.len() && !unit.is_empty() && unit.chars().all(is_unspaced)
 }
 
-/// Returns whether a value is a name in code with a number: `qa_bot_07`.
+/// Returns whether a value is a name from code with a number: `qa_bot_07`.
 fn is_numbered_name(value: &[u8]) -> bool {
     let name = value.iter().rposition(|byte| !byte.is_ascii_digit());
     name.is_some_and(|at| value[at] == b'_')
         && value.iter().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || *b == b'_')
 }
 
-/// Returns whether a value is four to eight digits, together, one by one (`5-2-9-0`) or in pairs (`90-12-44`).
+/// Returns whether a value is four to eight digits, either together, one by one (`5-2-9-0`) or in pairs (`90-12-44`).
 pub(super) fn is_number(value: &[u8]) -> bool {
     // `7731#`
     let value = value.strip_suffix(b"#").or_else(|| value.strip_suffix(b"*")).unwrap_or(value);
@@ -285,7 +285,8 @@ pub(super) fn is_year(value: &str) -> bool {
     value.len() == 4 && (value.starts_with("19") || value.starts_with("20"))
 }
 
-/// Returns whether a word has a sign between letters and digits: `true` for one that is rare in code.
+/// Returns whether a word has a sign between letters and digits: `true` if the sign is rare in code, `false` if it is
+/// not, and `None` if there is no such sign.
 fn sign(value: &str) -> Option<bool> {
     const STRONG: &[char] = &['!', '#', '^', '&', '~', '?'];
     const WEAK: &[char] = &['*', '%', '$', '|', '{', '}', '+', ';', '@', '='];
@@ -325,7 +326,7 @@ fn sign(value: &str) -> Option<bool> {
     (inner.contains(WEAK) && !is_numbered).then_some(false)
 }
 
-/// Returns whether a word is a long run of digits in some encoding.
+/// Returns the form of a word that is a run of digits in some encoding; `None` for other words.
 fn encoded(value: &[u8]) -> Option<Looks> {
     const HEX_BYTES_MIN: usize = 16;
     const LONG_BYTES_MIN: usize = 32;
@@ -359,15 +360,15 @@ fn encoded(value: &[u8]) -> Option<Looks> {
     .then_some(Looks::Encoded)
 }
 
-/// Returns whether the name of a kind precedes the random part: `cus_Nff8dGh2kL`, `vpce-0a1f39c4be7d2856e`.
+/// Returns whether the random part of a value follows the name of a kind: `cus_Nff8dGh2kL`, `vpce-0a1f39c4be7d2856e`.
 fn has_kind(value: &[u8]) -> bool {
     const KIND_BYTES: std::ops::RangeInclusive<usize> = 2..=6;
     let sign = value.iter().position(|byte| b"_-".contains(byte)).unwrap_or_default();
     KIND_BYTES.contains(&sign) && value[..sign].iter().all(u8::is_ascii_lowercase)
 }
 
-/// Returns whether a value is words that technical texts do not have, with a number, or three of them joined:
-/// `Heron-Pilot-31`, `loutre.Parapluie.9`, `pelican7Quarry`.
+/// Returns whether a value consists of words that do not occur in technical texts, either with a number, or at least
+/// three of them joined: `Heron-Pilot-31`, `loutre.Parapluie.9`, `pelican7Quarry`.
 fn is_chosen_words(value: &str, digits: usize) -> bool {
     const LETTERS_MIN: usize = 3;
     const WORD_LETTERS_MIN: usize = 4;
@@ -393,14 +394,14 @@ fn is_chosen_words(value: &str, digits: usize) -> bool {
             let has_both = has_capitals && segments.iter().any(|part| part[0].is_ascii_lowercase());
             (signs >= 3 || signs == 2 && has_both) && rare * 2 >= words && !bytes.contains(&b'.')
         }
-        // `Heron-Pilot-31`: names in code have no upper-case letters beside such signs.
+        // `Heron-Pilot-31`: names in code do not have capitals next to such signs.
         (_, 1..) if has_capitals => rare >= common && (digits >= 2 || words >= 2),
         // `sowa-pod-mostem-3`, `pelican7Quarry`
         _ => common == 0,
     }
 }
 
-/// Returns whether at least three words are joined, most of them absent from technical texts.
+/// Returns whether a value is at least three joined words, most of which do not occur in technical texts.
 pub(super) fn is_joined_words(value: &str) -> bool {
     const WORDS_MIN: usize = 3;
     let words: Vec<&str> = value.split(['-', '_', '.']).collect();
@@ -431,7 +432,7 @@ pub(super) fn is_plain_phrase(phrase: &str) -> bool {
         .all(|word| word.chars().all(|c| c.is_alphabetic() && !c.is_uppercase()))
 }
 
-/// Returns whether a sign that names do not have is between letters.
+/// Returns whether a value has a sign between letters that does not occur in names.
 pub(super) fn has_inner_sign(value: &str) -> bool {
     let chars: Vec<char> = value.chars().collect();
     let is_inner = |three: &[char]| {

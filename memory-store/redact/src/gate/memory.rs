@@ -8,8 +8,8 @@ use crate::engine::Redactor;
 use crate::known::{KEY_BYTES, Known};
 
 impl Redactor {
-    /// Returns a memory as stored in an index, and as it is judged and released: without its secrets, and while it is
-    /// held for a credential, without the suspected parts.
+    /// Returns a memory in the form that is stored in an index, judged and released: without its secrets, and, if it is
+    /// pending because of a credential, without the suspected parts.
     pub fn redacted(&self, memory: &Memory) -> Memory {
         let mut memory = memory.clone();
         self.redact_memory(&mut memory);
@@ -19,10 +19,11 @@ impl Redactor {
         memory
     }
 
-    /// Returns the parts of a memory that resemble credentials although no rule hides them.
+    /// Returns the parts of a memory that resemble credentials although no rule redacts them.
     pub fn suspects_in(&self, memory: &Memory) -> Vec<MemorySuspect> {
         let around = around(memory);
-        // Names, tags and cues repeat words of the text in lower case: they are judged in their original form there.
+        // Names, tags and cues repeat words of the text in lower case; these words are judged in their original form in
+        // the text.
         let written = [&*memory.title, &*memory.body].join("\n").to_lowercase();
         let mut found: Vec<MemorySuspect> = Vec::new();
         for (field, text) in texts(&mut memory.clone()) {
@@ -44,7 +45,7 @@ impl Redactor {
         found
     }
 
-    /// Hides suspected credentials in every text of a memory, also in names and tags that repeat them.
+    /// Replaces suspected credentials in every text of a memory, including names and tags that repeat them.
     pub fn hide_suspects(&self, memory: &mut Memory) {
         let around = around(memory);
         let values: Vec<String> =
@@ -61,7 +62,7 @@ impl Redactor {
         }
     }
 
-    /// Removes secrets from every text of a memory; returns their number.
+    /// Redacts every text of a memory. Returns the number of secrets.
     pub fn redact_memory(&self, memory: &mut Memory) -> usize {
         let mut texts: Vec<&mut String> = texts(memory).into_iter().map(|(_, text)| text).collect();
         self.redact_together(&mut texts)
@@ -73,20 +74,21 @@ impl Redactor {
 pub struct MemorySuspect {
     /// Name of the field that contains it.
     pub field: &'static str,
-    /// Line that contains it.
+    /// Line that contains it, shortened.
     pub line: String,
-    /// The part.
+    /// The suspected text.
     pub value: String,
     /// Reasons for the suspicion.
     pub reasons: Vec<&'static str>,
 }
 
-/// Returns the context of a memory's fields: its title and topic.
+/// Returns the context for a memory's fields: the title and the topic.
 fn around(memory: &Memory) -> String {
     format!("{}\n{}", memory.title, memory.topic.as_deref().unwrap_or_default())
 }
 
-/// Returns every text of a memory with the name of its field. The title is first: it may explain the others.
+/// Returns every text of a memory with the name of the field. The title is first, because it may explain the other
+/// texts.
 fn texts(memory: &mut Memory) -> Vec<(&'static str, &mut String)> {
     let mut texts = vec![("title", &mut memory.title), ("text", &mut memory.body)];
     texts.extend(memory.source.quote.as_mut().map(|text| ("quote", text)));
@@ -102,7 +104,7 @@ fn texts(memory: &mut Memory) -> Vec<(&'static str, &mut String)> {
         texts.extend(parts.map(|text| ("fact", text)));
     }
     texts.extend(memory.author.as_mut().map(|text| ("author", text)));
-    // Signatures have no addresses, so that a redacted signature still matches.
+    // Signatures contain no addresses, so a redacted signature still matches.
     texts.extend(memory.signatures.iter_mut().map(|text| ("signature", text)));
     if let Some(command) = &mut memory.command {
         texts.extend([("command", &mut command.line), ("directory", &mut command.directory)]);

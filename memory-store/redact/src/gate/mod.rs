@@ -1,9 +1,9 @@
-//! Gate for memories before they are written where others read them. It is stricter than redaction: its findings are
-//! not hidden for good, but a memory that contains one is held until a person has reviewed it.
+//! The gate for memories before they are written to files that other people read. It is stricter than redaction: what
+//! it finds is not removed permanently, but a memory with a finding is pending until a person has reviewed it.
 //!
-//! Each word of a text has a score for its own resemblance to a password, a key or a code, and for the text beside it.
-//! `vocabulary.toml` contains the words of each language. A word that names a commit, an id, a class or a file
-//! subtracts points.
+//! Each word of a text gets points for its own resemblance to a password, a key or a code, and for the words near it. A
+//! word that names a commit, an id, a class or a file subtracts points. `vocabulary.toml` contains the words of each
+//! language.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -23,10 +23,10 @@ mod words;
 
 pub use sentence::Suspect;
 
-/// Placeholder name of a suspect that is not given to a session.
+/// Name in the placeholder of a suspected credential that is not given to a session.
 pub const SUSPECT: &str = "held-back";
 
-/// Minimum number of points for a word to be suspect beside one that has [`ENOUGH`].
+/// Minimum number of points for a word to be suspected next to another word that has [`ENOUGH`].
 const ENOUGH_BESIDE: i32 = 2;
 
 impl Redactor {
@@ -50,7 +50,7 @@ impl Redactor {
                 }
                 let is_number = is_number(value.as_bytes());
                 match suspect.points {
-                    // Beside a code another number counts as one, too.
+                    // Next to a code, another number counts as a code as well.
                     points if points >= ENOUGH || is_number && has_code && points >= 0 => {
                         has_number |= is_number;
                         found.push(suspect);
@@ -62,7 +62,7 @@ impl Redactor {
                 }
             }
         }
-        // Another number is more likely to be a code beside a code than beside a password.
+        // Other numbers are added only next to a code, because next to a password they are less likely to be codes.
         if has_number {
             weak.extend(numbers);
         }
@@ -80,7 +80,7 @@ impl Redactor {
         found
     }
 
-    /// Returns a text without suspected credentials.
+    /// Returns a text with suspected credentials replaced by placeholders.
     pub fn without_suspects<'t>(&self, text: &'t str, around: &str) -> Cow<'t, str> {
         let found = self.suspects(text, around);
         if found.is_empty() {
@@ -91,7 +91,7 @@ impl Redactor {
         Cow::Owned(clean)
     }
 
-    /// Replaces these ranges of a text by a placeholder.
+    /// Replaces these ranges of a text by placeholders.
     pub(crate) fn hold_back(&self, text: &mut String, mut ranges: Vec<Range<usize>>) {
         ranges.sort_by_key(|range| range.start);
         let found = ranges.into_iter().map(|range| Finding { rule: SUSPECT, range }).collect();
@@ -99,7 +99,7 @@ impl Redactor {
     }
 }
 
-/// Returns other occurrences of a suspect.
+/// Returns other occurrences of the suspected credentials.
 fn repeated(text: &str, found: &[Suspect]) -> Vec<Suspect> {
     const BYTES_MIN: usize = 6;
     let mut repeated = Vec::new();

@@ -1,4 +1,4 @@
-//! Scoring of the words of a sentence by their form and by the words beside them.
+//! Points for the words of a sentence, by their form and by the words near them.
 
 use std::cell::{LazyCell, OnceCell};
 use std::ops::Range;
@@ -13,21 +13,21 @@ use crate::finding::PLACEHOLDER_OPEN;
 use crate::value::{Promise, ValuePlace, chosen, judge, word};
 use crate::vocabulary::{WORDS, WordClasses};
 
-/// A part of a text that resembles a credential although no redaction rule hides it.
+/// A part of a text that resembles a credential although no redaction rule finds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suspect {
-    /// Range in bytes.
+    /// Range in the text, in bytes.
     pub range: Range<usize>,
-    /// Sum of the reasons.
+    /// Sum of the points of all reasons.
     pub points: i32,
-    /// Reasons, the weightiest first.
+    /// Reasons, those with the most points first.
     pub reasons: Vec<&'static str>,
 }
 
-/// Minimum number of points for a word to be held.
+/// Minimum number of points for a word to make a memory pending.
 pub(super) const ENOUGH: i32 = 3;
 
-/// Bytes before and after a value that are compared with the word lists, whose longest entry has 40.
+/// Number of bytes before and after a value that are compared with the word lists, whose longest entry has 40 bytes.
 const NEAR_BYTES_MAX: usize = 240;
 
 /// Classes of words in a text, one bit each.
@@ -38,7 +38,7 @@ impl Classes {
     const ACCESS: u8 = 1;
     const OPENING: u8 = 1 << 1;
     const VAULT: u8 = 1 << 2;
-    /// What a phrase is given by: the words of [`ScoredSentence::opening_phrase`].
+    /// Words that give a phrase, see [`ScoredSentence::opening_phrase`].
     const PHRASE: u8 = 1 << 3;
 
     /// Returns the classes of a lower-case text.
@@ -77,12 +77,12 @@ impl<'t> ScoredSentence<'t> {
         Self { text, range, title, own: OnceCell::new(), around: OnceCell::new() }
     }
 
-    /// Returns the classes of its words.
+    /// Returns the classes of the sentence's words.
     fn own(&self) -> Classes {
         *self.own.get_or_init(|| Classes::of(&lowered(&self.text[self.range.clone()])))
     }
 
-    /// Returns the classes of its words and of those beside it.
+    /// Returns the classes of the words in and near the sentence.
     fn around(&self) -> Classes {
         const NEAR_BYTES: usize = 200;
         *self.around.get_or_init(|| {
@@ -100,7 +100,7 @@ impl<'t> ScoredSentence<'t> {
         found
     }
 
-    /// Scores one word; `None` without points.
+    /// Returns the points of one word with their reasons; `None` if it has none.
     fn judge(&self, word: &Range<usize>) -> Option<Suspect> {
         if is_plain(&self.text[word.clone()]) {
             return None;
@@ -152,7 +152,8 @@ impl<'t> ScoredSentence<'t> {
         self.own().has(WAYS_IN) || self.around().has(WAYS_IN)
     }
 
-    /// Returns points for words about a way in, in this sentence or beside it. A number is a code only beside a lock.
+    /// Returns the points for words about access, in or near this sentence. A number is a code only near the name of a
+    /// lock.
     fn access(&self, is_number: bool) -> i32 {
         match self.own().has(Classes::OPENING) {
             true if is_number => 2,
@@ -160,7 +161,8 @@ impl<'t> ScoredSentence<'t> {
         }
     }
 
-    /// Returns phrases of plain words: in quotes after the name of a secret or a lock, or after a verb for opening.
+    /// Returns phrases of plain words that are in quotes and follow the name of a secret or a lock, or a verb for
+    /// opening.
     fn phrases(&self, words: &[Range<usize>]) -> Vec<Suspect> {
         const WORDS_MIN: usize = 3;
         const WORDS_MAX: usize = 8;
@@ -173,7 +175,7 @@ impl<'t> ScoredSentence<'t> {
             let is_phrase = (WORDS_MIN..=WORDS_MAX).contains(&count) && is_plain_phrase(phrase);
             let is_entered = || self.has_way_in() && given(&lead, "", false) > 0;
             let is_named = || role_before(&last_words(&lead, 6), &lead) || is_entered();
-            // Directly after the name of a phrase any text is possible.
+            // Directly after the name of a phrase, any text may be the phrase.
             let is_told = || {
                 let is_text = count <= WORDS_MAX && phrase.chars().count() >= CHARS_MIN;
                 is_text
@@ -198,7 +200,7 @@ impl<'t> ScoredSentence<'t> {
     fn joined_phrase(&self, words: &[Range<usize>]) -> Option<Suspect> {
         const BETWEEN_MAX: usize = 6;
         let is_given = |range: &&Range<usize>| {
-            // The cheap test is first: most words are not joined.
+            // The fast test is first, because most words are not joined.
             if !is_joined_words(&self.text[(*range).clone()]) {
                 return false;
             }
@@ -212,13 +214,13 @@ impl<'t> ScoredSentence<'t> {
         Some(Suspect { range, points: ENOUGH, reasons })
     }
 
-    /// Returns the words after "opens with", to the end of the sentence, if they are no clause.
+    /// Returns the words after "opens with" up to the end of the sentence, unless they form a clause.
     fn opening_phrase(&self) -> Option<Suspect> {
         const WORDS_MIN: usize = 4;
         let is_stop = |c: char| ",;.:(".contains(c);
         let is_code = |c: char| c.is_ascii_digit() || c.is_uppercase() || "`'\"/_".contains(c);
         let sentence = &self.text[self.range.clone()];
-        // The name of a lock or a phrase may be part of a placeholder, which has no classes.
+        // The name of a lock or phrase may be in a placeholder, which has no classes.
         let may_open = LazyCell::new(|| {
             sentence.contains(PLACEHOLDER_OPEN) || self.own().has(Classes::PHRASE)
         });
@@ -244,7 +246,8 @@ impl<'t> ScoredSentence<'t> {
                 && (self.own().has(Classes::VAULT) || self.around().has(Classes::VAULT));
             let named = WORDS.gate_copula.stripped(&lead);
             let is_said = is_listed || named.len() < lead.len();
-            // After a phrase's name all text belongs to it; a sentence about a vault may be a description.
+            // After the name of a phrase, all text belongs to the phrase, but a sentence about a vault may be a
+            // description.
             let is_phrase = is_said && WORDS.gate_phrase.ends(named);
             let is_told =
                 || is_said && WORDS.gate_vault.is_in(&format!("{} ", last_words(named, 3)));
@@ -269,7 +272,8 @@ impl<'t> ScoredSentence<'t> {
         None
     }
 
-    /// Returns the value of `user:value`, `user/value` and `name=value`, and whether a user is named before it.
+    /// Returns the range of the value in `user:value`, `user/value` and `name=value`, and whether a user is named
+    /// before it.
     fn second_of_pair(&self, word: &Range<usize>) -> (Range<usize>, bool) {
         let text = &self.text[word.clone()];
         let is_name = |name: &str| {
@@ -290,7 +294,7 @@ impl<'t> ScoredSentence<'t> {
         (word.clone(), is_pair)
     }
 
-    /// Returns the text before a place in the sentence, in lower case, without signs around the value.
+    /// Returns the text before an offset in the sentence, in lower case, without signs around the value.
     fn lead(&self, at: usize) -> String {
         let start = self.range.start.max(at.saturating_sub(NEAR_BYTES_MAX));
         let lead = lowered(&self.text[self.text.ceil_char_boundary(start)..at]);
@@ -298,7 +302,7 @@ impl<'t> ScoredSentence<'t> {
         lead.trim_end_matches(is_sign).to_owned()
     }
 
-    /// Returns the text after a place in the sentence, in lower case, without the signs around the value.
+    /// Returns the text after an offset in the sentence, in lower case, without signs around the value.
     fn behind(&self, at: usize) -> String {
         let end = self.range.end.min(at + NEAR_BYTES_MAX);
         let behind = lowered(&self.text[at..self.text.floor_char_boundary(end)]);
@@ -307,7 +311,8 @@ impl<'t> ScoredSentence<'t> {
     }
 }
 
-/// Returns the words of a line that are certain enough as credentials to be hidden instead of held.
+/// Returns the words of a line that are so certainly credentials that they are redacted, instead of making a memory
+/// pending.
 pub(crate) fn clear(line: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     for part in sentences(line) {
@@ -325,7 +330,7 @@ pub(crate) fn clear(line: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Removes the name from an assigned value: `sid=x`.
+/// Removes the name before an assigned value: `sid=x`.
 fn behind_name(line: &str, mut suspect: Suspect) -> Suspect {
     let value = &line[suspect.range.clone()];
     let is_name = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
@@ -338,22 +343,23 @@ fn behind_name(line: &str, mut suspect: Suspect) -> Suspect {
     suspect
 }
 
-/// Returns whether a word may be a clear credential; cheaper than judging its context.
+/// Returns whether a word may be a clear credential. Faster than judging its context.
 fn may_be_clear(word: &str) -> bool {
     let looks = |value: &str| Looks::of(value).is_some_and(|looks| looks != Looks::Number);
     word::may_be_value(word.as_bytes())
         && (looks(word) || word.rsplit([':', '/', '=']).next().is_some_and(looks))
 }
 
-/// Returns whether a value with these points is hidden. Values in the form of ids and hashes need more points, and a
-/// number is never clear.
+/// Returns whether a value with these points is certain enough to be redacted. Values in the form of ids and hashes
+/// need more points, and a number is never certain enough.
 fn is_clear(value: &str, points: i32) -> bool {
     const BYTES_MIN: usize = 8;
     const DRAWN_BYTES_MIN: usize = 10;
     const HASH_BYTES_MIN: usize = 32;
     let Some(looks) = Looks::of(value) else { return false };
     let bytes = value.as_bytes();
-    // `Granite~badger_33` is no name in code, whose words have capitals or signs, not both and a number behind them.
+    // `Granite~badger_33` is not a name from code, where words have capitals or signs, but not both with a number at
+    // the end.
     let is_made = || chosen::are_words_with_number(value.as_bytes());
     let points_min = match looks {
         Looks::CodeSign | Looks::Words if is_made() => 3,
@@ -362,7 +368,7 @@ fn is_clear(value: &str, points: i32) -> bool {
         Looks::Encoded | Looks::DrawnId => 6,
         Looks::Number => return false,
     };
-    // `linux-cargo-` followed by the hash of a lock file.
+    // `linux-cargo-` and the hash of a lock file.
     let is_content = bytes.rsplit(|byte| b"-_".contains(byte)).next().is_some_and(|end| {
         end.len() < bytes.len()
             && end.len() >= HASH_BYTES_MIN
@@ -374,25 +380,25 @@ fn is_clear(value: &str, points: i32) -> bool {
         is_sign(4) && is_sign(7) && date[..4].iter().all(u8::is_ascii_digit)
     });
     let is_beside = || judge(bytes, ValuePlace::Beside(Promise::Password)).is_secret();
-    // `Argon2Id{salt`, from which the end was taken as the sign of a sentence.
+    // `Argon2Id{salt`, whose end was removed as punctuation of the sentence.
     let count = |signs: &[char]| value.matches(signs).count();
     let (open, closed) = (count(&['{', '(', '[', '<']), count(&['}', ')', ']', '>']));
     points >= points_min
         && bytes.len() >= BYTES_MIN
         && !is_time
-        // The end of base 64.
+        // The value is the end of a base 64 text.
         && !value.ends_with('=')
         && !value.contains("&#")
         && open == closed
         && (open == 0 || is_beside())
-        // A name: `profile-1.0#PasswordText`.
+        // The value is a name: `profile-1.0#PasswordText`.
         && !WORDS.naming.occur_in(bytes)
         && !is_content
         && (looks != Looks::Drawn || bytes.len() >= DRAWN_BYTES_MIN && is_beside())
         && (looks != Looks::Words || bytes[0].is_ascii_uppercase() || !value.is_ascii())
 }
 
-/// Sum of points, with their reasons.
+/// Sum of points, and their reasons.
 #[derive(Default)]
 struct Score {
     points: i32,
@@ -408,12 +414,12 @@ impl Score {
     }
 }
 
-/// Returns whether the name of a secret is in the last words before a value, without another name.
+/// Returns whether the last words before a value contain the name of a secret and no other name.
 fn role_before(last: &str, lead: &str) -> bool {
     WORDS.gate_role.is_in(&format!("{last} ")) || WORDS.gate_role.ends(lead)
 }
 
-/// Returns whether the name of a code precedes a number, with at most a word such as `is` between them.
+/// Returns whether the name of a code precedes a number, with at most a word such as `is` in between.
 fn code_before(lead: &str) -> bool {
     const NO_CODES: [&str; 4] = ["token", "tokens", "key", "secret"];
     let lead = WORDS.gate_copula.stripped(lead);
@@ -421,8 +427,8 @@ fn code_before(lead: &str) -> bool {
     WORDS.gate_role.ends(lead) && !NO_CODES.contains(&last.as_str())
 }
 
-/// Returns points for words that give a value: verbs for opening count most. Words other than verbs count only if
-/// `copulas` is true.
+/// Returns the points for words that give a value. Verbs for opening have the most points. Words other than verbs count
+/// only if `copulas` is true.
 fn given(lead: &str, behind: &str, copulas: bool) -> i32 {
     let opens = opens_with(lead) || WORDS.gate_opens.is_in(&format!("{} ", last_words(lead, 1)));
     let is_given = WORDS.gate_giving.ends(lead)
@@ -442,7 +448,7 @@ fn follows_address(lead: &str) -> bool {
     word.split_once('@').is_some_and(|(user, host)| !user.is_empty() && host.contains('.'))
 }
 
-/// Returns whether `login svc` precedes a value: a command with a user and a password.
+/// Returns whether a value follows a command with a user, such as `login svc`.
 fn is_login(lead: &str) -> bool {
     let mut words = lead.rsplit(char::is_whitespace);
     let (user, command) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());

@@ -84,7 +84,7 @@ const GIVEN: [(&str, &str); 60] = [
     ("รหัสผ่านคือ Plaa#thong31", "Plaa#thong31"),
 ];
 
-/// Notes of projects that resemble them without a credential.
+/// Notes from projects that resemble these sentences but contain no credential.
 const ORDINARY: [&str; 60] = [
     "The vault agent sidecar writes tokens to /vault/secrets/db.json every 300 seconds.",
     "Login rate limiting lives in LoginThrottleMiddleware, 5 attempts per 15 minutes.",
@@ -148,10 +148,10 @@ const ORDINARY: [&str; 60] = [
     "Integrity is sha512-RzqSg/psX882EkWTbo/bwJPfOg+vxI9NbYMoMEyC6gMOp0lsPT61wzhVa4RuTbk50wNqEtO6V4i8ykTg4SEAbg== for left-pad.",
 ];
 
-/// Minimum number of sentences whose credential is hidden or held.
+/// Minimum number of sentences whose credential is redacted or makes a memory pending.
 const GIVEN_HELD_MIN: usize = 58;
 
-/// Maximum number of ordinary notes that may be held wrongly.
+/// Maximum number of ordinary notes that may be pending by mistake.
 const ORDINARY_HELD_MAX: usize = 1;
 
 #[test]
@@ -279,7 +279,7 @@ fn no_text_loses_a_value_because_a_form_is_not_compared_with_it() {
         include_str!("../../../../tests/corpus/look-alikes.jsonl"),
         include_str!("../../../../tests/fixtures/everyday/credentials.jsonl"),
     ];
-    // Of these groups of letters no literal is known.
+    // These groups of letters have no known literal.
     const WITHOUT_LITERALS_MAX: u32 = 3;
     let rows = CORPORA.iter().flat_map(|corpus| corpus.lines());
     let rows = rows.map(|row| serde_json::from_str::<serde_json::Value>(row).unwrap());

@@ -1,4 +1,4 @@
-//! Sentences of a text, their words, and quotations.
+//! Sentences of a text, their words, and their quotations.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use memory_store_base::text::is_unspaced;
 
 use crate::finding::placeholders;
 
-/// Returns a text in lower case, without the names of placeholders, which are not its words.
+/// Returns a text in lower case, without the names in placeholders, because they are not words of the text.
 pub(super) fn lowered(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut at = 0;
@@ -24,7 +24,7 @@ pub(super) fn last_words(text: &str, count: usize) -> String {
     words.into_iter().rev().collect::<Vec<_>>().join(" ")
 }
 
-/// Extends a word by the sign that may end a password.
+/// Extends a word by the signs after it with which a password may end.
 pub(super) fn with_end(text: &str, range: Range<usize>) -> Range<usize> {
     let signs = text[range.end..].bytes().take_while(|byte| b"!?#$%*".contains(byte)).count();
     range.start..range.end + signs
@@ -76,7 +76,7 @@ fn begins_item(line: &str) -> bool {
         || number > 0 && text[number..].starts_with(['.', ')'])
 }
 
-/// Returns the words of a sentence, without the signs around them.
+/// Returns the ranges of a sentence's words, without signs around them.
 pub(super) fn words(text: &str, sentence: &Range<usize>) -> Vec<Range<usize>> {
     let is_unspaced = |c: char| is_unspaced(c) && !is_hangul(c);
     let is_edge = |c: char| match c {
@@ -114,12 +114,12 @@ pub(super) fn words(text: &str, sentence: &Range<usize>) -> Vec<Range<usize>> {
     found
 }
 
-/// Returns whether a letter is Korean, which has spaces between words.
+/// Returns whether a letter is Korean; Korean has spaces between words.
 fn is_hangul(c: char) -> bool {
     ('\u{AC00}'..='\u{D7AF}').contains(&c)
 }
 
-/// Returns the text between quotes in a sentence.
+/// Returns the ranges of the text inside quotes in a sentence.
 pub(super) fn quoted(text: &str, sentence: &Range<usize>) -> Vec<Range<usize>> {
     const PAIRS: [(char, char); 9] = [
         ('"', '"'),
@@ -140,7 +140,7 @@ pub(super) fn quoted(text: &str, sentence: &Range<usize>) -> Vec<Range<usize>> {
             let Some(length) = text[start..sentence.end].find(close) else { break };
             let inner = &text[start..start + length];
             let lead = inner.len() - inner.trim_start().len();
-            // Between two quotations of one line there are spaces.
+            // Between two quotations in a line there are spaces at the ends.
             if inner.trim() == inner || !open.is_ascii() {
                 found.push(start + lead..start + lead + inner.trim().len());
             }

@@ -1,4 +1,4 @@
-//! Deny patterns: a user's own patterns of text that is never stored.
+//! Deny patterns: a user's own patterns for text that is never stored.
 
 use std::sync::Arc;
 
@@ -13,14 +13,15 @@ pub(crate) const PATTERNS_MAX: usize = 100;
 /// Maximum length of a pattern, in bytes.
 pub(crate) const PATTERN_BYTES_MAX: usize = 1_000;
 
-/// Maximum compiled size of a pattern: even a user's own pattern must not exhaust the memory of a background run.
+/// Maximum compiled size of a pattern in bytes: even a user's own pattern must not exhaust the memory of a background
+/// run.
 const COMPILED_BYTES_MAX: usize = 1 << 20;
 
-/// Maximum number of characters in counted repetitions of a pattern. Matching keeps a state for each of them, so a
-/// pattern with thousands takes a minute for a megabyte.
+/// Maximum number of characters in the counted repetitions of a pattern. Matching maintains a state for each character,
+/// so a pattern with thousands takes a minute per megabyte.
 const REPEATED_MAX: u64 = 500;
 
-/// Reason for rejecting a pattern.
+/// Reason why a pattern is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
     /// There are too many patterns.
@@ -38,17 +39,17 @@ pub enum PatternError {
         /// Number of the pattern, from 1.
         number: usize,
     },
-    /// Its counted repetitions are too long for matching in time.
+    /// The counted repetitions of the pattern are too long for matching in time.
     #[error(
         "pattern {number} repeats {repeated} characters, of at most {REPEATED_MAX}; use `+` or `*`, or smaller numbers"
     )]
     Repeated {
         /// Number of the pattern, from 1.
         number: usize,
-        /// Number of characters in its repetitions.
+        /// Number of characters in the pattern's repetitions.
         repeated: u64,
     },
-    /// It is no valid regular expression, or takes too much memory.
+    /// The pattern is not a valid regular expression, or needs too much memory.
     #[error("pattern {number}: {reason}")]
     Wrong {
         /// Number of the pattern, from 1.
@@ -58,7 +59,7 @@ pub enum PatternError {
     },
 }
 
-/// Regular expressions for text that is never stored. Cheap to clone.
+/// Regular expressions for text that is never stored. They are cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct DenyPatterns(Arc<[Regex]>);
 
@@ -72,7 +73,7 @@ impl DenyPatterns {
         Ok(Self(compiled.collect::<Result<_, _>>()?))
     }
 
-    /// Returns where the patterns match.
+    /// Returns the matches of the patterns.
     pub(crate) fn find(&self, text: &[u8]) -> Vec<Finding> {
         self.0
             .iter()
@@ -92,7 +93,7 @@ fn compile(number: usize, pattern: &str) -> Result<Regex, PatternError> {
         .dfa_size_limit(COMPILED_BYTES_MAX)
         .build()
         .map_err(|error| {
-            // The last line contains the message; those before it show the place.
+            // The last line contains the message; the lines before it show the position.
             let reason = error.to_string();
             let reason = reason.lines().last().unwrap_or_default().trim().to_owned();
             PatternError::Wrong { number, reason }
@@ -108,12 +109,12 @@ fn compile(number: usize, pattern: &str) -> Result<Regex, PatternError> {
     Ok(compiled)
 }
 
-/// Number of characters of a pattern.
+/// Numbers of characters in a pattern.
 #[derive(Clone, Copy, Default)]
 struct Cost {
-    /// All of them, with repetitions expanded.
+    /// All characters, with repetitions expanded.
     all: u64,
-    /// Those in counted repetitions.
+    /// Characters in counted repetitions.
     repeated: u64,
 }
 
@@ -162,7 +163,8 @@ mod tests {
         );
     }
 
-    /// Either would take minutes for the text: the time of matching is proportional to text and pattern.
+    /// Each of these patterns would take minutes for the text, because the time of matching is proportional to the
+    /// sizes of text and pattern.
     #[test]
     fn patterns_with_long_counted_repetitions_are_refused() {
         for slow in ["(?:a?){2000}a{2000}", "(?:a?){600}a{600}", "(?:(?:a?){60}){60}a{100}"] {

@@ -1,4 +1,4 @@
-//! Echoes of a secret: its repetitions, and the user name that belongs to a password.
+//! Repetitions of a secret in the same text, and the user name that belongs to a password.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -10,23 +10,23 @@ use crate::finding::{ACCOUNT, Finding};
 use crate::value::{shape, stand_in};
 use crate::vocabulary::WORDS;
 
-/// Maximum number of secrets of one text that are searched for again.
+/// Maximum number of secrets in a text whose repetitions are searched for.
 const ECHOED_MAX: usize = 200;
 
-/// Minimum length of such a secret: shorter values are words elsewhere.
+/// Minimum length in bytes of such a secret, because shorter values may be words elsewhere.
 const ECHO_BYTES_MIN: usize = 8;
 
-/// Maximum distance of a user name from its secret.
+/// Maximum distance in bytes between a user name and its secret.
 const COMPANION_BYTES_MAX: usize = 240;
 
-/// Pattern of the names beside a password that identify its owner, with their values.
+/// Pattern for names near a password that identify its owner, with their values.
 static COMPANION: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let pattern = r#"(?:user(?:[_ -]?name|[_ -]?id)?|login|uid|client[_-]?id|access[_-]?key[_-]?id|account[_-]?name|(?:auth0|okta)[a-z_]*domain)\\*["'\]]{0,2}\s{0,4}(?:=>|:=|[:=])\s{0,4}\\*(?:["'](?<quoted>[^\s"'\\<>(){}$]{2,120})\\*["']|(?<bare>[A-Za-z0-9_@.+-]{2,80})(?:[;\r\n]|\\n|\z))"#;
     RegexBuilder::new(pattern).unicode(false).case_insensitive(true).build().ok()
 });
 
-/// Returns the other occurrences of the values of `found`: a log or a message may repeat a value
-/// that an assignment revealed.
+/// Returns the other occurrences of the values in `found`, because a log or a message may repeat a value that an
+/// assignment revealed.
 pub(crate) fn repeated(text: &[u8], found: &[Finding]) -> Vec<Finding> {
     let mut values: Vec<(&[u8], &'static str)> = found
         .iter()
@@ -62,8 +62,8 @@ pub(crate) fn repeated(text: &[u8], found: &[Finding]) -> Vec<Finding> {
     echoes
 }
 
-/// Returns the random part of a secret if the rest of it are its format's signs: it is as sensitive
-/// after another prefix.
+/// Returns the random part of a secret if the rest consists of signs that its format requires, because this part is as
+/// sensitive after another prefix.
 fn random_part(value: &[u8]) -> Option<&[u8]> {
     const PART_BYTES_MIN: usize = 24;
     const VALUE_BYTES_MAX: usize = 256;
@@ -74,7 +74,7 @@ fn random_part(value: &[u8]) -> Option<&[u8]> {
         .filter(|part| part.len() < value.len() && shape::is_random(part, PART_BYTES_MIN))
 }
 
-/// Returns the word of letters, digits, `_` and `-` around a part.
+/// Returns the range of the word of letters, digits, `_` and `-` that contains a part.
 fn token_around(text: &[u8], start: usize, length: usize) -> Range<usize> {
     const SIDE_BYTES_MAX: usize = 64;
     let is_token = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-".contains(byte);
@@ -85,8 +85,8 @@ fn token_around(text: &[u8], start: usize, length: usize) -> Range<usize> {
 
 /// Returns whether a value has no other meaning in other places.
 fn is_telling(value: &[u8]) -> bool {
-    // In this order, because a value may be a long text, which is soon recognised as more than a
-    // few words.
+    // The length is tested first, because a value may be a long text, which is soon recognised as more than a few
+    // words.
     value.len() >= 20 && !shape::is_several_words(value) || shape::is_random(value, ECHO_BYTES_MIN)
 }
 
@@ -96,7 +96,7 @@ fn stands_alone(text: &[u8], range: &Range<usize>) -> bool {
     !is_word(before) && !is_word(text.get(range.end))
 }
 
-/// Returns the user names, key ids and tenants beside passwords and client secrets.
+/// Returns the user names, key ids and tenants near passwords and client secrets.
 pub(crate) fn companions(text: &[u8], found: &[Finding]) -> Vec<Finding> {
     let Some(regex) = COMPANION.as_ref() else { return Vec::new() };
     let mut companions: Vec<Finding> = Vec::new();
@@ -123,7 +123,7 @@ pub(crate) fn companions(text: &[u8], found: &[Finding]) -> Vec<Finding> {
     companions
 }
 
-/// Returns the other occurrences of an account's name, if it is not a word.
+/// Returns the other occurrences of an account's name, unless the name is a word.
 pub(crate) fn repeated_names(text: &[u8], names: &[Finding]) -> Vec<Finding> {
     const NAME_BYTES_MIN: usize = 6;
     let mut echoes = Vec::new();
@@ -143,7 +143,7 @@ pub(crate) fn repeated_names(text: &[u8], names: &[Finding]) -> Vec<Finding> {
     echoes
 }
 
-/// Returns whether a value names no person: a type, a reference, or a user that every machine has.
+/// Returns whether a value does not name a person: it is a type, a reference, or a user that exists on every machine.
 fn is_local_name(value: &[u8]) -> bool {
     let lower = value.to_ascii_lowercase();
     WORDS.local_host.has(lower)

@@ -1,5 +1,5 @@
-//! Known secrets of a project on disk: `known-secrets.json` beside its ledger. The key is stored beside all projects
-//! and is created once; without it the hashes are useless.
+//! Known secrets of a project on disk, in `known-secrets.json` next to the project's ledger. The key is stored outside
+//! of all projects and is created once; without the key the hashes are useless.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{ErrorKind, Write};
@@ -15,7 +15,7 @@ use memory_store_base::fs::disk::{
 };
 use memory_store_base::layout::{ProjectDir, UserDirs};
 
-/// Maximum length of the file: some 120 bytes for each value.
+/// Maximum size of the file in bytes; a value takes about 120 bytes.
 const FILE_BYTES_MAX: usize = 4 << 20;
 
 const FORMAT: u32 = 1;
@@ -23,12 +23,12 @@ const FORMAT: u32 = 1;
 #[derive(Default, Serialize, Deserialize)]
 struct File {
     format: u32,
-    /// Mark of the key that the hashes were made with.
+    /// Digest that identifies the key with which the hashes were made.
     key: String,
     #[serde(flatten)]
     pending: Pending,
     values: Vec<KnownValue>,
-    /// Values that are not hidden in all texts; version 0.1.0 skips them.
+    /// Values that are not hidden in all texts. Version 0.1.0 ignores them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     scoped: Vec<Scoped>,
 }
@@ -41,19 +41,19 @@ struct Scoped {
     scope: Scope,
 }
 
-/// Earlier stored text that is not yet searched for newly known secrets.
+/// Earlier stored text in which newly known secrets have not been searched for yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Pending {
-    /// True if all of it is to be searched.
+    /// True if all stored text must be searched.
     pub unclean: bool,
-    /// Files and folders that could not be searched, or not be cleaned, with their stamps at that time.
+    /// Files and folders that could not be searched or cleaned, with their file stamps at that time.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub left: BTreeMap<PathBuf, String>,
 }
 
 impl Known {
-    /// Reads the known secrets of a project; none without a key, or with another key than that of the hashes.
+    /// Reads the known secrets of a project. There are none without a key, or if the hashes were made with another key.
     pub fn read_file(dirs: &UserDirs, home: &ProjectDir) -> Self {
         match read_key(&dirs.secrets_key()) {
             Some(key) => Self::of_file(key, home).0,
@@ -61,8 +61,8 @@ impl Known {
         }
     }
 
-    /// Opens them for additions, with the earlier stored text that is not yet searched. `fresh` becomes the key if
-    /// there is none once something is written.
+    /// Opens the known secrets for additions, and returns them with the earlier stored text that must still be
+    /// searched. If there is no key yet, `fresh` becomes the key once something is written.
     pub fn open(dirs: &UserDirs, home: &ProjectDir, fresh: [u8; KEY_BYTES]) -> (Self, Pending) {
         Self::of_file(read_key(&dirs.secrets_key()).unwrap_or(fresh), home)
     }
@@ -77,7 +77,7 @@ impl Known {
             let values = file.values.into_iter().map(|value| (value, Scope::Project));
             let scoped = file.scoped.into_iter().map(|Scoped { value, scope }| (value, scope));
             for (value, scope) in values.take(VALUES_MAX).chain(scoped.take(2 * VALUES_MAX)) {
-                // Impossible entries of a damaged file are skipped.
+                // Entries of a damaged file that are impossible are skipped.
                 let is_sound = (1..=value.bytes).contains(&value.word_bytes);
                 if is_sound && value.bytes <= VALUE_BYTES_MAX {
                     table.insert(value, scope);
@@ -91,7 +91,7 @@ impl Known {
     /// Writes the known values, and the list of earlier stored text to search.
     ///
     /// # Errors
-    /// The files cannot be written, or another process created another key meanwhile: a retry succeeds.
+    /// If the files cannot be written, or another process created another key meanwhile; a retry then succeeds.
     pub fn write_file(&self, dirs: &UserDirs, home: &ProjectDir, pending: &Pending) -> Result<()> {
         let written = self.read(|shared, table| {
             let path = dirs.secrets_key();
@@ -110,7 +110,7 @@ impl Known {
             }
             let (key, pending) = (mark(&shared.key), pending.clone());
             let file = File { format: FORMAT, key, pending, values, scoped };
-            // A list of numbers and hashes always serialises.
+            // A list of numbers and hashes can always be serialised.
             let bytes = serde_json::to_vec(&file).unwrap_or_default();
             replace(&home.known_secrets, &bytes, Privacy::Private)
         });
@@ -127,12 +127,12 @@ fn read_key(path: &Path) -> Option<[u8; KEY_BYTES]> {
     read_if_there(path, KEY_BYTES).ok().flatten()?.try_into().ok()
 }
 
-/// Writes the key, unless there is one.
+/// Writes the key, unless a key already exists.
 fn write_key(path: &Path, key: [u8; KEY_BYTES]) -> Result<()> {
     if let Some(folder) = path.parent() {
         create_folder(folder, Privacy::Private)?;
     }
-    // Written atomically: hashes made with half a key would be lost.
+    // The key is written atomically, because hashes made with a partial key would be useless later.
     let own = path.with_extension(format!("{}.tmp", std::process::id()));
     let written = private_options()
         .write(true)
@@ -141,21 +141,21 @@ fn write_key(path: &Path, key: [u8; KEY_BYTES]) -> Result<()> {
         .open(&own)
         .and_then(|mut file| file.write_all(&key).and_then(|()| file.sync_all()));
     let linked = written.and_then(|()| std::fs::hard_link(&own, path));
-    // A leftover of a few bytes is harmless.
+    // If this fails, a leftover file of a few bytes is harmless.
     let _ = std::fs::remove_file(&own);
     match linked {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == ErrorKind::AlreadyExists && read_key(path).is_some() => {
             Err(error).at(path)
         }
-        // An existing file may be the key of all projects: without it their known values are lost.
+        // The existing file may be the key of all projects, and without it their known values are lost.
         Err(error)
             if error.kind() == ErrorKind::AlreadyExists
                 && read_if_there(path, KEY_BYTES).is_err() =>
         {
             Err(error).at(path)
         }
-        // The file system has no hard links, or the existing file is no key.
+        // The file system has no hard links, or the existing file is not a key.
         Err(_) => replace(path, &key, Privacy::Private),
     }
 }
@@ -182,13 +182,13 @@ mod tests {
         assert!(late.write_file(&dirs, &home, &unclean).is_err(), "another key was first");
         let text = std::fs::read_to_string(&home.known_secrets).unwrap();
         assert!(!text.to_lowercase().contains("cobalt"), "{text}");
-        // The first key stays.
+        // The first key is kept.
         let (again, pending) = Known::open(&dirs, &home, [2; KEY_BYTES]);
         assert!(pending == unclean && again.len() == 1 && !again.learn("cobaltheron6629"));
         let known = Known::read_file(&dirs, &home);
         let redactor = Redactor::new(&RedactOptions { known, ..RedactOptions::default() });
         assert_eq!(redactor.redact("Cobaltheron6629"), "[redacted:known-secret]");
-        // With another key the old hashes are useless, and dropped.
+        // With another key the old hashes are useless and are dropped.
         std::fs::remove_file(dirs.secrets_key()).unwrap();
         assert!(Known::read_file(&dirs, &home).is_empty());
         let (other, pending) = Known::open(&dirs, &home, [2; KEY_BYTES]);

@@ -1,9 +1,9 @@
-//! Known secrets: values that were recognised once, and are hidden in other texts, too. Each has a [`Scope`].
+//! Known secrets: values that were recognised once and are hidden in other texts as well. Each has a [`Scope`].
 //!
-//! The values themselves are not stored. For each there is a hash of its first word and one of the whole value, keyed
-//! with a random key of this machine, and both lengths. Text is split into words; a word with a known hash is a
-//! possible start of the value. Case, and the signs between words, are ignored, because tags and file names do not
-//! preserve them.
+//! The values themselves are not stored. For each value, the file contains a hash of the first word, a hash of the
+//! whole value, and both lengths; the hashes are keyed with a random key of this machine. Text is split into words, and
+//! a word with a known hash may be the start of a value. Case and the signs between words are ignored, because tags and
+//! file names do not preserve them.
 
 mod file;
 
@@ -24,13 +24,13 @@ use crate::context::{encoded, joined};
 use crate::finding::{Finding, KNOWN};
 use crate::value::spread::{self, trimmed};
 
-/// Maximum number of known values of one project; later ones are hidden only where rules find them.
+/// Maximum number of known values in one project. Further values are hidden only where rules find them.
 pub(crate) const VALUES_MAX: usize = 10_000;
 
-/// Bytes of a key.
+/// Length of a key in bytes.
 pub const KEY_BYTES: usize = blake3::KEY_LEN;
 
-/// Maximum number of values limited to one session: [`VALUES_MAX`] for all sessions, and this many for each.
+/// Maximum number of values for one session only. All sessions together may have [`VALUES_MAX`] such values.
 const SESSION_VALUES_MAX: usize = 200;
 
 /// Texts in which a known value is hidden.
@@ -39,23 +39,24 @@ const SESSION_VALUES_MAX: usize = 200;
 pub enum Scope {
     /// All texts of the project.
     Project,
-    /// The records of the session with this mark, where it was found; see [`Known::in_session`].
+    /// The records of the session with this hash, in which the value was found; see [`Known::in_session`].
     Session(u64),
-    /// Text given to a session, temporarily: a user's memory contains it, and the user has not decided.
+    /// Text given to a session. This is temporary: a user's memory contains the value, and the user has not decided
+    /// about it.
     Disputed,
-    /// None: a user decided that it is no secret.
+    /// No texts, because a user decided that the value is not a secret.
     Harmless,
 }
 
-/// Values that apply to a reader of [`Known`].
+/// Selects the values that apply in a use of [`Known`].
 #[derive(Clone, Copy, Default)]
 enum View {
-    /// Those removed from stored text.
+    /// Values that are removed from stored text.
     #[default]
     Stored,
-    /// Those not given to a session.
+    /// Values that are not given to a session.
     Given,
-    /// Those removed from the records of this session.
+    /// Values that are removed from the records of this session.
     Session(u64),
 }
 
@@ -74,7 +75,7 @@ impl View {
     }
 }
 
-/// Known values. Clones share them, including later additions.
+/// Known values. Clones have the same values, including later additions.
 #[derive(Clone, Default)]
 pub struct Known {
     shared: Option<Arc<Shared>>,
@@ -92,26 +93,27 @@ type ValueHashes = HashMap<String, BTreeSet<Scope>>;
 #[derive(Default)]
 struct KnownTable {
     values: BTreeMap<KnownValue, BTreeSet<Scope>>,
-    /// Number of changes since it was read.
+    /// Number of changes since the table was read.
     revision: usize,
-    /// Numbers of values by scope.
+    /// Number of values by scope.
     counts: BTreeMap<Scope, usize>,
-    /// The hashes of the values by that of their first word, and by their bytes: text is hashed once for each length.
+    /// Hashes of the values by the hash of their first word and by their length, so that text is hashed once for each
+    /// length.
     by_word: HashMap<u64, BTreeMap<usize, ValueHashes>>,
-    /// Flags by length: values that begin with a word of so many bytes.
+    /// For each length, whether a value begins with a word of this length.
     lengths: Vec<bool>,
-    /// Shortest of these lengths.
+    /// The shortest of these lengths.
     shortest: usize,
 }
 
 /// Stored form of a value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct KnownValue {
-    /// Bytes of its first word.
+    /// Length of the first word in bytes.
     word_bytes: usize,
-    /// Length of the whole value, in bytes.
+    /// Length of the whole value in bytes.
     bytes: usize,
-    /// Hash of its first word.
+    /// Hash of the first word.
     word: u64,
     /// Hash of the whole value.
     all: String,
@@ -130,20 +132,20 @@ impl Known {
         Self { shared, view: View::Stored }
     }
 
-    /// Returns the same values for the records of one session, including those limited to it.
+    /// Returns the same values for the records of one session, including those that apply only to that session.
     #[must_use]
     pub fn in_session(&self, session: &str) -> Self {
         let view = View::Session(self.session_mark(session));
         Self { shared: self.shared.clone(), view }
     }
 
-    /// Returns the same values for text given to a session, including those without a user's decision.
+    /// Returns the same values for text given to a session, including those that the user has not decided about.
     #[must_use]
     pub fn as_given(&self) -> Self {
         Self { shared: self.shared.clone(), view: View::Given }
     }
 
-    /// Returns the scope of a value that is hidden only in this session, where it was found.
+    /// Returns the scope of a value that is hidden only in the session in which it was found.
     pub fn session_scope(&self, session: &str) -> Scope {
         Scope::Session(self.session_mark(session))
     }
@@ -165,7 +167,7 @@ impl Known {
         self.read(|_, table| table.revision).unwrap_or_default()
     }
 
-    /// Returns whether this reader hides nothing.
+    /// Returns whether no value is hidden in this use.
     pub fn hides_nothing(&self) -> bool {
         let has = |table: &KnownTable| table.values.values().any(|scopes| self.view.has(scopes));
         !self.read(|_, table| has(table)).unwrap_or_default()
@@ -176,12 +178,12 @@ impl Known {
         self.len() == 0
     }
 
-    /// Adds a value that is hidden in all texts; returns whether it is new.
+    /// Adds a value that is hidden in all texts. Returns whether it is new.
     pub fn learn(&self, value: &str) -> bool {
         self.learn_for(value, Scope::Project)
     }
 
-    /// Adds a value for the texts of a scope; returns whether it is new.
+    /// Adds a value for the texts of a scope. Returns whether it is new.
     pub fn learn_for(&self, value: &str, scope: Scope) -> bool {
         let value = trimmed(value);
         let Some(shared) = self.shared.as_deref().filter(|_| !value.is_empty()) else {
@@ -200,7 +202,8 @@ impl Known {
         is_new
     }
 
-    /// Sets the scope of each known value in a text, by a user's decision; returns whether there was one.
+    /// Sets the scope of every known value in a text, because a user decided about it. Returns whether anything
+    /// changed.
     pub fn settle(&self, text: &str, scope: Scope) -> bool {
         let Some(shared) = self.shared.as_deref() else { return false };
         let Ok(mut table) = shared.table.write() else { return false };
@@ -216,7 +219,7 @@ impl Known {
         })
     }
 
-    /// Returns the places of known values, plain or encoded.
+    /// Returns the occurrences of known values, plain or encoded.
     pub(crate) fn find(&self, text: &str) -> Vec<Finding> {
         let text = text.as_bytes();
         let found = self.read(|shared, table| {
@@ -235,8 +238,8 @@ impl Known {
         found.map(|range| Finding { rule: KNOWN, range }).collect()
     }
 
-    /// Returns the text `clean`, which is `text` without its secrets, for comparisons only. If it had secrets, a keyed hash
-    /// of them is added, so that texts with different secrets differ.
+    /// Returns `clean`, which is `text` without its secrets, for comparisons only. If `text` had secrets, a keyed hash
+    /// of them is appended, so that texts with different secrets differ.
     pub fn comparable(&self, text: &str, clean: &str) -> String {
         if clean == text {
             return clean.to_owned();
@@ -272,11 +275,11 @@ impl Shared {
         self.hash(b"all", value).to_hex()[..32].to_owned()
     }
 
-    /// Returns a hash of the text as normalised for tags and file names.
+    /// Returns a hash of the text in the normal form for tags and file names.
     fn hash(&self, what: &[u8], text: &[u8]) -> blake3::Hash {
         const BYTES_MAX: usize = 128;
         let plain = |byte: u8| if is_word(byte) { byte.to_ascii_lowercase() } else { b'-' };
-        // Nearly all texts fit, and a heap allocation costs as much as the hash.
+        // Nearly all texts fit in this buffer, and a heap allocation takes as long as the hash.
         let mut bytes = [0; BYTES_MAX];
         let length = what.len() + 1 + text.len();
         if let Some(all) = bytes.get_mut(..length) {
@@ -294,7 +297,7 @@ impl Shared {
 }
 
 impl KnownTable {
-    /// Returns whether another value of this scope may be remembered: what one session holds takes no room from others.
+    /// Returns whether another value of this scope may be added. Values of one session do not use the room of others.
     fn has_room(&self, scope: Scope) -> bool {
         let of = |scope: Scope| self.counts.get(&scope).copied().unwrap_or_default();
         let in_sessions = || {
@@ -325,7 +328,7 @@ impl KnownTable {
         true
     }
 
-    /// Gives a value that is there this scope and no other.
+    /// Gives an existing value this scope and no other.
     fn settle(&mut self, value: KnownValue, scope: Scope) -> bool {
         let Some(scopes) = self.values.get_mut(&value) else { return false };
         if *scopes == BTreeSet::from([scope]) {
@@ -375,7 +378,7 @@ impl KnownTable {
                     let ends = !is_word_at(text, end);
                     end <= text.len() && ends && view.finds(hashes, &shared.all(&text[start..end]))
                 };
-                // The longest value at this place.
+                // The longest value at this position is used.
                 if let Some((bytes, _)) = values.iter().rev().find(fits) {
                     found.push(start..start + bytes);
                 }
@@ -387,7 +390,7 @@ impl KnownTable {
         found
     }
 
-    /// Returns a value within a word: after `db` or `backup`, or before a number.
+    /// Returns a value inside a word: after a prefix such as `db` or `backup`, or before a number.
     fn glued(
         &self,
         shared: &Shared,
@@ -398,7 +401,7 @@ impl KnownTable {
         const RUN_BYTES_MAX: usize = 64;
         const AFFIX_BYTES_MAX: usize = 6;
         let word = &text[run.clone()];
-        // A hash does not contain a value as part of a name.
+        // A hexadecimal hash is not a name that contains a value.
         let may_hold = (self.shortest..=RUN_BYTES_MAX).contains(&word.len())
             && word.iter().any(u8::is_ascii_digit)
             && word.iter().any(|byte| !byte.is_ascii_hexdigit());
@@ -408,7 +411,7 @@ impl KnownTable {
         let lengths = self.lengths.iter().enumerate().filter(|(_, known)| **known);
         for (length, _) in lengths.take_while(|(length, _)| *length <= word.len()) {
             let last = word.len() - length;
-            // A short word is only the first word of a value, so it is not searched for inside another word.
+            // A short word can only be the first word of a value, so it is not searched for inside other words.
             let inside =
                 (1..last.min(AFFIX_BYTES_MAX + 1)).filter(|_| length >= spread::VALUE_BYTES_MIN);
             for at in [last, 0].into_iter().chain(inside) {
@@ -433,12 +436,12 @@ impl KnownTable {
     }
 }
 
-/// Detector of consecutive short words, for encoded text: spaced characters, or bytes in hexadecimal digits.
+/// Detector of consecutive short words, which occur in encoded text: spaced characters, or bytes in hexadecimal digits.
 #[derive(Default)]
 struct ShortWords {
     are_characters: bool,
     are_bytes: bool,
-    /// Length of the last word, and the number of consecutive words with it.
+    /// Length of the last word, and the number of consecutive words of this length.
     last: (usize, usize),
 }
 
@@ -457,7 +460,7 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || !byte.is_ascii()
 }
 
-/// Returns whether a word continues at a place. In scripts without spaces a value may follow a word directly.
+/// Returns whether a word continues at an offset. In scripts without spaces, a value may directly follow a word.
 fn is_word_at(text: &[u8], at: usize) -> bool {
     const UNSPACED: u8 = 0xE2;
     let Some(byte) = text.get(at) else { return false };
@@ -478,12 +481,12 @@ fn words(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Returns the start of a word whose first letters belong to a preceding escape: the `n` of a line break in the form
-/// `\n`, or the end of a terminal colour.
+/// Returns the start of a word whose first letters belong to an escape before it: the `n` of a line break in the form
+/// `\n`, or the end of a terminal colour. `None` if there is no escape.
 fn behind_escape(text: &[u8], run: &Range<usize>) -> Option<usize> {
     const COLOUR_BYTES_MAX: usize = 32;
     let before = &text[..run.start];
-    // Every word is tested.
+    // This quick check is done for every word.
     if !matches!(before.last(), Some(b'\\' | b'[' | b';')) {
         return None;
     }
@@ -499,7 +502,7 @@ fn behind_escape(text: &[u8], run: &Range<usize>) -> Option<usize> {
         .then_some(run.start + digits + 1)
 }
 
-/// Returns a value in the form of file names, with several signs reduced to one.
+/// Returns a value in the form that file names have, where several signs are reduced to one.
 fn slug(value: &[u8]) -> Vec<u8> {
     words(value).map(|word| &value[word]).collect::<Vec<_>>().join(&b'-')
 }
@@ -552,10 +555,10 @@ mod tests {
                 assert_eq!(redactor.redact(&format!("say {text}.")), format!("say {hidden}."));
             }
         }
-        // The sign of a password that the rule left out.
+        // The password has a sign that the rule did not include.
         let clean = redactor.redact("Cobaltheron6629! is it").into_owned();
         assert_eq!(clean, format!("{hidden} is it"));
-        // One value begins within the other.
+        // One value begins inside the other.
         let both = known(&["umber-Cobaltheron6629", "Cobaltheron6629-brine7704"]);
         let both = Redactor { only_known: true, ..both };
         let text = "umber-Cobaltheron6629-brine7704";
@@ -599,7 +602,7 @@ mod tests {
         let none = Known::default();
         assert!(!none.learn("Cobaltheron6629") && none.is_empty());
         assert_eq!(none.find("Cobaltheron6629"), Vec::new());
-        // Another key yields other hashes.
+        // With another key, the hashes differ.
         let [one, other] = [7, 8].map(|byte| {
             let known = Known::new([byte; KEY_BYTES]);
             known.learn("Cobaltheron6629");
@@ -627,7 +630,7 @@ mod tests {
         assert_eq!(left(known.in_session("one")), [false, false, true]);
         assert_eq!(left(known.in_session("two")), [false, true, true]);
         assert_eq!(left(known.as_given()), [false, true, false]);
-        // A user decides.
+        // The user decides about a value.
         assert!(known.settle("it is Umbergannet4417!", Scope::Harmless));
         assert!(!known.settle("it is Umbergannet4417!", Scope::Project), "it is settled");
         assert_eq!(left(known.as_given()), [false, true, true]);

@@ -1,5 +1,5 @@
-//! Names of people. No pattern distinguishes them from other words; a caller with a list of a text's names, such as a
-//! language model, can have them hidden.
+//! Names of people. No pattern distinguishes them from other words, but a caller that has a list of the names in a
+//! text, for example from a language model, can have them hidden.
 
 use std::sync::Arc;
 
@@ -7,12 +7,12 @@ use memchr::memmem;
 
 use crate::finding::{Finding, NAME};
 
-/// Names that are hidden as whole words. Cheap to clone.
+/// Names that are hidden as whole words. The set is cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Names(Arc<[String]>);
 
 impl Names {
-    /// Creates a set of names; longer ones are searched first, so that a surname does not break a full name.
+    /// Creates a set of names. Longer names are searched first, so that hiding a surname does not break a full name.
     pub fn new(mut names: Vec<String>) -> Self {
         names.retain(|name| name.chars().any(char::is_alphabetic));
         names.sort_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
@@ -20,7 +20,7 @@ impl Names {
         Self(names.into())
     }
 
-    /// Returns the places of the names.
+    /// Returns the occurrences of the names.
     pub(crate) fn find(&self, text: &str) -> Vec<Finding> {
         let mut found = Vec::new();
         for name in self.0.iter() {

@@ -1,5 +1,5 @@
-//! Related texts: the fields of one memory. A value that one of them reveals is hidden in the others, and a title may
-//! explain the text after it.
+//! Related texts, such as the fields of a memory. A value that one text reveals is hidden in the other texts, and a
+//! title may explain the texts after it.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,23 +8,23 @@ use crate::engine::{Redactor, is_learned};
 use crate::finding::Finding;
 use crate::value::{shape, stand_in};
 
-/// Minimum length of a value: shorter ones may be any word of the other texts.
+/// Minimum length of a value in bytes, because shorter values may be any word in the other texts.
 const VALUE_BYTES_MIN: usize = 5;
 
 /// Maximum number of values that are searched for in the other texts.
 const VALUES_MAX: usize = 50;
 
-/// Maximum length of a text that a title may explain.
+/// Maximum length in bytes of a text that a title may explain.
 const SAID_BYTES_MAX: usize = 200;
 
-/// A value that one of the texts tells, and the rule that found it.
+/// A value that one of the texts reveals, and the rule that found it.
 struct ToldValue {
     value: String,
     rule: &'static str,
 }
 
 impl Redactor {
-    /// Redacts related texts, the title first; returns the number of secrets.
+    /// Redacts related texts, of which the first is the title. Returns the number of secrets.
     pub fn redact_together(&self, texts: &mut [&mut String]) -> usize {
         let mut found: Vec<Vec<Finding>> = texts.iter().map(|text| self.findings(text)).collect();
         self.judge_by_title(texts, &mut found);
@@ -44,8 +44,8 @@ impl Redactor {
         hidden
     }
 
-    /// Finds secrets that only the title reveals: a text of one line that, appended to the title, is recognised as a
-    /// secret.
+    /// Finds secrets that only the title reveals: texts of one line that are recognised as secrets when appended to the
+    /// title.
     fn judge_by_title(&self, texts: &[&mut String], found: &mut [Vec<Finding>]) {
         let Some((title, others)) = texts.split_first() else { return };
         let title = title.trim_end_matches(['?', '.', ':', ' ']);
@@ -69,7 +69,7 @@ impl Redactor {
     }
 }
 
-/// The values that the texts tell, but for everyday ones.
+/// Returns the values that the texts reveal, except everyday words.
 fn detected_values(texts: &[&mut String], found: &[Vec<Finding>]) -> Vec<ToldValue> {
     let mut told: Vec<ToldValue> = Vec::new();
     for (text, found) in texts.iter().zip(found) {
@@ -94,7 +94,7 @@ fn may_repeat(value: &str) -> bool {
         && !crate::value::spread::is_everyday(value)
 }
 
-/// Returns where these values stand alone in a text, in whatever case.
+/// Returns the occurrences of these values as separate words in a text, ignoring case.
 fn echoes(text: &str, told: &[ToldValue]) -> Vec<Finding> {
     if told.is_empty() {
         return Vec::new();

@@ -2,27 +2,27 @@
 
 use serde::Deserialize;
 
-/// Kind of checksum of a provider's secret.
+/// Kind of checksum in a provider's secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ChecksumKind {
-    /// The last six characters are the CRC-32 of those before them in base 62, after a prefix that
-    /// ends with `_`. Not all issuers of the prefix use it, so a wrong checksum proves nothing.
+    /// The last six characters are the CRC-32, in base 62, of the characters before them and after a prefix that ends
+    /// with `_`. Not all issuers of the prefix use the checksum, so a wrong one proves nothing.
     Crc32,
-    /// BIP-173.
+    /// The checksum of BIP-173.
     Bech32,
-    /// The last four bytes are the start of a double SHA-256 of the rest.
+    /// The last four bytes are the start of the double SHA-256 of the other bytes.
     Base58,
 }
 
 /// Result of a checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChecksumVerdict {
-    /// It is right: chance is out of the question.
+    /// The checksum is right, which cannot be chance.
     Right,
-    /// Wrong: the value has another format.
+    /// The checksum is wrong, so the value has another format.
     Wrong,
-    /// Wrong, which proves nothing.
+    /// The checksum is wrong, which proves nothing.
     Unsure,
 }
 
@@ -60,8 +60,8 @@ fn base62(digits: &[u8]) -> Option<u64> {
     })
 }
 
-/// Returns the constant of the bech32 (1) or bech32m checksum, if it is one of them. BIP-173 and
-/// BIP-350.
+/// Returns the constant of the checksum, which is 1 for bech32 and another number for bech32m (BIP-173 and BIP-350).
+/// `None` if the text has neither checksum.
 pub(crate) fn bech32(text: &[u8]) -> Option<u32> {
     const ALPHABET: &[u8] = b"qpzry9x8gf2tvdw0s3jn54khce6mua7l";
     const BECH32M: u32 = 0x2bc8_30a3;
@@ -96,7 +96,7 @@ fn bech32_step(sum: u32, value: u8) -> u32 {
     (0..5).filter(|bit| top >> bit & 1 == 1).fold(shifted, |sum, bit| sum ^ GENERATOR[bit])
 }
 
-/// Returns whether this is base 58 with the checksum of Bitcoin addresses and keys.
+/// Returns whether a text is base 58 with the checksum of Bitcoin addresses and keys.
 pub(crate) fn base58check(text: &[u8]) -> bool {
     const ALPHABET: &[u8] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
     const TEXT_BYTES_MAX: usize = 128;
@@ -104,7 +104,7 @@ pub(crate) fn base58check(text: &[u8]) -> bool {
     if text.len() > TEXT_BYTES_MAX {
         return false;
     }
-    // Big-endian digits of base 256, least significant first.
+    // The digits in base 256, least significant first.
     let mut bytes: Vec<u8> = Vec::new();
     for byte in text {
         let Some(digit) = memchr::memchr(*byte, ALPHABET) else { return false };
@@ -205,7 +205,7 @@ fn cube_root_fraction(number: u64) -> u32 {
     root as u32
 }
 
-/// Returns whether the digits satisfy Luhn's formula (ISO/IEC 7812-1).
+/// Returns whether digits satisfy the Luhn formula (ISO/IEC 7812-1).
 pub(crate) fn luhn(digits: &[u8]) -> bool {
     let sum: u32 = digits
         .iter()
@@ -220,7 +220,7 @@ pub(crate) fn luhn(digits: &[u8]) -> bool {
     sum.is_multiple_of(10)
 }
 
-/// Returns whether letters and digits are an IBAN by its checksum (ISO 13616, ISO 7064 MOD 97-10).
+/// Returns whether letters and digits have the checksum of an IBAN (ISO 13616, ISO 7064 MOD 97-10).
 pub(crate) fn iban(text: &[u8]) -> bool {
     let Some((head, rest)) = text.split_at_checked(4) else { return false };
     let mut remainder = 0u32;

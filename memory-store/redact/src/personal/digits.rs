@@ -1,17 +1,17 @@
-//! Detection of card, personal and telephone numbers among other numbers.
+//! Detection of card numbers, personal numbers and telephone numbers among other numbers.
 
 use std::ops::Range;
 
 use crate::personal::checksum::luhn;
 use crate::vocabulary::{WORDS, WordList};
 
-/// Bytes before a number that are searched for words that explain it.
+/// Number of bytes before a number that are searched for words that explain the number.
 const LEAD_BYTES: usize = 40;
 
-/// Maximum length of a telephone number with its signs.
+/// Maximum length in bytes of a telephone number with its signs.
 pub(crate) const DIALLED_BYTES_MAX: usize = 26;
 
-/// A run of digits with single signs between them.
+/// A run of digits, with at most one sign between two digits.
 struct DigitRun {
     digits: Vec<u8>,
     /// Lengths of the groups between signs.
@@ -19,7 +19,7 @@ struct DigitRun {
     end: usize,
 }
 
-/// Reads digits, and the signs of `signs` where a digit follows.
+/// Reads digits, and those of `signs` that a digit follows. Returns `None` if there is no such run.
 fn run(text: &[u8], start: usize, signs: &[u8], digits_max: usize) -> Option<DigitRun> {
     let mut digits = Vec::new();
     let mut groups = vec![0];
@@ -50,12 +50,13 @@ fn run(text: &[u8], start: usize, signs: &[u8], digits_max: usize) -> Option<Dig
     (!goes_on && !comes_from).then_some(DigitRun { digits, groups, end: at })
 }
 
-/// Returns whether one of the words stands shortly before.
+/// Returns whether one of the words is shortly before `start`.
 fn is_after(text: &[u8], start: usize, words: &WordList) -> bool {
     words.occur_in(&text[start.saturating_sub(LEAD_BYTES)..start])
 }
 
-/// Returns whether there are enough digits for a card or a personal number. Cheap, and few numbers are that long.
+/// Returns whether there are enough digits for a card number or a personal number. This check is fast, and few numbers
+/// are long enough.
 pub(crate) fn are_many(text: &[u8], start: usize) -> bool {
     // The shortest number is `536-90-4399`; the first bytes of a grouped number contain at least as many digits.
     const BYTES: usize = 11;
@@ -65,8 +66,8 @@ pub(crate) fn are_many(text: &[u8], start: usize) -> bool {
     })
 }
 
-/// Returns a payment card number: an issuer's range (ISO/IEC 7812), its length, Luhn's formula, and the groups printed
-/// on the card.
+/// Returns a payment card number. It is validated by an issuer's range (ISO/IEC 7812), its length, the Luhn formula,
+/// and the groups in which cards print it.
 pub(crate) fn card(text: &[u8], start: usize, strict: bool) -> Option<Range<usize>> {
     let run = run(text, start, b" -", 19)?;
     let groups = matches!(
@@ -81,7 +82,7 @@ pub(crate) fn card(text: &[u8], start: usize, strict: bool) -> Option<Range<usiz
         .then_some(start..run.end)
 }
 
-/// Returns whether nearly all digits are zeros: a size or a time rather than a card.
+/// Returns whether nearly all digits are zeros, as in a size or a time.
 fn is_round(digits: &[u8], strict: bool) -> bool {
     !strict && digits.iter().rev().take_while(|digit| **digit == b'0').count() >= 6
 }
@@ -104,14 +105,14 @@ fn is_issued(digits: &[u8]) -> bool {
     }
 }
 
-/// Returns a personal number that is validated by its form or its checksum.
+/// Returns a personal number that is valid by its form or its checksum.
 pub(crate) fn national_id(text: &[u8], start: usize) -> Option<Range<usize>> {
     ssn(text, start).or_else(|| cpf(text, start)).or_else(|| nir(text, start))
 }
 
-/// Returns a social security number of the United States, by structure only, since it has no checksum.
+/// Returns a social security number of the United States. Only its structure is validated, because it has no checksum.
 fn ssn(text: &[u8], start: usize) -> Option<Range<usize>> {
-    // Numbers that were printed in advertisements.
+    // These numbers were printed in advertisements.
     const PRINTED: [&[u8]; 2] = [b"078051120", b"219099999"];
     let run = run(text, start, b"-", 9)?;
     if run.groups != [3, 2, 4] {
@@ -128,7 +129,7 @@ fn ssn(text: &[u8], start: usize) -> Option<Range<usize>> {
     is_given.then_some(start..run.end)
 }
 
-/// Returns a Brazilian personal number, with its two check digits.
+/// Returns a Brazilian personal number with valid check digits.
 fn cpf(text: &[u8], start: usize) -> Option<Range<usize>> {
     let written = text.get(start..start + 14)?;
     let is_form = written.iter().enumerate().all(|(at, byte)| match at {
@@ -151,7 +152,7 @@ fn cpf(text: &[u8], start: usize) -> Option<Range<usize>> {
     (differs && check(9) == digits[9] && check(10) == digits[10]).then_some(start..start + 14)
 }
 
-/// Returns a French personal number in its groups, with its key.
+/// Returns a French personal number in its groups, with a valid key.
 fn nir(text: &[u8], start: usize) -> Option<Range<usize>> {
     let run = run(text, start, b" ", 15)?;
     if run.groups != [1, 2, 2, 2, 3, 3, 2] {
@@ -163,10 +164,10 @@ fn nir(text: &[u8], start: usize) -> Option<Range<usize>> {
     (97 - number(body) % 97 == number(key)).then_some(start..run.end)
 }
 
-/// Returns an Italian tax code, with its check letter.
+/// Returns an Italian tax code with a valid check letter.
 pub(crate) fn codice_fiscale(text: &[u8], start: usize) -> Option<Range<usize>> {
     const BYTES: usize = 16;
-    // The values of characters at odd places, by the decree of 23 December 1976.
+    // Values of the characters at odd positions, according to the decree of 23 December 1976.
     const ODD: [u32; 26] = [
         1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24,
         23,
@@ -188,8 +189,8 @@ pub(crate) fn codice_fiscale(text: &[u8], start: usize) -> Option<Range<usize>> 
     (sum % 26 == index(code[BYTES - 1])).then_some(start..start + BYTES)
 }
 
-/// Returns a telephone number, and whether it is reserved for fiction. Ambiguous forms count if a preceding word labels
-/// them, or if all classes are masked.
+/// Returns a telephone number, and whether it is reserved for fiction. An ambiguous form counts if a word before it
+/// labels it as one, or if all classes are masked.
 pub(crate) fn phone(text: &[u8], start: usize, strict: bool) -> Option<(Range<usize>, bool)> {
     const DIGITS_MIN: usize = 8;
     const DIGITS_MAX: usize = 15;
@@ -209,14 +210,14 @@ pub(crate) fn phone(text: &[u8], start: usize, strict: bool) -> Option<(Range<us
         digits[0] != b'0' && (groups.len() > 1 && groups[0] <= 4 || is_told)
     } else {
         match groups.as_slice() {
-            // North America.
+            // The form in North America.
             [3, 3, 4] => {
                 is_area(&digits)
                     && is_area(&digits[3..])
                     && (is_told || before_is_text(text, start))
             }
             [1, 3, 3, 4] => digits[0] == b'1' && is_area(&digits[1..]) && is_area(&digits[4..]),
-            // Elsewhere, by the zero in place of the country code.
+            // The form elsewhere, where a zero replaces the country code.
             _ if digits[0] == b'0' && digits[1] != b'0' => {
                 is_told && (10..=12).contains(&digits.len())
             }
@@ -238,7 +239,7 @@ fn is_fiction(digits: &[u8]) -> bool {
     digits.len() >= 10 && digits[digits.len() - 7..].starts_with(b"55501")
 }
 
-/// Returns digits separated by common signs, the lengths of the groups, and the end.
+/// Returns digits that are separated by common signs, the lengths of the groups, and the end.
 fn dialled(text: &[u8], start: usize) -> Option<(Vec<u8>, Vec<usize>, usize)> {
     let mut digits = Vec::new();
     let mut groups = vec![0usize];

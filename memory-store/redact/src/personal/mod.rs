@@ -1,5 +1,5 @@
-//! Personal data: addresses, and numbers of persons and their belongings, each validated as far as its format allows.
-//! Each class has a policy. Names of people are not detected: no pattern distinguishes them from other words.
+//! Personal data: addresses, and numbers of people and their belongings, each validated as far as its format allows.
+//! Each class has a policy. Names of people are not detected, because no pattern distinguishes them from other words.
 
 pub(crate) mod checksum;
 mod digits;
@@ -17,9 +17,9 @@ pub enum Class {
     Email,
     /// A telephone number.
     Phone,
-    /// A payment card number, validated by Luhn's formula and its issuer's range.
+    /// A payment card number, validated by the Luhn formula and its issuer's range.
     Card,
-    /// An account number, validated by its length in the country and its checksum.
+    /// An account number, validated by its checksum and by its length in its country.
     Iban,
     /// A public IP address.
     Ip,
@@ -29,8 +29,8 @@ pub enum Class {
     Crypto,
     /// A national identification number of a person.
     NationalId,
-    /// Addresses and numbers of no person: loopback, private and documentation networks, `example.org`, `noreply`,
-    /// authors in git trailers, numbers for fiction.
+    /// Addresses and numbers that belong to no person: loopback, private and documentation networks, `example.org`,
+    /// `noreply`, authors in git trailers, numbers reserved for fiction.
     Reserved,
 }
 
@@ -48,7 +48,7 @@ impl Class {
         Self::Reserved,
     ];
 
-    /// Returns its name in settings and placeholders.
+    /// Returns the name of the class in settings and placeholders.
     pub fn name(self) -> &'static str {
         match self {
             Self::Email => "email",
@@ -63,7 +63,7 @@ impl Class {
         }
     }
 
-    /// Returns the class of this name.
+    /// Returns the class with this name, if any.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|class| class.name() == name)
     }
@@ -72,12 +72,12 @@ impl Class {
 /// Handling of a class of personal data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Policy {
-    /// It is kept.
+    /// The data is kept.
     #[default]
     Keep,
-    /// It is replaced by its class: `[redacted:email]`.
+    /// The data is replaced by the name of its class: `[redacted:email]`.
     Mask,
-    /// It is removed without a placeholder.
+    /// The data is removed without a placeholder.
     Drop,
 }
 
@@ -85,7 +85,7 @@ impl Policy {
     /// All policies.
     pub const ALL: [Self; 3] = [Self::Keep, Self::Mask, Self::Drop];
 
-    /// Returns its name in settings.
+    /// Returns the name of the policy in settings.
     pub fn name(self) -> &'static str {
         match self {
             Self::Keep => "keep",
@@ -94,7 +94,7 @@ impl Policy {
         }
     }
 
-    /// Returns the policy of this name.
+    /// Returns the policy with this name, if any.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|policy| policy.name() == name)
     }
@@ -111,14 +111,14 @@ impl Default for Personal {
 }
 
 impl Personal {
-    /// Policies for the archive and other private files: only data as sensitive as money or a person's identity is
-    /// masked, because memories of work need hosts and addresses.
+    /// Policies for the archive and other private files. Only data that is as sensitive as money or a person's identity
+    /// is masked, because memories about work need hosts and addresses.
     pub(crate) const PRIVATE: Self = Self::KEEP
         .with(Class::Card, Policy::Mask)
         .with(Class::Iban, Policy::Mask)
         .with(Class::NationalId, Policy::Mask);
 
-    /// Policies for committed files, which others read.
+    /// Policies for committed files, which other people read.
     pub const COMMITTED: Self = Self::STRICT.with(Class::Reserved, Policy::Keep);
 
     /// Policies that mask everything, however weak the evidence.
@@ -131,7 +131,7 @@ impl Personal {
         self.0[class as usize]
     }
 
-    /// Returns the policies with that of one class replaced.
+    /// Returns these policies with the policy of one class replaced.
     pub(crate) const fn with(mut self, class: Class, policy: Policy) -> Self {
         self.0[class as usize] = policy;
         self
@@ -141,7 +141,7 @@ impl Personal {
         self.of(class) != Policy::Keep
     }
 
-    /// Returns whether ambiguous forms count too.
+    /// Returns whether ambiguous forms also count.
     fn is_strict(&self) -> bool {
         self.hides(Class::Reserved)
     }
@@ -191,13 +191,13 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// Possible start of a match at a byte.
+/// What may start at a byte.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Start {
     Nothing,
-    /// Continuation of a word.
+    /// The byte continues a word.
     Word,
-    /// A number, or a word that may contain one.
+    /// A number starts, or a word that may contain one.
     Candidate,
 }
 
@@ -215,12 +215,12 @@ const STARTS: [Start; 256] = {
     starts
 };
 
-/// Returns the maximum distance of the first digit from the start of a match.
+/// Returns the maximum distance in bytes of the first digit from the start of a match.
 fn reach(personal: &Personal) -> usize {
     // `RSSMRA85T10A562S`
     const CODE: usize = 6;
     if personal.hides(Class::Mac) {
-        // It may have no digit.
+        // A hardware address may have no digit.
         usize::MAX
     } else if personal.hides(Class::Phone) {
         digits::DIALLED_BYTES_MAX
@@ -229,8 +229,8 @@ fn reach(personal: &Personal) -> usize {
     }
 }
 
-/// Returns the next place where a number, or a word that may contain one, begins. Most text has no digit nearby and is
-/// skipped.
+/// Returns the next offset at which a number begins, or a word that may contain one. Most text has no digit nearby and
+/// is skipped.
 fn next_start(text: &[u8], from: usize, reach: usize) -> Option<usize> {
     if reach == usize::MAX {
         return start_within(text, from..text.len());
@@ -246,7 +246,7 @@ fn next_start(text: &[u8], from: usize, reach: usize) -> Option<usize> {
     }
 }
 
-/// Returns the place of the first digit, searched in pieces to avoid a branch for each byte.
+/// Returns the offset of the first digit. The text is searched in pieces to avoid a branch for each byte.
 fn first_digit(text: &[u8]) -> Option<usize> {
     const PIECE_BYTES: usize = 32;
     let has_digit =
@@ -268,7 +268,8 @@ fn start_within(text: &[u8], range: Range<usize>) -> Option<usize> {
     None
 }
 
-/// Returns whether lower-case letters follow two letters, as in nearly all words.
+/// Returns whether the byte at `at` begins a plain word, which is so if lower-case letters follow its first two
+/// letters.
 fn is_plain_word(text: &[u8], at: usize) -> bool {
     text[at].is_ascii_alphabetic()
         && text.get(at + 2).is_none_or(|byte| byte.is_ascii_lowercase() || *byte == b' ')
@@ -280,7 +281,7 @@ fn word_end(text: &[u8], start: usize) -> usize {
     start + word.max(1)
 }
 
-/// Returns the number that begins at `start`, by the validators in order of their strictness.
+/// Returns the number that begins at `start`. The strictest validator is tried first.
 fn number(text: &[u8], start: usize, personal: &Personal) -> Option<(Class, Range<usize>)> {
     let first = text[start];
     if first.is_ascii_alphabetic() || first.is_ascii_digit() {
@@ -327,8 +328,8 @@ fn number(text: &[u8], start: usize, personal: &Personal) -> Option<(Class, Rang
     None
 }
 
-/// Returns whether this is a documented sample: the test card of a payment service, or the example account of the IBAN
-/// registry.
+/// Returns whether a number is a documented sample: the test card of a payment service, or the example account in the
+/// IBAN registry.
 fn is_sample(number: &[u8]) -> bool {
     const SAMPLES: [&[u8]; 2] = [b"4242424242424242", b"DE89370400440532013000"];
     let bare = || number.iter().filter(|byte| byte.is_ascii_alphanumeric());
@@ -357,7 +358,7 @@ fn is_in_url(before: &[u8]) -> bool {
     lead.iter().rposition(ends).is_some_and(|at| lead[..=at].ends_with(b"//"))
 }
 
-/// Returns whether RFC 2606 or RFC 6761 reserves a domain for documentation and tests.
+/// Returns whether a domain is reserved for documentation and tests by RFC 2606 or RFC 6761.
 fn is_documentation(domain: &[u8]) -> bool {
     const TOPS: [&[u8]; 6] =
         [b".example", b".test", b".invalid", b".localhost", b".local", b".internal"];
@@ -385,7 +386,7 @@ fn is_nobody(name: &[u8]) -> bool {
     NOBODY.iter().any(|nobody| lower == *nobody)
 }
 
-/// Returns whether an address is in a git line that names an author: it is in the history anyway.
+/// Returns whether an address is in a line of git that names an author, because it is then in the history anyway.
 fn is_git_trailer(text: &[u8], start: usize) -> bool {
     const LEAD_BYTES_MAX: usize = 120;
     const TRAILERS: [&[u8]; 7] = [
@@ -412,7 +413,7 @@ fn ipv4(text: &[u8], start: usize) -> Option<(Class, Range<usize>)> {
     if let [head @ .., b'.'] = written {
         written = head;
     }
-    // A fifth number makes it a version, unless the first four are of a private network.
+    // With a fifth number it is a version, unless the first four numbers are an address in a private network.
     let parts: Vec<&[u8]> = written.split(|byte| *byte == b'.').collect();
     if parts.len() == 5 && written.starts_with(b"192.168.") {
         written = &written[..written.len() - parts[4].len() - 1];
@@ -426,7 +427,7 @@ fn ipv4(text: &[u8], start: usize) -> Option<(Class, Range<usize>)> {
     Some((class, start..start + written.len() + prefix_length(&rest[written.len()..])))
 }
 
-/// Returns whether the preceding text labels four numbers as a version.
+/// Returns whether the text before four numbers labels them as a version.
 fn is_version(text: &[u8], start: usize) -> bool {
     let before = &text[..start];
     let lead = before[before.len().saturating_sub(24)..].to_ascii_lowercase();
@@ -450,7 +451,7 @@ fn is_reserved_v4(address: Ipv4Addr) -> bool {
         || first == 100 && second & 0xC0 == 64
 }
 
-/// Returns the length of `/24` after an address.
+/// Returns the length of a network prefix such as `/24` after an address; 0 if there is none.
 fn prefix_length(rest: &[u8]) -> usize {
     if rest.first() != Some(&b'/') {
         return 0;
@@ -511,7 +512,8 @@ fn is_reserved_v6(address: Ipv6Addr) -> bool {
         || address.to_ipv4().is_some_and(is_reserved_v4)
 }
 
-/// Returns a hardware address, `00:1a:2b:3c:4d:5e`, with the same sign throughout; dots only if all classes are masked.
+/// Returns a hardware address, `00:1a:2b:3c:4d:5e`, with the same sign between all parts. Dots count only if all
+/// classes are masked.
 fn mac(text: &[u8], start: usize, strict: bool) -> Option<Range<usize>> {
     const PAIRS_BYTES: usize = 17;
     const DOTTED_BYTES: usize = 14;
@@ -535,7 +537,7 @@ fn mac(text: &[u8], start: usize, strict: bool) -> Option<Range<usize>> {
     (is_right && !goes_on && before != Some(sign) && !is_nothing).then_some(start..start + bytes)
 }
 
-/// Returns a Bitcoin address: base 58 with its checksum, or bech32.
+/// Returns a Bitcoin address, which is base 58 with a valid checksum, or bech32.
 fn crypto(text: &[u8], start: usize) -> Option<Range<usize>> {
     let end = word_end(text, start);
     let word = &text[start..end];
@@ -547,7 +549,7 @@ fn crypto(text: &[u8], start: usize) -> Option<Range<usize>> {
     is_right.then_some(start..end)
 }
 
-/// Returns an IBAN, without spaces or in groups of four.
+/// Returns an IBAN, either without spaces or in groups of four.
 fn iban(text: &[u8], start: usize) -> Option<Range<usize>> {
     let country = text.get(start..start + 2)?;
     if !country.iter().all(u8::is_ascii_uppercase) || !text.get(start + 2)?.is_ascii_digit() {
@@ -568,7 +570,7 @@ fn iban(text: &[u8], start: usize) -> Option<Range<usize>> {
     (!goes_on && checksum::iban(&letters)).then_some(start..at)
 }
 
-/// Returns the length of account numbers of a country, by the IBAN registry (ISO 13616).
+/// Returns the length of account numbers in a country, according to the IBAN registry (ISO 13616).
 fn iban_length(country: &[u8]) -> Option<usize> {
     const LENGTHS: [(usize, &str); 18] = [
         (15, "NO"),

@@ -1,8 +1,8 @@
-//! Chosen passwords and random words that only a name or the place identifies as a secret.
+//! Passwords that people chose and random words, which only a name or the place identifies as secrets.
 
 use super::*;
 
-/// Asserts that a value is hidden to its end in each form; `@` is its placeholder.
+/// Asserts that the whole value is hidden in each form; `@` represents the value.
 fn hides(forms: &[&str], values: &[&str]) {
     let mut left = Vec::new();
     for form in forms {

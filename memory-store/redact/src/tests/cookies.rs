@@ -132,7 +132,7 @@ fn cookies_that_let_nobody_in_are_left_alone() {
 #[test]
 fn cookies_are_hidden_within_other_cookies() {
     let value = random(HEX, 32, 6);
-    // Longer than the part that is read of one list, for any cut.
+    // The list is longer than the part that is read of one list, wherever it is cut.
     let list = |value: &str| {
         let cookie = |_| {
             format!(
@@ -150,6 +150,6 @@ fn cookies_are_hidden_within_other_cookies() {
         assert!(!redact(&text).contains(&value), "{text}");
     }
     let headers = format!("Cookie: sid={value}\n").repeat(2_000);
-    // The first header is longer than the part that is read of one.
+    // The first header is longer than the part that is read of one header.
     assert!(!redact(&headers).contains(&value));
 }

@@ -1,4 +1,4 @@
-//! Secrets and look-alikes that were written without knowledge of this code: `tests/corpus/README.md`.
+//! Secrets and similar texts without secrets, written without knowledge of this code: `tests/corpus/README.md`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use super::redact;
 const SECRETS: &str = include_str!("../../../../tests/corpus/secrets.jsonl");
 const LOOK_ALIKES: &str = include_str!("../../../../tests/corpus/look-alikes.jsonl");
 
-/// Minimum share of hidden secrets, of all and of each style of values, in percent.
+/// Minimum share of secrets that are hidden, overall and for each style of values, in percent.
 const HIDDEN_PERCENT_MIN: usize = 95;
 const STYLE_PERCENT_MIN: usize = 90;
 
@@ -26,7 +26,7 @@ fn texts<'r>(row: &'r Value, field: &str) -> Vec<&'r str> {
 #[test]
 fn secrets_of_the_corpus_are_hidden_in_each_style() {
     let mut report = String::new();
-    // Numbers of hidden ones and of all, by style.
+    // Number of hidden secrets and of all secrets, by style.
     let mut styles: BTreeMap<String, (usize, usize)> = BTreeMap::new();
     for row in rows(SECRETS) {
         let redacted = redact(row["text"].as_str().unwrap());

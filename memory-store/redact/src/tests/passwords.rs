@@ -69,7 +69,7 @@ fn passwords_on_command_lines_are_hidden() {
             "{before}{password}{after}: {hidden}"
         );
     }
-    // In other places, letters alone are no password.
+    // In other places, letters alone are not a password.
     for text in ["unzip -P swordfish a.zip", "vault kv put secret/shop password=swordfish"] {
         assert!(!redact(text).contains("swordfish"), "{text}");
     }

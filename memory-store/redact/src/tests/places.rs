@@ -1,4 +1,4 @@
-//! Secrets that are identified by their place: tables, templates, sentences and lists.
+//! Secrets that their place identifies: tables, templates, sentences and lists.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Values beside words about a way in, in lists of users, and the known secrets learned from them.
+//! Values near words about access, in lists of users, and the known secrets learned from them.
 
 use super::super::known::KEY_BYTES;
 use super::*;
@@ -132,7 +132,7 @@ fn a_password_revealed_by_its_place_is_learned() {
         "curl -u svc:Kq7vLm2xRt9Wz h",
         "unlock it with Kq7vLm2xRt9Wz",
         "Authorization: Basic c3ZjOktxN3ZMbTJ4UnQ5V3o=",
-        // In base 64, and percent-encoded.
+        // The values are in base 64 or percent-encoded.
         "kind: Secret\ndata:\n  password: S3E3dkxtMnhSdDlXeg==\n",
         "postgres://app:Kq7vLm%32xRt9Wz@db/shop",
     ] {

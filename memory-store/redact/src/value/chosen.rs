@@ -1,4 +1,4 @@
-//! Values as people choose them: words with a number or a sign, and words drawn by lot.
+//! Values as people choose them: words with a number or a sign, and words that were drawn by lot.
 
 use std::ops::RangeInclusive;
 
@@ -6,11 +6,12 @@ use super::{segments, shape, stand_in};
 use crate::vocabulary::WORDS;
 use memory_store_base::text::{self, rarity};
 
-/// Signs that people put behind the number of a password, or between a word and its number.
+/// Signs that people put after the number of a password, or between a word and its number.
 const CHOSEN_SIGNS: &[u8] = b"!*#$%?^~+.";
 
-/// Returns whether a value is made as people choose a password that has to have a sign: `Copper-Tiger1987!`,
-/// `Granite$482`. A sentence may end so, too: in text, only a value in quotes is a password.
+/// Returns whether a value looks like a password that a person chose and that had to contain a sign:
+/// `Copper-Tiger1987!`, `Granite$482`. A sentence may also end like this, so in prose only a value in quotes counts as
+/// a password.
 pub(crate) fn is_chosen(value: &[u8]) -> bool {
     const LETTERS_MIN: usize = 4;
     const LETTERS_MAX: usize = 24;
@@ -36,13 +37,15 @@ pub(crate) fn is_chosen(value: &[u8]) -> bool {
         && !stand_in::stands_for_something(value)
 }
 
-/// Returns whether these are words drawn by lot and joined by one sign, as password managers make them (Reinhold,
-/// Diceware): `granite-maple-pepper-coffee-33`. Names in code are joined so too, of words that technical texts have.
+/// Returns whether a value is words drawn by lot and joined by one sign, as password managers make them (Reinhold,
+/// Diceware): `granite-maple-pepper-coffee-33`. Names in code are joined in the same way, but their words occur in
+/// technical texts.
 pub(crate) fn is_joined_phrase(value: &[u8]) -> bool {
     const PARTS: RangeInclusive<usize> = 4..=8;
     const LETTERS: RangeInclusive<usize> = 3..=10;
     const END_BYTES_MAX: usize = 4;
-    // Rarity in technical texts of three words in four, and of each: `correct` has 4.2, `not` and `the` have less.
+    // Minimum rarity in technical texts, for three of four words and for every word: `correct` has 4.2, `not` and `the`
+    // have less.
     const IDF_UNCOMMON: f32 = 6.0;
     const IDF_MIN: f32 = 3.5;
     let Some(sign) = value.iter().copied().find(|byte| b"-_.".contains(byte)) else { return false };
@@ -72,8 +75,8 @@ pub(crate) fn is_joined_phrase(value: &[u8]) -> bool {
         && parts.iter().all(|part| is_rarer(part, IDF_MIN))
 }
 
-/// Returns whether these are words drawn by lot though a name of several words may stand there: joined by dashes, none
-/// of them short or common.
+/// Returns whether a value is words drawn by lot, at a place where a name of several words is also possible. The words
+/// must be joined by dashes, and none may be short or common.
 pub(crate) fn is_lone_phrase(value: &[u8]) -> bool {
     const LETTERS_MIN: usize = 4;
     const IDF_MIN: f32 = 4.0;
@@ -88,7 +91,7 @@ pub(crate) fn is_lone_phrase(value: &[u8]) -> bool {
         && is_joined_phrase(value)
 }
 
-/// Returns whether technical texts have a word at most so often.
+/// Returns whether a word has at least this rarity in technical texts.
 fn is_rarer(word: &[u8], idf: f32) -> bool {
     let Ok(word) = str::from_utf8(word) else { return false };
     text::tokens(word).iter().all(|token| rarity::idf(text::term_hash(&token.term)) >= idf)
@@ -99,8 +102,8 @@ pub(crate) fn is_chosen_or_drawn(value: &[u8]) -> bool {
     is_chosen(value) || is_joined_phrase(value)
 }
 
-/// `GraniteBadger33`, `Granite~badger_33`, `Granite+badger.33`: two words or more with a number behind them, a capital
-/// or a sign between them that names do not have.
+/// Returns whether a value is at least two words followed by a number, with a capital or a sign between the words that
+/// names do not have: `GraniteBadger33`, `Granite~badger_33`, `Granite+badger.33`.
 pub(crate) fn are_words_with_number(value: &[u8]) -> bool {
     const LETTERS_MIN: usize = 3;
     const DIGITS: RangeInclusive<usize> = 2..=4;
@@ -119,7 +122,8 @@ pub(crate) fn are_words_with_number(value: &[u8]) -> bool {
         && (has_sign || value[0].is_ascii_uppercase() || !value[0].is_ascii())
 }
 
-/// `Dragon-Lantern89*`: people put a number and a sign at the end, code has none there.
+/// Returns whether a value ends with a number and a sign, which people put there and code does not:
+/// `Dragon-Lantern89*`.
 pub(crate) fn ends_as_chosen(value: &[u8]) -> bool {
     const DIGITS_MIN: usize = 2;
     let Some((sign, value)) = value.split_last() else { return false };
@@ -129,14 +133,15 @@ pub(crate) fn ends_as_chosen(value: &[u8]) -> bool {
         && value[..value.len() - digits].iter().any(u8::is_ascii_alphabetic)
 }
 
-/// The letters and the digits of a word with a number behind it.
+/// Returns the letters and the digits of a word with a number at its end; `None` for other values.
 fn word_and_number(value: &[u8]) -> Option<(&[u8], &[u8])> {
     let letters = value.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
     let (word, number) = value.split_at(letters);
     (letters > 0 && number.iter().all(u8::is_ascii_digit)).then_some((word, number))
 }
 
-/// `word` and a few digits, as people choose a password; no version of a thing is that long.
+/// Returns whether a value is a word with a few digits at its end, as people choose passwords. The word must be longer
+/// than names that have a version.
 pub(crate) fn is_numbered(value: &[u8]) -> bool {
     const LETTERS_MIN: usize = 8;
     word_and_number(value).is_some_and(|(word, number)| {
@@ -146,7 +151,8 @@ pub(crate) fn is_numbered(value: &[u8]) -> bool {
     })
 }
 
-/// `Granitebadger3311`: a long word that technical texts do not have, and a number with so many digits.
+/// Returns whether a value is a long word that does not occur in technical texts, with a number of this many digits:
+/// `Granitebadger3311`.
 fn is_rare_word_with_number(
     value: &[u8],
     letters_min: usize,
@@ -160,12 +166,14 @@ fn is_rare_word_with_number(
     })
 }
 
-/// `Granitebadger3311`: words that technical texts do not join, and a number, as people choose a password.
+/// Returns whether a value is words that are not joined in technical texts, with a number, as people choose passwords:
+/// `Granitebadger3311`.
 pub(crate) fn is_long_word_with_number(value: &[u8]) -> bool {
     is_rare_word_with_number(value, 10, 3..=4)
 }
 
-/// `Brightotter7714`: one long word that technical texts do not have, and a number that is no year.
+/// Returns whether a value is one long word that does not occur in technical texts, with a number that is not a year:
+/// `Brightotter7714`.
 pub(crate) fn is_word_with_number(value: &[u8]) -> bool {
     let is_year =
         |(_, number): (&[u8], &[u8])| number.starts_with(b"19") || number.starts_with(b"20");

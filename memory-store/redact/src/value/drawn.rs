@@ -17,7 +17,7 @@ pub(crate) fn is_drawn_in_code(value: &[u8]) -> bool {
     looks_drawn_in_code(value) && !stands_for_something(value)
 }
 
-/// Returns whether letters change their case as in no name, and there is a digit.
+/// Returns whether the case of a value's letters changes as in no name, and the value contains a digit.
 pub(crate) fn is_mixed(value: &[u8]) -> bool {
     const BYTES_MIN: usize = 8;
     value.len() >= BYTES_MIN
@@ -26,15 +26,16 @@ pub(crate) fn is_mixed(value: &[u8]) -> bool {
         && !is_name_with_digits(value)
 }
 
-/// Returns whether a value looks drawn at random and mixes digits and letters within a part.
+/// Returns whether a value looks random and mixes digits and letters within a part.
 pub(crate) fn is_drawn_and_mixed(value: &[u8]) -> bool {
     value.iter().any(u8::is_ascii_digit)
         && value.split(|byte| !is_letter_or_digit(*byte)).any(mixes)
         && is_drawn(value)
 }
 
-/// Returns whether this is a name in code with a digit inside: `RenderPass2D`, `Base64Encoded`, `PinEntryV2Activity`.
-/// Passwords also consist of two words and a number, so the number must then be a number of bits.
+/// Returns whether a value is a name in code with a digit inside: `RenderPass2D`, `Base64Encoded`,
+/// `PinEntryV2Activity`. A password may also be two words and a number, so with two words the number must be a number
+/// of bits.
 pub(crate) fn is_name_with_digits(value: &[u8]) -> bool {
     const PARTS_MIN: usize = 3;
     const BITS: [&[u8]; 7] = [b"8", b"16", b"32", b"64", b"128", b"256", b"512"];
@@ -53,7 +54,7 @@ pub(crate) fn is_name_with_digits(value: &[u8]) -> bool {
         && Odd::of(name).is_some_and(|odd| odd.bytes * 2 <= odd.core)
 }
 
-/// Returns whether a value is a number that nobody counted or measured: no round one, no date, no time of a clock.
+/// Returns whether a value is a number that is no count or measurement: it is not round, not a date and not a time.
 pub(crate) fn is_drawn_number(value: &[u8]) -> bool {
     const DIGITS_MIN: usize = 9;
     const DIGITS_MAX: usize = 20;
@@ -69,7 +70,7 @@ pub(crate) fn is_drawn_number(value: &[u8]) -> bool {
         && value.windows(2).filter(is_next).count() * 2 < value.len()
 }
 
-/// Returns whether a value of two or three parts with spaces between them appears random, each part of it.
+/// Returns whether a value is two or three parts separated by spaces, each of which appears random.
 pub(crate) fn is_drawn_phrase(value: &[u8]) -> bool {
     const PARTS_MAX: usize = 3;
     const PART_BYTES_MIN: usize = 4;

@@ -1,14 +1,15 @@
-//! Segments of a value: runs of digits and letters, those that are words, and whether the rest looks drawn at random.
+//! Segments of a value: runs of digits and of letters. Determines which of them are words, and whether the rest looks
+//! random.
 
 use super::shape;
 use memory_store_base::text::{self, rarity};
 
-/// Bytes of an odd value, at least and at most.
+/// Minimum and maximum length in bytes of a value that may look random.
 const VALUE_BYTES_MIN: usize = 8;
 
 const VALUE_BYTES_MAX: usize = 128;
 
-/// Letters of a word, at least.
+/// Minimum number of letters in a word.
 const WORD_LETTERS_MIN: usize = 3;
 
 /// Returns whether a value without spaces looks random and is not a stand-in for another value.
@@ -22,8 +23,8 @@ pub(crate) fn looks_drawn(value: &[u8]) -> bool {
         && shape::entropy(value) >= 2.6
 }
 
-/// Returns whether a value looks random even at a place that may contain code: it has digits and letters of both cases,
-/// and mixes them within parts between its signs.
+/// Returns whether a value looks random even where code is possible: it has digits and letters of both cases, and mixes
+/// them within the parts between its signs.
 pub(crate) fn looks_drawn_in_code(value: &[u8]) -> bool {
     const MIXED_PARTS_BYTES_MIN: usize = 3;
     const TURNS_MIN: usize = 5;
@@ -31,7 +32,7 @@ pub(crate) fn looks_drawn_in_code(value: &[u8]) -> bool {
         b"()", b"[]", b"{}", b"=>", b"->", b"||", b"&&", b"::", b"?.", b"==", b"!=", b");", b"],",
         b"${",
     ];
-    // `Argon2Id{salt}`
+    // `Argon2Id{salt}` is a call.
     let name = value.iter().take_while(|byte| is_letter_or_digit(**byte)).count();
     let is_call = name > 1
         && value.get(name).is_some_and(|byte| b"({[<".contains(byte))
@@ -42,7 +43,7 @@ pub(crate) fn looks_drawn_in_code(value: &[u8]) -> bool {
         pair.iter().all(u8::is_ascii_alphabetic)
             && pair[0].is_ascii_uppercase() != pair[1].is_ascii_uppercase()
     });
-    // `m41PB2qs353f2` has its capitals between digits.
+    // In `m41PB2qs353f2`, the capitals are between digits.
     let turns = value
         .windows(2)
         .filter(|pair| pair.iter().all(u8::is_ascii_alphanumeric))
@@ -59,25 +60,25 @@ pub(crate) fn looks_drawn_in_code(value: &[u8]) -> bool {
         && looks_drawn(value)
 }
 
-/// Returns whether a value looks random at a place that usually contains a name, such as that of a variable.
+/// Returns whether a value looks random at a place that usually contains a name, such as the name of a variable.
 pub(crate) fn is_scrambled(value: &[u8]) -> bool {
     const BYTES_MIN: usize = 10;
     value.len() >= BYTES_MIN && looks_drawn_in_code(value) && !has_word(value)
 }
 
-/// Bytes of a value that belong to no word.
+/// Number of bytes in a value that belong to no word.
 pub(crate) struct Odd {
     pub(crate) bytes: usize,
-    /// Letters among them.
+    /// Number of letters among these bytes.
     letters: usize,
-    /// Letters and digits of the value.
+    /// Number of letters and digits in the value.
     pub(crate) core: usize,
-    /// True if letters follow each other as in no language.
+    /// True if consonants follow each other as in no language.
     has_consonants: bool,
 }
 
 impl Odd {
-    /// Counts them; `None` if no value has this length or these characters.
+    /// Counts the bytes; `None` if a random value cannot have this length or these characters.
     pub(crate) fn of(value: &[u8]) -> Option<Self> {
         const CONSONANTS_MIN: usize = 5;
         const DIGITS_MAX: usize = 4;
@@ -92,7 +93,7 @@ impl Odd {
             if is_word(segment) {
                 continue;
             }
-            // A number is hardly odder for more digits.
+            // Further digits hardly make a number more random.
             let is_number = segment[0].is_ascii_digit();
             odd.bytes += if is_number { segment.len().min(DIGITS_MAX) } else { segment.len() };
             odd.letters += segment.iter().filter(|byte| !byte.is_ascii_digit()).count();
@@ -104,13 +105,13 @@ impl Odd {
     }
 }
 
-/// Returns whether a part of a value is a word that technical texts know, and no short one.
+/// Returns whether a part of a value is a word that occurs in technical texts and is not short.
 pub(crate) fn has_word(value: &[u8]) -> bool {
     const LETTERS_MIN: usize = 4;
     segments(value).any(|segment| segment.len() >= LETTERS_MIN && is_word(segment))
 }
 
-/// The runs of digits and of letters of a value; names in code are cut where a word begins with a capital.
+/// Returns the runs of digits and of letters in a value. Names in code are split where a word begins with a capital.
 pub(crate) fn segments(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     let parts = value.split(|byte| !is_letter_or_digit(*byte));
     let goes_on = |byte: &u8, next: &u8| {
@@ -130,7 +131,7 @@ pub(crate) fn is_letter_or_digit(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || !byte.is_ascii()
 }
 
-/// Returns whether letters make a word that technical texts know.
+/// Returns whether letters form a word that occurs in technical texts.
 pub(crate) fn is_word(segment: &[u8]) -> bool {
     let Ok(word) = str::from_utf8(segment) else { return false };
     segment.len() >= WORD_LETTERS_MIN
@@ -138,7 +139,7 @@ pub(crate) fn is_word(segment: &[u8]) -> bool {
         && text::tokens(word).iter().all(|token| !rarity::is_unknown(&token.term))
 }
 
-/// Returns whether a part has digits before letters, or capitals behind small letters.
+/// Returns whether a part has digits before letters, or capitals after lower-case letters.
 pub(crate) fn mixes(part: &[u8]) -> bool {
     part.windows(2).any(|pair| {
         pair[0].is_ascii_digit() && pair[1].is_ascii_alphabetic()

@@ -1,4 +1,4 @@
-//! Measures of a value: entropy, changes of case, and whether characters follow each other at random.
+//! Measures of a value: entropy, changes of case, and whether the sequence of characters is random.
 
 /// Returns the Shannon entropy in bits per byte.
 pub(crate) fn entropy(text: &[u8]) -> f32 {
@@ -17,8 +17,8 @@ pub(crate) fn entropy(text: &[u8]) -> f32 {
         .sum()
 }
 
-/// Whether a short piece mixes digits and letters of both cases as no name does: `9Kq`, `aB3`. In `Pass123` and
-/// `userId1` the digits stand behind a word.
+/// Returns whether a short piece mixes digits and letters of both cases as no name does: `9Kq`, `aB3`. In `Pass123` and
+/// `userId1`, the digits are after a word.
 pub(crate) fn is_scrambled(word: &[u8]) -> bool {
     const NAME_BYTES_MIN: usize = 4;
     let has = |is_kind: fn(&u8) -> bool| word.iter().any(is_kind);
@@ -31,7 +31,7 @@ pub(crate) fn is_scrambled(word: &[u8]) -> bool {
         && !is_numbered
 }
 
-/// Returns whether this is made of words: letters with `.`, `-`, `_`, `/`, `:` or spaces between them, as in
+/// Returns whether a value consists of words: letters with `.`, `-`, `_`, `/`, `:` or spaces between them, as in
 /// `auth.password.label`, `access-token`, `DB_PASSWORD` or `Token::Ident`.
 pub(crate) fn is_several_words(value: &[u8]) -> bool {
     let separator = |byte: &u8| b".-_/:# ?!".contains(byte);
@@ -40,13 +40,13 @@ pub(crate) fn is_several_words(value: &[u8]) -> bool {
         && value.split(separator).all(|word| word.len() <= 16 && case_changes(word) <= 3)
 }
 
-/// Returns whether this is a number, a version or a date.
+/// Returns whether a value is a number, a version or a date.
 pub(crate) fn is_numeric(value: &[u8]) -> bool {
     value.iter().all(|byte| byte.is_ascii_digit() || b".,_-:+".contains(byte))
 }
 
-/// Returns whether this appears random: at least `bytes_min` long, with digits among letters; or long, and with
-/// upper-case letters in places unusual for a name.
+/// Returns whether a value appears random. It must have at least `bytes_min` bytes, with digits among letters, or be
+/// long and have upper-case letters at places that are unusual for a name.
 pub(crate) fn is_random(value: &[u8], bytes_min: usize) -> bool {
     const ONLY_LETTERS_BYTES_MIN: usize = 20;
     if value.len() < bytes_min {
@@ -64,11 +64,11 @@ pub(crate) fn is_random(value: &[u8], bytes_min: usize) -> bool {
     };
     let is_mixed = (digits >= 3 || digits >= 1 && changes >= 2) && has_letters()
         || value.len() >= ONLY_LETTERS_BYTES_MIN && changes >= 6 && has_capitals();
-    // Last, because a logarithm for each character costs more than all other tests.
+    // This test is last, because a logarithm for each character takes longer than all other tests.
     is_mixed && entropy(value) >= 2.6
 }
 
-/// Returns whether a part between signs appears random, in a text of at least `bytes_min`; a chain of words and
+/// Returns whether a part between signs appears random, in a value of at least `bytes_min` bytes. A chain of words and
 /// versions does not.
 pub(crate) fn has_random_part(value: &[u8], bytes_min: usize) -> bool {
     const PART_BYTES_MIN: usize = 8;

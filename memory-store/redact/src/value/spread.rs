@@ -1,5 +1,5 @@
-//! Selection of values that may be searched for in other texts: those without another meaning there. A password that is
-//! a word, a program name or a number would hide everyday text.
+//! Selection of values that may be searched for in other texts, because they have no other meaning there. Searching for
+//! a password that is a word, a program name or a number would hide everyday text.
 
 use super::{
     JudgedValue, ValuePlace, ValueReason, chosen, drawn, judge, segments, shape, stand_in,
@@ -7,7 +7,7 @@ use super::{
 use crate::vocabulary::WORDS;
 use memory_store_base::text::{rarity, tokens};
 
-/// Length limits: shorter values are words, and longer ones texts.
+/// Limits of the length in bytes: shorter values are words, and longer ones are texts.
 pub(crate) const VALUE_BYTES_MIN: usize = 8;
 pub(crate) const VALUE_BYTES_MAX: usize = 512;
 
@@ -17,18 +17,18 @@ const RARE_LETTERS_MIN: usize = 9;
 /// Maximum number of digits after an everyday word that do not change its meaning: `postgres16`, `release2024`.
 const EVERYDAY_DIGITS_MAX: usize = 4;
 
-/// Certainty that a value is a secret.
+/// Evidence that a value is a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum SpreadEvidence {
-    /// A rule found it by its look and by what stands beside it.
+    /// A rule found the value by its form and by the text near it.
     Rule,
-    /// The user's answer to a request for a secret: a rare word is possible.
+    /// The value is the user's answer to a request for a secret, so it may be a rare word.
     Answer,
 }
 
-/// Reasons to look for a value in other texts: entropy, kinds of characters and words that no language has count for it;
-/// names in code, paths, versions, times, everyday words and placeholders count against it. Nothing outweighs what is
-/// drawn by lot as a whole.
+/// Reasons for and against searching for a value in other texts. Entropy, kinds of characters and words of no language
+/// count for it; names in code, paths, versions, times, everyday words and placeholders count against it. A value that
+/// is random as a whole outweighs everything.
 pub(super) static TABLE: [ValueReason; 15] = [
     reason("a number that nobody counted", 20, |it| drawn::is_drawn_number(it.bytes)),
     reason("parts that are drawn at random", 20, |it| drawn::is_drawn_phrase(it.bytes)),
@@ -71,17 +71,17 @@ fn text<'t>(it: &JudgedValue<'t>) -> &'t str {
     str::from_utf8(it.bytes).unwrap_or_default()
 }
 
-/// Returns whether a value that was recognised may be looked for elsewhere.
+/// Returns whether a recognised value may be searched for in other texts.
 pub(crate) fn may_spread(value: &str, evidence: SpreadEvidence) -> bool {
     judge(value.as_bytes(), ValuePlace::Elsewhere(evidence)).is_secret()
 }
 
-/// A value without the signs around it.
+/// Returns a value without the signs around it.
 pub(crate) fn trimmed(value: &str) -> &str {
     value.trim_matches(|c: char| c.is_ascii() && !c.is_ascii_alphanumeric())
 }
 
-/// Returns whether this is a placeholder, a number, a path, an address, a version, a time or a short git hash.
+/// Returns whether a value is a placeholder, a number, a path, an address, a version, a time or a short git hash.
 fn stands_for_something(value: &[u8]) -> bool {
     let is_time = value.len() >= 10
         && value[..10].iter().enumerate().all(|(at, byte)| match at {
@@ -106,12 +106,12 @@ pub(crate) fn is_everyday(value: &str) -> bool {
     })
 }
 
-/// Returns whether this is the name of a user, a program or a stage, which documentation uses as a password.
+/// Returns whether a value is the name of a user, a program or a stage that documentation uses as a password.
 pub(crate) fn is_trade_word(value: &[u8]) -> bool {
     WORDS.everyday.has(value)
 }
 
-/// Returns whether a value is a name in code, made of words, with a number: `TestBlendsColour256Fallback`.
+/// Returns whether a value is a name in code that consists of words and a number: `TestBlendsColour256Fallback`.
 fn is_name_of_words(value: &[u8]) -> bool {
     const WORDS_MIN: usize = 4;
     const LETTERS_MIN: usize = 3;
@@ -128,7 +128,7 @@ const UNNATURAL: &str = "bq bx cb cf cg cj cv cx dq dx fb fc fd fj fk fm fp fq f
                          qk qm qn qo qp qq qs qt qv qw qx qy qz rx sx tq tx vb vc vd vf vg vh vj vk vm vp vq vt vw vx \
                          vz wj wq wv wx xd xg xj xk xq xr xv xz yj yq yv yx zc zf zg zj zq zx";
 
-/// Returns whether a value is a name in code or settings, of words and a few digits: `dunning-queue-eu1`,
+/// Returns whether a value is a name in code or settings that consists of words and a few digits: `dunning-queue-eu1`,
 /// `SessionBroker9Test`, `mq.refunds.retry5`.
 fn is_identifier(value: &[u8]) -> bool {
     const SIGNS: &[u8] = b"_-./:";
@@ -178,7 +178,7 @@ fn is_natural(word: &[u8]) -> bool {
         && !word.windows(2).any(is_unnatural)
 }
 
-/// Returns whether there are letters and digits, and signs among them that names, paths and versions have not.
+/// Returns whether a value has letters, digits, and signs among them that names, paths and versions do not have.
 fn has_signs_of_passwords(value: &[u8]) -> bool {
     const SIGNS: &[u8] = b"!#$%^&*+?~@|,;";
     let letters = value.iter().filter(|byte| byte.is_ascii_alphabetic()).count();

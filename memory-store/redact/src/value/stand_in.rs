@@ -1,11 +1,11 @@
-//! Values that stand for a secret instead of being one: placeholders, templates, variables, paths, versions.
+//! Values that are not secrets but replace one: placeholders, templates, variables, paths, versions.
 
 use super::{segments, shape};
 use crate::vocabulary::WORDS;
 
-/// Returns whether this stands for a secret instead of being one.
+/// Returns whether a value is a placeholder for a secret.
 pub(crate) fn is_placeholder(value: &[u8]) -> bool {
-    // A shell's quotes end and begin again around a variable.
+    // In a shell, quotes end before a variable and begin again after it.
     let value = match value {
         [b'\'' | b'"', inner @ .., b'\'' | b'"'] => inner,
         _ => value,
@@ -23,21 +23,22 @@ pub(crate) fn is_placeholder(value: &[u8]) -> bool {
             && value.iter().all(|byte| byte.is_ascii_uppercase() || *byte == b'_')
 }
 
-/// `[FILTERED]`, `[parameters('adminPassword')]`: a note or an expression of a template instead of the value.
+/// Returns whether a value is a note or a template expression in brackets: `[FILTERED]`,
+/// `[parameters('adminPassword')]`.
 fn is_filter(value: &[u8]) -> bool {
     let [b'[', inner @ .., b']'] = value else { return false };
     let name = inner.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
     name > 0 && (name == inner.len() || inner[name] == b'(' && inner.ends_with(b")"))
 }
 
-/// `kst_[A-Za-z0-9_-]{32,48}`: a regular expression.
+/// Returns whether a value is a regular expression: `kst_[A-Za-z0-9_-]{32,48}`.
 fn is_expression_for_text(value: &[u8]) -> bool {
     const CLASSES: [&[u8]; 5] = [b"[A-Z", b"[a-z", b"[0-9", b"[^", b"[a-f"];
     CLASSES.iter().any(|class| memchr::memmem::find(value, class).is_some())
         && value.iter().any(|byte| b"]-".contains(byte))
 }
 
-/// `{quote(password)}`: a call in a template of Python's.
+/// Returns whether a value is a call in a Python template: `{quote(password)}`.
 fn is_call_in_braces(value: &[u8]) -> bool {
     let Some(call) = value.strip_prefix(b"{").and_then(|it| it.strip_suffix(b")}")) else {
         return false;
@@ -49,14 +50,14 @@ fn is_call_in_braces(value: &[u8]) -> bool {
         && call[name + 1..].iter().all(|byte| is_name(byte) || b"(), ".contains(byte))
 }
 
-/// Returns whether a value is words of a script without capitals, as labels of a form are: no keyboard types a password so.
+/// Returns whether a value is words in a script without capitals, as in form labels. No password is typed like this.
 fn is_label(value: &[u8]) -> bool {
     const LEAD_MIN: u8 = 0xE0;
     value.first().is_some_and(|byte| *byte >= LEAD_MIN)
         && value.iter().all(|byte| !byte.is_ascii_alphanumeric())
 }
 
-/// Beginnings and ends of templates.
+/// Opening and closing signs of templates.
 const TEMPLATES: [(&[u8], &[u8]); 8] = [
     (b"${{", b"}}"),
     (b"${", b"}"),
@@ -68,8 +69,8 @@ const TEMPLATES: [(&[u8], &[u8]); 8] = [
     (b"((", b"))"),
 ];
 
-/// Returns whether a value is a template, or made of templates and plain words; a value that merely holds their signs
-/// is none. A template may be cut off at a space.
+/// Returns whether a value is a template, or consists of templates and plain words. A value that merely contains the
+/// signs of templates is not one. A template may be cut off at a space.
 fn is_template(value: &[u8]) -> bool {
     const PLAIN_BYTES_MAX: usize = 12;
     let (mut at, mut plain, mut templates) = (0, Vec::new(), 0);
@@ -89,7 +90,7 @@ fn is_template(value: &[u8]) -> bool {
             continue;
         }
         templates += 1;
-        // The words before and behind a template are two.
+        // The words before and after a template are separate words.
         plain.push(b' ');
         at += open.len() + end.map_or(inside.len(), |end| end + close.len());
     }
@@ -99,7 +100,8 @@ fn is_template(value: &[u8]) -> bool {
         })
 }
 
-/// Returns whether this may stand inside a template: it begins like a name or a call, not like something drawn.
+/// Returns whether a text is possible inside a template, which is so if it begins like a name or a call and does not
+/// look random.
 fn is_expression(inside: &[u8]) -> bool {
     let inside = inside.trim_ascii();
     let inside = inside.strip_prefix(b"=").unwrap_or(inside).trim_ascii_start();
@@ -111,8 +113,8 @@ fn is_expression(inside: &[u8]) -> bool {
         && !shape::is_random(&inside[..name], 10)
 }
 
-/// Returns whether a word such as `example` is chance or decoration: without it a token of full length and of all kinds
-/// of characters is left.
+/// Returns whether a word such as `example` occurs in a value by chance or as decoration, because the rest is a token
+/// of full length with all kinds of characters.
 fn is_long_beside_words(value: &[u8]) -> bool {
     const REST_BYTES_MIN: usize = 24;
     const CHANCE: [&str; 4] = ["example", "your", "dummy", "redacted"];
@@ -129,9 +131,9 @@ fn is_long_beside_words(value: &[u8]) -> bool {
         && (shape::has_random_part(value, REST_BYTES_MIN) || shape::case_changes(value) >= 6)
 }
 
-/// Returns whether the value says of itself that it is made up.
+/// Returns whether a value indicates that it is made up.
 pub(crate) fn is_fake(value: &[u8]) -> bool {
-    // `$first$second`: a text put together of variables.
+    // `$first$second` is a text composed of variables.
     let is_name = |part: &[u8]| {
         part.first().is_some_and(u8::is_ascii_alphabetic)
             && part.iter().all(u8::is_ascii_alphabetic)
@@ -141,7 +143,7 @@ pub(crate) fn is_fake(value: &[u8]) -> bool {
     WORDS.fake.occur_in(value) || is_joined()
 }
 
-/// `$NAME`, `%NAME%`, `%s`, `{name}`, `@name@`.
+/// Returns whether a value is a variable: `$NAME`, `%NAME%`, `%s`, `{name}`, `@name@`.
 fn is_variable(value: &[u8]) -> bool {
     let named = |rest: &[u8]| {
         rest.first().is_some_and(u8::is_ascii_alphabetic)
@@ -160,7 +162,7 @@ fn is_variable(value: &[u8]) -> bool {
     }
 }
 
-/// `****`, `------`, `aaaaaaaa`: made of one or two characters.
+/// Returns whether a value consists of one or two different characters: `****`, `------`, `aaaaaaaa`.
 fn has_few_characters(value: &[u8]) -> bool {
     let mut seen: Vec<u8> = Vec::with_capacity(3);
     for &byte in value {
@@ -174,19 +176,19 @@ fn has_few_characters(value: &[u8]) -> bool {
     seen.len() == 1 || value.len() > 4
 }
 
-/// Returns whether this is a word that says nothing about a secret.
+/// Returns whether a value is a word that is never a secret.
 pub(crate) fn is_stop_word(value: &[u8]) -> bool {
     WORDS.stop.has(value)
 }
 
-/// `bcrypt14`, `argon2`: a way to hash with its strength.
+/// Returns whether a value is the name of a hash algorithm with a number: `bcrypt14`, `argon2`.
 pub(crate) fn is_numbered_algorithm(value: &[u8]) -> bool {
     let letters = value.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
     WORDS.hash_name.has(&value[..letters])
         && value[letters..].iter().all(|byte| byte.is_ascii_digit() || b"-_".contains(byte))
 }
 
-/// Returns whether this is a path of a file: several segments, none of them random.
+/// Returns whether a value is a file path: several segments, none of which is random.
 pub(crate) fn is_path(value: &[u8]) -> bool {
     if let [drive, b':', b'\\' | b'/', rest @ ..] = value
         && drive.is_ascii_alphabetic()
@@ -202,7 +204,8 @@ pub(crate) fn is_path(value: &[u8]) -> bool {
     rooted && segments().count() > 1 && !segments().any(|segment| shape::is_random(segment, 16))
 }
 
-/// `blocklist:2026-11-20`, `rl:user:42`: the name of an entry in a store of keys and values, which ends with a number.
+/// Returns whether a value is the name of an entry in a key-value store, which ends with a number:
+/// `blocklist:2026-11-20`, `rl:user:42`.
 fn is_namespaced(value: &[u8]) -> bool {
     let parts: Vec<&[u8]> = value.split(|byte| *byte == b':').collect();
     let Some((number, names)) = parts.split_last() else { return false };
@@ -220,7 +223,7 @@ fn is_namespaced(value: &[u8]) -> bool {
         && (is_number(number) || names.len() > 1 && is_short(number))
 }
 
-/// `osc7/file`: a path below the folder at hand, of small letters and hardly a digit.
+/// Returns whether a value is a relative path of lower-case letters and few digits: `osc7/file`.
 fn is_relative(value: &[u8]) -> bool {
     const DIGITS_MAX: usize = 2;
     let is_name = |part: &[u8]| {
@@ -235,7 +238,7 @@ fn is_relative(value: &[u8]) -> bool {
         && value.iter().filter(|byte| byte.is_ascii_digit()).count() <= DIGITS_MAX
 }
 
-/// `^1.2.3`, `>=4`, `#d0f948`: a range of versions or a colour.
+/// Returns whether a value is a version range or a colour: `^1.2.3`, `>=4`, `#d0f948`.
 pub(crate) fn is_version_or_colour(value: &[u8]) -> bool {
     match value {
         [b'#', digits @ ..] => {
@@ -248,19 +251,19 @@ pub(crate) fn is_version_or_colour(value: &[u8]) -> bool {
     }
 }
 
-/// Returns whether this is a placeholder, a path, an address, a number or an id.
+/// Returns whether a value is a placeholder, a path, an address, a number or an id.
 pub(crate) fn stands_for_something(value: &[u8]) -> bool {
     is_other_thing(value)
         || shape::is_numeric(value)
         || memchr::memmem::find(value, b"://").is_some()
 }
 
-/// Returns whether this is a placeholder, a made-up value or a word that means nothing.
+/// Returns whether a value is a placeholder, a made-up value or a word without significance.
 pub(crate) fn is_stand_in(value: &[u8]) -> bool {
     is_placeholder(value) || is_fake(value) || is_stop_word(value)
 }
 
-/// Returns whether this is a stand-in, a path, a range of versions or a colour.
+/// Returns whether a value is a stand-in, a path, a version range or a colour.
 pub(crate) fn is_other_thing(value: &[u8]) -> bool {
     is_stand_in(value) || is_path(value) || is_version_or_colour(value)
 }

@@ -1,14 +1,14 @@
-//! Words of a text: their extent, and the text around them.
+//! Words of a text: where they begin and end, and the text around them.
 
 use super::chosen;
 use std::ops::Range;
 
 use crate::value::{self, Promise, SIGNS, ValuePlace, judge};
 
-/// Maximum length of a value.
+/// Maximum length of a value in bytes.
 pub(crate) const VALUE_BYTES_MAX: usize = 128;
 
-/// Quotes before a value that are not ASCII.
+/// Non-ASCII quotes before a value.
 const QUOTES: [&[u8]; 8] = [
     "「".as_bytes(),
     "『".as_bytes(),
@@ -20,7 +20,7 @@ const QUOTES: [&[u8]; 8] = [
     "👉".as_bytes(),
 ];
 
-/// Returns whether a value, with the sign after it, is a chosen password.
+/// Returns whether a value, together with the sign after it, is a password that a person chose.
 pub(crate) fn is_chosen_with_sign(text: &[u8], value: &Range<usize>) -> bool {
     const SIGNS: &[u8] = b"!#$%?^~*";
     let next = text.get(value.end + 1);
@@ -29,7 +29,7 @@ pub(crate) fn is_chosen_with_sign(text: &[u8], value: &Range<usize>) -> bool {
         && chosen::is_chosen(&text[value.start..=value.end])
 }
 
-/// Returns the value that begins at `start` after a quote and ends before another one of the same kind.
+/// Returns the value that begins at `start` after a quote and ends before the next quote of the same kind.
 pub(crate) fn quoted(text: &[u8], start: usize) -> Option<Range<usize>> {
     const VALUE_BYTES_MAX: usize = 64;
     let quote = text.get(start.checked_sub(1)?).filter(|byte| b"\"'`".contains(byte))?;
@@ -41,7 +41,7 @@ pub(crate) fn quoted(text: &[u8], start: usize) -> Option<Range<usize>> {
     is_word.then_some(start..start + length)
 }
 
-/// Returns a password at `at` that appears random, with any signs.
+/// Returns the password at `at` if it appears random; it may contain any signs.
 pub(crate) fn drawn(text: &[u8], at: usize) -> Option<Range<usize>> {
     let word = at..at + length(text.get(at..)?);
     let value = &text[word.clone()];
@@ -49,8 +49,8 @@ pub(crate) fn drawn(text: &[u8], at: usize) -> Option<Range<usize>> {
     (begins && value::is_drawn_beside_name(value)).then_some(word)
 }
 
-/// Returns the length of the word at the start of a text, which ends before a space or a quote, the next assignment, a
-/// tag or a bracket that closes one opened before it.
+/// Returns the length of the word at the start of a text. The word ends before a space, a quote, the next assignment, a
+/// tag, or a bracket that closes one opened before the word.
 pub(crate) fn length(text: &[u8]) -> usize {
     const TAG_BYTES_MAX: usize = 12;
     let text = &text[..text.len().min(VALUE_BYTES_MAX)];
@@ -60,7 +60,7 @@ pub(crate) fn length(text: &[u8]) -> usize {
         let rest = &text[at + 1..];
         let name = rest.iter().take_while(|byte| is_name(byte)).count();
         let ends = match byte {
-            // Within a value a quote is an ordinary sign.
+            // Inside a value, a quote is an ordinary sign.
             b'"' | b'\'' | b'`' => !is_inside(text, at),
             b'\\' => !is_inside(text, at) || b"nrtux".contains(&rest[0]),
             b'&' | b',' | b';' | b'|' => name > 0 && matches!(rest.get(name), Some(b'=' | b':')),
@@ -91,7 +91,7 @@ pub(crate) fn length(text: &[u8]) -> usize {
     at
 }
 
-/// Returns whether a sign is within a random string.
+/// Returns whether a sign is inside a random string.
 fn is_inside(text: &[u8], at: usize) -> bool {
     const BEFORE_BYTES_MIN: usize = 3;
     const BEHIND_BYTES_MIN: usize = 4;
@@ -114,7 +114,8 @@ fn opening(close: u8) -> Option<u8> {
     PAIRS.iter().find(|pair| pair.0 == close).map(|pair| pair.1)
 }
 
-/// Returns the length of a Latin letter or a sign of a European keyboard that is not ASCII.
+/// Returns the length in bytes of a Latin letter that is not ASCII, or of such a sign on European keyboards; `None` for
+/// other characters.
 pub(crate) fn letter_bytes(text: &[u8]) -> Option<usize> {
     matches!(text, [0xC3..=0xC9, _, ..] | [0xC2, 0xA3 | 0xA7 | 0xB0 | 0xB5, ..]).then_some(2)
 }
@@ -138,8 +139,8 @@ pub(crate) fn next(text: &[u8], at: usize) -> Option<Range<usize>> {
         .then_some(at + spaces..at + spaces + length)
 }
 
-/// Returns a word without the quotes around it and the punctuation after it; a word that begins in ASCII ends with the
-/// ASCII part.
+/// Returns a word without the quotes around it and the punctuation after it. If a word begins with ASCII, only its
+/// ASCII part is returned.
 pub(crate) fn bare(text: &[u8], word: &Range<usize>) -> Range<usize> {
     let (mut start, mut end) = (skip_quote(text, word.start).min(word.end), word.end);
     while start < end && b"\"'`*(".contains(&text[start]) {
@@ -163,7 +164,7 @@ pub(crate) fn skip_quote(text: &[u8], at: usize) -> usize {
     at + QUOTES.iter().find(|quote| rest.starts_with(quote)).map_or(0, |quote| quote.len())
 }
 
-/// Returns the password at `at` with signs that would end a value in code.
+/// Returns the password at `at` that contains signs which would end a value in code.
 pub(crate) fn with_signs(text: &[u8], at: usize) -> Option<Range<usize>> {
     let rest = text.get(at..)?.iter().take(VALUE_BYTES_MAX);
     let length = rest.take_while(|byte| !byte.is_ascii_whitespace()).count();
@@ -180,7 +181,7 @@ pub(crate) fn with_signs(text: &[u8], at: usize) -> Option<Range<usize>> {
     .then_some(value)
 }
 
-/// Returns whether a word mixes digits and letters, or has signs between them: cheaper than judging it.
+/// Returns whether a word mixes digits and letters, or has signs between them. Faster than judging the word.
 pub(crate) fn may_be_value(word: &[u8]) -> bool {
     const BYTES: Range<usize> = 8..120;
     if !BYTES.contains(&word.len()) || !word.iter().any(u8::is_ascii_digit) {

@@ -2,11 +2,11 @@
 
 use super::*;
 
-/// Upper bound of the writes of a run in these tests.
+/// Upper bound on the number of writes of a run in these tests.
 const WRITES_MAX: usize = 200;
 
-/// Runs the steps of a store, killed after each number of writes, and then runs them again. Each number of writes has a
-/// separate home.
+/// Runs the steps of a store, killed after each possible number of writes, and then runs them again. Each number of
+/// writes has a separate home.
 fn kill_everywhere(
     pick: &dyn Fn(&GoldenHome) -> Site,
     prepare: &dyn Fn(&GoldenHome),
@@ -37,7 +37,7 @@ fn kill_everywhere(
                 "{}: torn after {writes} writes",
                 path.display()
             );
-            // A moved file exists at the old or the new path at any time.
+            // At any time, a moved file exists at the old or the new path.
             let is_in = |name: &Path| name.file_name() == path.file_name();
             let is_somewhere = now.is_some() || killed.keys().any(|other| is_in(other));
             assert!(
@@ -54,7 +54,7 @@ fn kill_everywhere(
         run(&site, migrations, NOW, usize::MAX).unwrap();
         assert!(is_current(&site, migrations), "{writes}");
         let reached = comparable(&home, &files(&home));
-        // A killed run may have added a line to the ledger that the next run adds again.
+        // The killed run may have added a line to the ledger that the next run added again.
         let (reached, expected) = (without_ledgers(reached), without_ledgers(wanted.clone()));
         assert_eq!(differing(&reached, &expected), [] as [PathBuf; 0], "after {writes} writes");
         assert_eq!(known_texts(&site), known, "after {writes} writes");
@@ -62,7 +62,7 @@ fn kill_everywhere(
             let last = results(&site).into_iter().rfind(|(name, _)| name == step.name);
             assert_eq!(last, Some((step.name.to_owned(), StepResult::Done)), "{writes}");
         }
-        // At whatever point the run was killed, going back restores the first state.
+        // Whenever the run was killed, going back restores the first state.
         let mut kept = backup::list(&site.home);
         kept.retain(|kept| kept.folder == site.folder());
         assert_eq!(kept.len(), 1, "{writes}: {kept:?}");
@@ -78,7 +78,7 @@ fn kill_everywhere(
     panic!("no run came to its end in {WRITES_MAX} writes");
 }
 
-/// Returns the text of each memory in the ledger of a store, and the hashes of its texts that are ours.
+/// Returns the text of each memory in the ledger of a store, and the hashes of the texts that are recorded as ours.
 fn known_texts(site: &Site) -> Vec<(String, Vec<String>)> {
     let ledger = Ledger::open(&site.home).unwrap();
     ledger.entries().map(|entry| (entry.text.clone(), entry.written.clone())).collect()
@@ -91,7 +91,7 @@ fn a_kill_after_any_write_loses_nothing_and_the_next_run_continues() {
     kill_everywhere(&|home| project(home, PRIVATE), &|_| {}, &ALL);
 }
 
-/// Copies a held memory of a project into the user's own store.
+/// Copies a pending memory of a project to the user's own store.
 fn hold_for_user(home: &GoldenHome) {
     let from = fs::read_dir(project(home, PRIVATE).home.drafts).unwrap().next().unwrap().unwrap();
     let to = home.dirs.user_dir().drafts;
@@ -118,7 +118,7 @@ fn what_a_failing_run_changed_is_put_back_also_after_a_kill() {
             assert_eq!(differing(&after, &before), [] as [PathBuf; 0], "killed after {writes}");
             assert_eq!(site.version().unwrap(), StoreFormat::FIRST);
             assert!(!backup::is_unfinished(&site));
-            // A backup is kept for inspection if it lists a path with content that is not the run's.
+            // A backup is kept for inspection if it lists a path with content that the run did not write.
             assert_eq!(backup::list(&site.home).is_empty(), migrations[1].name == "fail");
             let told = results(&site);
             assert_eq!(told.last().unwrap().1, StepResult::Restored, "{told:?}");

@@ -1,8 +1,8 @@
-//! Forms that associate a name and its value without an assignment: with emphasis, over lines, in cells, tags, objects
-//! and calls, and with the value first.
+//! Forms that associate a name with its value without an assignment: with emphasis, across lines, in cells, tags,
+//! objects and calls, and with the value before the name.
 //!
-//! A form is a pattern for the text after a name, or before it. Forms are tried only if a name promises a secret and no
-//! assignment was found, so ordinary text costs nothing.
+//! A form is a pattern for the text after or before a name. Forms are tried only if a name indicates a secret and no
+//! assignment was found, so ordinary text is not slowed down.
 
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
@@ -14,35 +14,36 @@ use serde::Deserialize;
 use crate::context::rows;
 use crate::value::{Promise, ValuePlace, chosen, judge, shape, stand_in, word};
 
-/// Bytes after and before a name that are searched for its value.
+/// Number of bytes after and before a name that are searched for its value.
 const AFTER_BYTES_MAX: usize = 640;
 const BEFORE_BYTES_MAX: usize = 400;
 
-/// Certainty of a form, which decides the required style of the value.
+/// Certainty of a form, which determines how the value must look.
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq, Debug)]
 #[serde(rename_all = "lowercase")]
 enum ProseJudge {
-    /// A literal in code or data: what a quoted value of an assignment has to look like.
+    /// A literal in code or data. It must look like the quoted value of an assignment.
     Quoted,
-    /// An argument of a call, of which many are no values: with digits, or plain after `set`.
+    /// An argument of a call. Many arguments are not values, so it must have digits, or follow `set` if it is plain.
     Argument,
-    /// Given by a person or a program: with a letter and a digit.
+    /// Given by a person or a program. It must have a letter and a digit.
     Told,
-    /// Beside the name without a sign between them: random.
+    /// Next to the name without a sign in between. It must be random.
     Drawn,
-    /// A literal in a call that computes the value from it, or looks it up: with a letter and a digit, or random words.
+    /// A literal in a call that computes the value or looks it up. It must have a letter and a digit, or be random
+    /// words.
     Wrapped,
-    /// In a list of settings or outputs: a style of generated passwords and keys.
+    /// In a list of settings or outputs. It must look like a generated password or key.
     Styled,
     /// Bytes, each as a number.
     Bytes,
 }
 
-/// Place of the value.
+/// Place of the value relative to the name.
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq, Debug)]
 #[serde(rename_all = "lowercase")]
 enum ValueSide {
-    /// Behind the name.
+    /// After the name.
     Behind,
     /// In a call after the name and an operator.
     Call,
@@ -57,9 +58,9 @@ enum ValueSide {
 #[serde(deny_unknown_fields)]
 struct ProseForm {
     place: ValueSide,
-    /// Characters of which one begins what follows the name, or ends what stands before it.
+    /// Characters, one of which must begin the text after the name or end the text before it.
     edge: String,
-    /// Text that is near the name in every match, so that most names are excluded without the pattern.
+    /// Text that is near the name in every match. It excludes most names without using the pattern.
     #[serde(default)]
     needs: String,
     judge: ProseJudge,
@@ -73,7 +74,7 @@ struct ProseForm {
 
 static FORMS: LazyLock<Vec<ProseForm>> = LazyLock::new(|| rows::of("form"));
 
-/// Returns the forms of a place.
+/// Returns the forms for a place.
 fn forms(place: ValueSide) -> impl Iterator<Item = &'static ProseForm> {
     FORMS.iter().filter(move |form| form.place == place)
 }
@@ -106,7 +107,7 @@ impl ProseForm {
     }
 }
 
-/// Returns the value of the name at `name`, after it in one of the forms, or before it.
+/// Returns the value of the name at `name`, which is after the name in one of the forms, or before it.
 pub(super) fn find(text: &[u8], name: &Range<usize>, promise: Promise) -> Option<Range<usize>> {
     let said = &text[name.clone()];
     let after = &text[name.end..(name.end + AFTER_BYTES_MAX).min(text.len())];
@@ -127,7 +128,7 @@ fn is_operator(after: &[u8]) -> bool {
     after.get(signs).is_some_and(|byte| b":=".contains(byte))
 }
 
-/// Returns the bytes of the key at `name`, in a list of numbers after it.
+/// Returns the list of numbers after `name` that are the bytes of a key.
 pub(super) fn bytes(
     text: &[u8],
     name: &Range<usize>,
@@ -147,7 +148,7 @@ pub(super) fn bytes(
     Some(name.end + value.start..name.end + value.end)
 }
 
-/// Returns the value of the name at `name`, before it in one of the forms.
+/// Returns the value of the name at `name` if it is before the name in one of the forms.
 fn before(text: &[u8], name: &Range<usize>, promise: Promise) -> Option<Range<usize>> {
     let said = &text[name.clone()];
     let from = name.start.saturating_sub(BEFORE_BYTES_MAX);
@@ -160,8 +161,8 @@ fn before(text: &[u8], name: &Range<usize>, promise: Promise) -> Option<Range<us
 }
 
 fn compile(pattern: &str) -> Option<Regex> {
-    // Q: a quote that may be escaped; B: a bare value with the following signs, at which most end; V: one in quotes; W:
-    // a line break.
+    // Q is a quote that may be escaped; B is an unquoted value, which usually ends at one of the following signs; V is
+    // a quoted value; W is a line break.
     let pattern = pattern
         .replace("<Q>", r#"(?:\\{0,3}["'`]|&quot;)"#)
         .replace("<V>", r#"(?<secret>[^\s"'`\\<>][^"'`\\\n<>]{2,300}?)"#)
@@ -217,7 +218,7 @@ impl ProseJudge {
     }
 }
 
-/// Returns whether numbers are random bytes: no two equal in a row, and some of them large.
+/// Returns whether numbers are random bytes, which means that no two consecutive ones are equal and some are large.
 fn are_drawn_bytes(value: &[u8]) -> bool {
     const LARGE: u32 = 99;
     const LARGE_MIN: usize = 4;

@@ -1,22 +1,21 @@
-//! Promise of a value's name: a password, a key, or nothing.
+//! What the name of a value indicates: a password, a key, or nothing.
 
 use std::ops::Range;
 
 use crate::value::Promise;
 use crate::vocabulary::WORDS;
 
-/// Returns the promise of the name at a place: `mot de passe` is one name in three words.
+/// Returns what the name at a place indicates. `mot de passe` is one name of three words.
 pub(super) fn promise_at(text: &[u8], name: &Range<usize>) -> Option<Promise> {
     const LEAD_BYTES: usize = 4;
     let lead = &text[name.start.saturating_sub(LEAD_BYTES)..name.start];
-    // At the end of a sentence its full stop is included in the name.
+    // At the end of a sentence, the full stop is included in the name.
     let said = text[name.clone()].strip_suffix(b".").unwrap_or(&text[name.clone()]);
     let is_french = || lead.eq_ignore_ascii_case(b" de ") && said.eq_ignore_ascii_case(b"passe");
     promise(&text[name.clone()]).or_else(|| is_french().then_some(Promise::Password))
 }
 
-/// Returns the promise of a name in prose, whose words are separated by spaces:
-/// `secret access key`.
+/// Returns what a name in prose indicates, in which spaces separate the words: `secret access key`.
 pub(super) fn promise_in_prose(text: &[u8], name: &Range<usize>) -> Option<Promise> {
     const LEAD_BYTES: usize = 16;
     let promise = promise_at(text, name)?;
@@ -30,7 +29,7 @@ pub(super) fn promise_in_prose(text: &[u8], name: &Range<usize>) -> Option<Promi
     promise_of("key", Some(word)).filter(|promise| *promise == Promise::Key)
 }
 
-/// Returns the promise of a name, if it is the name of a secret.
+/// Returns what a name indicates; `None` if it is not the name of a secret.
 pub(super) fn promise(name: &[u8]) -> Option<Promise> {
     let name = str::from_utf8(name).ok()?;
     let words = words(name);
@@ -55,7 +54,7 @@ fn promise_of(last: &str, previous: Option<&str>) -> Option<Promise> {
         },
         // `PassWord`
         "word" if previous == Some("pass") => Some(Promise::Password),
-        // These codes replace a password; no other code does.
+        // These codes replace a password; other codes do not.
         "code" | "recoverycode"
             if last != "code" || matches!(previous, Some("recovery" | "backup")) =>
         {
@@ -77,12 +76,12 @@ fn promise_of(last: &str, previous: Option<&str>) -> Option<Promise> {
     }
 }
 
-/// Returns whether a word is a suffix of the significant one: `API_KEY_PROD`, `password2`.
+/// Returns whether a word is a suffix after the significant word: `API_KEY_PROD`, `password2`.
 fn is_suffix(word: &str) -> bool {
     WORDS.name_suffix.has(word) || word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Returns the words of a name, in lower case: split at signs, digits and changes of case.
+/// Returns the words of a name in lower case. The name is split at signs, digits and changes of case.
 pub(super) fn words(name: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut previous = b'_';

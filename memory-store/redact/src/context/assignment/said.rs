@@ -1,5 +1,5 @@
-//! Secrets in prose: "the password is ...", "API key ...", and passwords after a name with signs that code does not
-//! use.
+//! Secrets in prose: "the password is ...", "API key ...", and passwords after a name that contain signs which code
+//! does not use.
 
 use std::ops::Range;
 
@@ -11,10 +11,10 @@ use crate::vocabulary::WORDS;
 /// Maximum number of Markdown signs directly after the name.
 const MARKS_MAX: usize = 3;
 
-/// Maximum number of words between the name and its value.
+/// Maximum number of words between a name and its value.
 const WORDS_MAX: usize = 8;
 
-/// Maximum number of words of a passphrase in prose.
+/// Maximum number of words in a passphrase in prose.
 const PHRASE_WORDS_MAX: usize = 10;
 
 /// Returns the value that a sentence gives for the name at `name`.
@@ -34,7 +34,7 @@ pub(super) fn find(text: &[u8], name: &Range<usize>, promise: Promise) -> Option
     )
 }
 
-/// Returns the value that a sentence gives for the name at `hit`, which is not ASCII.
+/// Returns the value that a sentence gives for the non-ASCII name at `hit`.
 pub(super) fn abroad(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
     const ENDING_BYTES_MAX: usize = 24;
     let is_letter = |byte: &&u8| byte.is_ascii_alphabetic() || !byte.is_ascii();
@@ -69,7 +69,8 @@ pub(super) fn by_means_of(text: &[u8], name: &Range<usize>) -> Option<Range<usiz
     judge(&text[value.clone()], ValuePlace::Beside(Promise::Password)).is_secret().then_some(value)
 }
 
-/// Returns the length of a word for the purpose of a secret, joined to its name before an assignment: `-db:`.
+/// Returns the length of a word that states the purpose of a secret and is joined to its name before an assignment:
+/// `-db:`.
 fn purpose(rest: &[u8]) -> usize {
     const WORD: std::ops::RangeInclusive<usize> = 2..=12;
     let Some(word) = rest.strip_prefix(b"-").or_else(|| rest.strip_prefix(b"_")) else { return 0 };
@@ -78,13 +79,13 @@ fn purpose(rest: &[u8]) -> usize {
     if is_assigned && WORD.contains(&letters) { letters + 1 } else { 0 }
 }
 
-/// Returns whether a name is a password in a language not used for programs.
+/// Returns whether a name is a word for password in a language in which programs are not written.
 pub(super) fn is_abroad(name: &[u8]) -> bool {
     let name = name.to_ascii_lowercase();
     WORDS.name_foreign.end(&name)
 }
 
-/// Returns the password at `at`, after a name and a sign.
+/// Returns the password at `at`, which follows a name and a sign.
 pub(super) fn assigned(text: &[u8], at: usize) -> Option<Range<usize>> {
     let spaces = text.get(at..)?.iter().take(3).take_while(|byte| b" \t".contains(byte)).count();
     let start = word::skip_quote(text, at + spaces);
@@ -161,7 +162,7 @@ fn value_in_sentence(
     None
 }
 
-/// Returns whether a sentence may continue to the value after this word.
+/// Returns whether the value may follow after this word in a sentence.
 fn goes_on(word: &[u8]) -> bool {
     const WORD_BYTES_MAX: usize = 40;
     word.len() <= WORD_BYTES_MAX
@@ -212,7 +213,7 @@ fn drawn_phrase(text: &[u8], at: usize) -> Option<Range<usize>> {
     drawn::is_drawn_phrase(&inner[..length]).then_some(at + 1..at + 1 + length)
 }
 
-/// Returns the second value after the first: "from this to that", "old this, new that".
+/// Returns the second value of a sentence that contains two: "from this to that", "old this, new that".
 pub(super) fn next(text: &[u8], at: usize) -> Option<Range<usize>> {
     const LINKS: [&[u8]; 11] = [
         b" to ",
@@ -237,7 +238,7 @@ fn is_one_of(words: &[&[u8]], word: &[u8]) -> bool {
     words.iter().any(|known| word.eq_ignore_ascii_case(known))
 }
 
-/// Returns whether the words before a name set its value.
+/// Returns whether the words before a name indicate that its value is being set.
 fn is_setting(text: &[u8], name: &Range<usize>) -> bool {
     const LEAD_BYTES: usize = 64;
     const WORDS_MAX: usize = 6;
@@ -247,14 +248,14 @@ fn is_setting(text: &[u8], name: &Range<usize>) -> bool {
     words.take(WORDS_MAX).any(|word| WORDS.setting.has(word))
 }
 
-/// Minimum number of words of a passphrase after `is:`.
+/// Minimum number of words in a passphrase after `is:`.
 const PHRASE_WORDS_MIN: usize = 3;
 
-/// Returns the passphrase at `at`: at least `words_min` plain words, up to the first word of a sentence.
+/// Returns the passphrase at `at`: at least `words_min` plain words, up to the first word that belongs to a sentence.
 pub(super) fn phrase(text: &[u8], at: usize, words_min: usize) -> Option<Range<usize>> {
     let rest = text.get(at..)?;
     let line = rest.iter().take(VALUE_BYTES_MAX).take_while(|byte| is_of_phrase(**byte)).count();
-    // A phrase ends with a sign that can end a clause.
+    // A phrase must end with a sign that can end a clause.
     if rest.get(line).is_some_and(|byte| !b".,;!\r\n)\"'`".contains(byte)) {
         return None;
     }
@@ -281,15 +282,15 @@ fn is_of_phrase(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b" -".contains(&byte)
 }
 
-/// Returns a value after a name in the same line, with any words between them and in any language: it has digits and
-/// letters of both cases in an order that names do not have.
+/// Returns a value after a name in the same line, with any words in any language in between. The value must have digits
+/// and letters of both cases, in an order that names do not have.
 pub(super) fn near(text: &[u8], at: usize, promise: Promise) -> Option<Range<usize>> {
     const DISTANCE_BYTES_MAX: usize = 80;
-    /// Bytes before a value that may label it as a hash.
+    /// Number of bytes before a value that may label it as a hash.
     const CONTENT_BYTES: usize = 8;
     let bytes_min = if promise == Promise::Password { 10 } else { 12 };
     let rest = text.get(at..)?;
-    // The name is a separate word, not part of base 64.
+    // The name must be a separate word and not part of base 64.
     let begins =
         rest.first().is_some_and(|byte| b" \t\"'`*:=,|(;)]}".contains(byte) || *byte >= 0x80);
     if !begins {
@@ -325,14 +326,14 @@ pub(super) fn near(text: &[u8], at: usize, promise: Promise) -> Option<Range<usi
     None
 }
 
-/// Returns a chosen password with its sign at `start`, after a word that introduces it.
+/// Returns a password at `start` that a person chose, including its sign, after a word that introduces it.
 fn chosen_word(text: &[u8], start: usize, line: usize) -> Option<Range<usize>> {
     const LEAD_BYTES: usize = 12;
     const GIVING: [&[u8]; 9] =
         [b"it's", "it’s".as_bytes(), b"its", b"to", b"use", b"using", b"be", b"as", b"try"];
     let length = text[start..line].iter().take_while(|byte| byte.is_ascii_graphic()).count();
     let value = &text[start..start + length];
-    // Few words have a digit, and every word is tested.
+    // This is tested first, because few words have a digit and every word is tested.
     if !value.iter().any(u8::is_ascii_digit) {
         return None;
     }
