@@ -1,8 +1,10 @@
-//! The session-start hook: the handoff, wishes and conventions, the worst gotchas, and the tools for further recall.
+//! The session-start hook: injects the start block, which contains the handoff, pinned memories, wishes and
+//! conventions, decisions, commands, warnings about recently touched files, and the names of the tools for further
+//! recall.
 //!
 //! Claude Code stores the injections of a session and replays them on resume; a text that is identical to an earlier
-//! one is dropped, any other is added. So the block is a function of the store's state, the injected text is stored,
-//! and on resume exactly that text is printed.
+//! one is dropped, and any other text is added. Therefore the block is a function of the store's state, the injected
+//! text is stored, and on resume exactly that text is printed.
 
 use std::path::Path;
 use std::thread;
@@ -24,51 +26,55 @@ use crate::session::{GivenBlock, GivenMemory, HookSession, PendingChanges};
 use crate::unreadable::{self, is_denied};
 use crate::{inbox, notice, stop};
 
-/// End of the block for each name that Claude Code assigns to the server, see [`more`].
+/// Last line of the block, for each of the two names that Claude Code may assign to our MCP server, see [`more`].
 const MORE: [&str; 2] = [
     "More: tools mcp__throughline__recall (query, or paths of a task's files) and mcp__throughline__search_sessions, or `throughline search WORDS`.",
     "More: tools mcp__plugin_throughline_throughline__recall (query, or paths of a task's files) and mcp__plugin_throughline_throughline__search_sessions, or `throughline search WORDS`.",
 ];
 
-/// Returns the end of the block: the tool names of a plugin's server contain the plugin's name.
+/// Returns the last line of the block. The names of the tools differ between a plugin's server and a registered one,
+/// because a plugin's contain the plugin's name.
 #[expect(clippy::disallowed_methods, reason = "set by Claude Code for a plugin's hook")]
 fn more() -> &'static str {
     MORE[usize::from(std::env::var_os("CLAUDE_PLUGIN_ROOT").is_some())]
 }
 
-/// Maximum number of tokens of changes since the block.
+/// Maximum number of tokens for what is new since the block was printed.
 const CHANGED_TOKENS: u32 = 100;
 
-/// Maximum number of tokens that are injected again after a compaction; far below Claude Code's limit for one text.
+/// Maximum number of tokens that are injected again after a compaction. It is far below Claude Code's limit for one
+/// text.
 const AGAIN_TOKENS: u32 = 2000;
 
 /// Maximum number of tokens of a handoff that was not ready for the block.
 const LATE_TOKENS: u32 = 250;
 
-/// Tokens of a line besides its text.
+/// Tokens of a line in addition to its text.
 const LINE_TOKENS: u32 = 1;
 
 /// Tokens of the delimiters and the first line.
 const FRAME_TOKENS: u32 = 30;
 
-/// Maximum budget that settings can set: together with a prompt's memories it stays below Claude Code's limit.
+/// Upper limit for the budget in the settings: together with the memories for a prompt, it stays below Claude Code's
+/// limit.
 const BUDGET_TOKENS_MAX: u32 = 1600;
 
-/// Interval of checking whether the processor has written the handoff.
+/// Interval between two checks whether the processor has written the handoff.
 const POLL: Duration = Duration::from_millis(1);
 
-/// Part of the soft limit reserved for all work after that wait.
+/// Part of the soft limit that is reserved for all work after the wait for the handoff.
 const AFTER_WAIT: Duration = Duration::from_millis(15);
 
-/// Answers the start of a session.
+/// Returns the output of the hook for the start of a session.
 pub fn answer(hook: &Hook) -> HookOutput {
     let EventKind::SessionStart(source) = hook.event.what else { return HookOutput::default() };
-    // A subagent has a task, not a history.
+    // A subagent gets a task and needs no earlier work.
     if hook.event.agent.is_some() {
         return HookOutput::default();
     }
     let Some(mut session) = hook.session() else {
-        // The log is in the same folder, and a start without output would look like one without memories.
+        // If the session file cannot be opened, neither can the log, which is in the same folder. Without a message the
+        // session would look like one without memories.
         let opened = std::fs::File::open(hook.state.session(&hook.event.session, None));
         let message = is_denied(&opened).then(|| unreadable::message(&hook.dirs.state));
         return HookOutput { message, ..HookOutput::default() };
@@ -102,9 +108,10 @@ pub fn answer(hook: &Hook) -> HookOutput {
     output
 }
 
-/// Builds a prompt's share of the start: the block, if SessionStart never came, or the changes since it did.
+/// Returns what a prompt adds for the start of its session: the block, if no SessionStart event was received, or else
+/// what is new since that block.
 pub fn with_prompt(hook: &Hook, recall: &Recall, session: &mut HookSession) -> Injection {
-    // Where no mark can be left, the block would come with every prompt.
+    // Where no start mark can be written, the block would be repeated with every prompt.
     if !hook.may_write() {
         return Injection::default();
     }
@@ -113,7 +120,7 @@ pub fn with_prompt(hook: &Hook, recall: &Recall, session: &mut HookSession) -> I
     }
     let budget_tokens = match session.pending() {
         None => return Injection::default(),
-        // Not yet, or there is nobody to wait for: the prompt after this one asks again.
+        // The handoff is not written yet, or no processor is running that could write it. The next prompt checks again.
         Some(PendingChanges::Late(awaited)) if !wait_for_handoff(hook, awaited, is_running) => {
             return Injection::default();
         }
@@ -127,7 +134,8 @@ pub fn with_prompt(hook: &Hook, recall: &Recall, session: &mut HookSession) -> I
     Injection::default()
 }
 
-/// Starts the processor if there is work for it; returns the length of the inbox that it has to process.
+/// Starts the processor if there is work for it. Returns the length in bytes of the inbox that it has to process;
+/// `None` if it was not started.
 fn start_processor(hook: &Hook) -> Option<u64> {
     if !hook.may_write() {
         return None;
@@ -139,8 +147,8 @@ fn start_processor(hook: &Hook) -> Option<u64> {
     hook.attempt("processor", stop::start_processor(hook)).map(|()| noted_bytes)
 }
 
-/// Returns whether files were added to the memory folder since the processor last ran, for example by a pull: the index
-/// does not contain them, so the check for changed files does not find them.
+/// Returns whether files were added to the memory folder since the last run of the processor, for example by a pull.
+/// The index does not contain such files, so the check for changed files does not find them.
 fn files_came(hook: &Hook) -> bool {
     let modified = |path: &Path| std::fs::metadata(path).and_then(|it| it.modified()).ok();
     let looked = modified(&hook.state.progress);
@@ -148,12 +156,12 @@ fn files_came(hook: &Hook) -> bool {
     looked.is_some_and(|looked| folder.is_some_and(|folder| folder > looked))
 }
 
-/// Waits a moment for the processor to write the handoff, as long as `is_of_use` returns true; returns whether it is
-/// written.
+/// Waits briefly for the processor to write the handoff, as long as `is_of_use` returns true. Returns whether the
+/// handoff is written.
 fn wait_for_handoff(hook: &Hook, awaited: u64, is_of_use: impl Fn(&ProjectDir) -> bool) -> bool {
     let project = hook.dirs.project(hook.tree.project);
     loop {
-        // A shorter inbox is a new one: the old one was processed.
+        // If the inbox is shorter than that, it is a new one, because the old one was processed.
         if Handoff::read(&hook.state.handoff).inbox_bytes >= awaited
             || inbox_bytes(&hook.state) < awaited
         {
@@ -173,15 +181,15 @@ enum StartOccasion {
     Prompt,
 }
 
-/// The block of a new session.
+/// Returns the output for a new session: its block.
 fn fresh(hook: &Hook, session: &mut HookSession, awaited: Option<u64>) -> HookOutput {
-    // It was started a moment ago and may not have come to its lock yet.
+    // The processor was started a moment ago and may not have taken its lock yet.
     let late = awaited.filter(|&awaited| !wait_for_handoff(hook, awaited, |_| true));
     let recall = Recall::open(&hook.dirs, &hook.tree, None);
     notice::expect_injection(hook, session, recall.settings().notice);
     hook.note_files(&recall);
     let Some(block) = begin(hook, &recall, session, StartOccasion::SessionStart) else {
-        // It was given already: some versions start a session twice.
+        // The block was already given: some versions of Claude Code start a session twice.
         return stored(session);
     };
     if let Some(awaited) = late {
@@ -190,8 +198,8 @@ fn fresh(hook: &Hook, session: &mut HookSession, awaited: Option<u64>) -> HookOu
     block.into_output(hook, session, None, recall.settings())
 }
 
-/// Marks the session as started and composes its block. `None` if another hook did so first, or if no mark can be
-/// written, because the block would then be repeated with every prompt.
+/// Composes the start block and marks the session as started. `None` if another hook has marked it before, or if no
+/// mark can be written, because then the block would be repeated with every prompt.
 fn begin(
     hook: &Hook,
     recall: &Recall,
@@ -214,21 +222,21 @@ fn begin(
     }
 }
 
-/// The start block of a session at this time.
+/// Start block of a session, composed at a given time.
 struct StartBlock {
-    /// The block.
+    /// The injected text and its memories.
     block: Injection,
-    /// The session of its handoff, and when that was last active: if it is unchanged, the text differs only by the work
-    /// of the present session.
+    /// The session of the handoff and the time of its last record. If both are unchanged, the handoff differs only by
+    /// the work of the present session.
     left: String,
     /// Text of the handoff.
     text: String,
-    /// The memories in it.
+    /// The memories in the block.
     hits: Vec<Hit>,
 }
 
 impl StartBlock {
-    /// Returns the part of it that the session keeps.
+    /// Returns the part of the block that the session file keeps.
     fn kept(&self, printed: bool) -> GivenBlock {
         let text = self.block.text.clone();
         GivenBlock { text, ids: self.block.ids(), left: self.left.clone(), printed }
@@ -254,7 +262,7 @@ fn compose(hook: &Hook, recall: &Recall) -> StartBlock {
     }
 }
 
-/// An old session, or a copy of one: what it was given is in its context already.
+/// Returns the output for a resumed session or a copy of one. Its context already contains all earlier injections.
 fn resumed(hook: &Hook, session: &mut HookSession, awaited: Option<u64>) -> HookOutput {
     if !hook.may_write() {
         return if session.is_started() { stored(session) } else { fresh(hook, session, awaited) };
@@ -266,14 +274,14 @@ fn resumed(hook: &Hook, session: &mut HookSession, awaited: Option<u64>) -> Hook
     stored(session)
 }
 
-/// Takes over what the session was given that this one is a copy of.
+/// Copies the record of injections from the session that this session is a copy of. Returns whether there is one.
 fn inherit(hook: &Hook, session: &mut HookSession) -> bool {
     let Some(parent) = parent(hook).filter(HookSession::is_started) else { return false };
     hook.attempt("inheritance", session.inherit(&parent)).is_some()
 }
 
-/// The session that this one is a copy of. No payload names it, so it is taken to be the one that
-/// was active last: a person copies what is in front of them.
+/// Returns the session that this session is a copy of. No payload names it, so it is assumed to be the session that was
+/// active last, because a person copies the session that they see.
 fn parent(hook: &Hook) -> Option<HookSession> {
     let last = inbox::last_session_but(&hook.state, &hook.event.session)?;
     hook.other_session(&last)
@@ -305,7 +313,7 @@ fn changed(
     changed.block
 }
 
-/// After a compaction all earlier injections are gone: what the session was given is given again.
+/// Returns the output after a compaction, which removed all earlier injections: they are injected again.
 fn compacted(hook: &Hook, session: &mut HookSession) -> HookOutput {
     if !session.is_started() {
         return fresh(hook, session, None);
@@ -322,8 +330,8 @@ fn compacted(hook: &Hook, session: &mut HookSession) -> HookOutput {
     injection.into_output(hook, session, None, recall.settings())
 }
 
-/// Combines earlier injections up to the limit: the block of the session's start, the changes since, and single
-/// memories; the latest take precedence.
+/// Combines earlier injections up to the limit: the start block, the later changes, and single memories. The latest
+/// ones take precedence.
 fn compose_again(
     blocks: &[GivenBlock],
     given: &[GivenMemory],
@@ -341,14 +349,14 @@ fn compose_again(
         }
     }
     let mut memories = reinject::memories(&kept);
-    // Tokens are counted in characters, some of which take two units.
+    // The budget counts characters, and some characters take two UTF-16 units.
     while !memories.fits_below(&blocks.text) && kept.pop().is_some() {
         memories = reinject::memories(&kept);
     }
     blocks.then(memories)
 }
 
-/// The first block and, in their order, the latest of the others that fit below it.
+/// Returns the first block and the latest of the others that fit below it, in their original order.
 fn join_blocks(blocks: &[GivenBlock]) -> Injection {
     let Some((first, others)) = blocks.split_first() else { return Injection::default() };
     let mut kept: Vec<Injection> = Vec::new();

@@ -1,11 +1,11 @@
 //! Reconciliation: brings memory files to the desired state.
 //!
-//! The result is a function of the desired memories, the ledger, the disk and git, so that a second run changes
-//! nothing, and a run after an interrupted one ends in the same state as an undisturbed one.
+//! The result is a function of the desired memories, the ledger, the disk and git, so a second run changes nothing, and
+//! a run after an interrupted one ends in the same state as an uninterrupted one.
 //!
-//! It has three phases: the ledger records the intended changes, files are changed, the ledger records the results. A
-//! kill in between leaves files that the ledger already recognises as ours, and entries of files that were never
-//! written, which do not count as missing.
+//! There are three phases: the ledger records the intended changes, files are changed, and the ledger records the
+//! results. If the process is killed in between, the ledger already recognises the written files as ours, and its
+//! entries for files that were never written do not count as missing files.
 
 mod decide;
 mod git_snapshot;
@@ -36,17 +36,18 @@ pub(crate) use ownership::OwnershipEvidence;
 use plan::ReconcilePlan;
 use survey::FileSurvey;
 
-/// A memory derived from transcripts, with its place.
+/// A memory derived from transcripts, with the working tree that it belongs to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Desired {
-    /// The memory. Status `Draft` makes it pending review, unless it is in the folder already.
+    /// The memory. `Status::Held` makes it pending, unless its file is already in the memory folder.
     pub memory: Memory,
-    /// The root of its working tree. If that is gone, or keeps its memories elsewhere, the main tree is used.
+    /// The root of the memory's working tree. If that tree no longer exists or stores its memories elsewhere, the main
+    /// working tree is used.
     pub root: PathBuf,
 }
 
-/// State of one working tree in git, filled by callers that may run git. Without git all fields but `root` are empty.
-/// All paths are relative to `root`.
+/// Git's state of one working tree. Callers that may run git fill it. Without git all fields but `root` are empty. All
+/// paths are relative to `root`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GitState {
     /// The root of the working tree, as in [`Desired::root`].
@@ -55,91 +56,92 @@ pub struct GitState {
     pub head: Option<String>,
     /// The branch; `None` when HEAD is detached.
     pub branch: Option<String>,
-    /// True if the HEAD that [`Ledger::heads`] names for this tree is `head` or an ancestor of it
-    /// (`git merge-base --is-ancestor`).
+    /// True if the commit that [`Ledger::heads`] recorded as HEAD of this tree is `head` or an ancestor of it (`git
+    /// merge-base --is-ancestor`).
     pub forward: bool,
-    /// Files below `.throughline` in `head` (`git ls-tree -r --name-only <head> .throughline`), rather than in HEAD,
-    /// which may have changed since.
+    /// Files below `.throughline` in `head` (`git ls-tree -r --name-only <head> .throughline`), not in HEAD, which may
+    /// have changed in the meantime.
     pub committed: Vec<PathBuf>,
-    /// Files below `.throughline` that commits between that HEAD and `head` removed
-    /// (`git log --diff-filter=D --name-only --no-renames <old>..HEAD -- .throughline`).
+    /// Files below `.throughline` that commits between the recorded HEAD and `head` removed (`git log --diff-filter=D
+    /// --name-only --no-renames <old>..HEAD -- .throughline`).
     pub removed_in_commits: Vec<PathBuf>,
-    /// Files below `.throughline` that git keeps elsewhere: in other branches, local or remote, and
-    /// in stashes (their untracked part is `<stash>^3`).
+    /// Files below `.throughline` that git keeps elsewhere: in other branches, local or remote, and in stashes (the
+    /// untracked files of a stash are in `<stash>^3`).
     pub held: Vec<PathBuf>,
     /// The commit of `refs/stash`.
     pub stash: Option<String>,
     /// Files below `.throughline` in the index (`git ls-files .throughline`).
     pub indexed: Vec<PathBuf>,
     /// Whether the working tree has an untracked, not ignored file outside of the memory folder that is older than the
-    /// ledger: `git clean` leaves none. `None` if it was not determined, because it is slower than the rest.
+    /// ledger: `git clean` would have removed it. `None` if the caller did not determine it, because this query is
+    /// slower than the others.
     pub has_untracked: Option<bool>,
-    /// Files below `.throughline` in the index that a sparse checkout leaves out of the tree (skip-worktree, `git
+    /// Files below `.throughline` in the index that a sparse checkout does not write to the tree (skip-worktree, `git
     /// ls-files -v`).
     pub left_out: Vec<PathBuf>,
-    /// Memory files that tool calls of Claude's removed since the last survey, relative to the folder of memory files.
+    /// Memory files that Claude's tool calls removed since the last survey, relative to the folder of memory files.
     pub removed_by_tools: Vec<PathBuf>,
-    /// State of git's own files before these queries.
+    /// State of git's own files before the queries for the other fields.
     pub marks: GitSnapshot,
 }
 
-/// State of the source of a memory that sessions no longer contain.
+/// State of the transcripts that a memory was derived from, if the sessions no longer contain the memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceState {
-    /// It was read again and does not contain the memory.
+    /// The session was read again and does not contain the memory.
     Read,
-    /// It is lost, or differs from the version that the memory was learned from: the memory stays.
+    /// The session is lost, or differs from the version that the memory was learned from. The memory is kept.
     Lost,
-    /// A person purged it: the memory is removed as well, unless a person changed it.
+    /// A person purged the session. The memory is removed as well, unless a person changed it.
     Purged,
 }
 
 /// Function that returns the state of a memory's source.
 pub type SourceStates<'a> = &'a dyn Fn(&Memory) -> SourceState;
 
-/// Permission to rewrite or remove files that git has and that are not a person's.
+/// Permission to rewrite or remove files that git has and no person wrote.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Replacing {
-    /// At most [`REPLACED_MAX`] of them; with more, nothing changes and [`Outcome::withheld`] lists them.
+    /// At most [`REPLACED_MAX`] files. If there are more, nothing changes and [`Outcome::withheld`] lists them.
     #[default]
     Few,
-    /// All of them: a person has confirmed the list.
+    /// All files, because a person has confirmed the list.
     All,
 }
 
-/// Committed files that a sync may rewrite or remove without asking.
+/// Maximum number of committed files that a sync rewrites or removes without asking.
 pub const REPLACED_MAX: usize = 3;
 
-/// Result of [`reconcile`], in numbers of memories.
+/// Result of [`reconcile`]. The numbers count memories.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// Written for the first time, or again after they disappeared.
+    /// Written for the first time, or again after their files disappeared.
     pub written: usize,
-    /// Written again after the only untracked one was missing, as after `git clean`.
+    /// Written again after every untracked file was missing, as after `git clean`.
     pub returned: usize,
     /// Replaced by a newer text.
     pub updated: usize,
     /// Removed because no source contains them any more.
     pub removed: usize,
-    /// Archived because rules of an earlier version wrote them and no person decided about them.
+    /// Archived because rules of an earlier version wrote them and no person made a decision about them.
     pub put_aside: usize,
     /// Unchanged.
     pub unchanged: usize,
     /// Not written because a person deleted them.
     pub tombstoned: usize,
-    /// True if a missing file could not be judged, or git was at work meanwhile: the next run must survey again, even
-    /// if nothing seems to have changed.
+    /// True if the reason for a missing file could not be determined, or git was running meanwhile. The next run must
+    /// survey again, even if nothing seems to have changed.
     pub unsettled: bool,
-    /// Memories that could not be written, with the error; the others were.
+    /// Errors of the memories that could not be written. The other memories were written.
     pub refused: Vec<String>,
-    /// Files that git has and that would be rewritten or removed. Unless empty, nothing was changed at all.
+    /// Files that git has and that would be rewritten or removed. If there are any, nothing was changed.
     pub withheld: Vec<PathBuf>,
 }
 
-/// Brings the files to the desired state, the complete set of this project's derived memories. `trees` are its existing
-/// working trees, the main one first. A memory for any other tree is written to the main one. Text that people wrote is
-/// kept, redacted by `redactor`; nothing from the repository is kept. `source_state` is called for memories that are no
-/// longer desired.
+/// Brings the files to the desired state. `desired` is the complete set of this project's derived memories, `trees` are
+/// its existing working trees, the main one first. A memory for any other tree is written to the main one. Text that
+/// people wrote is kept, redacted by `redactor`; text from the repository is not kept. `source_state` is called for
+/// memories that are no longer desired.
 pub fn reconcile(
     store: &Store,
     redactor: &Redactor,
@@ -152,7 +154,7 @@ pub fn reconcile(
     run(store, redactor, desired, trees, now, (source_state, replacing, usize::MAX))
 }
 
-/// Runs [`reconcile`], interrupted after this many steps.
+/// Runs [`reconcile`], but stops after this many steps.
 fn run(
     store: &Store,
     redactor: &Redactor,
@@ -196,8 +198,8 @@ fn run(
     Ok(plan.outcome)
 }
 
-/// Returns the files that git has and that a plan rewrites or removes, if a person should see them first. A person's files
-/// are in no plan; this bounds the harm of whatever else decides about files.
+/// Returns the files that git has and that a plan rewrites or removes, if a person must see them first. No plan
+/// contains files written by a person; this check limits the harm of other wrong decisions about files.
 fn withheld(
     plan: &ReconcilePlan,
     replacing: Replacing,
@@ -211,8 +213,8 @@ fn withheld(
     }
 }
 
-/// Redacts likely credentials in memories whose files are already in the folder: a file that other people read cannot
-/// be held. All other memories with such a text are held unchanged.
+/// Redacts likely credentials in memories whose files are already in the folder, because a file that other people read
+/// cannot be made pending. All other memories with such text become pending, with the text unchanged.
 fn without_new_suspects(
     mut desired: Vec<Desired>,
     ledger: &Ledger,
@@ -231,9 +233,9 @@ fn without_new_suspects(
     desired
 }
 
-/// Removes links to successors that a person archived: like expired memories, they supersede nothing. A pending
-/// successor, or one that git keeps elsewhere, supersedes nothing in the folder: a reader of the folder alone would
-/// have neither text.
+/// Removes links to successors that a person archived: such a successor supersedes nothing, like an expired memory. A
+/// pending successor, or one that git keeps elsewhere, supersedes nothing in the folder, because a person who has only
+/// the folder would have neither text.
 fn with_successors_that_count(
     mut desired: Vec<Desired>,
     ledger: &Ledger,
@@ -261,7 +263,7 @@ fn with_successors_that_count(
     desired
 }
 
-/// Returns the desired memories with their texts, and why some have none.
+/// Returns the desired memories with their file texts, and the errors of those that cannot be written.
 fn wanted(desired: Vec<Desired>) -> (BTreeMap<MemoryId, WantedMemory>, Vec<String>) {
     let (mut wanted, mut refused) = (BTreeMap::new(), Vec::new());
     for desired in desired {
@@ -311,7 +313,7 @@ fn plan(
     plan
 }
 
-/// Returns, by tree, the memories whose files are in its folder after the plan.
+/// Returns, for each tree, the memories whose files are in its folder after the plan.
 fn placed(
     survey: &FileSurvey,
     ledger: &Ledger,
@@ -391,7 +393,7 @@ mod tests {
                 .collect()
         }
 
-        /// Returns every file that a person or recall sees, without the ledger's own lines.
+        /// Returns every file that a person or recall sees, which excludes the ledger.
         fn memories(&self) -> BTreeMap<PathBuf, Vec<u8>> {
             let mut files = self.files(&self.root);
             files.extend(self.files(&self.store.home.folder));
@@ -449,7 +451,7 @@ mod tests {
     #[test]
     fn a_run_after_a_kill_at_any_step_ends_where_an_undisturbed_one_does() {
         let first = [memory(1, "One", "a"), memory(2, "Two", "b"), memory(3, "Three", "c")];
-        // A new text, a new title, one removed, one added, one pending.
+        // A new text, a new title, one removed memory, one added, one pending.
         let draft = Memory { status: Status::Held, ..memory(5, "Five", "e") };
         let second =
             [memory(1, "One", "A"), memory(2, "Zwei", "b"), memory(4, "Four", "d"), draft.clone()];
@@ -611,7 +613,7 @@ mod tests {
         let texts = open().texts();
         assert!(!texts.owns(&pulled));
         assert!(texts.owns(&one) && texts.owns(&two));
-        // A replacement on the same branch counts: it is a correction, or a commit of one.
+        // A replacement on the same branch counts as a person's text, because it is a correction or a commit of one.
         assert_eq!(home.store.list().unwrap().memories[0].memory, pulled.memory);
         assert!(open().entry(one.memory.id).unwrap().wrote(&text.replace("\nz\n", "\na\n")));
         // It also counts after a rewrite of the ledger.
@@ -647,7 +649,7 @@ mod tests {
         let sum = crate::bytes::checksum(json.as_bytes());
         let foreign = format!("{sum:08x} {json}\n");
         let text = std::fs::read_to_string(&path).unwrap();
-        // After it a torn line, which causes a rewrite.
+        // A torn line follows, which causes a rewrite.
         std::fs::write(&path, format!("{text}{foreign}0000")).unwrap();
         home.run(&[memory(1, "One", "b")], usize::MAX);
         let ledger = Ledger::open(&home.store.home).unwrap();

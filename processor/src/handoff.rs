@@ -1,5 +1,5 @@
-//! Where the work was left: the requests, results and open items of the last sessions, for the block that a new session
-//! starts with. Derived from the record of each session.
+//! Makes the handoff: the requests, results and open items of the last sessions, for the start block. Its sources are
+//! the record of each session, tasks that a model read as open, and git's state of the working tree.
 
 use std::cmp::Reverse;
 
@@ -15,28 +15,29 @@ use crate::transcript::Redact;
 /// Maximum number of sessions that are shown or counted.
 pub const SESSIONS_MAX: usize = 20;
 
-/// Days after which a session is forgotten here; its memories stay.
+/// Age in days above which a session is omitted from the handoff. Its memories stay.
 pub const FORGOTTEN_DAYS: i64 = 60;
 
-/// Items of a list, and characters of each text.
+/// Maximum number of items in a list, and of characters in each text.
 const ITEMS_MAX: usize = 4;
 const GOAL_CHARS_MAX: usize = 240;
 const ITEM_CHARS_MAX: usize = 160;
-/// Files that the session wrote last.
+/// Maximum number of files that the session wrote; the last ones are kept.
 const FILES_MAX: usize = 20;
 
-/// Facts about the working tree besides its sessions.
+/// Facts about the working tree, independent of sessions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// The branch that is checked out.
     pub branch: Option<String>,
     /// Files with uncommitted changes.
     pub uncommitted: Vec<String>,
-    /// Branches that are merged.
+    /// Branches that are merged into the current one.
     pub merged: Vec<String>,
 }
 
-/// Returns the end of one session; `None` if it made no request, or changed nothing and left nothing open.
+/// Returns the handoff of one session; `None` for a subagent, for a session without a request, or if the session
+/// changed nothing and left nothing open.
 pub fn of(record: &SessionRecord) -> Option<LeftSession> {
     let is_told = record.changed || record.leaves_open();
     if record.agent.is_some() || !is_told || record.last_request.trim().is_empty() {
@@ -46,7 +47,7 @@ pub fn of(record: &SessionRecord) -> Option<LeftSession> {
     let goal = cut(&record.last_request, GOAL_CHARS_MAX);
     let is_last = goal.starts_with(record.title.trim_end_matches('…'));
     let about = Some(record.title.clone()).filter(|title| !is_last && is_sound(title));
-    // A commit often has the name of its work.
+    // A commit often has the same words as the subject of the session.
     let named = |text: String| match about.iter().any(|about| same_words(about, &text)) {
         true => "committed".to_owned(),
         false => text,
@@ -74,7 +75,7 @@ pub fn of(record: &SessionRecord) -> Option<LeftSession> {
     })
 }
 
-/// Adds tasks that a model read as open, which are known only after it has read the session.
+/// Adds tasks that a model read as open. They are known only after the model has read the session.
 pub fn with_tasks<'t>(
     mut left: LeftSession,
     tasks: impl Iterator<Item = &'t String>,
@@ -92,8 +93,8 @@ fn leaves_open(left: &LeftSession) -> bool {
     is_asked || left.failing.is_some() || !left.not_done.is_empty()
 }
 
-/// Returns the same without secrets that are recognisable only in the plain texts, and without text that looks like a
-/// credential: a session start prints it.
+/// Returns the handoff of a session without secrets that are recognisable only in plain text, and without text that
+/// looks like a credential, because the start hook prints the handoff.
 pub fn redacted(mut left: LeftSession, redact: &dyn Redact) -> LeftSession {
     let texts = [&mut left.goal].into_iter().chain(&mut left.done).chain(&mut left.not_done);
     let texts = texts.chain(&mut left.about).chain(&mut left.next).chain(&mut left.question);
@@ -103,10 +104,10 @@ pub fn redacted(mut left: LeftSession, redact: &dyn Redact) -> LeftSession {
     left
 }
 
-/// Returns where the work was left in a working tree: its sessions, newest first.
+/// Returns the handoff of a working tree from its sessions.
 pub fn left(mut sessions: Vec<LeftSession>, facts: &Facts, now: Timestamp) -> Handoff {
     sessions.retain(|left| now.0 - left.last.0 <= FORGOTTEN_DAYS * DAY_MS);
-    // A time in the future is from a clock that ran ahead; such a session must not remain the last one.
+    // A time in the future comes from a clock that was ahead. Such a session must not remain the last one.
     let is_to_come = |left: &LeftSession| left.last.0 > now.0 + HOUR_MS;
     let order = |left: &LeftSession| (is_to_come(left), Reverse(left.last));
     sessions.sort_by(|a, b| order(a).cmp(&order(b)).then_with(|| a.session.cmp(&b.session)));
@@ -119,7 +120,7 @@ pub fn left(mut sessions: Vec<LeftSession>, facts: &Facts, now: Timestamp) -> Ha
         newest.uncommitted = named.cloned().collect();
     }
     for left in &mut sessions {
-        // A branch without commits of its own counts as merged, too: open items are not finished work.
+        // A branch without commits of its own counts as merged as well, but a session with open items is not finished.
         left.merged =
             left.branch != branch && facts.merged.contains(&left.branch) && !leaves_open(left);
         if suspicion::of_name(&left.branch).is_some() {
@@ -129,7 +130,7 @@ pub fn left(mut sessions: Vec<LeftSession>, facts: &Facts, now: Timestamp) -> Ha
     Handoff { sessions, ..Handoff::default() }
 }
 
-/// Returns the work done: the last commits, or the first paragraph of the last answer.
+/// Returns the finished work: the last commits, or else the first paragraph of the last answer.
 fn done(record: &SessionRecord) -> Vec<String> {
     let subjects = record.commits.iter().rev().take(ITEMS_MAX);
     let done: Vec<String> = subjects.map(|commit| cut(&commit.subject, ITEM_CHARS_MAX)).collect();
@@ -139,7 +140,7 @@ fn done(record: &SessionRecord) -> Vec<String> {
     done
 }
 
-/// Returns whether two texts have the same words, in any case and with any marks between them.
+/// Returns whether two texts have the same words, regardless of case and punctuation.
 fn same_words(a: &str, b: &str) -> bool {
     let words = |text: &str| -> Vec<String> {
         let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());

@@ -1,5 +1,5 @@
 //! Claude's tool calls that wrote or removed memory files, and commands that a person typed with `!`, read from the
-//! transcripts of all projects. A file that a tool call wrote is Claude's, regardless of its front matter.
+//! transcripts of all projects. A file that a tool call wrote counts as Claude's, regardless of its front matter.
 //!
 //! The transcripts themselves are read, not the archive: a session of one project may write into the memory folder of
 //! another, and the archive lacks sessions that are ignored or purged.
@@ -22,24 +22,24 @@ use crate::transcript::record::{Record, RecordWhat};
 use crate::transcript::session::{Input, PromptBy};
 use crate::transcript::{self, SOURCE};
 
-/// Bytes of transcripts that are read in one pass, the most recently written transcripts first.
+/// Maximum number of bytes of transcripts that are read in one pass. The most recently written transcripts are read
+/// first.
 const BYTES_MAX: u64 = 512 << 20;
 
-/// Milliseconds by which the clocks of a transcript and of a file may differ.
+/// Maximum difference in milliseconds between the clock of a transcript and the clock of a file.
 const SLACK_MS: i64 = 2_000;
 
-/// Milliseconds between the last record of a transcript and its file's time from which on the times of its calls are
-/// ignored: the transcript was copied, or its clock differs.
+/// Milliseconds between a transcript's last record and its file time above which the times of its calls are ignored.
+/// Such a transcript was copied, or its clock differs.
 const STALE_MS: i64 = 600_000;
 
 /// Maximum duration of a typed command in milliseconds if its end is not recorded.
 const TYPED_MS: i64 = 60_000;
 
-/// Maximum time in milliseconds by which a transcript may have been written before the file that one of its calls
-/// wrote.
+/// Maximum time in milliseconds by which a transcript may have been written before a file that one of its calls wrote.
 const BEFORE_MS: i64 = 60_000;
 
-/// Words of a command line that write files: programs, subcommands and options.
+/// Words of a command line that may write files: programs, subcommands and options.
 const WRITERS: [&str; 43] = [
     "tee", "mv", "cp", "rm", "touch", "sed", "perl", "python", "python3", "node", "ruby", "php",
     "install", "rsync", "ln", "dd", "truncate", "patch", "ed", "ex", "vi", "vim", "awk", "gawk",
@@ -47,16 +47,16 @@ const WRITERS: [&str; 43] = [
     "reset", "apply", "revert", "clean", "unzip", "-delete", "shred", "trash",
 ];
 
-/// Programs that let a command run after the tool call, anywhere in a command line.
+/// Programs after which a command may run longer than the tool call, at any place in a command line.
 const DETACHERS: [&str; 6] = ["nohup", "setsid", "disown", "daemonize", "tmux", "systemd-run"];
 
-/// Such programs whose names are ordinary words; they count only at the beginning of a command.
+/// Programs of the same kind whose names are ordinary words. They count only at the beginning of a command.
 const DETACHERS_FIRST: [&str; 4] = ["at", "batch", "screen", "crontab"];
 
-/// Part of the names of our own tools: the ledger contains the texts that they write.
+/// Part of the names of our own tools. Their calls are ignored, because the ledger contains the texts that they write.
 const OWN_TOOL: &str = "throughline";
 
-/// Redactor that changes nothing: the texts that are read here are not kept.
+/// Redactor that changes nothing, because the texts read here are not stored.
 struct Unredacted;
 
 impl Redact for Unredacted {
@@ -84,7 +84,7 @@ struct WritingCall {
     target: Target,
     start: Timestamp,
     end: Option<Timestamp>,
-    /// Whether the call runs on after its result.
+    /// Whether the call continues to run after its result.
     is_detached: bool,
     /// Time of the last record of its session.
     last: Timestamp,
@@ -164,7 +164,7 @@ impl ToolCalls {
         }
     }
 
-    /// Marks the calls of a line that run in the background, by request or because they took long.
+    /// Marks the calls in a line that run in the background, because this was requested or because they took long.
     fn detach(&mut self, line: &[u8], first: usize) {
         let Ok(value) = serde_json::from_slice::<Value>(line) else { return };
         let was_moved = value["toolUseResult"]["backgroundTaskId"].is_string();
@@ -215,7 +215,7 @@ impl ToolCalls {
         else {
             return;
         };
-        // A program may send such a prompt as well, with `claude -p`, and so may another agent, or Claude.
+        // A program can send such a prompt with `claude -p`, and so can another agent or Claude itself.
         let is_meta = value["isMeta"].as_bool().unwrap_or_default();
         if is_meta || prompt_by(&value) != PromptBy::User {
             return;
@@ -232,8 +232,8 @@ impl ToolCalls {
         }
     }
 
-    /// Returns the session of the tool call that wrote the current state of a file. With `was_brought`, only calls that
-    /// name the file count, as git may have written it.
+    /// Returns the session of the tool call that wrote the current state of a file; `None` if there was none. With
+    /// `was_brought`, only calls that name the file count, because git may have written the file.
     pub fn writer(&self, file: &Path, was_brought: bool) -> Option<&str> {
         let times = fs::symlink_metadata(file).map(|metadata| change_times(&metadata)).ok()?;
         let wrote = |call: &&WritingCall| {
@@ -256,9 +256,9 @@ impl ToolCalls {
         self.calls.iter().rev().find(wrote).map(|call| call.session.as_str())
     }
 
-    /// Returns the session of the tool call that removed a file between the last check and now. A command that does not
-    /// name the file counts if it may write, since a variable or a pattern may expand to the name. `was_brought` is
-    /// whether git may have removed the file.
+    /// Returns the session of the tool call that removed a file between the last check and now; `None` if there was
+    /// none. A command that does not name the file counts if it may write, since a variable or a pattern may expand to
+    /// the name. `was_brought` is true if git may have removed the file.
     pub fn remover(
         &self,
         file: &Path,
@@ -368,7 +368,7 @@ fn may_write(command: &str) -> bool {
             .any(is_writer)
 }
 
-/// Returns whether a process that a command line starts may run on after it.
+/// Returns whether a process that a command line starts may continue to run after the command line ends.
 fn detaches(command: &str) -> bool {
     let is_one_of = |list: &[&str], word: &str| {
         let word = word.trim_matches(|c: char| matches!(c, '\'' | '"' | '(' | ')'));
@@ -383,7 +383,8 @@ fn detaches(command: &str) -> bool {
         || has_background_sign(command.as_bytes())
 }
 
-/// Returns whether a command line has a `&` that leaves a command running: no `&&`, no redirection, not inside a word.
+/// Returns whether a command line contains a `&` that starts a background command. `&&`, redirections and `&` inside a
+/// word do not count.
 fn has_background_sign(command: &[u8]) -> bool {
     memchr::memchr_iter(b'&', command).any(|at| {
         let before = at.checked_sub(1).map_or(b' ', |before| command[before]);
@@ -394,8 +395,8 @@ fn has_background_sign(command: &[u8]) -> bool {
     })
 }
 
-/// Returns the times at which a file's text was changed, and its name or place. Claude can set the first time, but not
-/// the second.
+/// Returns the time at which a file's text was changed, and the time at which its metadata were changed, such as its
+/// name or place. Claude can set the first time, but not the second.
 fn change_times(metadata: &Metadata) -> [i64; 2] {
     [modified_ms(metadata), milliseconds(status_changed_ns(metadata))]
 }

@@ -1,5 +1,5 @@
-//! Handoff: the requests, results and open items of the last sessions of a working tree. The processor writes it from
-//! the last turn of each session; the session-start hook prints it.
+//! Handoff: the requests, results and open items of the last sessions of a working tree. The processor derives it from
+//! the session records and from git (`processor/src/handoff.rs`), and the session-start hook prints it.
 
 use std::path::Path;
 
@@ -9,13 +9,13 @@ use crate::id::short_session;
 use crate::text::clean;
 use crate::time::{DAY_MS, Timestamp};
 
-/// Handoff of a working tree, newest session first.
+/// Handoff of a working tree.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Handoff {
-    /// One entry per open session.
+    /// One entry per session that changed something or left something open, newest first.
     pub sessions: Vec<LeftSession>,
-    /// Length of the inbox that is taken into account.
+    /// Length in bytes of the inbox that this handoff takes into account.
     pub inbox_bytes: u64,
     /// Commands that passed in several sessions, in display form, the most frequent first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -28,11 +28,11 @@ pub struct Handoff {
 pub struct LeftSession {
     /// The Claude Code session.
     pub session: String,
-    /// The git branch it was on; empty outside git.
+    /// The git branch of the session; empty outside git.
     pub branch: String,
-    /// The time of its last record.
+    /// The time of the session's last record.
     pub last: Timestamp,
-    /// Subject of the session: its title, or its first request. `None` if that is the goal.
+    /// Subject of the session: its title, or its first request. `None` if `goal` contains the same.
     pub about: Option<String>,
     /// The user's last request, in the user's words.
     pub goal: String,
@@ -42,21 +42,21 @@ pub struct LeftSession {
     pub not_done: Vec<String>,
     /// The last question, if unanswered.
     pub question: Option<String>,
-    /// The last words of Claude, if the session was interrupted.
+    /// Claude's last words, if the session was interrupted.
     pub next: Option<String>,
-    /// Files that it wrote, the last one first.
+    /// Files that the session wrote, the last one first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
     /// Files with uncommitted changes.
     pub uncommitted: Vec<String>,
     /// The last failed command without a later success.
     pub failing: Option<String>,
-    /// True if its branch was merged since.
+    /// True if the session's branch was merged since.
     pub merged: bool,
 }
 
 impl Handoff {
-    /// Reads the file; a missing or damaged one is empty.
+    /// Reads the file. A missing or damaged file results in an empty handoff.
     pub fn read(path: &Path) -> Self {
         std::fs::read(path)
             .ok()
@@ -65,25 +65,26 @@ impl Handoff {
     }
 }
 
-/// Maximum number of characters of the text about one session: 150 tokens.
+/// Maximum number of characters of the text about one session, which are about 150 tokens.
 const TEXT_CHARS_MAX: usize = 600;
 
-/// Age in days from which a session gets only one line.
+/// Age in days above which a session gets only one line.
 const STALE_DAYS: i64 = 14;
 
-/// Maximum number of files that are named; more are counted.
+/// Maximum number of files that are named. The others are only counted.
 const FILES_MAX: usize = 4;
 
 impl Handoff {
-    /// Returns the session to show to a session on `branch`: the newest of that branch, or else the newest. `own` is
-    /// excluded, because its content is in the session. `None` if nothing is open.
+    /// Returns the session to describe to a session on `branch`: the newest one of that branch, or else the newest one.
+    /// `own` is excluded, because its content is already in the context. `None` if there is no other session.
     pub fn shown(&self, own: &str, branch: &str, now: Timestamp) -> Option<&LeftSession> {
         let here = self.others(own).find(|left| left.branch == branch && !left.is_over(now));
         here.or_else(|| self.others(own).next())
     }
 
-    /// Returns the handoff in at most 150 tokens, the number of other open sessions, and the commands. It contains
-    /// dates instead of ages, so that the text stays equal all day.
+    /// Returns the text of the handoff: one session in at most 150 tokens, the number of other open sessions, and the
+    /// commands. The text contains dates instead of ages, so that it stays the same all day. `None` if there is nothing
+    /// to print.
     pub fn text(&self, own: &str, branch: &str, now: Timestamp) -> Option<String> {
         let commands = (!self.commands.is_empty())
             .then(|| format!("Passed in several sessions: {}", self.commands.join("; ")));
@@ -112,12 +113,12 @@ impl Handoff {
 }
 
 impl LeftSession {
-    /// Returns whether it is merged or old.
+    /// Returns whether the session's branch was merged or the session is old.
     fn is_over(&self, now: Timestamp) -> bool {
         self.merged || (now.0 - self.last.0) / DAY_MS > STALE_DAYS
     }
 
-    /// Returns whether it contains an item to continue with.
+    /// Returns whether the session left an item to continue with.
     fn leaves_something(&self) -> bool {
         !self.not_done.is_empty()
             || self.question.is_some()
@@ -144,7 +145,7 @@ impl LeftSession {
         text.push(':');
         // "Go ahead" adds nothing to the subject.
         let goal = if self.about.is_some() && only_assents(&self.goal) { "" } else { &self.goal };
-        // In order of importance: lines beyond the limit are omitted.
+        // The most important line is first: lines that do not fit are omitted.
         let lines = [
             (1, quoted("asked", goal, 150)),
             (0, quoted("about", self.about.as_deref().unwrap_or_default(), 90)),
@@ -177,22 +178,22 @@ impl LeftSession {
     }
 }
 
-/// First words of a request that only assents to the preceding text.
+/// First words of a request that only agrees to the preceding text.
 const ASSENTS: [&str; 12] = [
     "ok", "okay", "yes", "yep", "yeah", "sure", "good", "great", "perfect", "fine", "continue",
     "go",
 ];
-/// Maximum number of words of a request that only assents.
+/// Maximum number of words of a request that only agrees.
 const ASSENT_WORDS_MAX: usize = 3;
 
-/// Returns whether a request only assents: "go ahead". A longer one may contain a restriction.
+/// Returns whether a request only agrees, such as "go ahead". A longer one may contain a restriction.
 fn only_assents(request: &str) -> bool {
     let mut words = request.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let first = words.next().unwrap_or_default().to_lowercase();
     ASSENTS.contains(&first.as_str()) && words.count() < ASSENT_WORDS_MAX
 }
 
-/// Joins steps, which may be sentences.
+/// Joins steps with semicolons. Steps may be sentences, so their final full stops are removed.
 fn joined(steps: &[String]) -> String {
     let steps: Vec<&str> = steps.iter().map(|step| step.trim_end_matches('.')).collect();
     steps.join("; ")
@@ -216,15 +217,15 @@ fn files(paths: &[String]) -> String {
     text
 }
 
-/// Returns the text on one line, cut after a word with a mark if it is too long.
+/// Returns the text on one line; a text that is too long is cut after a word and ends with "…".
 fn clip(text: &str, chars_max: usize) -> String {
     let mut clipped = String::new();
     let mut chars = 0;
-    // Others may have chosen the names of branches and files.
+    // The names of branches and files may come from other people.
     for word in clean(text).split_whitespace() {
         let word_chars = word.chars().count() + usize::from(chars > 0);
         if chars + word_chars > chars_max {
-            // A single endless word is cut inside.
+            // A single word that is too long is cut inside.
             if chars == 0 {
                 clipped.extend(word.chars().take(chars_max));
             }

@@ -1,4 +1,4 @@
-//! The step of a sync that makes memories of the drafts of all sessions.
+//! The step of a sync that derives memories from the drafts of all sessions.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -21,20 +21,20 @@ use crate::session_records;
 /// Outcome of consolidation.
 #[derive(Debug, Default)]
 pub(super) struct Consolidated {
-    /// Memories that the drafts amount to.
+    /// Memories derived from the drafts.
     pub memories: Vec<Memory>,
-    /// Questions how drafts relate that a model answered.
+    /// Number of questions about relations between drafts that a model answered.
     pub questions: usize,
-    /// Questions for which there was no time yet.
+    /// Number of questions that were postponed for lack of time.
     pub relations_later: usize,
-    /// Whether the model must be asked again, because it gave no answer.
+    /// Whether the model must be asked again because it did not answer.
     pub relations_wait: bool,
-    /// Problems that did not stop the rest.
+    /// Problems after which the sync continued.
     pub warnings: Vec<String>,
 }
 
-/// Derives memories from the mined data of all sessions; a model that was `asked` about sessions determines how their
-/// drafts relate.
+/// Derives memories from the mined data of all sessions. A model that was `asked` about sessions also determines how
+/// their drafts are related.
 pub(super) fn consolidate(
     context: &SyncContext<'_>,
     mined: &[MinedFile],
@@ -60,8 +60,9 @@ pub(super) fn consolidate(
     outcome
 }
 
-/// Ends the facts of derived memories that a newer fact excludes, of a derived memory or of one that a person or Claude
-/// wrote. Files of people do not get the end from here: `throughline review` offers it.
+/// Sets the end date of facts in derived memories that a newer fact excludes. The newer fact may be in a derived
+/// memory, or in one that a person or Claude wrote. Files written by people are not changed here: `throughline review`
+/// proposes the change.
 fn end_facts(context: &SyncContext<'_>, memories: &mut [Memory]) {
     if memories.iter().all(|memory| memory.facts.is_empty()) {
         return;
@@ -90,8 +91,8 @@ fn end_facts(context: &SyncContext<'_>, memories: &mut [Memory]) {
     }
 }
 
-/// Returns the work of sessions, in the order of their time. A session that a model has not read to its end is left
-/// out: it may continue, and each end would be another question.
+/// Returns the work of sessions, in the order of their time. Sessions that a model has not read to their end are
+/// omitted, because they may continue, and each new end would cause another question.
 fn works(mined: &[MinedFile]) -> Vec<Work> {
     let waiting: BTreeSet<&str> = mined
         .iter()
@@ -105,8 +106,8 @@ fn works(mined: &[MinedFile]) -> Vec<Work> {
     works
 }
 
-/// Returns the relations of the drafts of all sessions to one another and to later work, from the model; none without a
-/// model.
+/// Returns the relations of the drafts of all sessions to one another and to later work, as determined by the model;
+/// none without a model.
 fn relations(
     context: &SyncContext<'_>,
     mined: &[Mined],
@@ -129,7 +130,7 @@ fn relations(
     let table = Table::installed(context.dirs());
     let embed = |text: &str| table.as_ref()?.embed(text).ok().flatten();
     let project = context.options.tree.project;
-    // While sessions wait, relations get the time that they left.
+    // While sessions are postponed, relations only get the time that questions about sessions left.
     model.ask(match asked.until {
         Some(until) if asked.later == 0 => AskWhen::OnceUntil(until),
         Some(until) => AskWhen::Until(until),
