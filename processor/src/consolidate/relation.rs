@@ -1,5 +1,5 @@
-//! Relations between drafts: same, contained in another, replaced, finished, contradicting, or overtaken by a commit. A
-//! model determines them (see `llm/relations.rs`, `llm/overtaken.rs`); pairs that it has not examined are left to the
+//! Relations between drafts: equal, contained in another, replaced, finished, contradictory, or overtaken by a commit.
+//! A model determines them (see `llm/relations.rs`, `llm/overtaken.rs`); pairs that it has not examined are left to the
 //! rules of `same` and `supersede`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,25 +9,25 @@ use memory_store::{Kind, MemoryId, ProjectId, Timestamp};
 
 use super::draft_entry::{DraftEntry, memory_id};
 
-/// How one draft relates to another.
+/// Relation of one draft to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DraftRelation {
-    /// Both tell the same thing.
+    /// Both have the same content.
     Same,
-    /// The other one has all useful content of the first, and more.
+    /// The other draft has all useful content of the first, and more.
     Within,
-    /// The first one applies in place of the other.
+    /// The first draft applies instead of the other.
     Replaces,
-    /// The first one reports that the other, a task or something broken, is done.
+    /// The first draft reports that the other, which is a task or a problem, is done.
     Finishes,
-    /// The first one has another value for the same thing, without describing a change.
+    /// The first draft has another value for the same thing, without describing a change.
     NewerValue,
-    /// Both claim to be valid, which is impossible.
+    /// Both claim to be valid, but only one can be.
     Contradicts,
 }
 
 impl DraftRelation {
-    /// Returns whether most likely only one of both is true.
+    /// Returns whether most likely only one of the two drafts is true.
     const fn differs(self) -> bool {
         matches!(self, Self::Replaces | Self::NewerValue | Self::Contradicts)
     }
@@ -36,23 +36,23 @@ impl DraftRelation {
 /// Relations determined for the drafts of a project.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Relations {
-    /// Each with the draft it is told of, by the ids of the memories that they would be.
+    /// Relation of each pair of drafts, by the ids that their memories would have.
     pub told: BTreeMap<(MemoryId, MemoryId), DraftRelation>,
     /// Drafts that a commit of a later session overtook, with the time of the last such commit.
     pub overtaken: BTreeMap<MemoryId, Timestamp>,
-    /// Memories written by people and Claude that were included in questions about the drafts. They are never changed:
-    /// a draft that one of them contains is left out, and one that differs from it is linked.
+    /// Memories written by people and Claude that were included in questions about drafts. They are never changed. A
+    /// draft whose content one of them includes is omitted, and a draft that differs from one of them is linked to it.
     pub kept: BTreeSet<MemoryId>,
-    /// Drafts included in questions: rules do not guess about these.
+    /// Drafts that were included in questions. Rules do not judge pairs of these.
     pub asked: BTreeSet<MemoryId>,
-    /// Number of unanswered questions; they are worth asking again.
+    /// Number of questions without an answer, which are worth asking again.
     pub missing: usize,
-    /// Number of answers missing for lack of time.
+    /// Number of questions that were postponed for lack of time.
     pub later: usize,
 }
 
 impl Relations {
-    /// Unites equal drafts, and leaves out those that the same session retracted.
+    /// Merges equal drafts, and omits drafts that the same session retracted.
     pub(super) fn unite(&self, project: ProjectId, entries: Vec<DraftEntry>) -> Vec<DraftEntry> {
         if self.told.is_empty() {
             return entries;
@@ -63,7 +63,7 @@ impl Relations {
             .map(|(at, entry)| (memory_id(project, &entry.draft), at))
             .collect();
         let mut entries: Vec<Option<DraftEntry>> = entries.into_iter().map(Some).collect();
-        // The place that an entry was merged into.
+        // The entry into which each merged entry was merged, by index.
         let mut merged: BTreeMap<usize, usize> = BTreeMap::new();
         for (&(note, other), &relation) in &self.told {
             let (Some(&note), Some(&other)) = (places.get(&note), places.get(&other)) else {
@@ -77,14 +77,14 @@ impl Relations {
                 DraftRelation::Same | DraftRelation::Within => {
                     let is_wish = |at: usize| entries[at].as_ref().is_some_and(is_users_wish);
                     let (keep, give, is_bound) = match (is_wish(note), is_wish(other)) {
-                        // A user's wish is not told in the words of others, nor lost among them.
+                        // A user's wish keeps its own words, and is not merged into the draft of another person.
                         (true, false) if relation == DraftRelation::Within => continue,
                         (true, false) => (note, other, true),
                         (false, true) => (other, note, true),
                         _ => (note.min(other), note.max(other), false),
                     };
                     if let (Some(given), Some(kept)) = (entries[give].take(), &mut entries[keep]) {
-                        // Relations of the merged draft also apply to the remaining one.
+                        // Relations of the merged draft apply to the remaining draft as well.
                         kept.merged.push(memory_id(project, &given.draft));
                         let retells = !is_bound
                             && match relation {
@@ -112,7 +112,7 @@ impl Relations {
         entries.into_iter().flatten().collect()
     }
 
-    /// Leaves out the content of a memory that a person or Claude wrote.
+    /// Omits drafts whose content is in a memory that a person or Claude wrote.
     pub(super) fn leave_out_kept(&self, project: ProjectId, entries: &mut Vec<DraftEntry>) {
         let is_kept = |id: &MemoryId| self.kept.contains(id);
         let contained = self.told.iter().filter_map(|((note, other), relation)| match relation {
@@ -129,7 +129,7 @@ impl Relations {
         });
     }
 
-    /// Returns the pairs of memories that people and Claude wrote of which most likely only one is true.
+    /// Returns the pairs of memories written by people and Claude of which most likely only one is true.
     pub fn kept_differing(&self) -> impl Iterator<Item = (MemoryId, MemoryId)> {
         let differing = self.told.iter().filter(|(_, relation)| relation.differs());
         let kept = |(note, other): &(MemoryId, MemoryId)| {
@@ -138,8 +138,8 @@ impl Relations {
         differing.map(|(pair, _)| *pair).filter(kept)
     }
 
-    /// Leaves out drafts overtaken by commits, unless they were repeated after that or have a known replacement: a
-    /// query for an earlier state leads there.
+    /// Omits drafts that commits overtook, unless the drafts were repeated later or have a known replacement. In the
+    /// latter case, a query for the earlier state leads to the replacement.
     pub(super) fn leave_out_overtaken(&self, project: ProjectId, entries: &mut Vec<DraftEntry>) {
         let replaces = |relation: &DraftRelation| {
             matches!(relation, DraftRelation::Replaces | DraftRelation::Finishes)
@@ -181,7 +181,7 @@ impl Relations {
             };
             match relation {
                 DraftRelation::Replaces | DraftRelation::Finishes => {
-                    // A circle would leave nothing that holds.
+                    // A cycle of replacements would leave no valid entry.
                     if !leads_to(entries, note, other) {
                         entries[other].superseded_by = Some(note);
                     }
@@ -209,7 +209,7 @@ fn last(merged: &BTreeMap<usize, usize>, mut at: usize) -> usize {
     at
 }
 
-/// Returns whether the chain of replacements of `from` reaches `to`.
+/// Returns whether the chain of replacements that starts at `from` reaches `to`.
 fn leads_to(entries: &[DraftEntry], from: usize, to: usize) -> bool {
     let mut at = Some(from);
     for _ in 0..=entries.len() {

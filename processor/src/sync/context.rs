@@ -155,7 +155,7 @@ impl<'a> SyncContext<'a> {
         }
     }
 
-    /// Returns whether thinking is indexed in a working tree, because a user searched it.
+    /// Returns whether thinking is indexed in a working tree, which is so after a user searched it.
     pub fn thinks(&self, tree: &Tree) -> bool {
         thinking::is_wanted(&self.dirs().tree(&tree.root))
     }

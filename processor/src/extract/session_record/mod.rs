@@ -1,8 +1,8 @@
-//! Session record: the subject of a session. Rules derive it from the structure of the turns (prompts, tool calls, todo
-//! lists, the last message), never from patterns of prose. A model that reads the session adds its decisions.
+//! Session record: a summary of a session. Rules derive it from the structure of the turns (prompts, tool calls, todo
+//! lists, the last message), not from patterns in prose. A model that reads the session adds its decisions.
 //!
-//! A transcript of a long session is archived in parts, and a subagent has a transcript of its own: each has a record,
-//! and readers unite those of one session (see `session_records`).
+//! A transcript of a long session is archived in parts, and a subagent has its own transcript. Each of these has a
+//! record, and readers combine the records of one session (see `session_records`).
 
 mod ending;
 mod record;
@@ -38,12 +38,12 @@ impl SessionRecord {
         }
     }
 
-    /// Returns the calls of a session that failed and were cured.
+    /// Returns the failed calls of a session that were cured later, with their cures.
     pub fn cures<'a>(session: &'a Session, roots: &Roots) -> Vec<(&'a Call, Cure)> {
         fixes::mine(session, &with_folders(session, roots))
     }
 
-    /// Returns the record without the data that is slow to find: the commands that passed, and the cures.
+    /// Returns the record without the data that is slow to find, which are the passed commands and the cures.
     pub fn outline(session: &Session, roots: &Roots) -> Self {
         Self::outlined(session, &with_folders(session, roots))
     }
@@ -89,7 +89,7 @@ impl SessionRecord {
     }
 }
 
-/// Returns the title of a session, as its record has it.
+/// Returns the title of a session, the same as in its record.
 pub fn title_of(session: &Session) -> String {
     requests::title(session, requests::plan(&session.turns).as_ref(), &Landed::of(session))
 }
@@ -105,7 +105,7 @@ fn calls(turns: &[Turn]) -> impl Iterator<Item = &Call> {
     })
 }
 
-/// Returns the speaker of these turns, and the number of their prompts.
+/// Returns who gave the prompts in these turns, and the number of their prompts.
 fn speaker(turns: &[Turn]) -> (Option<Speaker>, usize) {
     let Some(speaker) = turns.iter().filter_map(|it| Speaker::of_prompt(it.prompt.by)).min() else {
         return (None, 0);
@@ -145,7 +145,7 @@ fn files(turns: &[Turn], roots: &Roots) -> Vec<TouchedFile> {
     ordered(files.into_values().collect())
 }
 
-/// Returns the last todo list that has any items.
+/// Returns the last todo list that is not empty.
 pub fn todos(turns: &[Turn]) -> &[Todo] {
     let lists = calls(turns).filter_map(|call| match &call.input {
         Input::Todos { items } if !items.is_empty() => Some(items.as_slice()),
@@ -156,7 +156,7 @@ pub fn todos(turns: &[Turn]) -> &[Todo] {
 
 fn tasks(turns: &[Turn]) -> Vec<Todo> {
     let mut items = todos(turns).to_vec();
-    // Those that are done make room for those that are not.
+    // Finished items are dropped first, to make room for open ones.
     if items.len() > ITEMS_MAX {
         items.sort_by_key(is_done);
         items.truncate(ITEMS_MAX);
