@@ -100,7 +100,7 @@ const RETOLD_SHARE: f32 = 0.9;
 /// Maximum difference by which the importance of the later words may be lower.
 const RETOLD_SLACK: f32 = 0.1;
 
-/// Fraction of the remaining importance that a memory gains if another session repeats it.
+/// Increase of a draft's worth if another session repeats it.
 const REPEAT_GAIN: f32 = 0.5;
 
 /// Maximum confidence, which is below certainty.

@@ -821,8 +821,8 @@ patterns! {
         |^\s*@?\p{L}[\w.\ -]{0,24},?\s+\[?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?:\s?[AP]M)?\]?\s*$
         |^\s*@?\p{L}[\w.\ -]{0,30}\s(?:commented|wrote|replied|posted|said|asked)\s(?:on\s|at\s|an?\s|[0-9]+\s|yesterday|today|last\s|just\s).{0,40}$
         |^\s*(?:-{2,}|_{2,}|={2,})\s?(?i:original|forwarded|ursprüngliche|weitergeleitete|message|mensaje)"#);
-    /// A line that a program wrote: with the time, a level or a place before the message. A date alone is a person's,
-    /// and so is a warning: programs write that small.
+    /// A line written by a program, with a time, a level or a location before the message. A date alone is typical of a
+    /// person, and so is "Warning" with a capital letter: programs write it in small letters.
     MACHINE_LINE = pattern(r"(?x)^\s*(?:
         \[?[0-9]{4}[-/][0-9][0-9][-/][0-9][0-9][T\ ][0-9][0-9]:[0-9][0-9](?::[0-9][0-9](?:[.,][0-9]+)?)?\s?(?:Z|[+-][0-9][0-9]:?[0-9][0-9])?\]?[\s:,|-]
         |(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\s+[0-9]{1,2}\s[0-9][0-9]:[0-9][0-9]:[0-9][0-9]\s

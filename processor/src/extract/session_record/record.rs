@@ -1,4 +1,4 @@
-//! Data of a session record, and the union of the records of one session.
+//! Data of a session record, and merging of the records of one session.
 
 use memory_store::memory::CommandRecord;
 use memory_store::signature::classify;
@@ -13,73 +13,74 @@ use crate::extract::sets::{overlap, word_set};
 use crate::transcript::Speaker;
 use crate::transcript::session::Todo;
 
-/// Format of a record; after a change all records are rebuilt.
+/// Version of the record's format. After a change all records are rebuilt.
 pub const VERSION: u32 = 1;
 
-/// Files of a session, those that were touched last.
+/// Maximum number of files of a session; those touched last are kept.
 const FILES_MAX: usize = 200;
-/// Commands of a session that failed and did not pass since, the last ones.
+/// Maximum number of commands that failed and did not pass afterwards; the last ones are kept.
 pub(super) const FAILING_MAX: usize = 8;
-/// Commands that passed which are kept, the last ones.
+/// Maximum number of passed commands; the last ones are kept.
 pub(super) const PASSING_MAX: usize = 100;
-/// Items of a plan or a todo list.
+/// Maximum number of items of a plan or a todo list.
 pub(super) const ITEMS_MAX: usize = 30;
-/// Share of words from which a task that a model read is an item of the todo list.
+/// Minimum share of common words for a task that a model read to count as an item of the todo list.
 const SAME_TASK_SHARE: f32 = 0.5;
-/// Tool calls that the user rejected, the last ones.
+/// Maximum number of tool calls that the user rejected; the last ones are kept.
 pub(super) const REJECTED_MAX: usize = 10;
-/// Characters of a request or an answer, and of an item of a list.
+/// Maximum number of characters of a request or an answer, and of an item of a list.
 pub(super) const TEXT_CHARS_MAX: usize = 400;
 pub(super) const ITEM_CHARS_MAX: usize = 160;
 
-/// Record of a session, or of a part or a subagent of one. All texts are redacted and short.
+/// Record of a session, of a part of a session, or of a subagent. All texts are redacted and short.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SessionRecord {
-    /// Format ([`VERSION`]); 0 if a version before session records wrote commands and cures alone.
+    /// Format ([`VERSION`]); 0 if the record was written by a version before session records, which stored only
+    /// commands and cures.
     pub version: u32,
     /// The session.
     pub session: String,
-    /// The subagent, if this is the record of one.
+    /// The subagent, if this is a subagent's record.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// Speaker of its prompts, if it has any.
+    /// Who gave its prompts, if it has any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speaker: Option<Speaker>,
     /// Time of the first step.
     pub first: Timestamp,
     /// Time of the last step.
     pub last: Timestamp,
-    /// Working directory of the first turn, as the transcript has it.
+    /// Working directory of the first turn, as in the transcript.
     pub folder: String,
     /// Git branch of the last turn; empty outside git.
     pub branch: String,
-    /// Title, made from the request.
+    /// Title, derived from the transcript or the first request.
     pub title: String,
     /// The first request.
     pub first_request: String,
     /// The last request.
     pub last_request: String,
-    /// Prompts that its speaker gave.
+    /// Number of prompts that its speaker gave.
     pub prompts: usize,
-    /// Whether files, commits or commands of it changed anything.
+    /// Whether the session changed anything, by files, commits or commands.
     pub changed: bool,
-    /// Files that it touched, the last one first.
+    /// Files that the session touched, the last one first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<TouchedFile>,
     /// Commands that passed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<CommandRecord>,
-    /// Commands that failed and did not pass since.
+    /// Commands that failed and did not pass afterwards.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failing: Vec<CommandRecord>,
     /// Lines of the last commands that passed, in their normal form.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub passing: Vec<String>,
-    /// Calls that failed, with the actions until they passed.
+    /// Calls that failed and passed later, with the actions in between.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cures: Vec<Cure>,
-    /// Commits that were made in it.
+    /// Commits that were made in the session.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commits: Vec<Landed>,
     /// The last plan that the user accepted.
@@ -105,7 +106,7 @@ pub struct SessionRecord {
     /// Tasks that a model read as still open at the end of the session.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unfinished: Vec<String>,
-    /// True if the transcript was imported from a folder: it may be another person's.
+    /// True if the transcript was imported from a folder, so that it may be another person's.
     #[serde(skip)]
     pub brought: bool,
 }
@@ -131,9 +132,9 @@ pub struct TouchedFile {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AcceptedPlan {
-    /// Its first heading.
+    /// The first heading of the plan.
     pub title: String,
-    /// The items of its lists.
+    /// The items in the plan's lists.
     pub items: Vec<String>,
 }
 
@@ -143,28 +144,28 @@ pub struct AcceptedPlan {
 pub struct RejectedCall {
     /// The tool.
     pub tool: String,
-    /// Its command line or file.
+    /// The command line or file of the call.
     pub what: String,
 }
 
-/// A call that failed and passed later, or a command that did its work instead.
+/// A failed call that passed later, or for which another command was used.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Cure {
     /// Time of the failure.
     pub at: Timestamp,
-    /// The records of the failure and of its end.
+    /// The records of the failure and of the cure.
     pub turns: Vec<String>,
     /// The call: a command line, or a tool and a file.
     pub call: String,
-    /// The line of its output that names the error.
+    /// The line of the output that names the error.
     pub error: String,
-    /// The error's signature, if it distinguishes one error from others.
+    /// The error's signature, if it is specific enough to distinguish errors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
-    /// The remedy, in one sentence.
+    /// Description of the cure, in one sentence.
     pub cure: String,
-    /// The files that were changed, and those that the call names.
+    /// The changed files, and those that the call names.
     pub paths: Vec<String>,
 }
 
@@ -175,13 +176,13 @@ impl SessionRecord {
         listed.chain(self.unfinished.iter().map(String::as_str))
     }
 
-    /// Moves the tasks among drafts to the open items of the session: they are not memories.
+    /// Moves the tasks among the drafts to the open items of the session, because they are not memories.
     pub fn take_tasks(&mut self, drafts: &mut Vec<Draft>) {
         let tasks: Vec<Draft> = drafts.extract_if(.., |draft| draft.kind == Kind::Task).collect();
         self.add_unfinished(tasks.into_iter().map(|task| task.title));
     }
 
-    /// Adds tasks that a model read as open, except those in the todo list and existing ones.
+    /// Adds tasks that a model read as open, except those that are in the todo list or were added before.
     pub fn add_unfinished(&mut self, tasks: impl Iterator<Item = String>) {
         for task in tasks {
             let task = cut(&plain(&task), ITEM_CHARS_MAX);
@@ -200,28 +201,28 @@ impl SessionRecord {
         is_open || !self.failing.is_empty() || self.open_tasks().next().is_some()
     }
 
-    /// Returns whether a command that failed passed in it, or another one of its class.
+    /// Returns whether a failed command, or another command of its class, passed in this record.
     pub fn passes(&self, line: &str) -> bool {
         self.passing.iter().any(|passed| settles(passed, line))
     }
 
-    /// Returns the files that it wrote, with the time of the last write.
+    /// Returns the files that the session wrote, with the time of the last write.
     pub fn written(&self) -> impl Iterator<Item = (&str, Timestamp)> {
         self.files.iter().filter_map(|file| Some((file.path.as_str(), file.edited?)))
     }
 
-    /// Returns whether it is empty.
+    /// Returns whether the record is empty.
     pub fn is_empty(&self) -> bool {
         *self == Self { version: self.version, ..Self::default() }
     }
 
-    /// Adds the record of a later part of the session, or of a subagent of it.
+    /// Adds the record of a later part of the session, or of one of its subagents.
     pub fn extend(&mut self, later: Self) {
         if self.is_empty() {
             *self = later;
             return;
         }
-        // A command that passes in this part fails no longer.
+        // A command that passes in the later part no longer counts as failing.
         let is_later = |known: &CommandRecord| {
             later.passes(&known.line) || later.failing.iter().any(|it| it.line == known.line)
         };
@@ -245,7 +246,7 @@ impl SessionRecord {
             self.session = later.session;
         }
         self.version = self.version.max(later.version);
-        // The rest of a subagent's record is about its own task.
+        // The other fields of a subagent's record are about the subagent's own task.
         if later.agent.is_some() {
             return;
         }
@@ -279,7 +280,7 @@ impl SessionRecord {
         }
     }
 
-    /// Returns the texts worded by people, models and programs, which must not be printed unchecked.
+    /// Returns the texts that people, models and programs worded. They must be checked before they are printed.
     pub fn prose(&mut self) -> Vec<&mut String> {
         let mut texts = vec![
             &mut self.title,
@@ -296,7 +297,7 @@ impl SessionRecord {
         texts
     }
 
-    /// Removes the texts of removed turns. The title, the files, the commits, the commands and the cures stay.
+    /// Removes the texts of removed turns. The title, the files, the commits, the commands and the cures are kept.
     pub fn forget_turns(&mut self) {
         for text in [&mut self.first_request, &mut self.last_request, &mut self.answer] {
             text.clear();
@@ -306,8 +307,8 @@ impl SessionRecord {
         self.rejected.clear();
     }
 
-    /// Removes texts that a model would read as an order: Claude's words may repeat a page or a file that contained
-    /// them, and a later session receives them.
+    /// Removes texts that a model would read as an instruction. Claude's words may repeat an instruction from a web
+    /// page or a file, and a later session would receive it.
     pub fn leave_out_orders(&mut self) {
         if !is_sound(&self.answer) {
             self.answer.clear();
@@ -331,7 +332,7 @@ impl SessionRecord {
         sound
     }
 
-    /// Returns every text, for the redaction of data that must not be stored.
+    /// Returns all texts, so that data that must not be stored can be redacted.
     pub fn texts(&mut self) -> Vec<&mut String> {
         let mut texts = vec![
             &mut self.folder,
@@ -365,7 +366,7 @@ impl SessionRecord {
     }
 }
 
-/// Returns whether a text does not read like an order to a model.
+/// Returns whether a text is free of instructions to a model.
 pub fn is_sound(text: &str) -> bool {
     suspicion("", text, TextOrigin::Own).is_none()
 }
@@ -375,14 +376,14 @@ pub fn is_done(task: &Todo) -> bool {
     task.state == "completed"
 }
 
-/// Returns whether a command that passed shows that another one fails no longer: it is the same, alone or in a line
-/// with others, or of its class.
+/// Returns whether a passed command shows that a failed one no longer fails: it is the same command, alone or in a line
+/// with others, or of the same class.
 pub fn settles(passed: &str, failed: &str) -> bool {
     let class = classify(passed);
     passed.split(" && ").any(|one| one == failed) || class.is_some() && classify(failed) == class
 }
 
-/// Returns files with the last one first; if there are too many, written files precede others.
+/// Returns the files, the last one first. If there are too many, written files are preferred.
 pub(super) fn ordered(mut files: Vec<TouchedFile>) -> Vec<TouchedFile> {
     if files.len() > FILES_MAX {
         files.sort_by(|one, other| {
