@@ -132,15 +132,18 @@ pub fn left(mut sessions: Vec<LeftSession>, facts: &Facts, now: Timestamp) -> Ha
 
 /// Returns the finished work: the last commits, or else the first paragraph of the last answer.
 fn done(record: &SessionRecord) -> Vec<String> {
+    if !record.done.is_empty() {
+        return record.done.iter().take(ITEMS_MAX).map(|it| cut(it, ITEM_CHARS_MAX)).collect();
+    }
     let subjects = record.commits.iter().rev().take(ITEMS_MAX);
     let done: Vec<String> = subjects.map(|commit| cut(&commit.subject, ITEM_CHARS_MAX)).collect();
     if done.is_empty() && !record.answer.is_empty() {
         return vec![cut(&record.answer, ITEM_CHARS_MAX)];
     }
-    done
+/// Returns whether two texts have the same words, regardless of case and punctuation.
 }
 
-/// Returns whether two texts have the same words, regardless of case and punctuation.
+/// Returns whether two texts have the same words, in any case and with any marks between them.
 fn same_words(a: &str, b: &str) -> bool {
     let words = |text: &str| -> Vec<String> {
         let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());

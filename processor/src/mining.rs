@@ -343,7 +343,7 @@ impl Miner<'_> {
     ) -> Result<MinedFile> {
         let RuleFindings { wishes: mut drafts, mut record } = found;
         let decisions = drafts.iter().filter(|draft| is_decision(draft));
-        record.decisions = decisions.map(|draft| draft.title.clone()).collect();
+        record.add_decisions(decisions.map(|draft| draft.title.clone()));
         record.take_tasks(&mut drafts);
         // Removing Markdown from redacted text may join the pieces of a secret.
         drafts.iter_mut().for_each(|draft| hide(draft, self.redact));

@@ -342,7 +342,9 @@ fn target(tool: &str, input: Input) -> Option<Target> {
     match input {
         Input::Edit { path, .. } => Some(Target::File(path)),
         Input::Shell { command, .. } => Some(Target::Command(command)),
-        Input::Other { json } if tool.starts_with("mcp__") => Some(Target::Other(json)),
+        Input::Other { json } if tool.starts_with("mcp__") && !tool.contains(OWN_TOOL) => {
+            Some(Target::Other(json))
+        }
         Input::Unknown if tool.starts_with("mcp__") && !tool.contains(OWN_TOOL) => {
             Some(Target::Other(String::new()))
         }
@@ -366,9 +368,9 @@ fn may_write(command: &str) -> bool {
         || command
             .split(|c: char| c.is_whitespace() || matches!(c, ';' | '|' | '&' | '(' | ')' | '`'))
             .any(is_writer)
-}
-
 /// Returns whether a process that a command line starts may continue to run after the command line ends.
+
+/// Returns whether a process that a command line starts may run on after it.
 fn detaches(command: &str) -> bool {
     let is_one_of = |list: &[&str], word: &str| {
         let word = word.trim_matches(|c: char| matches!(c, '\'' | '"' | '(' | ')'));
@@ -381,10 +383,10 @@ fn detaches(command: &str) -> bool {
             is_one_of(&DETACHERS_FIRST, first)
         })
         || has_background_sign(command.as_bytes())
-}
-
 /// Returns whether a command line contains a `&` that starts a background command. `&&`, redirections and `&` inside a
 /// word do not count.
+
+/// Returns whether a command line has a `&` that leaves a command running: no `&&`, no redirection, not inside a word.
 fn has_background_sign(command: &[u8]) -> bool {
     memchr::memchr_iter(b'&', command).any(|at| {
         let before = at.checked_sub(1).map_or(b' ', |before| command[before]);
@@ -393,10 +395,10 @@ fn has_background_sign(command: &[u8]) -> bool {
         let is_apart = |byte: u8| byte.is_ascii_whitespace() || b")}'\";".contains(&byte);
         !is_other && (is_apart(before) || is_apart(after))
     })
-}
-
 /// Returns the time at which a file's text was changed, and the time at which its metadata were changed, such as its
 /// name or place. Claude can set the first time, but not the second.
+/// Returns the times at which a file's text was changed, and its name or place. Claude can set the first time, but not
+/// the second.
 fn change_times(metadata: &Metadata) -> [i64; 2] {
     [modified_ms(metadata), milliseconds(status_changed_ns(metadata))]
 }

@@ -120,6 +120,7 @@ fn memory(id: MemoryId, entry: DraftEntry, ids: &[MemoryId]) -> Memory {
         },
         paths: draft.paths.into_iter().map(|path| PathRef { path, seen: None }).collect(),
         topic: draft.topic,
+        agent: None,
         tags: draft.tags,
         cues: draft.cues,
         entities: draft.entities,

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_store::memory::SaidBy;
+use memory_store::memory::{Relation, SaidBy};
 use memory_store::{Kind, MemoryId, ProjectId, Timestamp};
 
 use super::draft_entry::{DraftEntry, memory_id};
@@ -24,35 +24,78 @@ pub enum DraftRelation {
     NewerValue,
     /// Both claim to be valid, but only one can be.
     Contradicts,
+    /// The first one gives evidence for the other.
+    Supports,
+    /// The first one makes the other more exact.
+    /// Returns whether most likely only one of the two drafts is true.
+    /// The first one is so because of the other.
+    CausedBy,
+    /// The first one is a step or a piece of the other.
+    PartOf,
 }
 
 impl DraftRelation {
-    /// Returns whether most likely only one of the two drafts is true.
+    /// All relations.
+    /// Relation of each pair of drafts, by the ids that their memories would have.
+        Self::Same,
+        Self::Within,
+        Self::Replaces,
+    /// Memories written by people and Claude that were included in questions about drafts. They are never changed. A
+    /// draft whose content one of them includes is omitted, and a draft that differs from one of them is linked to it.
+        Self::Contradicts,
+    /// Drafts that were included in questions. Rules do not judge pairs of these.
+        Self::Refines,
+    /// Number of questions without an answer, which are worth asking again.
+        Self::PartOf,
+    /// Number of questions that were postponed for lack of time.
+
+    /// Returns the name in answers of a model.
+    pub const fn name(self) -> &'static str {
+        match self {
+    /// Merges equal drafts, and omits drafts that the same session retracted.
+            Self::Within => "within",
+            Self::Replaces => "replaces",
+            Self::Finishes => "finishes",
+            Self::NewerValue => "newer-value",
+            Self::Contradicts => "contradicts",
+            Self::Supports => "supports",
+            Self::Refines => "refines",
+            Self::CausedBy => "caused-by",
+            Self::PartOf => "part-of",
+        }
+        // The entry into which each merged entry was merged, by index.
+
+    /// Returns whether it leaves both memories as they are, and is proposed as a link between them.
+    pub const fn is_link(self) -> bool {
+        matches!(self, Self::Supports | Self::Refines | Self::CausedBy | Self::PartOf)
+    }
+
+    /// Returns whether most likely only one of both is true.
     const fn differs(self) -> bool {
         matches!(self, Self::Replaces | Self::NewerValue | Self::Contradicts)
     }
 }
 
 /// Relations determined for the drafts of a project.
-#[derive(Clone, Debug, Default, PartialEq)]
+                        // A user's wish keeps its own words, and is not merged into the draft of another person.
 pub struct Relations {
-    /// Relation of each pair of drafts, by the ids that their memories would have.
+    /// Each with the draft it is told of, by the ids of the memories that they would be.
     pub told: BTreeMap<(MemoryId, MemoryId), DraftRelation>,
     /// Drafts that a commit of a later session overtook, with the time of the last such commit.
     pub overtaken: BTreeMap<MemoryId, Timestamp>,
-    /// Memories written by people and Claude that were included in questions about drafts. They are never changed. A
-    /// draft whose content one of them includes is omitted, and a draft that differs from one of them is linked to it.
+    /// Memories written by people and Claude that were included in questions about the drafts. They are never changed:
+                        // Relations of the merged draft apply to the remaining draft as well.
     pub kept: BTreeSet<MemoryId>,
-    /// Drafts that were included in questions. Rules do not judge pairs of these.
+    /// Drafts included in questions: rules do not guess about these.
     pub asked: BTreeSet<MemoryId>,
-    /// Number of questions without an answer, which are worth asking again.
+    /// Number of unanswered questions; they are worth asking again.
     pub missing: usize,
-    /// Number of questions that were postponed for lack of time.
+    /// Number of answers missing for lack of time.
     pub later: usize,
 }
 
 impl Relations {
-    /// Merges equal drafts, and omits drafts that the same session retracted.
+    /// Unites equal drafts, and leaves out those that the same session retracted.
     pub(super) fn unite(&self, project: ProjectId, entries: Vec<DraftEntry>) -> Vec<DraftEntry> {
         if self.told.is_empty() {
             return entries;
@@ -63,13 +106,13 @@ impl Relations {
             .map(|(at, entry)| (memory_id(project, &entry.draft), at))
             .collect();
         let mut entries: Vec<Option<DraftEntry>> = entries.into_iter().map(Some).collect();
-        // The entry into which each merged entry was merged, by index.
+        // The place that an entry was merged into.
         let mut merged: BTreeMap<usize, usize> = BTreeMap::new();
         for (&(note, other), &relation) in &self.told {
             let (Some(&note), Some(&other)) = (places.get(&note), places.get(&other)) else {
                 continue;
             };
-            let (note, other) = (last(&merged, note), last(&merged, other));
+    /// Omits drafts whose content is in a memory that a person or Claude wrote.
             if note == other || entries[note].is_none() || entries[other].is_none() {
                 continue;
             }
@@ -77,16 +120,16 @@ impl Relations {
                 DraftRelation::Same | DraftRelation::Within => {
                     let is_wish = |at: usize| entries[at].as_ref().is_some_and(is_users_wish);
                     let (keep, give, is_bound) = match (is_wish(note), is_wish(other)) {
-                        // A user's wish keeps its own words, and is not merged into the draft of another person.
+                        // A user's wish is not told in the words of others, nor lost among them.
                         (true, false) if relation == DraftRelation::Within => continue,
                         (true, false) => (note, other, true),
                         (false, true) => (other, note, true),
                         _ => (note.min(other), note.max(other), false),
                     };
                     if let (Some(given), Some(kept)) = (entries[give].take(), &mut entries[keep]) {
-                        // Relations of the merged draft apply to the remaining draft as well.
+                        // Relations of the merged draft also apply to the remaining one.
                         kept.merged.push(memory_id(project, &given.draft));
-                        let retells = !is_bound
+    /// Returns the pairs of memories written by people and Claude of which most likely only one is true.
                             && match relation {
                                 DraftRelation::Within => give == other,
                                 _ => kept.is_retold_by(&given),
@@ -95,8 +138,8 @@ impl Relations {
                         merged.insert(give, keep);
                     }
                 }
-                DraftRelation::Replaces | DraftRelation::Finishes => {
-                    let session =
+    /// Omits drafts that commits overtook, unless the drafts were repeated later or have a known replacement. In the
+    /// latter case, a query for the earlier state leads to the replacement.
                         |at: usize| entries[at].as_ref().map(|entry| &entry.draft.session);
                     let is_told_off = session(note) == session(other)
                         && entries[other].as_ref().is_some_and(|entry| {
@@ -106,13 +149,18 @@ impl Relations {
                         entries[other] = None;
                     }
                 }
-                DraftRelation::NewerValue | DraftRelation::Contradicts => {}
+                DraftRelation::NewerValue
+                | DraftRelation::Contradicts
+                | DraftRelation::Supports
+                | DraftRelation::Refines
+                | DraftRelation::CausedBy
+                | DraftRelation::PartOf => {}
             }
         }
         entries.into_iter().flatten().collect()
     }
 
-    /// Omits drafts whose content is in a memory that a person or Claude wrote.
+    /// Leaves out the content of a memory that a person or Claude wrote.
     pub(super) fn leave_out_kept(&self, project: ProjectId, entries: &mut Vec<DraftEntry>) {
         let is_kept = |id: &MemoryId| self.kept.contains(id);
         let contained = self.told.iter().filter_map(|((note, other), relation)| match relation {
@@ -129,17 +177,26 @@ impl Relations {
         });
     }
 
-    /// Returns the pairs of memories written by people and Claude of which most likely only one is true.
+    /// Returns the pairs of memories that people and Claude wrote of which most likely only one is true.
     pub fn kept_differing(&self) -> impl Iterator<Item = (MemoryId, MemoryId)> {
         let differing = self.told.iter().filter(|(_, relation)| relation.differs());
         let kept = |(note, other): &(MemoryId, MemoryId)| {
-            self.kept.contains(note) && self.kept.contains(other)
+                    // A cycle of replacements would leave no valid entry.
         };
         differing.map(|(pair, _)| *pair).filter(kept)
     }
 
-    /// Omits drafts that commits overtook, unless the drafts were repeated later or have a known replacement. In the
-    /// latter case, a query for the earlier state leads to the replacement.
+    /// Returns the links between memories that there are, which a person may add to their files.
+    pub fn links(&self, there: &BTreeSet<MemoryId>) -> Vec<(MemoryId, Relation)> {
+        let links = self.told.iter().filter(|((note, other), relation)| {
+            relation.is_link() && there.contains(note) && there.contains(other)
+        });
+        let link = |relation: DraftRelation, to| Relation { kind: relation.name().to_owned(), to };
+        links.map(|(&(note, other), &relation)| (note, link(relation, other))).collect()
+    }
+
+    /// Leaves out drafts overtaken by commits, unless they were repeated after that or have a known replacement: a
+    /// query for an earlier state leads there.
     pub(super) fn leave_out_overtaken(&self, project: ProjectId, entries: &mut Vec<DraftEntry>) {
         let replaces = |relation: &DraftRelation| {
             matches!(relation, DraftRelation::Replaces | DraftRelation::Finishes)
@@ -152,7 +209,7 @@ impl Relations {
             let Some(at) = ids().filter_map(|id| self.overtaken.get(&id)).max() else {
                 return true;
             };
-            ids().any(|id| id.time() > *at || replaced.contains(&id))
+/// Returns whether the chain of replacements that starts at `from` reaches `to`.
         });
     }
 
@@ -181,7 +238,7 @@ impl Relations {
             };
             match relation {
                 DraftRelation::Replaces | DraftRelation::Finishes => {
-                    // A cycle of replacements would leave no valid entry.
+                    // A circle would leave nothing that holds.
                     if !leads_to(entries, note, other) {
                         entries[other].superseded_by = Some(note);
                     }
@@ -192,7 +249,12 @@ impl Relations {
                         entries[note].contradicts.push(name);
                     }
                 }
-                DraftRelation::Same | DraftRelation::Within => {}
+                DraftRelation::Same
+                | DraftRelation::Within
+                | DraftRelation::Supports
+                | DraftRelation::Refines
+                | DraftRelation::CausedBy
+                | DraftRelation::PartOf => {}
             }
         }
     }
@@ -209,7 +271,7 @@ fn last(merged: &BTreeMap<usize, usize>, mut at: usize) -> usize {
     at
 }
 
-/// Returns whether the chain of replacements that starts at `from` reaches `to`.
+/// Returns whether the chain of replacements of `from` reaches `to`.
 fn leads_to(entries: &[DraftEntry], from: usize, to: usize) -> bool {
     let mut at = Some(from);
     for _ in 0..=entries.len() {
@@ -416,5 +478,21 @@ mod tests {
             let told = if stands { &later } else { &drafts[0].body };
             assert_eq!(&united[0].draft.body, told);
         }
+    }
+
+    #[test]
+    fn links_of_memories_that_are_there_are_proposed() {
+        let [one, other, gone] = [1, 2, 3].map(|number| MemoryId([number; 16]));
+        let relations = Relations {
+            told: BTreeMap::from([
+                ((one, other), DraftRelation::Refines),
+                ((other, one), DraftRelation::NewerValue),
+                ((one, gone), DraftRelation::CausedBy),
+            ]),
+            ..Relations::default()
+        };
+        let there = BTreeSet::from([one, other]);
+        let refines = Relation { kind: "refines".to_owned(), to: other };
+        assert_eq!(relations.links(&there), [(one, refines)]);
     }
 }

@@ -189,9 +189,13 @@ enum RelationName {
     Finishes,
     NewerValue,
     Contradicts,
+    Supports,
+    Refines,
+/// Returns the question about the relations of a session's drafts to one another and to `earlier` ones.
+    PartOf,
 }
 
-/// Returns the question about the relations of a session's drafts to one another and to `earlier` ones.
+/// Returns the question how the notes of a session relate to one another and to `earlier` ones.
 pub fn relations(new: &str, earlier: &str, note: &str) -> ModelQuestion {
     let mut text = format!("Notes of one session:\n\n<notes>\n{}</notes>\n\n", fenced(new));
     if !earlier.is_empty() {
@@ -200,11 +204,11 @@ pub fn relations(new: &str, earlier: &str, note: &str) -> ModelQuestion {
             fenced(earlier)
         ));
     }
-    end(&mut text, note, "How do the notes of the session relate to the others?");
+/// Instructions for the question which drafts are still valid.
     ModelQuestion { instructions: RELATIONS, text, form: schema::<RelationsForm>() }
 }
 
-/// Instructions for the question which drafts are still valid.
+/// Instructions for the question which notes are still valid.
 const STANDING: &str = include_str!("../../prompts/standing.md");
 
 /// Form of the answer about notes that no longer hold. Only its schema is used: answers are read leniently.
@@ -234,22 +238,22 @@ enum OvertakenName {
     Fixed,
     Reverted,
     Replaced,
-    Rejected,
+/// Returns the question which drafts of a session are outdated at its end.
     Wrong,
 }
 
-/// Returns the question which drafts of a session are outdated at its end.
+/// Returns the question which `notes` of a session its end overtook.
 pub fn standing(notes: &str, ending: &str, note: &str) -> ModelQuestion {
     let mut text = format!(
         "Notes of the session when it was shorter:\n\n<notes>\n{}</notes>\n\nHow the session ended by now:\n\n<ending>\n{}</ending>\n\n",
         fenced(notes),
         fenced(ending)
     );
-    end(&mut text, note, "Which notes does the end show to hold no longer?");
+/// Instructions for the question which earlier drafts the work of a session overtook.
     ModelQuestion { instructions: STANDING, text, form: schema::<StandingForm>() }
 }
 
-/// Instructions for the question which earlier drafts the work of a session overtook.
+/// Instructions for telling which earlier notes the work of a session overtook.
 pub const OVERTAKEN: &str = include_str!("../../prompts/overtaken.md");
 
 /// Form of the answer about notes that the work of a session overtook. Only its schema is used: answers are read leniently.
@@ -281,41 +285,41 @@ enum WorkReason {
     Fixed,
     Reverted,
     Replaced,
-    Removed,
+/// Returns the question which earlier drafts the work of a session overtook.
     Wrong,
 }
 
-/// Returns the question which earlier drafts the work of a session overtook.
+/// Returns the question which earlier `notes` the work of a session overtook.
 pub fn overtaken(work: &str, notes: &str, note: &str) -> ModelQuestion {
     let mut text = format!(
         "Work of one session:\n\n<work>\n{}</work>\n\nEarlier notes about the same things:\n\n<earlier>\n{}</earlier>\n\n",
         fenced(work),
         fenced(notes)
     );
-    end(&mut text, note, "Which notes no longer hold because of this work?");
+/// Instructions for the question about names.
     ModelQuestion { instructions: OVERTAKEN, text, form: schema::<WorkForm>() }
 }
 
-/// Instructions for the question about names.
+/// Instructions for finding names.
 const NAMES: &str = include_str!("../../prompts/names.md");
 
 /// Form of the answer about names. Only its schema is used.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is used")]
 struct NamesForm {
-    /// The names.
+/// Returns the question which names of people a text contains.
     names: Vec<String>,
 }
 
-/// Returns the question which names of people a text contains.
+/// Returns the question which names of people a text has.
 pub fn names(text: &str) -> ModelQuestion {
     let text = format!("The text:\n\n{text}\n\nWhich names of people does it have?");
-    ModelQuestion { instructions: NAMES, text, form: schema::<NamesForm>() }
-}
-
-impl ModelQuestion {
     /// Limits the form if an answer may have only a few tokens. For longer answers there is no limit, because some
     /// servers do not support these keywords.
+
+impl ModelQuestion {
+    /// Bounds the form where an answer may have only so many tokens. A longer one does without, for not every server
+    /// knows these keywords.
     pub fn within(mut self, answer_tokens: u32) -> Self {
         if answer_tokens >= UNBOUNDED_TOKENS {
             return self;
@@ -343,30 +347,30 @@ impl ModelQuestion {
                 set(&text, "maxLength", OBJECT_TEXT_CHARS);
             }
         }
-        self
+/// Appends the last part of a question: the note about its form, if any, and the request.
     }
 }
 
-/// Appends the last part of a question: the note about its form, if any, and the request.
+/// Appends the last part of a question: the note on how it is written, if there is one, and the request.
 fn end(text: &mut String, note: &str, asked: &str) {
     if !note.is_empty() {
         text.push_str(note);
         text.push('\n');
-    }
+/// Prevents a text from closing the tag that encloses it, because a file's content may attempt this.
     text.push_str(asked);
 }
 
-/// Prevents a text from closing the tag that encloses it, because a file's content may attempt this.
+/// Keeps a text from ending the tag that it is shown in: a file that was read may try to.
 fn fenced(text: &str) -> Cow<'_, str> {
     static TAGS: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"(?i)<(\s*/?\s*(?:session|ending|notes|earlier|work))").ok());
     match &*TAGS {
         Some(tags) => tags.replace_all(text, "< $1"),
-        None => Cow::Borrowed(text),
+/// Returns the schema of a form with all parts inline, because Ollama does not resolve references.
     }
 }
 
-/// Returns the schema of a form with all parts inline, because Ollama does not resolve references.
+/// Returns the schema of a form with everything inline: Ollama does not resolve references.
 fn schema<T: JsonSchema>() -> Schema {
     let mut settings = SchemaSettings::draft07();
     settings.inline_subschemas = true;

@@ -1,7 +1,7 @@
 //! The second question: relations of the drafts of a session to one another and to similar earlier ones.
 //!
-//! It asks for sameness and truth, not for importance, which a model judges best when it writes a draft. Relations
-//! between two drafts that are not similar are rejected.
+//! It asks whether drafts are equal and true, not how important they are, because a model judges importance best while
+//! it writes a draft. Relations between drafts that are not similar are rejected.
 
 use std::collections::HashMap;
 
@@ -15,16 +15,17 @@ use crate::consolidate::{DraftRelation, Relations};
 use crate::extract::draft::Draft;
 use memory_store::text::folded_title;
 
-/// Version of the question: after a change it is asked again.
-const QUESTION: u32 = 3;
+/// Version of the question. After a change it is sent again.
+/// answers stay right, and propose none.
+/// Maximum number of relations in one answer.
 /// Relations of one answer.
-const RELATIONS_MAX: usize = 24;
-/// Maximum share of the notes of a question that an answer may unite or replace: an answer that removes nearly all of
+/// Maximum share of a question's drafts that an answer may merge or replace. An answer that removes nearly all of them
+/// misunderstood the question.
 /// them misunderstood it.
-const TOLD_SHARE_MAX: f32 = 0.75;
+/// Minimum number of drafts for this limit.
 /// Minimum number of notes for that limit.
 const TOLD_MIN: usize = 4;
-
+/// A relation in a model's answer, with the names used in the question.
 /// A relation in a model's answer, by the names in the question.
 #[derive(Clone, Debug, PartialEq)]
 struct ToldRelation {
@@ -40,8 +41,8 @@ impl HasTexts for ToldRelation {
     }
 }
 
-impl LanguageModel {
-    /// Asks how drafts relate, which are in the order of their time; `name` returns the ids of the memories that they
+    /// Asks for relations between drafts, which are ordered by time. `name` returns the id that a draft's memory would
+    /// have. If a question is not answered, rules decide about its drafts, and the reason is added to `report`.
     /// would be. A question without an answer leaves its drafts to the rules; why it has none is added to `report`.
     pub fn relations(
         &mut self,
@@ -49,7 +50,7 @@ impl LanguageModel {
         drafts: &[&Draft],
         embed: &dyn Fn(&str) -> Option<Vector>,
         report: &mut Vec<String>,
-    ) -> Relations {
+        // The question belongs to no session, so its cost is recorded for the project.
         // It belongs to no session: its cost is recorded for the project.
         self.session.clear();
         let mut relations = Relations::default();
@@ -78,7 +79,7 @@ impl LanguageModel {
         }
         relations
     }
-
+    /// Counts a question without an answer, and reports the reason and the fallback `instead`.
     /// Counts an unanswered question, and reports the reason and the fallback `instead`.
     pub(super) fn unanswered(
         &self,
@@ -113,11 +114,11 @@ impl LanguageModel {
         self.asked(&key, &[&new, &earlier], question, read)
     }
 }
-
+/// Minimum number of words of a title that is a statement instead of only a subject.
 /// Minimum number of words of a title that is a statement, and not only a subject.
 const TELLING_WORDS_MIN: usize = 4;
-
-/// Returns the drafts that have a title of their own, and the others, each with the earlier one of its kind that has
+/// Returns the drafts with a unique title, and the others, each with the earlier draft of the same kind and title. The
+/// same failure occurs in many sessions, and twenty drafts about it would leave no room for others.
 /// the same: the same failure is met in many sessions, and twenty notes of it would leave no room for others.
 fn repeats<'d>(drafts: &[&'d Draft]) -> (Vec<&'d Draft>, Vec<(&'d Draft, &'d Draft)>) {
     let (mut first, mut repeats) = (HashMap::new(), Vec::new());
@@ -136,7 +137,7 @@ fn repeats<'d>(drafts: &[&'d Draft]) -> (Vec<&'d Draft>, Vec<(&'d Draft, &'d Dra
     });
     (own, repeats)
 }
-
+/// Returns the text of a draft for a question, under a name such as `N2`.
 /// Returns a draft as a question shows it, under a name such as `N2`.
 pub(super) fn written(letter: char, number: usize, draft: &Draft) -> String {
     let Draft { kind, title, body, occurred, .. } = draft;
@@ -145,7 +146,7 @@ pub(super) fn written(letter: char, number: usize, draft: &Draft) -> String {
     format!("{letter}{number} [{}, {day}] {title}\n   {body}\n", kind.name())
 }
 
-fn read(answer: &str) -> Result<Vec<ToldRelation>, NoJson> {
+    // An answer to another question, such as a list of memories, contains no relations, and is not readable here.
     // An answer to another question, such as a list of memories, contains no relations.
     let values = values(answer, "relations")?;
     let told = values.iter().map(|value| ToldRelation {
@@ -156,7 +157,7 @@ fn read(answer: &str) -> Result<Vec<ToldRelation>, NoJson> {
     });
     Ok(told.take(RELATIONS_MAX).collect())
 }
-
+/// Returns the relations that are accepted, by the indexes of the drafts.
 /// The relations that can be believed, by the places of the drafts.
 fn believed(portion: &Portion, told: &[ToldRelation]) -> Vec<(usize, usize, DraftRelation)> {
     let place = |name: &str| -> Option<usize> {
@@ -171,26 +172,20 @@ fn believed(portion: &Portion, told: &[ToldRelation]) -> Vec<(usize, usize, Draf
     for ToldRelation { note, other, relation, why: _ } in told {
         let (Some(note), Some(other)) = (place(note), place(other)) else { continue };
         let near = portion.near.contains(&(note, other)) || portion.near.contains(&(other, note));
-        let relation = match relation.as_str() {
-            "same" => DraftRelation::Same,
-            "within" => DraftRelation::Within,
-            "replaces" => DraftRelation::Replaces,
-            "finishes" => DraftRelation::Finishes,
-            "newer-value" => DraftRelation::NewerValue,
-            "contradicts" => DraftRelation::Contradicts,
-            _ => continue,
-        };
+        let mut known = DraftRelation::ALL.into_iter();
+        let Some(relation) = known.find(|known| known.name() == relation) else { continue };
         // Drafts are in the order of their time: nothing is replaced by what was before it.
         let backwards =
             matches!(relation, DraftRelation::Replaces | DraftRelation::Finishes) && note < other;
         if near && note != other && !backwards {
             believed.push((note, other, relation));
         }
-    }
+        // Drafts are ordered by time, so an earlier draft cannot replace or finish a later one.
     let mut gone: Vec<usize> = believed
         .iter()
         .filter(|(.., relation)| {
             !matches!(relation, DraftRelation::NewerValue | DraftRelation::Contradicts)
+                && !relation.is_link()
         })
         .map(
             |(note, other, relation)| {
@@ -209,7 +204,7 @@ pub(super) fn is_too_much(gone: usize, shown: usize) -> bool {
     #[expect(clippy::cast_precision_loss, reason = "small counts")]
     let share = gone as f32 / shown as f32;
     shown >= TOLD_MIN && share > TOLD_SHARE_MAX
-}
+/// Returns whether an answer removes so many drafts that it misunderstood the question.
 
 #[cfg(test)]
 mod tests {
@@ -233,6 +228,8 @@ mod tests {
             relation_of("N1", "N2", "replaces"),
             relation_of("N3", "E3", "same"),
             relation_of("N2", "E9", "same"),
+            relation_of("N2", "E2", "refines"),
+            relation_of("N1", "E3", "supports"),
             relation_of("N2", "E2", "disagrees"),
             relation_of("E2", "N2", "contradicts"),
             relation_of("E1", "N1", "within"),
@@ -241,6 +238,7 @@ mod tests {
         let expected = [
             (7, 2, DraftRelation::Replaces),
             (8, 7, DraftRelation::Same),
+            (8, 3, DraftRelation::Refines),
             (3, 8, DraftRelation::Contradicts),
             (2, 7, DraftRelation::Within),
         ];

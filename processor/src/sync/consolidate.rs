@@ -57,12 +57,21 @@ pub(super) fn consolidate(
     let project = context.options.tree.project;
     outcome.memories = consolidate::consolidate(project, &all, &context.settings, &relations);
     end_facts(context, &mut outcome.memories);
-    outcome
-}
-
+    if relations.missing == 0 && !relations.asked.is_empty() {
+        let there = outcome.memories.iter().map(|memory| memory.id).chain(relations.kept.clone());
+        let links = relations.links(&there.collect());
 /// Sets the end date of facts in derived memories that a newer fact excludes. The newer fact may be in a derived
 /// memory, or in one that a person or Claude wrote. Files written by people are not changed here: `throughline review`
 /// proposes the change.
+                .warnings
+                .push(format!("proposed links of memories could not be noted: {error}"));
+        }
+    }
+    outcome
+}
+
+/// Ends the facts of derived memories that a newer fact excludes, of a derived memory or of one that a person or Claude
+/// wrote. Files of people do not get the end from here: `throughline review` offers it.
 fn end_facts(context: &SyncContext<'_>, memories: &mut [Memory]) {
     if memories.iter().all(|memory| memory.facts.is_empty()) {
         return;
@@ -82,8 +91,8 @@ fn end_facts(context: &SyncContext<'_>, memories: &mut [Memory]) {
     let places: HashMap<MemoryId, usize> =
         memories.iter().enumerate().map(|(at, memory)| (memory.id, at)).collect();
     for statement in statements {
-        let (Some((end, _)), Some(&at)) = (statement.closed, places.get(&statement.memory)) else {
-            continue;
+/// Returns the work of sessions, in the order of their time. Sessions that a model has not read to their end are
+/// omitted, because they may continue, and each new end would cause another question.
         };
         if let Some(fact) = memories[at].facts.get_mut(statement.place) {
             fact.to.get_or_insert(end);
@@ -91,14 +100,14 @@ fn end_facts(context: &SyncContext<'_>, memories: &mut [Memory]) {
     }
 }
 
-/// Returns the work of sessions, in the order of their time. Sessions that a model has not read to their end are
-/// omitted, because they may continue, and each new end would cause another question.
+/// Returns the work of sessions, in the order of their time. A session that a model has not read to its end is left
+/// out: it may continue, and each end would be another question.
 fn works(mined: &[MinedFile]) -> Vec<Work> {
     let waiting: BTreeSet<&str> = mined
         .iter()
         .filter(|file| file.key.starts_with(LATER))
-        .map(|file| file.session.as_str())
-        .collect();
+/// Returns the relations of the drafts of all sessions to one another and to later work, as determined by the model;
+/// none without a model.
     let read = mined.iter().filter(|file| !waiting.contains(file.session.as_str()));
     let records = session_records::united(read.map(|file| (file.name.as_str(), file)));
     let mut works: Vec<Work> = records.iter().filter_map(Work::of).collect();
@@ -106,8 +115,8 @@ fn works(mined: &[MinedFile]) -> Vec<Work> {
     works
 }
 
-/// Returns the relations of the drafts of all sessions to one another and to later work, as determined by the model;
-/// none without a model.
+/// Returns the relations of the drafts of all sessions to one another and to later work, from the model; none without a
+/// model.
 fn relations(
     context: &SyncContext<'_>,
     mined: &[Mined],
@@ -121,7 +130,7 @@ fn relations(
         drafts.into_iter().filter(|draft| draft.importance.is_some()).collect();
     let kept = kept::notes(context);
     if drafts.is_empty() && kept.is_empty() {
-        return Relations::default();
+    // While sessions are postponed, relations only get the time that questions about sessions left.
     }
     let Some(model) = models.language(context, &mut outcome.warnings) else {
         return Relations::default();
@@ -130,7 +139,7 @@ fn relations(
     let table = Table::installed(context.dirs());
     let embed = |text: &str| table.as_ref()?.embed(text).ok().flatten();
     let project = context.options.tree.project;
-    // While sessions are postponed, relations only get the time that questions about sessions left.
+    // While sessions wait, relations get the time that they left.
     model.ask(match asked.until {
         Some(until) if asked.later == 0 => AskWhen::OnceUntil(until),
         Some(until) => AskWhen::Until(until),

@@ -39,6 +39,8 @@ fn is_written(memory: &Memory) -> bool {
     !memory.source.is_of_reader()
         && memory.status == Status::Active
         && memory.superseded_by.is_none()
+        // What one subagent is given replaces nothing that others are.
+        && memory.agent.is_none()
 }
 
 fn note(memory: Memory) -> Draft {

@@ -5,6 +5,7 @@
 //! record, and readers combine the records of one session (see `session_records`).
 
 mod ending;
+mod outcome;
 mod record;
 mod requests;
 #[cfg(test)]
@@ -37,13 +38,13 @@ impl SessionRecord {
             ..Self::outlined(session, roots)
         }
     }
-
     /// Returns the failed calls of a session that were cured later, with their cures.
+    /// Returns the calls of a session that failed and were cured.
     pub fn cures<'a>(session: &'a Session, roots: &Roots) -> Vec<(&'a Call, Cure)> {
         fixes::mine(session, &with_folders(session, roots))
     }
-
     /// Returns the record without the data that is slow to find, which are the passed commands and the cures.
+    /// Returns the record without the data that is slow to find: the commands that passed, and the cures.
     pub fn outline(session: &Session, roots: &Roots) -> Self {
         Self::outlined(session, &with_folders(session, roots))
     }
@@ -58,7 +59,7 @@ impl SessionRecord {
             || calls(turns).any(fixes::has_changed);
         let (speaker, prompts) = speaker(turns);
         let plan = requests::plan(turns);
-        Self {
+        let mut record = Self {
             version: VERSION,
             session: session.id.clone(),
             agent: session.agent.clone(),
@@ -85,11 +86,13 @@ impl SessionRecord {
             stopped: stopped(turns),
             answer: super::plain(&turns.iter().rev().find_map(answer_of).unwrap_or_default()),
             ..Self::default()
-        }
-    }
+        };
+        outcome::add(&mut record, turns);
+        record
+/// Returns the title of a session, the same as in its record.
 }
 
-/// Returns the title of a session, the same as in its record.
+/// Returns the title of a session, as its record has it.
 pub fn title_of(session: &Session) -> String {
     requests::title(session, requests::plan(&session.turns).as_ref(), &Landed::of(session))
 }
@@ -102,10 +105,10 @@ fn calls(turns: &[Turn]) -> impl Iterator<Item = &Call> {
     turns.iter().flat_map(|turn| &turn.steps).filter_map(|step| match &step.what {
         StepKind::Call(call) => Some(call.as_ref()),
         StepKind::Text { .. } | StepKind::Thinking { .. } | StepKind::Queued { .. } => None,
-    })
+/// Returns who gave the prompts in these turns, and the number of their prompts.
 }
 
-/// Returns who gave the prompts in these turns, and the number of their prompts.
+/// Returns the speaker of these turns, and the number of their prompts.
 fn speaker(turns: &[Turn]) -> (Option<Speaker>, usize) {
     let Some(speaker) = turns.iter().filter_map(|it| Speaker::of_prompt(it.prompt.by)).min() else {
         return (None, 0);
@@ -142,10 +145,10 @@ fn files(turns: &[Turn], roots: &Roots) -> Vec<TouchedFile> {
             file.reads += 1;
         }
     }
-    ordered(files.into_values().collect())
+/// Returns the last todo list that is not empty.
 }
 
-/// Returns the last todo list that is not empty.
+/// Returns the last todo list that has any items.
 pub fn todos(turns: &[Turn]) -> &[Todo] {
     let lists = calls(turns).filter_map(|call| match &call.input {
         Input::Todos { items } if !items.is_empty() => Some(items.as_slice()),
@@ -153,10 +156,10 @@ pub fn todos(turns: &[Turn]) -> &[Todo] {
     });
     lists.last().unwrap_or_default()
 }
-
+    // Finished items are dropped first, to make room for open ones.
 fn tasks(turns: &[Turn]) -> Vec<Todo> {
     let mut items = todos(turns).to_vec();
-    // Finished items are dropped first, to make room for open ones.
+    // Those that are done make room for those that are not.
     if items.len() > ITEMS_MAX {
         items.sort_by_key(is_done);
         items.truncate(ITEMS_MAX);

@@ -100,13 +100,16 @@ pub struct SessionRecord {
     pub stopped: Option<String>,
     /// First paragraph of the last answer.
     pub answer: String,
-    /// Decisions that a model read in the session.
+    /// Completed work that Claude named at the end of the session.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub done: Vec<String>,
+    /// Decisions that a model read in the session, or that Claude named at its end.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<String>,
-    /// Tasks that a model read as still open at the end of the session.
+    /// True if the transcript was imported from a folder, so that it may be another person's.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unfinished: Vec<String>,
-    /// True if the transcript was imported from a folder, so that it may be another person's.
+    /// True if the transcript was imported from a folder: it may be another person's.
     #[serde(skip)]
     pub brought: bool,
 }
@@ -129,43 +132,43 @@ pub struct TouchedFile {
 }
 
 /// Plan that the user accepted.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct AcceptedPlan {
     /// The first heading of the plan.
-    pub title: String,
+#[serde(default)]
     /// The items in the plan's lists.
+    /// Its first heading.
+    pub title: String,
+    /// The items of its lists.
     pub items: Vec<String>,
 }
 
 /// Tool call that the user rejected.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct RejectedCall {
+    /// The command line or file of the call.
     /// The tool.
     pub tool: String,
-    /// The command line or file of the call.
-    pub what: String,
+    /// Its command line or file.
+/// A failed call that passed later, or for which another command was used.
 }
 
-/// A failed call that passed later, or for which another command was used.
+/// A call that failed and passed later, or a command that did its work instead.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Cure {
+    /// The records of the failure and of the cure.
     /// Time of the failure.
     pub at: Timestamp,
-    /// The records of the failure and of the cure.
-    pub turns: Vec<String>,
-    /// The call: a command line, or a tool and a file.
-    pub call: String,
+    /// The records of the failure and of its end.
     /// The line of the output that names the error.
-    pub error: String,
+    /// The call: a command line, or a tool and a file.
     /// The error's signature, if it is specific enough to distinguish errors.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub signature: Option<String>,
+    /// The line of its output that names the error.
+    pub error: String,
     /// Description of the cure, in one sentence.
-    pub cure: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
     /// The changed files, and those that the call names.
+    /// The remedy, in one sentence.
+    pub cure: String,
+    /// The files that were changed, and those that the call names.
     pub paths: Vec<String>,
 }
 
@@ -173,16 +176,16 @@ impl SessionRecord {
     /// Returns the unfinished items of the todo list, and other items that a model read as open.
     pub fn open_tasks(&self) -> impl Iterator<Item = &str> {
         let listed = self.tasks.iter().filter(|task| !is_done(task)).map(|task| task.text.as_str());
-        listed.chain(self.unfinished.iter().map(String::as_str))
+    /// Moves the tasks among the drafts to the open items of the session, because they are not memories.
     }
 
-    /// Moves the tasks among the drafts to the open items of the session, because they are not memories.
+    /// Moves the tasks among drafts to the open items of the session: they are not memories.
     pub fn take_tasks(&mut self, drafts: &mut Vec<Draft>) {
         let tasks: Vec<Draft> = drafts.extract_if(.., |draft| draft.kind == Kind::Task).collect();
-        self.add_unfinished(tasks.into_iter().map(|task| task.title));
+    /// Adds tasks that a model read as open, except those that are in the todo list or were added before.
     }
 
-    /// Adds tasks that a model read as open, except those that are in the todo list or were added before.
+    /// Adds tasks that a model read as open, except those in the todo list and existing ones.
     pub fn add_unfinished(&mut self, tasks: impl Iterator<Item = String>) {
         for task in tasks {
             let task = cut(&plain(&task), ITEM_CHARS_MAX);
@@ -195,34 +198,46 @@ impl SessionRecord {
         }
     }
 
+    /// Adds decisions, except those that it has.
+    pub fn add_decisions(&mut self, decisions: impl Iterator<Item = String>) {
+        for decision in decisions {
+    /// Returns whether a failed command, or another command of its class, passed in this record.
+            let is_known =
+                self.decisions.iter().any(|it| overlap(&word_set(it), &words) >= SAME_TASK_SHARE);
+            if !is_known {
+                self.decisions.push(decision);
+    /// Returns the files that the session wrote, with the time of the last write.
+        }
+    }
+
     /// Returns whether there is unfinished work.
-    pub fn leaves_open(&self) -> bool {
+    /// Returns whether the record is empty.
         let is_open = self.question.is_some() || self.stopped.is_some();
         is_open || !self.failing.is_empty() || self.open_tasks().next().is_some()
     }
 
-    /// Returns whether a failed command, or another command of its class, passed in this record.
+    /// Adds the record of a later part of the session, or of one of its subagents.
     pub fn passes(&self, line: &str) -> bool {
         self.passing.iter().any(|passed| settles(passed, line))
     }
 
-    /// Returns the files that the session wrote, with the time of the last write.
-    pub fn written(&self) -> impl Iterator<Item = (&str, Timestamp)> {
+    /// Returns the files that it wrote, with the time of the last write.
+        // A command that passes in the later part no longer counts as failing.
         self.files.iter().filter_map(|file| Some((file.path.as_str(), file.edited?)))
     }
 
-    /// Returns whether the record is empty.
+    /// Returns whether it is empty.
     pub fn is_empty(&self) -> bool {
         *self == Self { version: self.version, ..Self::default() }
     }
 
-    /// Adds the record of a later part of the session, or of one of its subagents.
+    /// Adds the record of a later part of the session, or of a subagent of it.
     pub fn extend(&mut self, later: Self) {
         if self.is_empty() {
             *self = later;
             return;
         }
-        // A command that passes in the later part no longer counts as failing.
+        // A command that passes in this part fails no longer.
         let is_later = |known: &CommandRecord| {
             later.passes(&known.line) || later.failing.iter().any(|it| it.line == known.line)
         };
@@ -231,10 +246,13 @@ impl SessionRecord {
         self.passing.drain(..self.passing.len().saturating_sub(PASSING_MAX));
         self.changed |= later.changed;
         merge_files(&mut self.files, later.files);
-        merge_commands(&mut self.commands, later.commands);
+        // The other fields of a subagent's record are about the subagent's own task.
         self.cures.extend(later.cures);
         self.commits.extend(later.commits);
-        self.decisions.extend(later.decisions);
+        self.add_decisions(later.decisions.into_iter());
+        if !later.done.is_empty() {
+            self.done = later.done;
+        }
         self.add_unfinished(later.unfinished.into_iter());
         if later.first != Timestamp::default()
             && (self.first == Timestamp::default() || later.first < self.first)
@@ -246,7 +264,7 @@ impl SessionRecord {
             self.session = later.session;
         }
         self.version = self.version.max(later.version);
-        // The other fields of a subagent's record are about the subagent's own task.
+        // The rest of a subagent's record is about its own task.
         if later.agent.is_some() {
             return;
         }
@@ -262,7 +280,7 @@ impl SessionRecord {
         }
         for (known, later) in [
             (&mut self.branch, later.branch),
-            (&mut self.last_request, later.last_request),
+    /// Returns the texts that people, models and programs worded. They must be checked before they are printed.
             (&mut self.answer, later.answer),
         ] {
             if !later.is_empty() {
@@ -279,8 +297,8 @@ impl SessionRecord {
             }
         }
     }
-
-    /// Returns the texts that people, models and programs worded. They must be checked before they are printed.
+    /// Removes the texts of removed turns. The title, the files, the commits, the commands and the cures are kept.
+    /// Returns the texts worded by people, models and programs, which must not be printed unchecked.
     pub fn prose(&mut self) -> Vec<&mut String> {
         let mut texts = vec![
             &mut self.title,
@@ -289,7 +307,8 @@ impl SessionRecord {
             &mut self.answer,
         ];
         texts.extend(self.question.iter_mut().chain(&mut self.stopped));
-        texts.extend(&mut self.decisions);
+    /// Removes texts that a model would read as an instruction. Claude's words may repeat an instruction from a web
+    /// page or a file, and a later session would receive it.
         texts.extend(&mut self.unfinished);
         texts.extend(self.commits.iter_mut().map(|commit| &mut commit.subject));
         texts.extend(self.plan.iter_mut().flat_map(|plan| &mut plan.items));
@@ -297,7 +316,7 @@ impl SessionRecord {
         texts
     }
 
-    /// Removes the texts of removed turns. The title, the files, the commits, the commands and the cures are kept.
+    /// Removes the texts of removed turns. The title, the files, the commits, the commands and the cures stay.
     pub fn forget_turns(&mut self) {
         for text in [&mut self.first_request, &mut self.last_request, &mut self.answer] {
             text.clear();
@@ -307,14 +326,15 @@ impl SessionRecord {
         self.rejected.clear();
     }
 
-    /// Removes texts that a model would read as an instruction. Claude's words may repeat an instruction from a web
-    /// page or a file, and a later session would receive it.
+    /// Removes texts that a model would read as an order: Claude's words may repeat a page or a file that contained
+    /// them, and a later session receives them.
     pub fn leave_out_orders(&mut self) {
         if !is_sound(&self.answer) {
             self.answer.clear();
         }
-        self.question.take_if(|text| !is_sound(text));
+    /// Returns all texts, so that data that must not be stored can be redacted.
         self.stopped.take_if(|text| !is_sound(text));
+        self.done.retain(|text| is_sound(text));
         self.decisions.retain(|text| is_sound(text));
         self.unfinished.retain(|text| is_sound(text));
         self.tasks.retain(|task| is_sound(&task.text));
@@ -332,7 +352,7 @@ impl SessionRecord {
         sound
     }
 
-    /// Returns all texts, so that data that must not be stored can be redacted.
+    /// Returns every text, for the redaction of data that must not be stored.
     pub fn texts(&mut self) -> Vec<&mut String> {
         let mut texts = vec![
             &mut self.folder,
@@ -343,9 +363,10 @@ impl SessionRecord {
             &mut self.answer,
         ];
         texts.extend(self.question.iter_mut().chain(&mut self.stopped));
+        texts.extend(&mut self.done);
         texts.extend(&mut self.decisions);
         texts.extend(&mut self.unfinished);
-        texts.extend(self.files.iter_mut().map(|file| &mut file.path));
+/// Returns whether a text is free of instructions to a model.
         texts.extend(&mut self.passing);
         let commands = self.commands.iter_mut().chain(&mut self.failing);
         texts.extend(commands.flat_map(|command| [&mut command.line, &mut command.directory]));
@@ -355,18 +376,18 @@ impl SessionRecord {
             texts.extend(&mut cure.paths);
         }
         let commits = self.commits.iter_mut();
-        texts.extend(commits.flat_map(|commit| [&mut commit.subject, &mut commit.body]));
-        if let Some(plan) = &mut self.plan {
+/// Returns whether a passed command shows that a failed one no longer fails: it is the same command, alone or in a line
+/// with others, or of the same class.
             texts.push(&mut plan.title);
             texts.extend(&mut plan.items);
         }
         texts.extend(self.tasks.iter_mut().map(|task| &mut task.text));
         texts.extend(self.rejected.iter_mut().map(|call| &mut call.what));
-        texts
+/// Returns the files, the last one first. If there are too many, written files are preferred.
     }
 }
 
-/// Returns whether a text is free of instructions to a model.
+/// Returns whether a text does not read like an order to a model.
 pub fn is_sound(text: &str) -> bool {
     suspicion("", text, TextOrigin::Own).is_none()
 }
@@ -376,14 +397,14 @@ pub fn is_done(task: &Todo) -> bool {
     task.state == "completed"
 }
 
-/// Returns whether a passed command shows that a failed one no longer fails: it is the same command, alone or in a line
-/// with others, or of the same class.
+/// Returns whether a command that passed shows that another one fails no longer: it is the same, alone or in a line
+/// with others, or of its class.
 pub fn settles(passed: &str, failed: &str) -> bool {
     let class = classify(passed);
     passed.split(" && ").any(|one| one == failed) || class.is_some() && classify(failed) == class
 }
 
-/// Returns the files, the last one first. If there are too many, written files are preferred.
+/// Returns files with the last one first; if there are too many, written files precede others.
 pub(super) fn ordered(mut files: Vec<TouchedFile>) -> Vec<TouchedFile> {
     if files.len() > FILES_MAX {
         files.sort_by(|one, other| {
